@@ -1,0 +1,44 @@
+import type {
+  Access,
+  AgentId,
+  Decision,
+  Grant,
+  Policy,
+  ToolCall,
+  ToolDeclaration,
+  ToolResult,
+} from "../protocol/index.ts";
+import type { ToolTraits } from "./tool.ts";
+
+export interface HandsRequest {
+  readonly agentId: AgentId;
+  readonly call: ToolCall;
+  readonly policy: Policy;
+  /** Needed where the policy says `ask`; useless where it says `deny`. */
+  readonly grant?: Grant;
+}
+
+export type Judgement =
+  /** Unknown tool or unusable input: told to the model, nothing to decide. */
+  | { readonly kind: "invalid"; readonly message: string }
+  | { readonly kind: "decided"; readonly decision: Decision; readonly accesses: readonly Access[] };
+
+/** What performs tool calls: tools + workspace + decision. JSON in and out, so it may be in another process. */
+export interface Hands {
+  declarations(): readonly ToolDeclaration[];
+  traits(toolName: string): ToolTraits;
+  judge(call: ToolCall, policy: Policy): Promise<Judgement>;
+  /** Decides again, then acts. Never rejects; always settles, also after abort and after the tool's time limit. */
+  execute(request: HandsRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;
+  /** Ends what an agent left running. */
+  release(agentId: AgentId): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Keeps whole outputs that were cut for the model. */
+export interface ResultStore {
+  /** Returns an address that the Read tool understands: `retinue://result/<id>`. */
+  save(id: string, text: string): Promise<string>;
+  /** Undefined when there is no such result. */
+  read(address: string): Promise<string | undefined>;
+}

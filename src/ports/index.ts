@@ -1,0 +1,17 @@
+// Owns: what can be called across rooms, as types only.
+// Does not own: any implementation.
+// Called by: rooms that implement a port, and rooms that are given one.
+export type { ApprovalAnswer, ApprovalQuestion, Approvals } from "./approvals.ts";
+export type { Clock } from "./clock.ts";
+export type { Hands, HandsRequest, Judgement, ResultStore } from "./hands.ts";
+export type { Journal } from "./journal.ts";
+export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
+export type { Tool, ToolContext, ToolOutput, ToolTraits } from "./tool.ts";
+export type {
+  DirectoryEntry,
+  FileFailure,
+  FileStat,
+  RunningProcess,
+  SpawnOptions,
+  Workspace,
+} from "./workspace.ts";

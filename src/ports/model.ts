@@ -1,0 +1,39 @@
+import type { CallId, Dialect, Head, Message, ModelOutcome, ModelRetry, Prices } from "../protocol/index.ts";
+
+export interface ModelDescription {
+  readonly provider: string;
+  readonly model: string;
+  readonly dialect: Dialect;
+  /** Tokens of context, output included. */
+  readonly window: number;
+  readonly maxOutputTokens: number;
+  readonly prices?: Prices;
+}
+
+/** A frozen conversation as a model sees it: wire models send bytes, others read messages. */
+export interface Prompt {
+  readonly head: Head;
+  messages(): readonly Message[];
+  /** The request body in pieces, cache marks included. The same prompt gives the same pieces. */
+  body(dialect: Dialect): readonly Uint8Array[];
+}
+
+export interface ModelRequest {
+  readonly prompt: Prompt;
+  /** Gives the id of the n-th tool call of this answer. */
+  readonly callId: (index: number) => CallId;
+  readonly signal: AbortSignal;
+}
+
+export type ModelProgress =
+  | { readonly type: "text.delta"; readonly text: string }
+  | { readonly type: "thinking.delta"; readonly text: string }
+  | { readonly type: "call.delta"; readonly index: number; readonly name: string; readonly json: string }
+  /** What was streamed before a retry is void. */
+  | { readonly type: "retried"; readonly retry: ModelRetry };
+
+export interface Model {
+  describe(): ModelDescription;
+  /** Never rejects: failure is an outcome. `emit` is called in order, and never after the promise settled. */
+  call(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome>;
+}

@@ -1,0 +1,49 @@
+import type {
+  Access,
+  AgentId,
+  CallId,
+  Decision,
+  JsonObject,
+  ResultBlock,
+  ToolDeclaration,
+  ToolFacts,
+} from "../protocol/index.ts";
+
+export interface ToolTraits {
+  /** May run beside other calls of the same turn. */
+  readonly parallel: boolean;
+  /** Changes something outside the agent: its intent and result are synced to disk. */
+  readonly effects: boolean;
+}
+
+/** Made by a factory that captures its workspace, so that a worktree, a sandbox or a remote worker can take its place. */
+export interface Tool {
+  readonly declaration: ToolDeclaration;
+  readonly traits: ToolTraits;
+  /** How long this call may take; absent = the default of the hands. */
+  timeoutMs?(input: JsonObject): number;
+  /** The input fits the schema. Expected failure is `isError`; throwing is a bug that hands turn into an error result. */
+  run(input: JsonObject, context: ToolContext): Promise<ToolOutput>;
+  /** Lets go of what the tool holds for an agent (its shells, what it has read). */
+  release?(agentId: AgentId): Promise<void>;
+}
+
+export interface ToolContext {
+  readonly agentId: AgentId;
+  readonly callId: CallId;
+  readonly signal: AbortSignal;
+  /** Shown while the call runs; may be dropped. */
+  progress(text: string): void;
+  /** Decides on what could not be known before the call (a redirect, what a path turned out to be). `ask` counts as no. */
+  authorize(access: Access): Promise<Decision>;
+  /** True for paths that deny rules hide from listings and searches. Takes absolute paths; cheap. */
+  hidden(path: string): boolean;
+}
+
+export interface ToolOutput {
+  /** For the model. May be long: hands bound it once and keep the whole on disk. */
+  readonly content: readonly ResultBlock[] | string;
+  readonly isError?: boolean;
+  readonly details?: JsonObject;
+  readonly facts?: ToolFacts;
+}

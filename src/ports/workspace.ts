@@ -1,0 +1,64 @@
+import type { ResolvedPath } from "../protocol/index.ts";
+
+export interface FileStat {
+  readonly kind: "file" | "directory" | "other" | "missing";
+  readonly size: number;
+  /** Changes whenever the content may have changed (inode, size, times). */
+  readonly version: string;
+  readonly mode: number;
+}
+
+export interface DirectoryEntry {
+  readonly name: string;
+  readonly kind: "file" | "directory" | "link" | "other";
+  readonly size: number;
+}
+
+export type FileFailure = { readonly ok: false; readonly code: string; readonly message: string };
+
+export interface SpawnOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  /** Added to the scrubbed environment of the workspace. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Everything the process starts carries this mark, so that all of it can be ended. */
+  readonly tag: string;
+  readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
+  readonly stdin?: string | Uint8Array;
+}
+
+export interface RunningProcess {
+  readonly pid: number | undefined;
+  /** Settles when the process has ended and its output was read. `failure`: it could not be started. */
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null; readonly failure?: string }>;
+  /** Ends the whole tree: asks, waits a moment, kills, sweeps by tag. */
+  end(): Promise<void>;
+  /** Stops reading for a slow consumer. */
+  pause(): void;
+  resume(): void;
+}
+
+/** Files and processes of one place. No method rejects for an expected failure; results say what happened. */
+export interface Workspace {
+  /** Absolute real path. */
+  readonly root: string;
+  resolve(paths: readonly string[]): Promise<readonly ResolvedPath[]>;
+  stat(realPath: string): Promise<FileStat>;
+  /** Regular files only, links not followed, at most `maxBytes` (a larger file is a failure with code `too_large`). */
+  read(
+    realPath: string,
+    options: { readonly maxBytes: number; readonly offset?: number },
+  ): Promise<{ readonly ok: true; readonly bytes: Uint8Array; readonly stat: FileStat } | FileFailure>;
+  /**
+   * Replaces the whole file by temp + rename inside the checked directory; makes missing directories.
+   * `expect` is the version the writer saw, `"missing"` for a new file: anything else there is a failure with code `changed`.
+   */
+  write(
+    realPath: string,
+    bytes: Uint8Array,
+    options: { readonly expect?: string },
+  ): Promise<{ readonly ok: true; readonly stat: FileStat } | FileFailure>;
+  list(realPath: string): Promise<{ readonly ok: true; readonly entries: readonly DirectoryEntry[] } | FileFailure>;
+  spawn(options: SpawnOptions): RunningProcess;
+}

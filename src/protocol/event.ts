@@ -1,0 +1,177 @@
+import type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
+import type { AssistantBlock, AssistantMessage, UserBlock } from "./message.ts";
+import type { ModelError, StopReason } from "./model-outcome.ts";
+import type { EndReason, Outcome, RunFacts } from "./outcome.ts";
+import type { Decision, PermissionMode } from "./permission.ts";
+import type { ToolResult } from "./tool-call.ts";
+import type { Usage } from "./usage.ts";
+
+/** Journaled, numbered, replayable. The transcript is these and nothing else. */
+export type DurableEvent =
+  | {
+      readonly type: "session.created";
+      readonly sessionId: SessionId;
+      readonly cwd: string;
+      readonly version: string;
+      /** Version of the serialiser that made the conversation's bytes. */
+      readonly serializer: number;
+    }
+  | {
+      readonly type: "run.started";
+      readonly runId: RunId;
+      readonly agentId: AgentId;
+      readonly agentType: string;
+      readonly kind: "fresh" | "resume" | "fork";
+      readonly requestedModel: string | null;
+      readonly provider: string;
+      readonly model: string;
+      /** Why this model: which setting, flag or default chose it. */
+      readonly modelReason: string;
+      readonly permissionMode: PermissionMode;
+      readonly maxTurns: number;
+    }
+  | { readonly type: "head.set"; readonly hash: string }
+  /** Somebody's words for the agent. */
+  | { readonly type: "prompt.received"; readonly content: readonly UserBlock[]; readonly from: "person" | "agent" }
+  /** Words the runtime adds to the next user turn (a warning, an interruption told). */
+  | { readonly type: "context.added"; readonly text: string; readonly cause: ContextCause }
+  /** Everything before this line belongs to the request; the user turn is sealed. */
+  | { readonly type: "model.requested"; readonly turn: number }
+  | { readonly type: "model.retried"; readonly turn: number; readonly retry: ModelRetry }
+  | {
+      readonly type: "model.ended";
+      readonly turn: number;
+      readonly message: AssistantMessage;
+      readonly stopReason: StopReason;
+      readonly usage: Usage;
+      readonly costUsd?: number;
+      readonly milliseconds: number;
+    }
+  | {
+      readonly type: "model.failed";
+      readonly turn: number;
+      readonly error: ModelError;
+      /** What had arrived in full; never a tool call. */
+      readonly partial: readonly AssistantBlock[];
+      readonly usage?: Usage;
+      readonly costUsd?: number;
+      readonly milliseconds: number;
+    }
+  | { readonly type: "tool.requested"; readonly callId: CallId; readonly name: string; readonly decision?: Decision }
+  | {
+      readonly type: "approval.requested";
+      readonly requestId: string;
+      readonly callId: CallId;
+      readonly name: string;
+      readonly inputJson: string;
+      readonly reason: string;
+    }
+  | {
+      readonly type: "approval.answered";
+      readonly requestId: string;
+      readonly callId: CallId;
+      readonly answer: "allow" | "deny";
+      readonly by: string;
+      readonly message?: string;
+    }
+  /** The intent: from here on the call may have had its effect. */
+  | { readonly type: "tool.started"; readonly callId: CallId }
+  | {
+      readonly type: "tool.ended";
+      readonly callId: CallId;
+      readonly name: string;
+      readonly result: ToolResult;
+      readonly milliseconds: number;
+    }
+  /** A new chain: summary, then the last `kept` messages as they were. */
+  | {
+      readonly type: "conversation.compacted";
+      readonly summary: string;
+      readonly kept: number;
+      readonly trigger: "auto" | "manual";
+    }
+  | {
+      readonly type: "cache.missed";
+      readonly dimension: CacheDimension;
+      readonly firstDifference: number;
+      readonly turn: number;
+    }
+  | { readonly type: "notice.raised"; readonly code: string; readonly message: string }
+  | {
+      readonly type: "run.ended";
+      readonly runId: RunId;
+      readonly outcome: Outcome;
+      readonly reason: EndReason;
+      readonly message?: string;
+      readonly text: string;
+      readonly turns: number;
+      readonly usage: Usage;
+      readonly costUsd?: number;
+      readonly milliseconds: number;
+      readonly modelMilliseconds: number;
+      readonly facts: RunFacts;
+    };
+
+/** Seen while it happens, never replayed; what counts of it stands in a durable event later. */
+export type LiveEvent =
+  | { readonly type: "text.delta"; readonly turn: number; readonly text: string }
+  | { readonly type: "thinking.delta"; readonly turn: number; readonly text: string }
+  | {
+      readonly type: "call.delta";
+      readonly turn: number;
+      readonly index: number;
+      readonly name: string;
+      readonly json: string;
+    }
+  | { readonly type: "tool.progressed"; readonly callId: CallId; readonly text: string };
+
+export type RunEvent = DurableEvent | LiveEvent;
+export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>;
+
+export type ContextCause = "loop" | "interrupted" | "cut_off" | "resumed";
+export type CacheDimension = "system" | "system_context" | "user_context" | "tools_model_thinking" | "messages";
+
+export interface ModelRetry {
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly delayMs: number;
+  readonly status: number | null;
+  readonly error: string;
+}
+
+/** A line of a transcript. `id` is its sequence number; `parentId` the line before it. */
+export type Line = LineEnvelope & DurableEvent;
+
+export interface LineEnvelope {
+  readonly v: 1;
+  readonly id: LineId;
+  readonly parentId: LineId | null;
+  /** Milliseconds since 1970, for people; order is by id. */
+  readonly at: number;
+}
+
+export type Delivery = "durable" | "live";
+export const delivery = {
+  "session.created": "durable",
+  "run.started": "durable",
+  "head.set": "durable",
+  "prompt.received": "durable",
+  "context.added": "durable",
+  "model.requested": "durable",
+  "model.retried": "durable",
+  "model.ended": "durable",
+  "model.failed": "durable",
+  "tool.requested": "durable",
+  "approval.requested": "durable",
+  "approval.answered": "durable",
+  "tool.started": "durable",
+  "tool.ended": "durable",
+  "conversation.compacted": "durable",
+  "cache.missed": "durable",
+  "notice.raised": "durable",
+  "run.ended": "durable",
+  "text.delta": "live",
+  "thinking.delta": "live",
+  "call.delta": "live",
+  "tool.progressed": "live",
+} as const satisfies Record<RunEvent["type"], Delivery>;

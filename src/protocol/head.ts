@@ -1,0 +1,26 @@
+import type { JsonSchema } from "./json.ts";
+
+export type Dialect = "anthropic" | "openai";
+
+export interface ToolDeclaration {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+}
+
+export type Effort = "low" | "medium" | "high" | "xhigh" | "max";
+
+/** What stands before the messages of a request. Stored once per session by the hash of its JSON. */
+export interface Head {
+  readonly provider: string;
+  readonly model: string;
+  readonly maxTokens: number;
+  readonly thinking?: { readonly budgetTokens: number };
+  readonly effort?: Effort;
+  readonly tools: readonly ToolDeclaration[];
+  readonly system: string;
+  /** Facts about the place (system, directory); never a date or an id. */
+  readonly systemContext: string;
+  /** What the project says of itself (AGENTS.md and the like). */
+  readonly userContext: string;
+}

@@ -1,0 +1,62 @@
+// Owns: every word that touches disk or wire, as plain types and tables.
+// Does not own: behaviour, schemas for checking (protocol/schemas), input and output.
+// Called by: every room.
+export type {
+  CacheDimension,
+  ContextCause,
+  Delivery,
+  DurableEvent,
+  EventOf,
+  Line,
+  LineEnvelope,
+  LiveEvent,
+  ModelRetry,
+  RunEvent,
+} from "./event.ts";
+export { delivery } from "./event.ts";
+export type { Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
+export type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
+export { MAIN_AGENT } from "./ids.ts";
+export type { JsonObject, JsonSchema, JsonValue } from "./json.ts";
+export type {
+  AssistantBlock,
+  AssistantMessage,
+  ImageBlock,
+  Message,
+  OpaqueBlock,
+  Origin,
+  ResultBlock,
+  TextBlock,
+  ThinkingBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  UserBlock,
+  UserMessage,
+} from "./message.ts";
+export { callsOf, textOf } from "./message.ts";
+export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./model-outcome.ts";
+export type { CommandFact, DeniedFact, EndReason, Outcome, RunFacts, RunResult } from "./outcome.ts";
+export { noFacts, outcomeOf } from "./outcome.ts";
+export type {
+  Access,
+  Decision,
+  Effect,
+  Grant,
+  PermissionMode,
+  Policy,
+  ResolvedPath,
+  Rule,
+  RuleScope,
+} from "./permission.ts";
+export { permissionModes } from "./permission.ts";
+export type {
+  ModelTier,
+  PermissionSettings,
+  ProviderSettings,
+  SearchSettings,
+  Settings,
+} from "./settings.ts";
+export type { CallOutcome, ToolCall, ToolFacts, ToolResult } from "./tool-call.ts";
+export { canonicalToolName } from "./tool-names.ts";
+export type { Prices, Usage } from "./usage.ts";
+export { addUsage, costOf, noUsage } from "./usage.ts";

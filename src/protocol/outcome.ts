@@ -1,0 +1,88 @@
+import type { AgentId, RunId, SessionId } from "./ids.ts";
+import type { Usage } from "./usage.ts";
+
+export type Outcome = "succeeded" | "incomplete" | "failed" | "stopped";
+
+/** Why a run ended, one word for each cause; `outcomeOf` says which outcome it is. */
+export type EndReason =
+  | "done"
+  | "max_turns"
+  | "budget"
+  | "stall"
+  | "timeout"
+  | "loop"
+  | "output_limit"
+  | "context_overflow"
+  | "refused"
+  | "model_error"
+  | "journal_error"
+  | "internal_error"
+  | "process_lost"
+  | "interrupted"
+  | "stopped";
+
+const outcomes: Record<EndReason, Outcome> = {
+  done: "succeeded",
+  max_turns: "incomplete",
+  budget: "incomplete",
+  stall: "incomplete",
+  timeout: "incomplete",
+  loop: "incomplete",
+  output_limit: "incomplete",
+  context_overflow: "incomplete",
+  refused: "failed",
+  model_error: "failed",
+  journal_error: "failed",
+  internal_error: "failed",
+  process_lost: "failed",
+  interrupted: "stopped",
+  stopped: "stopped",
+};
+
+export function outcomeOf(reason: EndReason): Outcome {
+  return outcomes[reason];
+}
+
+/** What the runtime saw happen, whatever the model says happened. */
+export interface RunFacts {
+  readonly toolCalls: Readonly<Record<string, number>>;
+  readonly filesChanged: readonly string[];
+  readonly commands: readonly CommandFact[];
+  readonly denied: readonly DeniedFact[];
+  /** Calls whose effect nobody knows: the process died between intent and result. */
+  readonly unknown: readonly string[];
+}
+
+export interface CommandFact {
+  readonly command: string;
+  /** null: it was ended by a signal or is still running. */
+  readonly exitCode: number | null;
+}
+
+export interface DeniedFact {
+  readonly tool: string;
+  readonly input: string;
+  readonly reason: string;
+}
+
+export const noFacts: RunFacts = { toolCalls: {}, filesChanged: [], commands: [], denied: [], unknown: [] };
+
+export interface RunResult {
+  readonly sessionId: SessionId;
+  readonly agentId: AgentId;
+  readonly runId: RunId;
+  readonly outcome: Outcome;
+  readonly reason: EndReason;
+  /** What to tell a person about the reason, with the cure; absent when all went well. */
+  readonly message?: string;
+  /** The last words of the agent. */
+  readonly text: string;
+  readonly turns: number;
+  readonly usage: Usage;
+  /** Absent where the model has no known price. */
+  readonly costUsd?: number;
+  readonly milliseconds: number;
+  readonly modelMilliseconds: number;
+  readonly model: string;
+  readonly facts: RunFacts;
+}

@@ -1,0 +1,27 @@
+import type { CallId } from "./ids.ts";
+import type { JsonObject } from "./json.ts";
+import type { ResultBlock } from "./message.ts";
+import type { CommandFact } from "./outcome.ts";
+
+export interface ToolCall {
+  readonly callId: CallId;
+  readonly name: string;
+  readonly inputJson: string;
+}
+
+/** Every call ends in exactly one of these. `unknown`: begun, and the process died before the end was recorded. */
+export type CallOutcome = "ok" | "error" | "denied" | "cancelled" | "timeout" | "unknown";
+
+export interface ToolResult {
+  readonly outcome: CallOutcome;
+  /** For the model; already bounded. */
+  readonly content: readonly ResultBlock[];
+  /** For the eye: what a terminal or a web page shows beside the text. */
+  readonly details?: JsonObject;
+  readonly facts?: ToolFacts;
+}
+
+export interface ToolFacts {
+  readonly filesChanged?: readonly string[];
+  readonly command?: CommandFact;
+}
