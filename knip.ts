@@ -1,0 +1,38 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { KnipConfig } from "knip";
+
+const { rooms } = createRequire(import.meta.url)("./layers.cjs") as {
+  rooms: Record<string, { packages: string[] }>;
+};
+
+// A package is excused as long as none of the rooms that may use it has a door.
+const excused = new Set(Object.values(rooms).flatMap((room) => room.packages));
+for (const [name, room] of Object.entries(rooms)) {
+  if (existsSync(`src/${name}/index.ts`)) for (const each of room.packages) excused.delete(each);
+}
+
+// scripts/check.mjs and tests start these from node_modules, where knip does not look.
+const runByPath = ["@biomejs/biome", "dependency-cruiser"];
+
+const config: KnipConfig = {
+  entry: [
+    "src/index.ts",
+    // Doors are entries: what a door offers need not be used yet, what nobody reaches from a door is dead.
+    "src/*/index.ts",
+    "src/*/*/index.ts",
+    "src/cli/main.ts",
+    "src/testing/api-server/serve.ts",
+    "src/**/*.test-support.ts",
+    "layers.cjs",
+    "scripts/*.mjs",
+    "bench/main.ts",
+    "test/torture/main.ts",
+    "test/**/*.test.ts",
+  ],
+  project: ["src/**/*.ts", "test/**/*.ts", "bench/**/*.ts", "scripts/**/*.mjs", "*.{ts,cjs}"],
+  ignoreDependencies: [...excused, ...[...excused].map((name) => `@types/${name}`), ...runByPath],
+  ignoreExportsUsedInFile: { interface: true, type: true },
+};
+
+export default config;

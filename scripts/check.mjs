@@ -1,0 +1,49 @@
+// `npm run check`: every check, two at a time; what failed is shown in full, what passed in one line.
+
+import { spawn } from "node:child_process";
+import { join, resolve } from "node:path";
+
+const root = resolve(import.meta.dirname, "..");
+const bin = (path) => join(root, "node_modules", path);
+
+// Slowest first, so that the last one running is a short one.
+const checks = [
+  { name: "types", args: [bin("typescript/bin/tsc"), "--noEmit", "--pretty", "-p", "."] },
+  { name: "unused", args: [bin("knip/bin/knip.js"), "--no-progress", "--no-config-hints"] },
+  { name: "layers", args: [bin("dependency-cruiser/bin/dependency-cruise.mjs"), "src"] },
+  { name: "style", args: [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."] },
+  { name: "generated", args: [join(root, "scripts/generate.mjs"), "--check"] },
+];
+
+const queue = [...checks];
+const failed = [];
+await Promise.all([worker(), worker()]);
+if (failed.length > 0) {
+  console.error(`\ncheck failed: ${failed.join(", ")}`);
+  process.exitCode = 1;
+}
+
+async function worker() {
+  for (let check = queue.shift(); check; check = queue.shift()) {
+    const started = performance.now();
+    const { code, output } = await run(check.args);
+    const seconds = `${((performance.now() - started) / 1000).toFixed(1)} s`;
+    if (code === 0) {
+      console.log(`ok      ${check.name.padEnd(10)} ${seconds}`);
+      continue;
+    }
+    failed.push(check.name);
+    console.error(`FAILED  ${check.name.padEnd(10)} ${seconds}\n${output.trimEnd()}\n`);
+  }
+}
+
+function run(args) {
+  return new Promise((settle) => {
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    const chunks = [];
+    child.stdout.on("data", (chunk) => chunks.push(chunk));
+    child.stderr.on("data", (chunk) => chunks.push(chunk));
+    child.on("error", (error) => settle({ code: 1, output: error.message }));
+    child.on("close", (code) => settle({ code: code ?? 1, output: Buffer.concat(chunks).toString() }));
+  });
+}

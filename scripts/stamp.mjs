@@ -1,0 +1,48 @@
+// What a build was made of: one hash over everything that goes into dist/, kept in dist/.stamp.
+
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const inputs = [
+  "src",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "tsconfig.build.json",
+  "scripts/build.mjs",
+];
+
+export function hashInputs(root) {
+  const hash = createHash("sha256");
+  for (const input of inputs) {
+    for (const file of filesUnder(root, input)) {
+      const content = readFileSync(join(root, file));
+      hash.update(`${file}\0${content.length}\0`).update(content);
+    }
+  }
+  return hash.digest("hex");
+}
+
+// A stamp says for each part, "cli" and "lib", from which inputs it was built.
+export function readStamp(dist) {
+  try {
+    return JSON.parse(readFileSync(join(dist, ".stamp"), "utf8"));
+  } catch {
+    return {};
+  }
+}
+
+function filesUnder(root, name) {
+  const path = join(root, name);
+  if (!existsSync(path)) return [];
+  if (name !== "src") return [name];
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/\.test(-support)?\.ts$/.test(entry.name))
+    .map((entry) =>
+      join(entry.parentPath ?? entry.path, entry.name)
+        .slice(root.length + 1)
+        .replaceAll("\\", "/"),
+    )
+    .sort();
+}

@@ -1,0 +1,29 @@
+// `npm start -- ARGS`: builds the command line if it is stale, then is the command line, in the same process.
+
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { hashInputs, readStamp } from "./stamp.mjs";
+
+const root = resolve(import.meta.dirname, "..");
+const cli = join(root, "dist/cli.js");
+
+if (!existsSync(cli) || readStamp(join(root, "dist")).cli !== hashInputs(root)) {
+  console.error("retinue: building the command line (only when the source changed) ...");
+  const build = join(root, "scripts/build.mjs");
+  // Standard output belongs to the command.
+  const { status } = spawnSync(process.execPath, [build, "--cli-only", "--if-stale"], { stdio: ["ignore", 2, 2] });
+  if (status !== 0 || !existsSync(cli)) {
+    console.error("retinue: the build failed, see above. Run `npm ci` if packages are missing.");
+    process.exit(1);
+  }
+}
+
+// npm runs scripts in the package's directory; the command works where the person stands.
+const { INIT_CWD, npm_lifecycle_event, npm_package_json } = process.env;
+const startedByNpm = npm_lifecycle_event === "start" && npm_package_json === join(root, "package.json");
+if (startedByNpm && INIT_CWD) process.chdir(INIT_CWD);
+
+process.argv[1] = cli;
+await import(pathToFileURL(cli).href);

@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config";
+
+const limits = { testTimeout: 20_000, hookTimeout: 60_000, teardownTimeout: 10_000 };
+// These run the built command line, so the build comes first; the tests of a room alone never wait for it.
+const built = ["test/**/*.test.ts", "src/cli/**/*.test.ts"];
+
+export default defineConfig({
+  test: {
+    pool: "forks",
+    maxWorkers: 2,
+    reporters: ["default"],
+    projects: [
+      { test: { name: "rooms", include: ["src/**/*.test.ts"], exclude: ["src/cli/**"], ...limits } },
+      { test: { name: "built", include: built, globalSetup: ["scripts/vitest-build.mjs"], ...limits } },
+    ],
+  },
+});
