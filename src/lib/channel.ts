@@ -1,0 +1,107 @@
+import { createDeferred, type Deferred } from "./deferred.ts";
+
+export interface Channel<T> extends AsyncIterable<T> {
+  /** False when the value was not taken: the channel is full, closed, or its consumer has left. */
+  push(value: T): boolean;
+  /** What was pushed before is still delivered. */
+  close(): void;
+  /** What was pushed before is still delivered, then the consumer's loop throws the error. */
+  fail(error: unknown): void;
+  /** Values waiting for the consumer. */
+  readonly size: number;
+  readonly closed: boolean;
+}
+
+/** A queue from one or many producers to a single consumer. Without a capacity it takes everything. */
+export function createChannel<T>({ capacity = Number.POSITIVE_INFINITY }: { capacity?: number } = {}): Channel<T> {
+  if (!(capacity >= 1)) throw new RangeError(`A channel needs a capacity of at least 1, not ${capacity}.`);
+  const queue = createQueue<T>();
+  const waiting: Deferred<IteratorResult<T>>[] = [];
+  let ended: { error?: unknown } | undefined;
+  let consumed = false;
+
+  function end(how: { error?: unknown }): void {
+    if (ended) return;
+    ended = how;
+    for (const reader of waiting.splice(0)) settleEnd(reader);
+  }
+
+  // The error is thrown once; whoever asks again is told that it is over, as for a generator.
+  function settleEnd(reader: Deferred<IteratorResult<T>>): void {
+    const how = ended ?? {};
+    ended = {};
+    if ("error" in how) reader.reject(how.error);
+    else reader.resolve({ done: true, value: undefined });
+  }
+
+  const iterator: AsyncIterator<T> = {
+    next() {
+      if (queue.size > 0) return Promise.resolve({ done: false, value: queue.take() });
+      const reader = createDeferred<IteratorResult<T>>();
+      if (ended) settleEnd(reader);
+      else waiting.push(reader);
+      return reader.promise;
+    },
+    return() {
+      ended = {};
+      queue.clear();
+      for (const reader of waiting.splice(0)) settleEnd(reader);
+      return Promise.resolve({ done: true, value: undefined });
+    },
+  };
+
+  return {
+    push(value) {
+      if (ended) return false;
+      const reader = waiting.shift();
+      if (reader) {
+        reader.resolve({ done: false, value });
+        return true;
+      }
+      if (queue.size >= capacity) return false;
+      queue.put(value);
+      return true;
+    },
+    close: () => end({}),
+    fail: (error) => end({ error }),
+    get size() {
+      return queue.size;
+    },
+    get closed() {
+      return ended !== undefined;
+    },
+    [Symbol.asyncIterator]() {
+      if (consumed) throw new Error("A channel has one consumer; this one is already being read.");
+      consumed = true;
+      return iterator;
+    },
+  };
+}
+
+/** `Array.shift` moves every element of a long array; this moves a half only when a half is empty. */
+function createQueue<T>() {
+  let items: (T | undefined)[] = [];
+  let first = 0;
+  return {
+    get size() {
+      return items.length - first;
+    },
+    put(value: T): void {
+      items.push(value);
+    },
+    take(): T {
+      const value = items[first] as T;
+      items[first] = undefined;
+      first += 1;
+      if (first > 1024 && first * 2 > items.length) {
+        items = items.slice(first);
+        first = 0;
+      }
+      return value;
+    },
+    clear(): void {
+      items = [];
+      first = 0;
+    },
+  };
+}
