@@ -1,0 +1,92 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { describeError, errorCode, UserError } from "./errors.ts";
+
+describe("UserError", () => {
+  it("carries code, cure and exit code", () => {
+    const error = new UserError('reviewer.md:4 lists "Grpe"', {
+      code: "unknown_tool",
+      cure: 'Did you mean "Grep"?',
+      exitCode: 2,
+    });
+    expect(error).toBeInstanceOf(Error);
+    expect([error.code, error.exitCode]).toEqual(["unknown_tool", 2]);
+    expect(describeError(error)).toBe('reviewer.md:4 lists "Grpe". Did you mean "Grep"?');
+  });
+
+  it("exits with 1 and keeps its cause unless told otherwise", () => {
+    const error = new UserError("No.", { code: "no", cause: "why" });
+    expect([error.exitCode, error.cure, error.cause]).toEqual([1, undefined, "why"]);
+  });
+});
+
+describe("describeError", () => {
+  it("names a missing file", () => {
+    const directory = mkdtempSync(join(tmpdir(), "retinue-errors-"));
+    const path = join(directory, "none.json");
+    try {
+      readFileSync(path);
+      expect.unreachable();
+    } catch (error) {
+      expect(errorCode(error)).toBe("ENOENT");
+      expect(describeError(error)).toBe(`${path} does not exist: check the path (ENOENT)`);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it("names the address that refused", async () => {
+    const server = createServer();
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const { port } = server.address() as { port: number };
+    await new Promise((done) => server.close(done));
+    const error = await new Promise((done) => connect(port, "127.0.0.1").on("error", done));
+    expect(describeError(error)).toContain(`The connection to 127.0.0.1:${port} was refused`);
+  });
+
+  it.each(["ENOSPC", "EACCES", "EROFS", "ENOENT", "ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "EMFILE"])(
+    "puts %s into words with a cure",
+    (code) => {
+      const described = describeError(Object.assign(new Error(`${code}: raw`), { code }));
+      expect(described).not.toContain("raw");
+      expect(described).toMatch(new RegExp(`: .+ \\(${code}\\)$`));
+    },
+  );
+
+  it("looks into causes and aggregates that say nothing themselves", () => {
+    const refused = Object.assign(new Error("x"), { code: "ECONNREFUSED", address: "::1", port: 80 });
+    expect(describeError(new AggregateError([refused], ""))).toContain("to ::1:80 was refused");
+    expect(describeError(new TypeError("fetch failed", { cause: refused }))).toMatch(
+      /^fetch failed \(The connection to ::1:80/,
+    );
+  });
+
+  it("is one line without controls and of bounded length", () => {
+    expect(describeError(new Error("a\nb\u001b[31mc"))).toBe("a b [31mc");
+    expect(describeError("x".repeat(5000)).length).toBe(1000);
+  });
+
+  it("never throws", () => {
+    const hostile = {
+      get message() {
+        throw new Error("trap");
+      },
+    };
+    const circular = Object.assign(new Error(""), {});
+    circular.cause = circular;
+    expect(describeError(hostile)).toContain("could not be described");
+    expect(describeError(circular)).toBe("Error");
+    expect(describeError(undefined)).toBe("An unknown error happened.");
+    fc.assert(
+      fc.property(fc.anything({ withNullPrototype: true, withBigInt: true }), (thrown) => {
+        const described = describeError(thrown);
+        expect(described).not.toBe("");
+        expect(described).not.toContain("\n");
+      }),
+    );
+  });
+});

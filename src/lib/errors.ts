@@ -1,0 +1,118 @@
+export interface UserErrorOptions {
+  /** Stable, for programs: `definition_invalid`. */
+  code: string;
+  /** What the person should do, as a sentence. */
+  cure?: string;
+  exitCode?: number;
+  cause?: unknown;
+}
+
+/** Something a person must act on; shown without a stack. */
+export class UserError extends Error {
+  readonly code: string;
+  readonly cure: string | undefined;
+  readonly exitCode: number;
+
+  constructor(message: string, { code, cure, exitCode = 1, cause }: UserErrorOptions) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "UserError";
+    this.code = code;
+    this.cure = cure;
+    this.exitCode = exitCode;
+  }
+}
+
+const longest = 1_000;
+
+/** One line for a person, for anything that can be thrown. Never throws. */
+export function describeError(error: unknown): string {
+  try {
+    return oneLine(inWords(error, 0)) || "An unknown error happened.";
+  } catch {
+    return "An error happened that could not be described.";
+  }
+}
+
+/** The `code` of a system error (`ENOSPC`), if it has one. */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+function inWords(error: unknown, depth: number): string {
+  if (typeof error === "string") return error;
+  if (typeof error !== "object" || error === null) return error === undefined ? "" : String(error);
+  if (error instanceof UserError) return error.cure ? `${asSentence(error.message)} ${error.cure}` : error.message;
+  const system = systemErrorInWords(error);
+  if (system) return system;
+  const inner = depth < 3 ? innerError(error) : undefined;
+  const message = "message" in error && typeof error.message === "string" ? error.message : "";
+  if (message === "" && inner !== undefined) return inWords(inner, depth + 1);
+  if (message === "") return error instanceof Error ? error.name : JSON.stringify(error);
+  // Wrappers such as "fetch failed" say nothing without their cause.
+  const reason = inner === undefined ? "" : inWords(inner, depth + 1);
+  return reason === "" || message.includes(reason) ? message : `${message} (${reason})`;
+}
+
+function innerError(error: object): unknown {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0];
+  return "cause" in error ? error.cause : undefined;
+}
+
+function systemErrorInWords(error: object): string | undefined {
+  const code = errorCode(error);
+  const words = code === undefined ? undefined : systemWords[code];
+  if (!words) return undefined;
+  const detail = error as { path?: unknown; dest?: unknown; address?: unknown; hostname?: unknown; port?: unknown };
+  const host = text(detail.address) ?? text(detail.hostname);
+  const port = detail.port === undefined ? "" : `:${String(detail.port)}`;
+  return `${words(text(detail.path), host === undefined ? undefined : host + port)} (${code})`;
+}
+
+type Words = (path: string | undefined, host: string | undefined) => string;
+
+const systemWords: Readonly<Record<string, Words>> = {
+  ENOSPC: (path) => `The disk is full${at(path)}: free some space and try again`,
+  EDQUOT: (path) => `The disk quota is used up${at(path)}: free some space and try again`,
+  EACCES: (path) => `Permission denied${at(path)}: check who owns it and its mode`,
+  EPERM: (path) => `The operation is not permitted${at(path)}: check who owns it and its mode`,
+  EROFS: (path) => `The file system is read-only${at(path)}: choose another directory or mount it writable`,
+  ENOENT: (path) => `${path ?? "A file or program"} does not exist: check the path`,
+  ENOTDIR: (path) => `${path ?? "A part of the path"} is not inside a directory: check the path`,
+  EISDIR: (path) => `${path ?? "The path"} is a directory, not a file: check the path`,
+  EMFILE: () => "Too many files are open: raise the limit (ulimit -n) or run fewer agents at once",
+  ENFILE: () => "The system has too many files open: close other programs or raise its limit",
+  EIO: (path) => `The disk reported an input/output error${at(path)}: check the disk`,
+  ECONNREFUSED: (_, host) =>
+    `The connection${to(host)} was refused: check that the server runs and the address is right`,
+  ECONNRESET: (_, host) => `The connection${to(host)} was broken off by the other side: try again`,
+  ENOTFOUND: (_, host) => `The host${host ? ` ${host}` : ""} was not found: check its name and the network`,
+  EAI_AGAIN: (_, host) => `The host${host ? ` ${host}` : ""} could not be looked up: check the network`,
+  ETIMEDOUT: (_, host) => `The connection${to(host)} timed out: check the network and try again`,
+  EADDRINUSE: (_, host) => `The address${host ? ` ${host}` : ""} is already in use: choose another port`,
+};
+
+function at(path: string | undefined): string {
+  return path ? ` at ${path}` : "";
+}
+
+function to(host: string | undefined): string {
+  return host ? ` to ${host}` : "";
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function asSentence(message: string): string {
+  return /[.!?…]$/.test(message) ? message : `${message}.`;
+}
+
+function oneLine(message: string): string {
+  const line = message
+    .slice(0, longest * 4)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+    .replace(/[\u0000-\u0020\u007f-\u009f\u2028\u2029]+/g, " ")
+    .trim();
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+}
