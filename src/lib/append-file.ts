@@ -1,0 +1,191 @@
+import {
+  close as closeCallback,
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsync,
+  mkdirSync,
+  open as openCallback,
+  openSync,
+  readSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+import { errorCode } from "./errors.ts";
+
+export interface AppendFile {
+  readonly path: string;
+  /** Bytes in the file, as far as this writer knows. */
+  readonly size: number;
+  /**
+   * Returns when the system has taken every byte (so the death of this process can't lose them); throws AppendError otherwise.
+   * Give whole lines with their newline. If the file ends in a torn line, a newline is written first.
+   */
+  append(text: string | Uint8Array): void;
+  /** Resolves when everything appended before the call survives a power cut, the file's own name included. */
+  sync(): Promise<void>;
+  /** Waits for a sync under way; syncs nothing by itself. */
+  close(): Promise<void>;
+}
+
+/** A failed append; `bytesWritten` of its bytes may stand in the file as a torn line. It can be appended again as a whole. */
+export class AppendError extends Error {
+  readonly code: string | undefined;
+  readonly path: string;
+  readonly bytesWritten: number;
+
+  constructor(path: string, { bytesWritten, cause }: { bytesWritten: number; cause: unknown }) {
+    super(`Could not append to ${path} (${bytesWritten} bytes were written): ${String(cause)}`, { cause });
+    this.name = "AppendError";
+    this.code = errorCode(cause);
+    this.path = path;
+    this.bytesWritten = bytesWritten;
+  }
+}
+
+export function openAppendFile(
+  path: string,
+  { createDirectory = false, mode = 0o600 }: { createDirectory?: boolean; mode?: number } = {},
+): AppendFile {
+  const { descriptor, unsyncedDirectories } = openOrCreate(path, { createDirectory, mode });
+  let size: number;
+  let torn: boolean;
+  try {
+    size = fstatSync(descriptor).size;
+    torn = size > 0 && lastByte(descriptor, size) !== newline;
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+  let closed = false;
+  let syncedSize = -1;
+  let syncing: Promise<void> | undefined;
+  let nextSync: Promise<void> | undefined;
+
+  function append(text: string | Uint8Array): void {
+    if (closed) throw new Error(`${path} is closed; nothing can be appended.`);
+    const record = typeof text === "string" ? Buffer.from(text) : text;
+    if (record.length === 0) return;
+    const repair = torn ? 1 : 0;
+    const bytes = torn ? Buffer.concat([newlineBytes, record]) : record;
+    let written = 0;
+    try {
+      // A full disk shows first as a short write without an error.
+      while (written < bytes.length) written += writeSync(descriptor, bytes, written, bytes.length - written);
+    } catch (cause) {
+      throw new AppendError(path, { bytesWritten: Math.max(0, written - repair), cause });
+    } finally {
+      size += written;
+      if (written > 0) torn = bytes[written - 1] !== newline;
+    }
+  }
+
+  function sync(): Promise<void> {
+    if (closed) return Promise.reject(new Error(`${path} is closed; it can't be synced.`));
+    if (!syncing) return startSync();
+    // The one under way may have begun before this caller's bytes; all who come meanwhile share the next.
+    nextSync ??= syncing
+      .catch(() => {})
+      .then(() => {
+        nextSync = undefined;
+        return startSync();
+      });
+    return nextSync;
+  }
+
+  function startSync(): Promise<void> {
+    if (size === syncedSize) return Promise.resolve();
+    syncing = syncNow().finally(() => {
+      syncing = undefined;
+    });
+    return syncing;
+  }
+
+  async function syncNow(): Promise<void> {
+    const upTo = size;
+    await dataSync(descriptor);
+    for (let directory = unsyncedDirectories[0]; directory !== undefined; directory = unsyncedDirectories[0]) {
+      await syncDirectory(directory);
+      unsyncedDirectories.shift();
+    }
+    syncedSize = upTo;
+  }
+
+  async function close(): Promise<void> {
+    if (closed) return;
+    closed = true;
+    await (nextSync ?? syncing)?.catch(() => {});
+    closeSync(descriptor);
+  }
+
+  return {
+    path,
+    get size() {
+      return size;
+    },
+    append,
+    sync,
+    close,
+  };
+}
+
+/** Makes names created or renamed in a directory survive a power cut. */
+export async function syncDirectory(path: string): Promise<void> {
+  // Windows can't open directories, and needs no sync for names.
+  if (process.platform === "win32") return;
+  const descriptor = await openFile(path, "r");
+  try {
+    await fullSync(descriptor);
+  } finally {
+    await closeFile(descriptor);
+  }
+}
+
+const newline = 10;
+const newlineBytes = Buffer.from("\n");
+const dataSync = promisify(fdatasync);
+const fullSync = promisify(fsync);
+const openFile = promisify(openCallback) as (path: string, flags: string) => Promise<number>;
+const closeFile = promisify(closeCallback);
+
+/** The directories are synced with the first `sync`, not here: until then nothing was promised, and opening must not wait for the disk. */
+function openOrCreate(
+  path: string,
+  { createDirectory, mode }: { createDirectory: boolean; mode: number },
+): { descriptor: number; unsyncedDirectories: string[] } {
+  const flags = constants.O_RDWR | constants.O_APPEND;
+  try {
+    return { descriptor: openSync(path, flags), unsyncedDirectories: [] };
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+  const directory = dirname(path);
+  const firstCreated = createDirectory
+    ? mkdirSync(directory, { recursive: true, mode: mode | executeWhereReadable(mode) })
+    : undefined;
+  const descriptor = openSync(path, flags | constants.O_CREAT, mode);
+  return { descriptor, unsyncedDirectories: directoriesToSync(directory, firstCreated) };
+}
+
+function executeWhereReadable(mode: number): number {
+  return (mode & 0o444) >> 2;
+}
+
+/** A new directory's own name stands in its parent, so each created one brings its parent along. */
+function directoriesToSync(directory: string, firstCreated: string | undefined): string[] {
+  const list = [directory];
+  if (firstCreated === undefined) return list;
+  const last = dirname(firstCreated);
+  for (let current = directory; current !== last && current !== dirname(current); ) {
+    current = dirname(current);
+    list.push(current);
+  }
+  return list;
+}
+
+function lastByte(descriptor: number, size: number): number | undefined {
+  const byte = Buffer.alloc(1);
+  return readSync(descriptor, byte, 0, 1, size - 1) === 1 ? byte[0] : undefined;
+}
