@@ -1,0 +1,10 @@
+// Owns: domain-free helpers: queues, line files, bounded text, process trees, ids, schema checks, words for errors.
+// Does not own: anything that knows what an agent, a tool or a model is.
+// Called by: every room except protocol and ports.
+export { AppendError, type AppendFile, openAppendFile, syncDirectory } from "./append-file.ts";
+export { type BoundedText, boundText, countLines } from "./bounded-text.ts";
+export { type Channel, createChannel } from "./channel.ts";
+export { createDeferred, type Deferred } from "./deferred.ts";
+export { describeError, errorCode, UserError, type UserErrorOptions } from "./errors.ts";
+export { formatBytes, formatCount, formatDuration, plural, type StripOptions, stripControls } from "./text.ts";
+export { type CollectedText, createTextCollector, type TextCollector } from "./text-collector.ts";

@@ -1,0 +1,74 @@
+export interface StripOptions {
+  /** Show what would be removed as `\x1b` or `\u202e`, so that a person approves what is really there. */
+  visible?: boolean;
+}
+
+/** Makes foreign text safe for a terminal: no escape sequences, no controls but newline and tab, no bidirectional overrides. */
+export function stripControls(text: string, { visible = false }: StripOptions = {}): string {
+  if (!suspicious.test(text)) return text;
+  const lines = text.replaceAll("\r\n", "\n");
+  if (visible) return lines.replace(shownEscaped, escapeCharacter);
+  return lines.replace(escapeSequences, "").replace(controls, "");
+}
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ["KB", "MB", "GB", "TB"];
+  let value = bytes / 1024;
+  let unit = 0;
+  // 999.95 would be rounded to four digits before the point.
+  while (value >= 999.95 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${value.toFixed(value >= 99.95 ? 0 : 1)} ${units[unit]}`;
+}
+
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  const seconds = Math.round(milliseconds / 1000);
+  if (milliseconds < 59_950) return `${(milliseconds / 1000).toFixed(1)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m ${twoDigits(seconds % 60)}s`;
+  const minutes = Math.round(seconds / 60);
+  return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`;
+}
+
+/** `plural(1, "line")` is `1 line`, `plural(1234, "line")` is `1,234 lines`. */
+export function plural(count: number, word: string): string {
+  return `${formatCount(count)} ${word}${count === 1 ? "" : "s"}`;
+}
+
+/** Digits in groups of three; `toLocaleString` loads its tables on first use and differs by machine. */
+export function formatCount(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+const bidirectional = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069";
+const controlRange = "\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f";
+const suspicious = /[^\t\n\u0020-\u007e\u00a0-\u0600\u4e00-\u9fff]/;
+const controls = new RegExp(`[${controlRange}${bidirectional}]`, "g");
+// Zero-width and tag characters hide text from the person who approves it, but belong to many scripts and emoji.
+const shownEscaped = new RegExp(
+  `[${controlRange}${bidirectional}\\u200b-\\u200d\\u2028\\u2029\\u2060-\\u2064\\ufeff\\u{e0000}-\\u{e007f}]`,
+  "gu",
+);
+
+const escapeSequences = new RegExp(
+  [
+    "(?:\\u001b\\[|\\u009b)[0-?]*[ -/]*[@-~]", // control sequences: colours, cursor
+    "(?:\\u001b\\]|\\u009d)[^\\u0007\\u001b\\u009c]*(?:\\u0007|\\u001b\\\\|\\u009c)", // operating system: title, clipboard, links
+    "(?:\\u001b[PX^_]|[\\u0090\\u0098\\u009e\\u009f])[^\\u001b\\u009c]*(?:\\u001b\\\\|\\u009c)", // device and application strings
+    "\\u001b[ -/]*[0-~]", // two-character escapes, and the start of one left open
+  ].join("|"),
+  "g",
+);
+
+function escapeCharacter(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x100) return `\\x${code.toString(16).padStart(2, "0")}`;
+  return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}
