@@ -43,6 +43,8 @@ export type DurableEvent =
       readonly turn: number;
       readonly message: AssistantMessage;
       readonly stopReason: StopReason;
+      /** Calls that were begun and never finished: in no message, never run. */
+      readonly incompleteCalls: number;
       readonly usage: Usage;
       readonly costUsd?: number;
       readonly milliseconds: number;

@@ -14,7 +14,10 @@ export type Effort = "low" | "medium" | "high" | "xhigh" | "max";
 export interface Head {
   readonly provider: string;
   readonly model: string;
+  readonly dialect: Dialect;
   readonly maxTokens: number;
+  /** What the server calls the output limit; absent = the dialect's usual name. */
+  readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
   readonly thinking?: { readonly budgetTokens: number };
   readonly effort?: Effort;
   readonly tools: readonly ToolDeclaration[];

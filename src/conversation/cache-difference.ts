@@ -1,0 +1,50 @@
+import type { Prompt } from "../ports/index.ts";
+import type { CacheDimension, Head } from "../protocol/index.ts";
+import { serializerFor } from "./dialects.ts";
+
+export interface CacheDifference {
+  readonly dimension: CacheDimension;
+  /** Byte of the later request, cache marks left out. */
+  readonly firstDifference: number;
+}
+
+/** Why the later request can't read all of the earlier one from a cache, or undefined where it can. */
+export function cacheDifference(earlier: Prompt, later: Prompt): CacheDifference | undefined {
+  const before = withoutMarks(earlier);
+  const after = withoutMarks(later);
+  // The closing bytes of a body are no part of what a longer one continues.
+  const end = before.length - serializerFor(earlier.head.dialect).end.length;
+  const firstDifference = firstDifferingByte(before.subarray(0, end), after);
+  if (firstDifference === undefined) return undefined;
+  // What one of them leaves out shows in the other's text: the earlier dimension of the two is the cause.
+  const candidates = [earlier.head, later.head].map((head) => dimensionAt(head, firstDifference));
+  const dimension = order.find((name) => candidates.includes(name)) ?? "messages";
+  return { dimension, firstDifference };
+}
+
+const order: readonly CacheDimension[] = [
+  "tools_model_thinking",
+  "system",
+  "system_context",
+  "user_context",
+  "messages",
+];
+
+function dimensionAt(head: Head, offset: number): CacheDimension {
+  const { text, dimensions } = serializerFor(head.dialect).head(head);
+  for (const { name, end } of dimensions) if (offset < Buffer.byteLength(text.slice(0, end))) return name;
+  return "messages";
+}
+
+function withoutMarks(prompt: Prompt): Buffer {
+  const { dialect } = prompt.head;
+  const mark = Buffer.from(serializerFor(dialect).mark);
+  const pieces = prompt.body(dialect).filter((piece) => mark.length === 0 || !mark.equals(piece));
+  return Buffer.concat(pieces);
+}
+
+function firstDifferingByte(prefix: Uint8Array, whole: Uint8Array): number | undefined {
+  const shared = Math.min(prefix.length, whole.length);
+  for (let index = 0; index < shared; index += 1) if (prefix[index] !== whole[index]) return index;
+  return prefix.length <= whole.length ? undefined : shared;
+}

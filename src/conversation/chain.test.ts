@@ -1,0 +1,280 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { AssistantMessage, Head, Message, UserMessage } from "../protocol/index.ts";
+import { Chain, cacheDifference } from "./index.ts";
+
+const head: Head = {
+  provider: "anthropic",
+  model: "m-1",
+  dialect: "anthropic",
+  maxTokens: 1000,
+  tools: [{ name: "Read", description: "Reads", inputSchema: { type: "object" } }],
+  system: "You are precise.",
+  systemContext: "linux",
+  userContext: "",
+};
+const otherModel: Head = { ...head, model: "m-2" };
+const otherProvider: Head = { ...head, provider: "openai", model: "g-1", dialect: "openai" };
+
+const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }).map((said) => `${said}.`);
+const inputJson = fc.constantFrom('{"file_path":"a.ts"}', '{ "b":1.0, "a":1e3 }', '{"😀":"日本"}', "{}");
+const turn: fc.Arbitrary<[AssistantMessage, UserMessage]> = fc
+  .tuple(text, fc.option(text), fc.array(fc.tuple(inputJson, text, fc.boolean()), { maxLength: 3 }), text, fc.boolean())
+  .map(([said, thought, calls, prompt, fromOther]) => {
+    const model = fromOther ? "m-2" : "m-1";
+    const thinking =
+      thought === null
+        ? []
+        : [{ type: "thinking" as const, text: thought, signature: "sig", origin: { provider: "anthropic", model } }];
+    const ids = calls.map((_, position) => `c_${position}_${said.length}`);
+    return [
+      {
+        role: "assistant",
+        content: [
+          ...thinking,
+          { type: "text", text: said },
+          ...calls.map(([json], at) => ({
+            type: "tool_call" as const,
+            callId: ids[at] ?? "",
+            name: "Read",
+            inputJson: json,
+          })),
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          ...calls.map(([, result, isError], at) => ({
+            type: "tool_result" as const,
+            callId: ids[at] ?? "",
+            content: [{ type: "text" as const, text: result }],
+            isError,
+          })),
+          ...(calls.length === 0 ? [{ type: "text" as const, text: prompt }] : []),
+        ],
+      },
+    ];
+  });
+
+type Step = { do: "turn"; turn: [AssistantMessage, UserMessage] } | { do: "fork" } | { do: "request" };
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: turn.map((made) => ({ do: "turn" as const, turn: made })) },
+  { weight: 2, arbitrary: fc.constant({ do: "fork" as const }) },
+  { weight: 3, arbitrary: fc.constant({ do: "request" as const }) },
+);
+
+function bodyOf(chain: Chain): string {
+  return Buffer.concat([...chain.request().body(chain.head.dialect)]).toString("utf8");
+}
+
+function unmarked(body: string): string {
+  return body.replaceAll(',"cache_control":{"type":"ephemeral"}', "");
+}
+
+/** What a longer conversation must begin with. */
+function prefixOf(body: string): string {
+  return unmarked(body).slice(0, -"]}".length);
+}
+
+function begin(of: Head): Chain {
+  const chain = new Chain(of);
+  chain.append({ role: "user", content: [{ type: "text", text: "begin" }] });
+  return chain;
+}
+
+describe("a chain", () => {
+  it("writes valid JSON whose unmarked bytes continue every earlier request, through appends and forks", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(head, otherProvider), fc.array(step, { maxLength: 14 }), (of, steps) => {
+        const branches: { chain: Chain; past: string[] }[] = [{ chain: begin(of), past: [] }];
+        for (const [index, made] of steps.entries()) {
+          const branch = branches[index % branches.length];
+          if (!branch) continue;
+          if (made.do === "turn") for (const message of made.turn) branch.chain.append(message);
+          if (made.do === "fork") branches.push({ chain: branch.chain.fork(), past: [...branch.past] });
+          if (made.do === "request") branch.past.push(prefixOf(bodyOf(branch.chain)));
+        }
+        for (const { chain, past } of branches) {
+          const body = bodyOf(chain);
+          const parsed = JSON.parse(body) as { messages: unknown[] };
+          expect(parsed.messages.length).toBeGreaterThan(0);
+          for (const earlier of past) expect(unmarked(body).startsWith(earlier)).toBe(true);
+          expect(body.split("cache_control").length - 1).toBeLessThanOrEqual(4);
+        }
+      }),
+    );
+  });
+
+  it("gives a fork the parent's bytes, whichever goes on", () => {
+    fc.assert(
+      fc.property(fc.array(turn, { maxLength: 5 }), turn, turn, (past, mine, theirs) => {
+        const parent = begin(head);
+        for (const message of past.flat()) parent.append(message);
+        const shared = prefixOf(bodyOf(parent));
+        const child = parent.fork();
+        for (const message of mine) parent.append(message);
+        for (const message of theirs) child.append(message);
+        expect(unmarked(bodyOf(child)).startsWith(shared)).toBe(true);
+        expect(unmarked(bodyOf(parent)).startsWith(shared)).toBe(true);
+      }),
+    );
+  });
+
+  it("gives the same bytes when rebuilt from its messages", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(head, otherProvider), fc.array(turn, { maxLength: 6 }), (of, turns) => {
+        const first = begin(of);
+        for (const [assistant, user] of turns) {
+          first.append(assistant);
+          first.append(user);
+          first.request();
+        }
+        const again = new Chain(of);
+        const copy = JSON.parse(JSON.stringify(first.messages())) as Message[];
+        for (const message of copy) again.append(message);
+        expect(unmarked(bodyOf(again))).toBe(unmarked(bodyOf(first)));
+      }),
+    );
+  });
+
+  it("keeps the bytes of what compaction keeps, and never splits a call from its result", () => {
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 1, maxLength: 6 }), fc.nat(12), (turns, keep) => {
+        const chain = begin(head);
+        for (const message of turns.flat()) chain.append(message);
+        const before = unmarked(bodyOf(chain));
+        const { chain: after, kept } = chain.compact("What happened so far.", keep);
+        const body = JSON.parse(bodyOf(after)) as { messages: { role: string; content: { type: string }[] }[] };
+        expect(body.messages.length).toBe(kept + 1);
+        expect(kept).toBeLessThanOrEqual(keep);
+        expect(body.messages[1]?.content[0]?.type).not.toBe("tool_result");
+        if (kept > 0) {
+          const tail = unmarked(bodyOf(after)).split('"What happened so far."}]},')[1];
+          expect(before.endsWith(tail ?? "missing")).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it("leaves out what another model thought, in both directions", () => {
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 1, maxLength: 5 }), (turns) => {
+        const chain = begin(head);
+        for (const message of turns.flat()) chain.append(message);
+        const thoughts = (of: Head): number =>
+          turns
+            .flatMap(([answer]) => answer.content)
+            .filter((b) => b.type === "thinking" && b.origin.model === of.model).length;
+        const written = (made: Chain): number => unmarked(bodyOf(made)).split('"type":"thinking"').length - 1;
+        const switched = chain.withHead(otherModel);
+        expect(written(chain)).toBe(thoughts(head));
+        expect(written(switched)).toBe(thoughts(otherModel));
+        expect(written(switched.withHead(head))).toBe(thoughts(head));
+        expect(unmarked(bodyOf(switched.withHead(head)))).toBe(unmarked(bodyOf(chain)));
+        expect(bodyOf(chain.withHead(otherProvider))).not.toContain("thinking");
+      }),
+    );
+  });
+
+  it("keeps the messages' bytes under a new head of the same model", () => {
+    const chain = begin(head);
+    const next = chain.withHead({ ...head, userContext: "Be brief." });
+    const messages = (body: string): string => body.slice(body.indexOf('"messages":['));
+    expect(messages(unmarked(bodyOf(next)))).toBe(messages(unmarked(bodyOf(chain))));
+  });
+
+  it("writes tool input as the model wrote it", () => {
+    const chain = begin(head);
+    chain.append({
+      role: "assistant",
+      content: [{ type: "tool_call", callId: "c1", name: "Read", inputJson: '{ "b":1.0, "a":1e3 }' }],
+    });
+    expect(bodyOf(chain)).toContain('"input":{ "b":1.0, "a":1e3 }');
+  });
+});
+
+describe("cache marks", () => {
+  it("stand on the system, on the mark of the request before and on the newest message", () => {
+    const chain = begin(head);
+    const first = JSON.parse(bodyOf(chain)) as Body;
+    expect(marked(first)).toEqual(["system", "0.0"]);
+    chain.append({ role: "assistant", content: [{ type: "text", text: "yes" }] });
+    chain.append({ role: "user", content: [{ type: "text", text: "go on" }] });
+    expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["system", "0.0", "2.0"]);
+  });
+
+  it("stand behind the shared results of sibling forks", () => {
+    const parent = begin(head);
+    parent.request();
+    const child = parent.fork();
+    child.append({ role: "assistant", content: [{ type: "tool_call", callId: "c1", name: "Task", inputJson: "{}" }] });
+    child.append({
+      role: "user",
+      content: [
+        { type: "tool_result", callId: "c1", content: [{ type: "text", text: "started" }], isError: false },
+        { type: "text", text: "Directive." },
+      ],
+    });
+    child.markForkPoint();
+    expect(marked(JSON.parse(bodyOf(child)) as Body)).toEqual(["system", "0.0", "2.0", "2.1"]);
+  });
+
+  it("are placed right behind text of any script", () => {
+    const chain = new Chain(head);
+    chain.append({ role: "user", content: [{ type: "text", text: "日本語 😀 é" }] });
+    expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["system", "0.0"]);
+  });
+
+  it("do not exist in a dialect that caches by itself", () => {
+    expect(bodyOf(begin(otherProvider))).not.toContain("cache_control");
+  });
+});
+
+describe("the difference between two requests", () => {
+  const cases: [Partial<Head>, string][] = [
+    [{ model: "m-2" }, "tools_model_thinking"],
+    [{ tools: [] }, "tools_model_thinking"],
+    [{ thinking: { budgetTokens: 2000 } }, "tools_model_thinking"],
+    [{ system: "You are terse." }, "system"],
+    [{ systemContext: "darwin" }, "system_context"],
+    [{ userContext: "Be brief." }, "user_context"],
+  ];
+  for (const [change, dimension] of cases) {
+    it(`names ${dimension} when ${Object.keys(change)[0]} changed`, () => {
+      const chain = begin(head);
+      const changed = chain.withHead({ ...head, ...change });
+      expect(cacheDifference(chain.request(), changed.request())?.dimension).toBe(dimension);
+    });
+  }
+
+  it("names the messages and the first byte that differs", () => {
+    const left = begin(head);
+    const right = new Chain(head);
+    right.append({ role: "user", content: [{ type: "text", text: "bEgin" }] });
+    const at = unmarked(bodyOf(left)).indexOf("egin");
+    expect(cacheDifference(left.request(), right.request())).toEqual({
+      dimension: "messages",
+      firstDifference: at,
+    });
+  });
+
+  it("is none where the later one continues the earlier", () => {
+    const chain = begin(head);
+    const earlier = chain.request();
+    chain.append({ role: "assistant", content: [{ type: "text", text: "yes" }] });
+    expect(cacheDifference(earlier, chain.request())).toBeUndefined();
+  });
+});
+
+interface Body {
+  system: { cache_control?: unknown }[];
+  messages: { content: { cache_control?: unknown }[] }[];
+}
+
+function marked(body: Body): string[] {
+  const places: string[] = [];
+  if (body.system.at(-1)?.cache_control) places.push("system");
+  for (const [index, message] of body.messages.entries())
+    for (const [at, block] of message.content.entries()) if (block.cache_control) places.push(`${index}.${at}`);
+  return places;
+}

@@ -1,0 +1,137 @@
+import type { Prompt } from "../ports/index.ts";
+import type { Head, Message } from "../protocol/index.ts";
+import { type ChainView, type Chunk, emptyChunk, type Mark, writeBytes } from "./chunk.ts";
+import { requestBody } from "./request-body.ts";
+
+/**
+ * A conversation: a head and messages that are only ever added. Bytes are made once for the head's own model;
+ * another head with the same provider and model keeps them, any other starts anew.
+ */
+export class Chain {
+  readonly head: Head;
+  private readonly sealed: Chunk[];
+  private open: Chunk;
+  private lastMark: Mark | undefined;
+  private forkMark: Mark | undefined;
+
+  constructor(head: Head, sealed: readonly Chunk[] = []) {
+    this.head = head;
+    this.sealed = [...sealed];
+    this.open = emptyChunk();
+  }
+
+  get length(): number {
+    return this.sealed.reduce((sum, chunk) => sum + chunk.messages.length, this.open.messages.length);
+  }
+
+  messages(): readonly Message[] {
+    return [...this.sealed, this.open].flatMap((chunk) => chunk.messages);
+  }
+
+  append(message: Message): void {
+    this.open.messages.push(message);
+  }
+
+  /** The prompt of the next request. Its newest message is where the request after it will find its cache. */
+  request(): Prompt {
+    const segments = this.length;
+    const newest: Mark | undefined = segments === 0 ? undefined : { segment: segments - 1, place: "end" };
+    const marks = [this.lastMark, this.forkMark, newest].filter((mark) => mark !== undefined);
+    const view: ChainView = { head: this.head, chunks: this.chunks(), segments, marks: distinct(marks) };
+    this.lastMark = newest;
+    this.forkMark = undefined;
+    return promptOf(view);
+  }
+
+  /** A chain with the same past. Both go on by themselves; neither copies a byte. */
+  fork(): Chain {
+    if (this.open.messages.length > 0) {
+      // Written now, while there is one owner, so that no branch writes them again.
+      this.write(this.open);
+      this.sealed.push(this.open);
+      this.open = emptyChunk();
+    }
+    const child = new Chain(this.head, this.sealed);
+    child.lastMark = this.lastMark;
+    return child;
+  }
+
+  /** Says that siblings share everything up to the results in the newest message, and differ behind them. */
+  markForkPoint(): void {
+    this.forkMark = { segment: this.length - 1, place: "results" };
+  }
+
+  /** The same messages under another head. Messages written for the same model keep their bytes. */
+  withHead(head: Head): Chain {
+    const same =
+      head.dialect === this.head.dialect && head.provider === this.head.provider && head.model === this.head.model;
+    if (same) {
+      const base = this.fork();
+      return new Chain(head, base.sealed);
+    }
+    const next = new Chain(head);
+    for (const message of this.messages()) next.append(message);
+    return next;
+  }
+
+  /**
+   * A new chain: the summary, then the newest messages with the bytes they had. Cuts only between turns,
+   * so at most `keep` messages stay; `kept` on the answer says how many.
+   */
+  compact(summary: string, keep: number): { chain: Chain; kept: number } {
+    const chain = new Chain(this.head);
+    chain.append({ role: "user", content: [{ type: "text", text: summary }] });
+    chain.write(chain.open);
+    const from = cutBetweenTurns(this.messages(), keep);
+    let index = 0;
+    for (const chunk of this.chunks()) {
+      this.write(chunk);
+      for (const [position, message] of chunk.messages.entries()) {
+        if (index >= from) {
+          chain.append(message);
+          chain.open.tape.copy(chunk.tape, position);
+        }
+        index += 1;
+      }
+    }
+    return { chain, kept: index - from };
+  }
+
+  private write(chunk: Chunk): void {
+    writeBytes(chunk, this.head, chunk.messages.length);
+  }
+
+  private chunks(): readonly Chunk[] {
+    return this.open.messages.length === 0 ? [...this.sealed] : [...this.sealed, this.open];
+  }
+}
+
+function promptOf(view: ChainView): Prompt {
+  const { head } = view;
+  return {
+    head,
+    messages: () => view.chunks.flatMap((chunk) => chunk.messages).slice(0, view.segments),
+    body: (dialect) => {
+      if (dialect !== head.dialect)
+        throw new Error(`this chain is written in ${head.dialect}, not ${dialect}: use withHead`);
+      return requestBody(view);
+    },
+  };
+}
+
+function cutBetweenTurns(messages: readonly Message[], keep: number): number {
+  let from = Math.max(0, messages.length - Math.max(0, keep));
+  while (from < messages.length && answersCalls(messages[from])) from += 1;
+  return from;
+}
+
+function answersCalls(message: Message | undefined): boolean {
+  return message?.role === "user" && message.content.some((block) => block.type === "tool_result");
+}
+
+function distinct(marks: readonly Mark[]): readonly Mark[] {
+  return marks.filter(
+    (mark, index) =>
+      !marks.some((other, later) => later > index && other.segment === mark.segment && other.place === mark.place),
+  );
+}

@@ -1,0 +1,37 @@
+import type { Head, Message } from "../protocol/index.ts";
+import { serializerFor } from "./dialects.ts";
+import { type MarkPlace, Tape } from "./tape.ts";
+
+/** Consecutive messages and their bytes. A sealed chunk takes no more messages and is shared by every chain that has it. */
+export interface Chunk {
+  readonly messages: Message[];
+  readonly tape: Tape;
+}
+
+export interface Mark {
+  /** Counted over the whole chain. */
+  readonly segment: number;
+  readonly place: MarkPlace;
+}
+
+/** What a request is made from: a chain as it stood at one moment. */
+export interface ChainView {
+  readonly head: Head;
+  readonly chunks: readonly Chunk[];
+  readonly segments: number;
+  readonly marks: readonly Mark[];
+}
+
+/** Writes the bytes of a chunk's messages up to a count, unless they are there already. */
+export function writeBytes(chunk: Chunk, head: Head, count: number): void {
+  const serializer = serializerFor(head.dialect);
+  for (let index = chunk.tape.segments; index < count; index += 1) {
+    const message = chunk.messages[index];
+    if (message === undefined) return;
+    chunk.tape.write(serializer.segment(message, head));
+  }
+}
+
+export function emptyChunk(): Chunk {
+  return { messages: [], tape: new Tape() };
+}

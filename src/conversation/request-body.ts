@@ -1,0 +1,76 @@
+import type { Head } from "../protocol/index.ts";
+import { type ChainView, type Chunk, writeBytes } from "./chunk.ts";
+import { serializerFor } from "./dialects.ts";
+import type { HeadText } from "./serializer.ts";
+
+/** The pieces of a request: head, shared chunks, tail, with cache marks between them. Nothing is copied. */
+export function requestBody(view: ChainView): readonly Uint8Array[] {
+  const serializer = serializerFor(view.head.dialect);
+  const head = headBytes(view.head);
+  const mark = Buffer.from(serializer.mark);
+  const pieces: Uint8Array[] = [];
+  if (mark.length > 0 && head.markAt >= 0) {
+    pieces.push(head.bytes.subarray(0, head.markAt), mark, head.bytes.subarray(head.markAt));
+  } else {
+    pieces.push(head.bytes);
+  }
+  let first = 0;
+  for (const chunk of view.chunks) {
+    const count = Math.min(chunk.messages.length, view.segments - first);
+    if (count <= 0) break;
+    writeBytes(chunk, view.head, count);
+    // Every segment begins with a comma; the very first of the list must not.
+    const start = first === 0 && !head.holdsMessage ? 1 : 0;
+    pushChunk(pieces, chunk, { start, count, mark, marks: marksIn(view, first, count) });
+    first += count;
+  }
+  pieces.push(Buffer.from(serializer.end));
+  return pieces;
+}
+
+interface ChunkPart {
+  readonly start: number;
+  readonly count: number;
+  readonly mark: Uint8Array;
+  readonly marks: readonly { segment: number; place: "end" | "results" }[];
+}
+
+function pushChunk(pieces: Uint8Array[], { tape }: Chunk, { start, count, mark, marks }: ChunkPart): void {
+  let from = start;
+  if (mark.length > 0) {
+    const offsets = marks.map(({ segment, place }) => tape.markOffset(segment, place)).filter((offset) => offset >= 0);
+    for (const offset of offsets.sort((left, right) => left - right)) {
+      pieces.push(tape.view(from, offset), mark);
+      from = offset;
+    }
+  }
+  pieces.push(tape.view(from, tape.endOf(count - 1)));
+}
+
+function marksIn(view: ChainView, first: number, count: number): ChunkPart["marks"] {
+  return view.marks
+    .filter(({ segment }) => segment >= first && segment < first + count)
+    .map(({ segment, place }) => ({ segment: segment - first, place }));
+}
+
+interface HeadBytes {
+  readonly bytes: Uint8Array;
+  readonly markAt: number;
+  readonly holdsMessage: boolean;
+}
+
+const bytesOfHeads = new WeakMap<Head, HeadBytes>();
+
+/** One buffer per head, however many agents stand on it. */
+function headBytes(head: Head): HeadBytes {
+  const known = bytesOfHeads.get(head);
+  if (known) return known;
+  const made = encodeHead(serializerFor(head.dialect).head(head));
+  bytesOfHeads.set(head, made);
+  return made;
+}
+
+function encodeHead({ text, markAt, holdsMessage }: HeadText): HeadBytes {
+  const bytes = Buffer.from(text);
+  return { bytes, markAt: markAt < 0 ? -1 : Buffer.byteLength(text.slice(0, markAt)), holdsMessage };
+}

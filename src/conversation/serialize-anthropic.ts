@@ -1,0 +1,106 @@
+import type { AssistantBlock, Head, Message, ResultBlock, ToolDeclaration, UserBlock } from "../protocol/index.ts";
+import type { HeadDimension, HeadText, SegmentText, Serializer } from "./serializer.ts";
+import { isShownTo } from "./visible-blocks.ts";
+
+export const anthropicSerializer: Serializer = {
+  head: anthropicHead,
+  segment: anthropicSegment,
+  end: "]}",
+  mark: ',"cache_control":{"type":"ephemeral"}',
+};
+
+function anthropicHead(head: Head): HeadText {
+  let text = `{"model":${JSON.stringify(head.model)},"max_tokens":${head.maxTokens},"stream":true`;
+  if (head.thinking) text += `,"thinking":{"type":"enabled","budget_tokens":${head.thinking.budgetTokens}}`;
+  if (head.effort) text += `,"output_config":{"effort":${JSON.stringify(head.effort)}}`;
+  if (head.tools.length > 0) text += `,"tools":[${head.tools.map(toolText).join(",")}]`;
+  const dimensions: HeadDimension[] = [{ name: "tools_model_thinking", end: text.length }];
+  let markAt = -1;
+  const parts = [
+    ["system", head.system],
+    ["system_context", head.systemContext],
+    ["user_context", head.userContext],
+  ] as const;
+  let opened = false;
+  for (const [name, part] of parts) {
+    if (part.trim() !== "") {
+      text += `${opened ? "," : ',"system":['}{"type":"text","text":${JSON.stringify(part)}}`;
+      markAt = text.length - 1;
+      opened = true;
+    }
+    dimensions.push({ name, end: text.length });
+  }
+  text += `${opened ? "]" : ""},"messages":[`;
+  return { text, markAt, holdsMessage: false, dimensions };
+}
+
+function toolText(tool: ToolDeclaration): string {
+  return `{"name":${JSON.stringify(tool.name)},"description":${JSON.stringify(tool.description)},"input_schema":${JSON.stringify(tool.inputSchema)}}`;
+}
+
+function anthropicSegment(message: Message, head: Head): SegmentText {
+  let text = `,{"role":"${message.role}","content":[`;
+  let markAt = -1;
+  let resultsMarkAt = -1;
+  let count = 0;
+  const add = (block: string, markable: boolean): void => {
+    text += count === 0 ? block : `,${block}`;
+    count += 1;
+    markAt = markable ? text.length - 1 : -1;
+  };
+  if (message.role === "user") {
+    for (const block of message.content) {
+      const blockJson = userBlockText(block);
+      if (blockJson === undefined) continue;
+      add(blockJson, true);
+      if (block.type === "tool_result") resultsMarkAt = markAt;
+    }
+  } else {
+    for (const block of message.content) {
+      const blockJson = assistantBlockText(block, head);
+      if (blockJson !== undefined) add(blockJson, block.type === "text" || block.type === "tool_call");
+    }
+  }
+  // The wire allows no empty message, and an answer may consist of blocks only its own model may see.
+  if (count === 0) add('{"type":"text","text":"(no text)"}', true);
+  return { text: `${text}]}`, markAt, resultsMarkAt };
+}
+
+function userBlockText(block: UserBlock): string | undefined {
+  if (block.type === "tool_result") {
+    const error = block.isError ? ',"is_error":true' : "";
+    return `{"type":"tool_result","tool_use_id":${JSON.stringify(block.callId)},"content":${resultText(block.content)}${error}}`;
+  }
+  return plainBlockText(block);
+}
+
+function resultText(content: readonly ResultBlock[]): string {
+  const only = content[0];
+  if (content.length === 1 && only?.type === "text") return JSON.stringify(only.text);
+  return `[${content.map(plainBlockText).filter(isPresent).join(",")}]`;
+}
+
+function plainBlockText(block: ResultBlock): string | undefined {
+  if (block.type === "text") return blankless(block.text);
+  return `{"type":"image","source":{"type":"base64","media_type":"${block.mediaType}","data":"${block.data}"}}`;
+}
+
+function assistantBlockText(block: AssistantBlock, head: Head): string | undefined {
+  if (block.type === "text") return blankless(block.text);
+  if (block.type === "tool_call") {
+    return `{"type":"tool_use","id":${JSON.stringify(block.callId)},"name":${JSON.stringify(block.name)},"input":${block.inputJson}}`;
+  }
+  if (!isShownTo(block, head)) return undefined;
+  if (block.type === "opaque") return block.json;
+  if (block.signature === undefined) return undefined;
+  return `{"type":"thinking","thinking":${JSON.stringify(block.text)},"signature":${JSON.stringify(block.signature)}}`;
+}
+
+/** The wire refuses text blocks without a visible character. */
+function blankless(text: string): string | undefined {
+  return text.trim() === "" ? undefined : `{"type":"text","text":${JSON.stringify(text)}}`;
+}
+
+function isPresent(text: string | undefined): text is string {
+  return text !== undefined;
+}

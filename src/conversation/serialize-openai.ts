@@ -1,0 +1,98 @@
+import type {
+  AssistantMessage,
+  Head,
+  ImageBlock,
+  Message,
+  ToolDeclaration,
+  UserBlock,
+  UserMessage,
+} from "../protocol/index.ts";
+import { textOf } from "../protocol/index.ts";
+import type { HeadDimension, HeadText, SegmentText, Serializer } from "./serializer.ts";
+
+export const openaiSerializer: Serializer = {
+  head: openaiHead,
+  segment: openaiSegment,
+  end: "]}",
+  mark: "",
+};
+
+function openaiHead(head: Head): HeadText {
+  let text = `{"model":${JSON.stringify(head.model)},${JSON.stringify(head.maxTokensField ?? "max_tokens")}:${head.maxTokens}`;
+  text += ',"stream":true,"stream_options":{"include_usage":true}';
+  if (head.effort) text += `,"reasoning_effort":${JSON.stringify(head.effort)}`;
+  if (head.tools.length > 0) text += `,"tools":[${head.tools.map(toolText).join(",")}]`;
+  const dimensions: HeadDimension[] = [{ name: "tools_model_thinking", end: text.length }];
+  text += ',"messages":[';
+  const parts = [
+    ["system", head.system],
+    ["system_context", head.systemContext],
+    ["user_context", head.userContext],
+  ] as const;
+  let opened = false;
+  for (const [name, part] of parts) {
+    if (part.trim() !== "") {
+      // One system message in several escaped pieces: many local servers accept only one, with a string.
+      text += opened ? "\\n\\n" : '{"role":"system","content":"';
+      text += JSON.stringify(part).slice(1, -1);
+      opened = true;
+    }
+    dimensions.push({ name, end: text.length });
+  }
+  if (opened) text += '"}';
+  return { text, markAt: -1, holdsMessage: opened, dimensions };
+}
+
+function toolText(tool: ToolDeclaration): string {
+  return `{"type":"function","function":{"name":${JSON.stringify(tool.name)},"description":${JSON.stringify(tool.description)},"parameters":${JSON.stringify(tool.inputSchema)}}}`;
+}
+
+function openaiSegment(message: Message): SegmentText {
+  const messages = message.role === "user" ? userTurn(message) : [assistantText(message)];
+  return { text: messages.map((json) => `,${json}`).join(""), markAt: -1, resultsMarkAt: -1 };
+}
+
+/** One message per tool result, then one with what was said; images in results can only follow as user content. */
+function userTurn(message: UserMessage): string[] {
+  const messages: string[] = [];
+  const said: UserBlock[] = [];
+  for (const block of message.content) {
+    if (block.type !== "tool_result") {
+      said.push(block);
+      continue;
+    }
+    const images = block.content.filter((part) => part.type === "image");
+    const text = textOf(block.content) || (images.length > 0 ? "(image follows)" : "(no output)");
+    const content = block.isError ? `Error: ${text}` : text;
+    messages.push(
+      `{"role":"tool","tool_call_id":${JSON.stringify(block.callId)},"content":${JSON.stringify(content)}}`,
+    );
+    said.push(...images);
+  }
+  if (said.length > 0) messages.push(`{"role":"user","content":${saidText(said)}}`);
+  if (messages.length === 0) messages.push('{"role":"user","content":"(no text)"}');
+  return messages;
+}
+
+function saidText(blocks: readonly UserBlock[]): string {
+  if (blocks.every((block) => block.type === "text")) return JSON.stringify(textOf(blocks));
+  const parts = blocks.map((block) =>
+    block.type === "image" ? imageText(block) : `{"type":"text","text":${JSON.stringify(textOf([block]))}}`,
+  );
+  return `[${parts.join(",")}]`;
+}
+
+function imageText(block: ImageBlock): string {
+  return `{"type":"image_url","image_url":{"url":"data:${block.mediaType};base64,${block.data}"}}`;
+}
+
+function assistantText(message: AssistantMessage): string {
+  const text = textOf(message.content);
+  const calls = message.content.filter((block) => block.type === "tool_call");
+  if (calls.length === 0) return `{"role":"assistant","content":${JSON.stringify(text || "(no text)")}}`;
+  const callTexts = calls.map(
+    (call) =>
+      `{"id":${JSON.stringify(call.callId)},"type":"function","function":{"name":${JSON.stringify(call.name)},"arguments":${JSON.stringify(call.inputJson)}}}`,
+  );
+  return `{"role":"assistant","content":${text === "" ? "null" : JSON.stringify(text)},"tool_calls":[${callTexts.join(",")}]}`;
+}

@@ -1,0 +1,35 @@
+import type { Head, Message } from "../protocol/index.ts";
+
+/** Turns neutral words into the bytes of one wire dialect. Pure: the same input gives the same bytes for ever. */
+export interface Serializer {
+  head(head: Head): HeadText;
+  /** Begins with a comma. */
+  segment(message: Message, head: Head): SegmentText;
+  readonly end: string;
+  /** Inserted at a mark; empty for dialects that cache by themselves. */
+  readonly mark: string;
+}
+
+export interface HeadText {
+  readonly text: string;
+  /** Where the mark that covers tools and system goes, -1 if nowhere. */
+  readonly markAt: number;
+  /** Whether a message (the system message) already stands in the list that segments continue. */
+  readonly holdsMessage: boolean;
+  /** Where each dimension of the cache key ends in `text`, in order of appearance. */
+  readonly dimensions: readonly HeadDimension[];
+}
+
+export interface HeadDimension {
+  readonly name: "tools_model_thinking" | "system" | "system_context" | "user_context";
+  readonly end: number;
+}
+
+/** A segment as wire text; marks are positions in it where `cache_control` may be inserted, -1 where none may. */
+export interface SegmentText {
+  readonly text: string;
+  /** Behind the last block. */
+  readonly markAt: number;
+  /** Behind the last tool result, where siblings of a fork part. */
+  readonly resultsMarkAt: number;
+}
