@@ -11,24 +11,18 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import { build } from "esbuild";
+import { bundle } from "./bundle.mjs";
 import { hashInputs, readStamp } from "./stamp.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const dist = join(root, "dist");
 const sources = { cli: "src/cli/main.ts", lib: "src/index.ts" };
-
-// Finds its binary beside itself, so it has to stay where npm put it.
-const external = ["@vscode/ripgrep"];
-// Too slow to load before somebody needs them: they may be reached from main.ts only through an import().
-const lazy = ["@mozilla/readability", "@vscode/ripgrep", "diff", "linkedom", "turndown", "unbash"];
 
 const unknown = process.argv.slice(2).filter((option) => option !== "--cli-only" && option !== "--if-stale");
 if (unknown.length > 0) {
@@ -52,8 +46,9 @@ async function main({ cliOnly, ifStale }) {
   removeLeftovers();
   const made = mkdtempSync(join(root, ".dist-"));
   try {
+    chmodSync(made, 0o755);
     if (parts.includes("lib") && !buildLibrary(made)) return 1;
-    if (parts.includes("cli") && !(await buildCommandLine(made))) return 1;
+    if (parts.includes("cli") && !(await bundle({ root, entry: sources.cli, directory: made }))) return 1;
     const stamp = Object.fromEntries(parts.map((part) => [part, hash]));
     const kept = parts.includes("lib") ? {} : keepLibrary(made);
     writeFileSync(join(made, ".stamp"), JSON.stringify({ ...kept, ...stamp }));
@@ -77,77 +72,6 @@ function keepLibrary(made) {
   const { lib } = readStamp(dist);
   cpSync(library, join(made, "lib"), { recursive: true });
   return lib ? { lib } : {};
-}
-
-async function buildCommandLine(made) {
-  const result = await build({
-    absWorkingDir: root,
-    entryPoints: { cli: sources.cli },
-    outdir: made,
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    chunkNames: "chunks/[name]-[hash]",
-    external: [...external, "canvas"],
-    legalComments: "none",
-    metafile: true,
-    logLevel: "warning",
-  }).catch(() => undefined);
-  if (!result) return false;
-
-  const outputs = outputsOf(result.metafile, made);
-  for (const name of outputs.keys()) addPrelude(join(made, name));
-  chmodSync(join(made, "cli.js"), 0o755);
-
-  const loaded = loadedAtStart(outputs);
-  if (loaded.length === 0) return true;
-  console.error(
-    `build: dist/cli.js loads ${loaded.join(", ")} before anything asked for it; reach it by import() only`,
-  );
-  return false;
-}
-
-// esbuild names outputs relative to the working directory; here they are relative to dist/.
-function outputsOf(metafile, made) {
-  const prefix = `${made.slice(root.length + 1).replaceAll("\\", "/")}/`;
-  const strip = (path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path);
-  return new Map(
-    Object.entries(metafile.outputs).map(([path, output]) => [
-      strip(path),
-      { ...output, imports: output.imports.map((each) => ({ ...each, path: strip(each.path) })) },
-    ]),
-  );
-}
-
-function loadedAtStart(outputs) {
-  const reached = new Set(["cli.js"]);
-  const packages = new Set();
-  for (const name of reached) {
-    const output = outputs.get(name);
-    for (const input of Object.keys(output?.inputs ?? {})) packages.add(packageOf(input));
-    for (const { kind, path } of output?.imports ?? []) {
-      if (kind === "import-statement") outputs.has(path) ? reached.add(path) : packages.add(path);
-    }
-  }
-  return lazy.filter((name) => packages.has(name));
-}
-
-function packageOf(input) {
-  const after = input.split("node_modules/").at(-1) ?? "";
-  return after.split("/", after.startsWith("@") ? 2 : 1).join("/");
-}
-
-// CommonJS packages ask for Node's modules by require(), which an ES module has only when it makes one.
-function addPrelude(file) {
-  const shebang = file.endsWith("cli.js") ? "#!/usr/bin/env node\n" : "";
-  const text = readFileSync(file, "utf8").replace(/^#!.*\n/, "");
-  const asksForRequire = text.includes('typeof require !== "undefined"');
-  const createRequire = asksForRequire
-    ? 'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);\n'
-    : "";
-  writeFileSync(file, shebang + createRequire + text);
 }
 
 function putInPlace(made) {

@@ -1,7 +1,7 @@
 // `npm start -- ARGS`: builds the command line if it is stale, then is the command line, in the same process.
 
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { hashInputs, readStamp } from "./stamp.mjs";
@@ -22,8 +22,12 @@ if (!existsSync(cli) || readStamp(join(root, "dist")).cli !== hashInputs(root)) 
 
 // npm runs scripts in the package's directory; the command works where the person stands.
 const { INIT_CWD, npm_lifecycle_event, npm_package_json } = process.env;
-const startedByNpm = npm_lifecycle_event === "start" && npm_package_json === join(root, "package.json");
-if (startedByNpm && INIT_CWD) process.chdir(INIT_CWD);
+if (INIT_CWD && npm_lifecycle_event === "start" && isOurs(npm_package_json)) process.chdir(INIT_CWD);
 
 process.argv[1] = cli;
 await import(pathToFileURL(cli).href);
+
+// The variables are inherited by everything that an npm script of some other package starts.
+function isOurs(packageFile) {
+  return packageFile !== undefined && realpathSync(packageFile) === realpathSync(join(root, "package.json"));
+}

@@ -1,0 +1,101 @@
+// The command line as dist/cli.js plus chunks that are loaded only when asked for. Answers whether it worked.
+
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+// Finds its binary beside itself, so it has to stay where npm put it.
+const external = ["@vscode/ripgrep"];
+// Too slow to load before somebody needs them: they may be reached from the entry only through an import().
+const lazy = ["@mozilla/readability", "@vscode/ripgrep", "diff", "linkedom", "turndown"];
+
+export async function bundle({ root, entry, directory }) {
+  const result = await build({
+    absWorkingDir: root,
+    entryPoints: { cli: entry },
+    outdir: directory,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    chunkNames: "chunks/[name]-[hash]",
+    external: [...external, "canvas"],
+    // Some CommonJS packages hash their own file name.
+    define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" },
+    plugins: [sameNamesAsNode(root)],
+    legalComments: "none",
+    metafile: true,
+    logLevel: "warning",
+  }).catch(() => undefined);
+  if (!result) return false;
+
+  const outputs = outputsOf(result.metafile, { root, directory });
+  for (const name of outputs.keys()) addPrelude(join(directory, name));
+  chmodSync(join(directory, "cli.js"), 0o755);
+
+  const loaded = loadedAtStart(outputs);
+  if (loaded.length === 0) return true;
+  console.error(
+    `build: dist/cli.js loads ${loaded.join(", ")} before anything asked for it; reach it by import() only`,
+  );
+  return false;
+}
+
+// import() of a CommonJS package has its named exports in Node but only `default` in a bundle; this puts them back.
+function sameNamesAsNode(root) {
+  const namespace = "same-names-as-node";
+  const setup = ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^[@a-z]/ }, ({ kind, path }) => {
+      const bundled = kind === "dynamic-import" && !external.includes(path) && !isBuiltin(path);
+      return bundled ? { path, namespace } : undefined;
+    });
+    onLoad({ filter: /.*/, namespace }, async ({ path }) => {
+      const names = Object.keys(await import(path)).filter((name) => name !== "module.exports");
+      return { contents: `export { ${names.join(", ")} } from "${path}";`, resolveDir: root };
+    });
+  };
+  return { name: namespace, setup };
+}
+
+// esbuild names outputs relative to the working directory; here they are relative to dist/.
+function outputsOf(metafile, { root, directory }) {
+  const prefix = `${directory.slice(root.length + 1).replaceAll("\\", "/")}/`;
+  const strip = (path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path);
+  return new Map(
+    Object.entries(metafile.outputs).map(([path, output]) => [
+      strip(path),
+      { ...output, imports: output.imports.map((each) => ({ ...each, path: strip(each.path) })) },
+    ]),
+  );
+}
+
+function loadedAtStart(outputs) {
+  const reached = new Set(["cli.js"]);
+  const packages = new Set();
+  for (const name of reached) {
+    const output = outputs.get(name);
+    for (const input of Object.keys(output?.inputs ?? {})) packages.add(packageOf(input));
+    for (const { kind, path } of output?.imports ?? []) {
+      if (kind === "import-statement") outputs.has(path) ? reached.add(path) : packages.add(path);
+    }
+  }
+  return lazy.filter((name) => packages.has(name));
+}
+
+function packageOf(input) {
+  const after = input.split("node_modules/").at(-1) ?? "";
+  return after.split("/", after.startsWith("@") ? 2 : 1).join("/");
+}
+
+// CommonJS packages ask for Node's modules by require(), which an ES module has only when it makes one.
+function addPrelude(file) {
+  const shebang = file.endsWith("cli.js") ? "#!/usr/bin/env node\n" : "";
+  const text = readFileSync(file, "utf8").replace(/^#!.*\n/, "");
+  const asksForRequire = text.includes('typeof require !== "undefined"');
+  const createRequire = asksForRequire
+    ? 'import { createRequire as makeRequire } from "node:module";\nconst require = makeRequire(import.meta.url);\n'
+    : "";
+  writeFileSync(file, shebang + createRequire + text);
+}

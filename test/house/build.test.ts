@@ -1,0 +1,158 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, mkdtemp, readdir, readFile, realpath, rm, stat, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { createHouse, finish, type House } from "./temporary-house.ts";
+
+const main = `
+import writeFileAtomic from "write-file-atomic";
+
+const [command, argument] = process.argv.slice(2);
+if (command === "where") console.log(process.cwd(), argument);
+if (command === "exit") process.exit(Number(argument));
+if (command === "write") await writeFileAtomic(argument!, "whole");
+if (command === "patch") {
+  const { createPatch } = await import("diff");
+  const { Readability } = await import("@mozilla/readability");
+  console.log(createPatch("a", "b", "c").length > 0, typeof Readability);
+}
+if (command === "wait") {
+  process.on("SIGTERM", () => process.exit(7));
+  setInterval(() => {}, 1000);
+  console.log("ready");
+}
+`;
+const sources = { "src/cli/main.ts": main, "src/index.ts": "export const answer: number = 42;\n" };
+
+const houses: House[] = [];
+afterEach(async () => {
+  for (const house of houses.splice(0)) await house.remove();
+});
+
+async function build(files: Record<string, string>, ...options: string[]) {
+  const house = await createHouse(files);
+  houses.push(house);
+  return { house, finished: await house.run("build.mjs", ...options) };
+}
+
+describe("scripts/build.mjs", { timeout: 60_000 }, () => {
+  it("builds the command line and the library, each when it is stale", async () => {
+    const { house, finished } = await build({ ...sources, "src/lib/a.test.ts": "", "src/lib/a.ts": "export {};\n" });
+    expect(finished).toEqual({ code: 0, stdout: "", stderr: "" });
+    const cli = join(house.directory, "dist/cli.js");
+    expect((await readFile(cli, "utf8")).startsWith("#!/usr/bin/env node\n")).toBe(true);
+    expect((await stat(cli)).mode & 0o111).toBe(0o111);
+    const library = join(house.directory, "dist/lib");
+    expect(await readFile(join(library, "index.d.ts"), "utf8")).toContain("answer: number");
+    expect((await readdir(library, { recursive: true })).sort()).toEqual(
+      ["index.d.ts", "index.js", "lib", "lib/a.d.ts", "lib/a.js"].map((name) => join(name)),
+    );
+
+    await house.write({ "src/index.ts": 'export const answer: number = "no";\n' });
+    expect((await house.run("build.mjs", "--cli-only")).code).toBe(0);
+    expect(await readFile(join(library, "index.js"), "utf8")).toContain("42");
+    const broken = await house.run("build.mjs", "--if-stale");
+    expect(broken.code).toBe(1);
+    expect(broken.stdout).toContain("src/index.ts(1,14)");
+    expect(await readFile(join(library, "index.js"), "utf8")).toContain("42");
+  });
+
+  it("keeps CommonJS packages working, named exports of import() included", async () => {
+    const { house } = await build(sources, "--cli-only");
+    const cli = join(house.directory, "dist/cli.js");
+    expect(await finish(process.execPath, [cli, "write", "out"], house.directory)).toMatchObject({ code: 0 });
+    expect(await readFile(join(house.directory, "out"), "utf8")).toBe("whole");
+    const patched = await finish(process.execPath, [cli, "patch"], house.directory);
+    expect(patched).toEqual({ code: 0, stdout: "true function\n", stderr: "" });
+  });
+
+  it("refuses a command line that loads a slow package at its start", async () => {
+    const { finished } = await build({
+      "src/cli/main.ts": 'import "../tools/fetch.ts";\n',
+      "src/tools/fetch.ts": 'import { parseHTML } from "linkedom";\nconsole.log(parseHTML);\n',
+    });
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain("loads linkedom before anything asked for it");
+  });
+
+  it("skips what has no source yet", async () => {
+    const { house, finished } = await build({});
+    expect(finished.code).toBe(0);
+    expect(finished.stderr).toContain("there is no src/cli/main.ts yet");
+    await expect(access(join(house.directory, "dist"))).rejects.toThrow();
+  });
+
+  it("says what is wrong and keeps the last good build", async () => {
+    const { house } = await build(sources, "--cli-only");
+    await house.write({ "src/cli/main.ts": 'import "./gone.ts";\n' });
+    const finished = await house.run("build.mjs", "--cli-only");
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain('Could not resolve "./gone.ts"');
+    await access(join(house.directory, "dist/cli.js"));
+    expect(await leftovers(house)).toEqual([]);
+  });
+
+  it("--if-stale builds only when an input changed", async () => {
+    const { house } = await build(sources, "--cli-only");
+    const cli = join(house.directory, "dist/cli.js");
+    await utimes(cli, 1, 1);
+    await house.write({ "src/cli/more.test.ts": "export {};\n" });
+    expect((await house.run("build.mjs", "--cli-only", "--if-stale")).code).toBe(0);
+    expect((await stat(cli)).mtimeMs).toBe(1000);
+    await house.write({ "src/cli/main.ts": 'console.log("changed");\n' });
+    expect((await house.run("build.mjs", "--cli-only", "--if-stale")).code).toBe(0);
+    expect((await finish(process.execPath, [cli], house.directory)).stdout).toBe("changed\n");
+  });
+
+  it("stands several builds at once", async () => {
+    const house = await createHouse(sources);
+    houses.push(house);
+    const options = [["--cli-only"], ["--cli-only", "--if-stale"], ["--cli-only"], ["--cli-only", "--if-stale"]];
+    const finished = await Promise.all(options.map((each) => house.run("build.mjs", ...each)));
+    expect(finished).toEqual(options.map(() => ({ code: 0, stdout: "", stderr: "" })));
+    const cli = join(house.directory, "dist/cli.js");
+    expect((await finish(process.execPath, [cli, "patch"], house.directory)).stdout).toBe("true function\n");
+    expect(await leftovers(house)).toEqual([]);
+  });
+});
+
+describe("scripts/start.mjs", { timeout: 60_000 }, () => {
+  it("builds once, works where the person stands and passes arguments and the exit code on", async () => {
+    const house = await createHouse(sources);
+    houses.push(house);
+    const elsewhere = await realpath(await mkdtemp(join(tmpdir(), "retinue-elsewhere-")));
+    try {
+      const start = ["--silent", "--prefix", house.directory, "start", "--"];
+      const first = await finish("npm", [...start, "where", "a b"], elsewhere);
+      expect(first).toMatchObject({ code: 0, stdout: `${elsewhere} a b\n` });
+      expect(first.stderr).toContain("building the command line");
+      const second = await finish("npm", [...start, "exit", "5"], elsewhere);
+      expect(second.code).toBe(5);
+      expect(second.stderr).not.toContain("building");
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
+  });
+
+  it("passes signals on", async () => {
+    const { house } = await build(sources, "--cli-only");
+    const child = spawn(process.execPath, [join(house.directory, "scripts/start.mjs"), "wait"]);
+    await once(child.stdout, "data");
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([7, null]);
+  });
+
+  it("ends with the build's message when there is nothing to run", async () => {
+    const house = await createHouse({});
+    houses.push(house);
+    const finished = await house.run("start.mjs", "where");
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain("the build failed, see above");
+  });
+});
+
+async function leftovers(house: House): Promise<string[]> {
+  return (await readdir(house.directory)).filter((name) => name.startsWith(".dist-"));
+}

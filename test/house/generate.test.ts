@@ -1,0 +1,52 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { createHouse, type House } from "./temporary-house.ts";
+
+let house: House;
+afterEach(() => house.remove());
+
+const generated = () => join(house.directory, "src/tools/descriptions.ts");
+
+describe("scripts/generate.mjs", () => {
+  it("writes the descriptions, sorted, by camelCase name", async () => {
+    house = await createHouse({
+      "src/tools/web-fetch/web-fetch.md": 'Fetches "one" page.\r\n\r\nNot `more` \\ less.\r\n',
+      "src/tools/read/read.md": "Reads.\n\n",
+      "src/tools/shared/path.ts": "export {};\n",
+    });
+    expect((await house.run("generate.mjs")).code).toBe(0);
+    const text = await readFile(generated(), "utf8");
+    expect(text).toMatch(/^\/\/ Generated from src\/tools/);
+    const { descriptions } = await import(pathToFileURL(generated()).href);
+    expect(Object.entries(descriptions)).toEqual([
+      ["read", "Reads."],
+      ["webFetch", 'Fetches "one" page.\n\nNot `more` \\ less.'],
+    ]);
+  });
+
+  it("--check fails until the file is current, and writes nothing", async () => {
+    house = await createHouse({ "src/tools/read/read.md": "Reads.\n" });
+    expect((await house.run("generate.mjs", "--check")).stderr).toContain("Run `npm run generate`");
+    await expect(readFile(generated())).rejects.toThrow();
+    await house.run("generate.mjs");
+    expect((await house.run("generate.mjs", "--check")).code).toBe(0);
+    await house.write({ "src/tools/read/read.md": "Reads a file.\n" });
+    expect((await house.run("generate.mjs", "--check")).code).toBe(1);
+    expect(await readFile(generated(), "utf8")).not.toContain("Reads a file.");
+  });
+
+  it("names a description that no tool would get", async () => {
+    house = await createHouse({ "src/tools/read/raed.md": "Reads.\n", "src/tools/write/write.md": "\n" });
+    const { code, stderr } = await house.run("generate.mjs");
+    expect(code).toBe(1);
+    expect(stderr).toContain("src/tools/read/raed.md: a tool's description is named read.md");
+    expect(stderr).toContain("the description of write is empty");
+  });
+
+  it("has nothing to do without tools", async () => {
+    house = await createHouse({});
+    expect(await house.run("generate.mjs", "--check")).toEqual({ code: 0, stdout: "", stderr: "" });
+  });
+});

@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { describe, expect, it } from "vitest";
+import { root } from "./temporary-house.ts";
+
+interface LockedPackage {
+  resolved?: string;
+  hasInstallScript?: boolean;
+  dev?: boolean;
+}
+
+// Until both entries have a source there is nothing whole to publish.
+const complete = ["src/index.ts", "src/cli/main.ts"].every((name) => existsSync(join(root, name)));
+
+const read = async (name: string) => JSON.parse(await readFile(join(root, name), "utf8"));
+
+describe("the package", () => {
+  it("locks packages without naming the registry they came from", async () => {
+    const { packages } = (await read("package-lock.json")) as { packages: Record<string, LockedPackage> };
+    const locked = Object.entries(packages).filter(([name]) => name !== "");
+    expect(locked.length).toBeGreaterThan(50);
+    expect(locked.filter(([, each]) => each.resolved !== undefined)).toEqual([]);
+  });
+
+  it("needs no install script", async () => {
+    const { packages } = (await read("package-lock.json")) as { packages: Record<string, LockedPackage> };
+    const scripted = Object.entries(packages).filter(([, each]) => each.hasInstallScript);
+    // esbuild's only makes its own start faster, and .npmrc turns all of them off.
+    expect(scripted.map(([name]) => name)).toEqual(["node_modules/esbuild"]);
+    expect(scripted.every(([, each]) => each.dev)).toBe(true);
+    expect(await readFile(join(root, ".npmrc"), "utf8")).toContain("ignore-scripts=true");
+  });
+
+  it("locks the binaries of every platform, not only of the one it was locked on", async () => {
+    const { packages } = (await read("package-lock.json")) as { packages: Record<string, LockedPackage> };
+    for (const platform of ["linux-x64", "linux-arm64", "darwin-arm64", "win32-x64"]) {
+      expect(Object.keys(packages)).toContain(`node_modules/@vscode/ripgrep-${platform}`);
+      expect(Object.keys(packages)).toContain(`node_modules/@esbuild/${platform}`);
+    }
+  });
+
+  it("has no scripts that run by themselves", async () => {
+    const { scripts } = (await read("package.json")) as { scripts: Record<string, string> };
+    expect(Object.keys(scripts).filter((name) => /^(pre|post)|^(install|prepare)/.test(name))).toEqual([]);
+  });
+
+  it.runIf(complete)("is published as it says", async () => {
+    const { messages, pkg } = await publint({ pkgDir: root, pack: "npm", strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
+  });
+
+  it("holds no path of this machine and no registry in its files", async () => {
+    const files = await sourceFiles();
+    expect(files.length).toBeGreaterThan(10);
+    const found: string[] = [];
+    for (const name of files) {
+      const text = await readFile(join(root, name), "utf8");
+      if (text.includes(root) || /https?:\/\/[^\s/"'`]*registry/.test(text)) found.push(name);
+    }
+    expect(found).toEqual([]);
+    expect(await readFile(join(root, ".npmrc"), "utf8")).not.toMatch(/registry\s*=/);
+  });
+});
+
+async function sourceFiles(): Promise<string[]> {
+  const made = /^(node_modules|dist|\.dist-.*|\.git|coverage)$/;
+  const top = (await readdir(root, { withFileTypes: true })).filter((entry) => !made.test(entry.name));
+  const files = top.filter((entry) => entry.isFile()).map((entry) => entry.name);
+  for (const folder of top.filter((entry) => entry.isDirectory())) {
+    const entries = await readdir(join(root, folder.name), { recursive: true, withFileTypes: true });
+    for (const entry of entries) if (entry.isFile()) files.push(relative(root, join(entry.parentPath, entry.name)));
+  }
+  return files;
+}
