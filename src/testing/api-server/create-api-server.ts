@@ -1,0 +1,99 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createCallAnswerer } from "./answer-call.ts";
+import { errorAnswer } from "./error-answer.ts";
+import { createRecorder } from "./record-request.ts";
+import { runScript } from "./script.ts";
+import type { ApiServer, ApiServerOptions, RecordedRequest } from "./types.ts";
+
+/** A model API on loopback. It shares no code with the product, so that it can catch the product's bugs. */
+export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const seed = options.seed ?? 1;
+  const now = options.now ?? (() => performance.now());
+  const recorder = createRecorder({ light: options.record === "light", now });
+  const script = runScript(options.script);
+  const bugs: unknown[] = [];
+  const answerCall = createCallAnswerer({ options, script, seed, now });
+
+  const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
+    const live = await recorder.record(incoming, response);
+    if (live === undefined) return;
+    const { request } = live;
+    if (request.wire === "models") return answerModels(response, options.models ?? ["scripted-model"]);
+    if (request.wire === "unknown") return answerUnknown(request, response);
+    await answerCall(live, response);
+  };
+
+  const server = createServer((incoming, response) => {
+    handle(incoming, response).catch((error: unknown) => {
+      bugs.push(error);
+      response.destroy();
+    });
+  });
+  // A client that keeps its connection open must not meet a server that closes it in between.
+  server.keepAliveTimeout = 600_000;
+  server.requestTimeout = 0;
+  const port = await listen(server, options.port ?? 0);
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    seed,
+    requests: recorder.requests,
+    waitForRequest: (n) => recorder.waitFor(n),
+    assertDone: () => assertDone(recorder.requests, script.unused(), bugs),
+    close: () =>
+      new Promise((resolve) => {
+        recorder.stop();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listen(server: ReturnType<typeof createServer>, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+/** One list that clients of both wires can read. */
+function answerModels(response: ServerResponse, models: readonly string[]): void {
+  const data = models.map((id) => ({
+    id,
+    type: "model",
+    object: "model",
+    display_name: id,
+    created_at: "2025-01-01T00:00:00Z",
+    created: 1_700_000_000,
+    owned_by: "scripted",
+  }));
+  const list = { object: "list", data, has_more: false, first_id: models[0] ?? null, last_id: models.at(-1) ?? null };
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify(list));
+}
+
+function answerUnknown(request: RecordedRequest, response: ServerResponse): void {
+  const message = `${request.method} ${request.path} is not a path of this server`;
+  request.refusal = message;
+  request.status = 404;
+  const answer = errorAnswer("anthropic", 404, { message });
+  response.writeHead(404, answer.headers);
+  response.end(answer.body);
+}
+
+function assertDone(requests: readonly RecordedRequest[], unused: readonly string[], bugs: readonly unknown[]): void {
+  const lines = [
+    ...requests.flatMap((one) =>
+      one.unscripted ? [`request ${one.ordinal} was not scripted: ${one.unscripted}`] : [],
+    ),
+    ...requests.flatMap((one) => (one.refusal ? [`request ${one.ordinal} was refused: ${one.refusal}`] : [])),
+    ...unused,
+    ...bugs.map((bug) => `the API server failed: ${bug instanceof Error ? bug.stack : String(bug)}`),
+  ];
+  if (lines.length > 0) throw new Error(`The API server's script was not followed:\n- ${lines.join("\n- ")}`);
+}

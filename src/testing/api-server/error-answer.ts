@@ -1,0 +1,82 @@
+import type { Fault, RetryAfter, Wire } from "./types.ts";
+
+export type ErrorAnswer = { status: number; headers: Record<string, string>; body: string };
+
+/** An error response in the wire's own shape. */
+export function errorAnswer(
+  wire: Wire,
+  status: number,
+  details: { type?: string; message?: string } = {},
+): ErrorAnswer {
+  const type = details.type ?? (wire === "anthropic" ? anthropicTypes[status] : openaiTypes[status]) ?? "api_error";
+  const message = details.message ?? `Scripted error ${status}`;
+  const error =
+    wire === "anthropic"
+      ? { type: "error", error: { type, message } }
+      : { error: { message, type, param: null, code: openaiCodes[status] ?? null } };
+  return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(error) };
+}
+
+/** The faults that are a whole answer by themselves, whatever the script says; undefined for all others. */
+export function faultAnswer(wire: Wire, fault: Fault): ErrorAnswer | undefined {
+  if (fault.kind === "html") {
+    return { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body: htmlPage };
+  }
+  if (fault.kind === "spend-cap") return spendCap(wire, fault.status ?? 429);
+  if (fault.kind !== "status") return undefined;
+  const answer = errorAnswer(wire, fault.status, {
+    ...(fault.errorType !== undefined && { type: fault.errorType }),
+    ...(fault.message !== undefined && { message: fault.message }),
+  });
+  const headers = { ...answer.headers, ...retryAfterHeaders(fault.retryAfter), ...fault.headers };
+  return { status: fault.status, headers, body: fault.body ?? answer.body };
+}
+
+const anthropicTypes: Record<number, string> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  402: "billing_error",
+  403: "permission_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  500: "api_error",
+  529: "overloaded_error",
+};
+
+const openaiTypes: Record<number, string> = {
+  400: "invalid_request_error",
+  401: "invalid_request_error",
+  403: "invalid_request_error",
+  404: "invalid_request_error",
+  429: "rate_limit_error",
+  500: "server_error",
+  502: "server_error",
+  503: "server_error",
+};
+
+const openaiCodes: Record<number, string> = {
+  401: "invalid_api_key",
+  404: "model_not_found",
+  429: "rate_limit_exceeded",
+};
+
+const htmlPage =
+  "<!doctype html><html><head><title>Gateway</title></head><body><h1>Please sign in</h1></body></html>\n";
+
+function spendCap(wire: Wire, status: 400 | 402 | 429): ErrorAnswer {
+  if (wire === "openai") {
+    const message = "You exceeded your current quota, please check your plan and billing details.";
+    const error = { message, type: "insufficient_quota", param: null, code: "insufficient_quota" };
+    return { status, headers: { "content-type": "application/json" }, body: JSON.stringify({ error }) };
+  }
+  if (status === 400) return errorAnswer(wire, 400, { message: "Your credit balance is too low to access the API." });
+  return errorAnswer(wire, status, { type: "billing_error", message: "The organization's spend limit is reached." });
+}
+
+function retryAfterHeaders(retryAfter: RetryAfter | undefined): Record<string, string> {
+  if (retryAfter === undefined) return {};
+  if ("seconds" in retryAfter) return { "retry-after": String(retryAfter.seconds) };
+  if ("milliseconds" in retryAfter) return { "retry-after-ms": String(retryAfter.milliseconds) };
+  return { "retry-after": new Date(Date.now() + retryAfter.dateInSeconds * 1000).toUTCString() };
+}

@@ -1,0 +1,103 @@
+import { asList, asObject, asText, isObject, type JsonObject } from "./json-values.ts";
+import type { RecordedRequest } from "./types.ts";
+
+export type SeenToolCall = { id: string; name: string; input: unknown };
+export type SeenToolResult = { id: string; text: string; isError: boolean };
+export type SeenMessage = {
+  role: "user" | "assistant";
+  text: string;
+  thinking: string;
+  toolCalls: readonly SeenToolCall[];
+  toolResults: readonly SeenToolResult[];
+};
+
+/** The request's conversation in one shape for both wires; consecutive OpenAI tool messages are one user message. */
+export function messagesOf(request: RecordedRequest): readonly SeenMessage[] {
+  const messages = asList(asObject(request.body)["messages"]).map(asObject);
+  return request.wire === "openai" ? openaiMessages(messages) : messages.map(anthropicMessage);
+}
+
+/** The request's system text, blocks joined by newlines. */
+export function systemOf(request: RecordedRequest): string {
+  const body = asObject(request.body);
+  if (request.wire !== "openai") return textOf(body["system"]);
+  const isSystem = (message: JsonObject) => message["role"] === "system" || message["role"] === "developer";
+  const messages = asList(body["messages"]).map(asObject).filter(isSystem);
+  return messages.map((message) => textOf(message["content"])).join("\n");
+}
+
+export function toolNamesOf(request: RecordedRequest): readonly string[] {
+  const tools = asList(asObject(request.body)["tools"]).map(asObject);
+  return tools.map((tool) => asText(isObject(tool["function"]) ? tool["function"]["name"] : tool["name"]));
+}
+
+function anthropicMessage(message: JsonObject): SeenMessage {
+  const blocks = asList(message["content"]).map(asObject);
+  const ofType = (type: string) => blocks.filter((block) => block["type"] === type);
+  return {
+    role: message["role"] === "assistant" ? "assistant" : "user",
+    text: textOf(message["content"]),
+    thinking: ofType("thinking")
+      .map((block) => asText(block["thinking"]))
+      .join("\n"),
+    toolCalls: ofType("tool_use").map((block) => ({
+      id: asText(block["id"]),
+      name: asText(block["name"]),
+      input: block["input"],
+    })),
+    toolResults: ofType("tool_result").map((block) => ({
+      id: asText(block["tool_use_id"]),
+      text: textOf(block["content"]),
+      isError: block["is_error"] === true,
+    })),
+  };
+}
+
+function openaiMessages(messages: readonly JsonObject[]): readonly SeenMessage[] {
+  const seen: SeenMessage[] = [];
+  for (const message of messages) {
+    const role = message["role"];
+    if (role === "system" || role === "developer") continue;
+    if (role !== "tool") {
+      seen.push(openaiMessage(message));
+      continue;
+    }
+    const result = { id: asText(message["tool_call_id"]), text: textOf(message["content"]), isError: false };
+    const last = seen.at(-1);
+    if (last === undefined || last.toolResults.length === 0 || last.role !== "user") {
+      seen.push({ role: "user", text: "", thinking: "", toolCalls: [], toolResults: [result] });
+    } else {
+      seen[seen.length - 1] = { ...last, toolResults: [...last.toolResults, result] };
+    }
+  }
+  return seen;
+}
+
+function openaiMessage(message: JsonObject): SeenMessage {
+  const calls = asList(message["tool_calls"]).map(asObject);
+  return {
+    role: message["role"] === "assistant" ? "assistant" : "user",
+    text: textOf(message["content"]),
+    thinking: asText(message["reasoning_content"]),
+    toolCalls: calls.map((call) => {
+      const { name, arguments: text } = asObject(call["function"]);
+      return { id: asText(call["id"]), name: asText(name), input: parsed(asText(text)) };
+    }),
+    toolResults: [],
+  };
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  const blocks = asList(content).map(asObject);
+  const texts = blocks.flatMap((block) => (typeof block["text"] === "string" ? [block["text"]] : []));
+  return texts.join("\n");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,159 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { asObject, asText } from "./json-values.ts";
+import type { RecordedRequest } from "./types.ts";
+
+export type Recorder = {
+  /** Reads the body to its end and records the request; undefined when the client left before that. */
+  record(incoming: IncomingMessage, response: ServerResponse): Promise<LiveRequest | undefined>;
+  readonly requests: readonly RecordedRequest[];
+  waitFor(n: number): Promise<RecordedRequest>;
+  /** Nobody waits for a request that can't come any more. */
+  stop(): void;
+};
+
+/** A recorded request while it is being answered. */
+export type LiveRequest = { request: Writable<RecordedRequest>; closing: () => void; forgetBody: () => void };
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+type Waiter = { n: number; resolve: (request: RecordedRequest) => void; reject: (error: Error) => void };
+
+export function createRecorder(options: { light: boolean; now: () => number }): Recorder {
+  const requests: RecordedRequest[] = [];
+  const connections = new WeakMap<object, number>();
+  let connectionCount = 0;
+  let waiters: Waiter[] = [];
+
+  const connectionOf = (socket: object) => {
+    const known = connections.get(socket);
+    if (known !== undefined) return known;
+    connectionCount += 1;
+    connections.set(socket, connectionCount);
+    return connectionCount;
+  };
+
+  return {
+    requests,
+    async record(incoming, response) {
+      const rawBody = await readBody(incoming);
+      if (rawBody === undefined) return undefined;
+      const connection = connectionOf(incoming.socket);
+      const arrival = { ordinal: requests.length + 1, connection, arrivedAt: options.now(), light: options.light };
+      const live = makeRequest(incoming, { response, rawBody, ...arrival });
+      requests.push(live.request);
+      for (const waiter of waiters.filter((one) => one.n === requests.length)) waiter.resolve(live.request);
+      waiters = waiters.filter((one) => one.n > requests.length);
+      return live;
+    },
+    waitFor(n) {
+      const known = requests[n - 1];
+      if (known !== undefined) return Promise.resolve(known);
+      return new Promise((resolve, reject) => waiters.push({ n, resolve, reject }));
+    },
+    stop() {
+      for (const { n, reject } of waiters) {
+        reject(new Error(`request ${n} never came: the server closed after ${requests.length} requests`));
+      }
+      waiters = [];
+    },
+  };
+}
+
+type Arrival = {
+  response: ServerResponse;
+  rawBody: Buffer;
+  ordinal: number;
+  connection: number;
+  arrivedAt: number;
+  light: boolean;
+};
+
+function makeRequest(incoming: IncomingMessage, arrival: Arrival): LiveRequest {
+  const { response, rawBody, light } = arrival;
+  let closedByServer = false;
+  let parsed: { value: unknown } | undefined;
+  const path = incoming.url ?? "/";
+  const request: Writable<RecordedRequest> = {
+    ordinal: arrival.ordinal,
+    wire: wireOf(incoming.method, path),
+    method: incoming.method ?? "",
+    path,
+    headers: light ? {} : incoming.headers,
+    rawBody,
+    bodyBytes: rawBody.length,
+    get body() {
+      parsed ??= { value: parseBody(this.rawBody) };
+      return parsed.value;
+    },
+    model: "",
+    streaming: false,
+    streamsUsage: false,
+    arrivedAt: arrival.arrivedAt,
+    connection: arrival.connection,
+    bytesSent: 0,
+    aborted: false,
+    ended: new Promise((resolve) => {
+      response.once("close", () => {
+        request.aborted = !response.writableFinished && !closedByServer;
+        resolve();
+      });
+    }),
+  };
+  Object.assign(request, light ? scanned(rawBody) : read(request.body));
+  return {
+    request,
+    closing: () => {
+      closedByServer = true;
+    },
+    forgetBody: () => {
+      request.rawBody = nothing;
+      parsed = { value: undefined };
+    },
+  };
+}
+
+const nothing = Buffer.alloc(0);
+
+function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.once("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    incoming.once("error", () => resolve(undefined));
+    incoming.once("close", () => resolve(undefined));
+  });
+}
+
+function wireOf(method: string | undefined, url: string): RecordedRequest["wire"] {
+  const path = url.split("?", 1)[0];
+  if (method === "POST" && path === "/v1/messages") return "anthropic";
+  if (method === "POST" && path === "/v1/chat/completions") return "openai";
+  if (method === "GET" && path === "/v1/models") return "models";
+  return "unknown";
+}
+
+type Asked = Pick<RecordedRequest, "model" | "streaming" | "streamsUsage">;
+
+function read(value: unknown): Asked {
+  const body = asObject(value);
+  return {
+    model: asText(body["model"]),
+    streaming: body["stream"] === true,
+    streamsUsage: asObject(body["stream_options"])["include_usage"] === true,
+  };
+}
+
+/** Without parsing: inside a JSON string these quotes would be escaped. */
+function scanned(body: Buffer): Asked {
+  const holds = (key: string) => body.includes(`"${key}":true`) || body.includes(`"${key}": true`);
+  const at = body.indexOf('"model"');
+  const model = at < 0 ? undefined : /^"model"\s*:\s*"([^"]*)"/.exec(body.toString("latin1", at, at + 200))?.[1];
+  return { model: model ?? "", streaming: holds("stream"), streamsUsage: holds("include_usage") };
+}
+
+function parseBody(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}

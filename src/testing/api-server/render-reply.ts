@@ -1,0 +1,97 @@
+import { bendFrames } from "./bend-frames.ts";
+import { bendMessage } from "./bend-message.ts";
+import type { ErrorAnswer } from "./error-answer.ts";
+import type { Frame } from "./frame.ts";
+import type { Fault, Pacing, RecordedRequest, Reply, Wire } from "./types.ts";
+import { anthropicBody, anthropicFrames } from "./wire-anthropic.ts";
+import { type MessageMaking, makeWireMessage, type WireMessage } from "./wire-message.ts";
+import { openaiBody, openaiFrames } from "./wire-openai.ts";
+
+/** An answer ready to be delivered. */
+export type Rendered = {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  frames: Iterable<Frame>;
+  pacing: Pacing;
+  fault: Fault | undefined;
+  /** The fault leaves the client without a complete message, so it may be expected to ask again. */
+  incomplete: boolean;
+  message: WireMessage | undefined;
+};
+
+export type RenderAround = {
+  request: RecordedRequest;
+  wire: Wire;
+  fault: Fault | undefined;
+  seed: number;
+  random: () => number;
+  salt: string;
+  usage: MessageMaking["usage"];
+};
+
+export function renderReply(reply: Reply, around: RenderAround): Rendered {
+  const { request, wire, fault } = around;
+  const making = { wire, model: request.model, salt: around.salt, seed: around.seed, usage: around.usage };
+  const message = bent(makeWireMessage(reply, making), fault);
+  const frames = framesOf(message, request, wire);
+  const bentFrames = fault ? bendFrames(frames, fault, { ...around, streaming: request.streaming }) : frames;
+  const settled = settleCut(bentFrames, fault, around.random);
+  return {
+    status: 200,
+    headers: { "content-type": contentType(request, fault), ...requestId(wire, message.id), ...reply.headers },
+    frames: settled.frames,
+    pacing: reply.pacing ?? {},
+    fault: settled.fault,
+    incomplete: settled.incomplete,
+    message,
+  };
+}
+
+export function renderError(answer: ErrorAnswer, fault?: Fault): Rendered {
+  const frames = [{ text: answer.body }];
+  const { status, headers } = answer;
+  return { status, headers, frames, pacing: {}, fault, incomplete: true, message: undefined };
+}
+
+function bent(message: WireMessage, fault: Fault | undefined): WireMessage {
+  return fault === undefined ? message : bendMessage(message, fault);
+}
+
+function framesOf(message: WireMessage, request: RecordedRequest, wire: Wire): Iterable<Frame> {
+  if (!request.streaming) return [{ text: wire === "anthropic" ? anthropicBody(message) : openaiBody(message) }];
+  if (wire === "anthropic") return anthropicFrames(message);
+  return openaiFrames(message, request.streamsUsage);
+}
+
+const endless: ReadonlySet<Fault["kind"]> = new Set([
+  "error-event",
+  "missing-end",
+  "wrong-content-type",
+] satisfies Fault["kind"][]);
+
+/** Fixes a random cut and tells whether the answer stays incomplete. */
+function settleCut(
+  frames: Iterable<Frame>,
+  fault: Fault | undefined,
+  random: () => number,
+): { frames: Iterable<Frame>; fault: Fault | undefined; incomplete: boolean } {
+  if (fault === undefined) return { frames, fault, incomplete: false };
+  if (fault.kind === "truncated-tool-json") return { frames, fault, incomplete: fault.end === "close" };
+  if (fault.kind !== "hang" && fault.kind !== "close" && fault.kind !== "reset") {
+    return { frames, fault, incomplete: endless.has(fault.kind) };
+  }
+  if (fault.afterBytes === undefined) return { frames, fault, incomplete: true };
+  const all = [...frames];
+  const total = all.reduce((sum, frame) => sum + Buffer.byteLength(frame.text), 0);
+  const afterBytes = fault.afterBytes === "random" ? 1 + Math.floor(random() * (total - 1)) : fault.afterBytes;
+  return { frames: all, fault: { ...fault, afterBytes }, incomplete: afterBytes < total };
+}
+
+function contentType(request: RecordedRequest, fault: Fault | undefined): string {
+  if (fault?.kind === "wrong-content-type") return fault.contentType ?? "text/plain";
+  return request.streaming ? "text/event-stream; charset=utf-8" : "application/json";
+}
+
+function requestId(wire: Wire, id: string): Record<string, string> {
+  return wire === "anthropic" ? { "request-id": `req_${id.slice(4)}` } : { "x-request-id": `req_${id.slice(9)}` };
+}

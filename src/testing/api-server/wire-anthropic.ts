@@ -1,0 +1,115 @@
+import type { Frame } from "./frame.ts";
+import type { WireMessage, WirePart } from "./wire-message.ts";
+
+/** The message as server-sent events. Lazy, so that a huge answer is never held whole. */
+export function* anthropicFrames(message: WireMessage): Generator<Frame> {
+  yield event("message_start", {
+    message: {
+      id: message.id,
+      type: "message",
+      role: "assistant",
+      model: message.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { ...inputUsage(message), output_tokens: 1 },
+    },
+  });
+  for (const [index, part] of message.parts.entries()) {
+    yield event("content_block_start", { index, content_block: startOf(part) });
+    if (index === 0) yield event("ping", {});
+    for (const delta of deltasOf(part)) {
+      yield event("content_block_delta", { index, delta }, part.kind === "tool" ? "tool-input" : undefined);
+    }
+    yield event("content_block_stop", { index });
+  }
+  yield event("message_delta", {
+    delta: { stop_reason: message.stopReason, stop_sequence: null },
+    usage: { ...inputUsage(message), output_tokens: message.usage.outputTokens },
+  });
+  yield event("message_stop", {}, "end");
+}
+
+/** The message as one JSON object. */
+export function anthropicBody(message: WireMessage): string {
+  // Tool input goes in verbatim, so that number forms and key order survive; a scripted non-JSON text becomes {}.
+  const content = message.parts.map((part) => {
+    if (part.kind !== "tool") return JSON.stringify(wholeOf(part));
+    const input = isJson(part.pieces.join("")) ? part.pieces.join("") : "{}";
+    return `{"type":"tool_use","id":${JSON.stringify(part.id)},"name":${JSON.stringify(part.name)},"input":${input}}`;
+  });
+  const usage = JSON.stringify({ ...inputUsage(message), output_tokens: message.usage.outputTokens });
+  return (
+    `{"id":${JSON.stringify(message.id)},"type":"message","role":"assistant","model":${JSON.stringify(message.model)},` +
+    `"content":[${content.join(",")}],"stop_reason":${JSON.stringify(message.stopReason)},"stop_sequence":null,` +
+    `"usage":${usage}}`
+  );
+}
+
+export function anthropicErrorFrame(type: string, message: string): Frame {
+  return event("error", { error: { type, message } });
+}
+
+function event(type: string, fields: Readonly<Record<string, unknown>>, role?: Frame["role"]): Frame {
+  const text = `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+  return role === undefined ? { text } : { text, role };
+}
+
+function startOf(part: WirePart): Readonly<Record<string, unknown>> {
+  switch (part.kind) {
+    case "text":
+      return { type: "text", text: "" };
+    case "thinking":
+      return { type: "thinking", thinking: "", signature: "" };
+    case "tool":
+      return { type: "tool_use", id: part.id, name: part.name, input: {} };
+    default:
+      return wholeOf(part);
+  }
+}
+
+function* deltasOf(part: WirePart): Generator<Readonly<Record<string, unknown>>> {
+  if (part.kind === "text") for (const text of part.pieces) yield { type: "text_delta", text };
+  if (part.kind === "tool") {
+    yield { type: "input_json_delta", partial_json: "" };
+    for (const piece of part.pieces) yield { type: "input_json_delta", partial_json: piece };
+  }
+  if (part.kind === "thinking") {
+    for (const thinking of part.pieces) yield { type: "thinking_delta", thinking };
+    yield { type: "signature_delta", signature: part.signature };
+  }
+}
+
+function wholeOf(part: Exclude<WirePart, { kind: "tool" }>): Readonly<Record<string, unknown>> {
+  switch (part.kind) {
+    case "text":
+      return { type: "text", text: part.pieces.join("") };
+    case "thinking":
+      return { type: "thinking", thinking: part.pieces.join(""), signature: part.signature };
+    case "redacted":
+      return { type: "redacted_thinking", data: part.data };
+    case "block":
+      return part.block;
+  }
+}
+
+function inputUsage({ usage }: WireMessage) {
+  return {
+    input_tokens: usage.inputTokens,
+    cache_creation_input_tokens: usage.cacheWriteTokens,
+    cache_read_input_tokens: usage.cacheReadTokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: usage.cacheWriteTokens - usage.cacheWrite1hTokens,
+      ephemeral_1h_input_tokens: usage.cacheWrite1hTokens,
+    },
+  };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

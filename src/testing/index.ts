@@ -1,0 +1,35 @@
+// Owns: what tests of this product and of programs built on it need: a scripted model API server with faults.
+// Does not own: anything a product room could need at run time; no product room imports it.
+// Called by: tests, the bench and users of `retinue/testing`.
+export { createApiServer } from "./api-server/create-api-server.ts";
+export {
+  messagesOf,
+  type SeenMessage,
+  type SeenToolCall,
+  type SeenToolResult,
+  systemOf,
+  toolNamesOf,
+} from "./api-server/messages-of.ts";
+export { startFromFile } from "./api-server/start-from-file.ts";
+export type {
+  ApiServer,
+  ApiServerOptions,
+  CacheAccount,
+  CacheOptions,
+  Conversation,
+  Fault,
+  Matcher,
+  Pacing,
+  PlannedFault,
+  RecordedRequest,
+  Reply,
+  ReplyFunction,
+  ReplyPart,
+  RetryAfter,
+  Script,
+  ScriptContext,
+  Step,
+  StopReason,
+  ToolPart,
+  Wire,
+} from "./api-server/types.ts";
