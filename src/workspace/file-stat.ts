@@ -1,0 +1,63 @@
+import { type BigIntStats, lstatSync, type Stats } from "node:fs";
+import type { FileFailure, FileStat } from "../ports/index.ts";
+
+export const missing: FileStat = { kind: "missing", size: 0, version: "missing", mode: 0 };
+
+/** Links are not followed: a link is `other`. What can't be looked at counts as `other`, not as missing. */
+export function statPath(path: string): FileStat {
+  try {
+    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    return stats ? toFileStat(stats) : missing;
+  } catch (error) {
+    if (codeOf(error) === "ENOTDIR") return missing;
+    return { kind: "other", size: 0, version: `unreadable ${codeOf(error)}`, mode: 0 };
+  }
+}
+
+export function toFileStat(stats: BigIntStats): FileStat {
+  return {
+    kind: kindOf(stats),
+    size: Number(stats.size),
+    version: `${stats.dev}-${stats.ino}-${stats.size}-${stats.mtimeNs}-${stats.ctimeNs}`,
+    mode: Number(stats.mode) & 0o7777,
+  };
+}
+
+export function kindOf(stats: Stats | BigIntStats): "file" | "directory" | "other" {
+  if (stats.isFile()) return "file";
+  return stats.isDirectory() ? "directory" : "other";
+}
+
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "EUNKNOWN";
+}
+
+export function failure(code: string, message: string): FileFailure {
+  return { ok: false, code, message };
+}
+
+const words: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "the system does not permit it",
+  EROFS: "the file system is read-only",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  ENOENT: "no such file or directory",
+  ENOTDIR: "a part of the path is not a directory",
+  EISDIR: "it is a directory",
+  ELOOP: "it is a symbolic link",
+  EMFILE: "too many open files in this process",
+  ENFILE: "too many open files on this machine",
+  ENAMETOOLONG: "the name is too long",
+  EIO: "the disk reported an error",
+  EAGAIN: "it would block",
+  EFBIG: "the file would be too large",
+};
+
+/** An expected failure of the system, with its own code. Rethrows what is not one: that is a bug. */
+export function systemFailure(error: unknown, path: string): FileFailure {
+  const code = codeOf(error);
+  if (code === "EUNKNOWN" || code.startsWith("ERR_")) throw error;
+  return failure(code, `${path}: ${words[code] ?? (error as Error).message}`);
+}

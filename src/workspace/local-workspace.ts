@@ -1,0 +1,35 @@
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import type { Workspace } from "../ports/index.ts";
+import { statPath } from "./file-stat.ts";
+import { listDirectory } from "./list-directory.ts";
+import { readRegularFile } from "./read-regular-file.ts";
+import { resolvePath } from "./resolve-path.ts";
+import { scrubEnvironment } from "./scrub-environment.ts";
+import { spawnProcess } from "./spawn-process.ts";
+import { writeWholeFile } from "./write-whole-file.ts";
+
+export interface LocalWorkspaceOptions {
+  /** Must exist; throws otherwise. */
+  readonly root: string;
+  /** Where processes get their environment from, before it is scrubbed. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What `~/` stands for. */
+  readonly home?: string;
+}
+
+/** A directory of this machine. */
+export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace {
+  const root = realpathSync.native(options.root);
+  const home = options.home ?? homedir();
+  const environment = scrubEnvironment(options.environment);
+  return {
+    root,
+    resolve: async (paths) => paths.map((path) => resolvePath(path, { root, home })),
+    stat: async (realPath) => statPath(realPath),
+    read: readRegularFile,
+    write: writeWholeFile,
+    list: listDirectory,
+    spawn: (request) => spawnProcess(request, { root, environment }),
+  };
+}

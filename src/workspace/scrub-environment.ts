@@ -1,0 +1,28 @@
+const secret = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|_PASS$|_PAT$/i;
+/** Harmless although their names look like secrets. */
+const kept = new Set(["TOKENIZERS_PARALLELISM", "KEYTIMEOUT", "SSH_AUTH_SOCK"]);
+/** Run code in, or change the meaning of, every shell that inherits them. */
+const shellHooks =
+  /^(BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|IFS|PS4|BASH_FUNC_.*|FORCE_COLOR)$/;
+
+/** Nobody sits before these processes: nothing may page, prompt or colour, and a look at git must not take its locks. */
+const quiet = {
+  GIT_PAGER: "cat",
+  PAGER: "cat",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_TERMINAL_PROMPT: "0",
+  NO_COLOR: "1",
+};
+
+/** What a process of the workspace may see of our environment: no keys, tokens or passwords. */
+export function scrubEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const scrubbed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (value === undefined || shellHooks.test(name)) continue;
+    if (secret.test(name) && !kept.has(name)) continue;
+    scrubbed[name] = value;
+  }
+  return { ...scrubbed, ...quiet };
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createLocalWorkspace } from "./local-workspace.ts";
+
+/** Swaps a directory for a link to the outside and back, as fast as it can. */
+const swapper = `
+const { parentPort, workerData } = require("node:worker_threads");
+const fs = require("node:fs");
+const { directory, outside, flags } = workerData;
+const attempt = (action) => { try { action(); return true; } catch { return false; } };
+for (let round = 0; Atomics.load(flags, 0) === 0; round++) {
+  attempt(() => fs.renameSync(directory, directory + round));
+  if (attempt(() => fs.symlinkSync(outside, directory))) Atomics.add(flags, 1, 1);
+  attempt(() => fs.unlinkSync(directory));
+  attempt(() => fs.renameSync(directory + round, directory));
+  if (round === 0) parentPort.postMessage("running");
+}
+`;
+
+let root: string;
+let outside: string;
+let flags: Int32Array;
+let worker: Worker;
+beforeEach(async () => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "race-")));
+  outside = realpathSync(mkdtempSync(join(tmpdir(), "outside-")));
+  mkdirSync(join(root, "d"));
+  writeFileSync(join(root, "d", "f"), "inside");
+  writeFileSync(join(outside, "f"), "secret");
+  flags = new Int32Array(new SharedArrayBuffer(8));
+  worker = new Worker(swapper, { eval: true, workerData: { directory: join(root, "d"), outside, flags } });
+  await new Promise((resolve) => worker.once("message", resolve));
+});
+afterEach(() => {
+  rmSync(root, { recursive: true });
+  rmSync(outside, { recursive: true });
+});
+
+async function endRace(): Promise<number> {
+  const ended = new Promise((resolve) => worker.once("exit", resolve));
+  Atomics.store(flags, 0, 1);
+  await ended;
+  return Atomics.load(flags, 1);
+}
+
+describe.runIf(process.platform === "linux")("a directory that is swapped for a link all the time", () => {
+  it("never lets a write out", async () => {
+    const workspace = createLocalWorkspace({ root, environment: {} });
+    for (let round = 0; round < 200; round++) {
+      const directories = round % 2 === 0 ? "" : `new${round}/`;
+      await workspace.write(join(root, "d", `${directories}f`), Buffer.from("escaped"), {});
+    }
+    expect(await endRace()).toBeGreaterThan(0);
+    expect(readdirSync(outside)).toEqual(["f"]);
+    expect(readFileSync(join(outside, "f"), "utf8")).toBe("secret");
+  });
+
+  it("never lets a read out", async () => {
+    const workspace = createLocalWorkspace({ root, environment: {} });
+    const seen = new Set<string>();
+    for (let round = 0; round < 1000; round++) {
+      const result = await workspace.read(join(root, "d", "f"), { maxBytes: 100 });
+      seen.add(result.ok ? Buffer.from(result.bytes).toString() : "refused");
+      const listed = await workspace.list(join(root, "d"));
+      if (listed.ok) seen.add(listed.entries.length > 1 ? "listed" : "listed one");
+    }
+    expect(await endRace()).toBeGreaterThan(0);
+    expect(seen).not.toContain("secret");
+  });
+});
