@@ -1,0 +1,63 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createId, matchPrefix, newAgentId, newRunId, newSessionId } from "./ids.ts";
+
+const zeros = (bytes: Uint8Array) => bytes;
+const at = (time: number) => ({ random: zeros, now: () => time });
+
+describe("ids", () => {
+  it.each([
+    [0, "0000000000"],
+    [1469918176385, "01aryz6s41"],
+    [1700000000000, "01hf7yat00"],
+    [2 ** 48 - 1, "7zzzzzzzzz"],
+  ])("encodes the time %i as a ULID does", (time, expected) => {
+    expect(createId("", at(time))).toBe(`${expected}0000000000000000`);
+  });
+
+  it("sorts by time", () => {
+    const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
+    fc.assert(
+      fc.property(time, time, (first, second) => {
+        const [a, b] = [newSessionId(at(first)), newSessionId(at(second))];
+        expect(Math.sign(first - second)).toBe(a < b ? -1 : Number(a > b));
+      }),
+    );
+  });
+
+  it("has one form for each kind, fit for file names and addresses", () => {
+    expect(createId("call-")).toMatch(/^call-[0-9a-hjkmnp-tv-z]{26}$/);
+    expect(newSessionId()).toMatch(/^[0-9a-hjkmnp-tv-z]{26}$/);
+    expect(newAgentId()).toMatch(/^a[0-9a-hjkmnp-tv-z]{12}$/);
+    expect(newRunId()).toMatch(/^r[0-9a-hjkmnp-tv-z]{12}$/);
+    expect(newAgentId({ random: (bytes) => bytes.fill(255) })).toBe("azzzzzzzzzzzz");
+  });
+
+  it("does not repeat", () => {
+    expect(new Set(Array.from({ length: 10_000 }, () => newAgentId())).size).toBe(10_000);
+  });
+
+  it("refuses a time that is none", () => {
+    expect(() => createId("", at(Number.NaN))).toThrow("not a time");
+    expect(() => createId("", at(-1))).toThrow("not a time");
+  });
+});
+
+describe("matchPrefix", () => {
+  const ids = ["01hf7a", "01hf7b", "01hg00", "01hg0"];
+  it.each([
+    ["01hf7a", { kind: "one", id: "01hf7a" }],
+    ["01HF7B", { kind: "one", id: "01hf7b" }],
+    ["01hg0", { kind: "one", id: "01hg0" }],
+    ["01hg00", { kind: "one", id: "01hg00" }],
+    ["01hf", { kind: "many", ids: ["01hf7a", "01hf7b"] }],
+    ["02", { kind: "none" }],
+    ["", { kind: "none" }],
+  ])("%j gives %j", (prefix, expected) => {
+    expect(matchPrefix(ids, prefix)).toEqual(expected);
+  });
+
+  it("takes the same id listed twice as one", () => {
+    expect(matchPrefix(["abc", "abc"], "ab")).toEqual({ kind: "one", id: "abc" });
+  });
+});

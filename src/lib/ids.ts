@@ -1,0 +1,62 @@
+export interface IdSource {
+  /** Fills the array with random bytes and returns it. */
+  random?: (bytes: Uint8Array) => Uint8Array;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+/** A lower-case ULID (10 characters of time, 16 of randomness) behind an optional prefix; ids of different milliseconds sort by time. */
+export function createId(prefix = "", { random, now = Date.now }: IdSource = {}): string {
+  return prefix + encodeTime(now()) + randomText(16, random);
+}
+
+export function newSessionId(source: IdSource = {}): string {
+  return createId("", source);
+}
+
+/** Short and random from the first character on, since people type its prefix. */
+export function newAgentId({ random }: Pick<IdSource, "random"> = {}): string {
+  return `a${randomText(12, random)}`;
+}
+
+export function newRunId({ random }: Pick<IdSource, "random"> = {}): string {
+  return `r${randomText(12, random)}`;
+}
+
+export type PrefixMatch = { kind: "one"; id: string } | { kind: "none" } | { kind: "many"; ids: string[] };
+
+/** A full id counts as the one meant even when it begins others. Case does not matter. */
+export function matchPrefix(ids: Iterable<string>, prefix: string): PrefixMatch {
+  const wanted = prefix.toLowerCase();
+  if (wanted === "") return { kind: "none" };
+  const found = new Set<string>();
+  for (const id of ids) {
+    const candidate = id.toLowerCase();
+    if (candidate === wanted) return { kind: "one", id };
+    if (candidate.startsWith(wanted)) found.add(id);
+  }
+  const [first, second] = found;
+  if (first === undefined) return { kind: "none" };
+  return second === undefined ? { kind: "one", id: first } : { kind: "many", ids: [...found] };
+}
+
+// Crockford's base 32: no i, l, o, u.
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+
+function encodeTime(milliseconds: number): string {
+  let rest = Math.floor(milliseconds);
+  if (!(rest >= 0 && rest < 2 ** 48)) throw new RangeError(`${milliseconds} is not a time an id can hold.`);
+  let text = "";
+  for (let position = 0; position < 10; position++) {
+    text = alphabet.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+// The global `crypto` is loaded on first use, `node:crypto` with the import.
+function randomText(length: number, random: IdSource["random"] = (bytes) => crypto.getRandomValues(bytes)): string {
+  let text = "";
+  for (const byte of random(new Uint8Array(length))) text += alphabet.charAt(byte & 31);
+  return text;
+}
