@@ -1,0 +1,27 @@
+const variable = "RETINUE_TAG";
+const separator = ":";
+
+/**
+ * The environment with the tags of a process. Tags this process was started with stay in front:
+ * whoever ends us must also find what we have started.
+ */
+export function tagEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  tags: readonly string[],
+  inherited = process.env[variable],
+): Record<string, string | undefined> {
+  if (tags.length === 0 || !tags.every((tag) => /^[\w.-]+$/.test(tag))) {
+    throw new Error(`A process tag is made of letters, digits, ".", "_" and "-", not ${JSON.stringify(tags)}.`);
+  }
+  const all = new Set([...(inherited ? inherited.split(separator) : []), ...tags]);
+  return { ...env, [variable]: [...all].join(separator) };
+}
+
+/** `environment` as the system shows it: `NAME=value` joined by NUL. */
+export function carriesTag(environment: string, tag: string): boolean {
+  const start = `\0${environment}`.indexOf(`\0${variable}=`);
+  if (start < 0) return false;
+  const end = environment.indexOf("\0", start);
+  const value = environment.slice(start + variable.length + 1, end < 0 ? undefined : end);
+  return value.split(separator).includes(tag);
+}

@@ -1,0 +1,142 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { errorCode } from "./errors.ts";
+import { listPids, type ProcessInfo, readEnvironment, readProcess } from "./process-info.ts";
+import { carriesTag } from "./process-tag.ts";
+import type { StartedProcess } from "./start-process.ts";
+
+/**
+ * Ends a process and everything it has started: asks the group and all that carry its tag (TERM), waits at most `graceMs`,
+ * kills, and looks again until nothing is left. Also finds what left the group (setsid, double fork).
+ * Where there is no /proc only the group is ended. Never throws; gives the pids it saw end.
+ */
+export async function endProcessTree(
+  handle: Pick<StartedProcess, "pid" | "startTime" | "tag" | "exit">,
+  { graceMs = 2000 }: { graceMs?: number } = {},
+): Promise<number[]> {
+  const { pid, startTime, tag } = handle;
+  if (pid === undefined) return [];
+  if (listPids() === undefined) return endGroup(pid, { graceMs });
+
+  const find = () => findTree({ tag, root: { pid, startTime } });
+  const asked = find();
+  if (asked.length === 0) return [];
+  signalAll(asked, { signal: "SIGTERM", group: pid });
+  await untilGone(asked, graceMs);
+  const killed = await killAll(find, pid);
+  const gone = goneOf([...asked, ...killed]);
+  // The system may show it as gone a moment before Node reports its end.
+  if (gone.includes(pid)) await handle.exit;
+  return gone;
+}
+
+/** Kills every process that carries the tag, from this life of the program or an earlier one. Gives the pids it saw end. */
+export async function sweepTagged(tag: string): Promise<number[]> {
+  return goneOf(await killAll(() => findTree({ tag })));
+}
+
+const pollMs = 10;
+const killRounds = 60;
+
+/** Kills what `find` finds until it finds nothing; new ones may be forked meanwhile. Gives up on what can't be killed. */
+async function killAll(find: () => ProcessInfo[], group?: number): Promise<ProcessInfo[]> {
+  const seen = new Map<number, ProcessInfo>();
+  const refused = new Set<number>();
+  let clean = false;
+  for (let round = 1; round <= killRounds; round++) {
+    const found = find().filter((info) => !refused.has(info.pid));
+    for (const info of found) seen.set(info.pid, info);
+    for (const pid of signalAll(found, { signal: "SIGKILL", group })) refused.add(pid);
+    // While a process is being replaced by exec its environment is empty: after a kill one clean look is not enough.
+    if (found.length === 0 && (clean || seen.size === 0)) break;
+    clean = found.length === 0;
+    await wait(Math.min(round * 5, 50));
+  }
+  return [...seen.values()];
+}
+
+interface Tree {
+  tag: string;
+  root?: { pid: number; startTime: number | undefined };
+}
+
+function findTree({ tag, root }: Tree): ProcessInfo[] {
+  const all = readAll();
+  // After the root's end its pid can belong to a stranger, who may then lead a group of that number.
+  const namesake = root && all.get(root.pid);
+  const group = namesake && namesake.startTime !== root?.startTime ? undefined : root?.pid;
+  // If this process itself carries the tag, it and its other children are not meant.
+  all.delete(process.pid);
+  const found = new Map<number, ProcessInfo>();
+  for (const info of all.values()) if (info.group === group || hasTag(info.pid, tag)) found.set(info.pid, info);
+  addDescendants(found, all);
+  return [...found.values()];
+}
+
+/** Children that were started with a cleared environment are known by their parents as long as those live. */
+function addDescendants(found: Map<number, ProcessInfo>, all: ReadonlyMap<number, ProcessInfo>): void {
+  if (found.size === 0) return;
+  let before = -1;
+  while (found.size > before) {
+    before = found.size;
+    for (const info of all.values()) if (found.has(info.parent)) found.set(info.pid, info);
+  }
+}
+
+function readAll(): Map<number, ProcessInfo> {
+  const all = new Map<number, ProcessInfo>();
+  for (const pid of listPids() ?? []) {
+    const info = readProcess(pid);
+    if (info) all.set(pid, info);
+  }
+  return all;
+}
+
+function hasTag(pid: number, tag: string): boolean {
+  const environment = readEnvironment(pid);
+  return environment !== undefined && carriesTag(environment, tag);
+}
+
+async function untilGone(processes: readonly ProcessInfo[], graceMs: number): Promise<void> {
+  const deadline = performance.now() + graceMs;
+  while (processes.some(isAlive) && performance.now() < deadline) await wait(pollMs);
+}
+
+function isAlive(info: ProcessInfo): boolean {
+  return readProcess(info.pid)?.startTime === info.startTime;
+}
+
+function goneOf(processes: readonly ProcessInfo[]): number[] {
+  const pids = new Set<number>();
+  for (const info of processes) if (!isAlive(info)) pids.add(info.pid);
+  return [...pids];
+}
+
+/** Gives the pids that may not be signalled. */
+function signalAll(
+  processes: readonly ProcessInfo[],
+  { signal, group }: { signal: NodeJS.Signals; group: number | undefined },
+): number[] {
+  // All of a group at once, so that none can fork between two signals.
+  if (group !== undefined && processes.some((info) => info.group === group)) send(-group, signal);
+  return processes
+    .filter((info) => info.group !== group && isAlive(info) && send(info.pid, signal) === "EPERM")
+    .map((info) => info.pid);
+}
+
+/** Gives the system's code when the signal did not reach anybody. */
+function send(pid: number, signal: NodeJS.Signals | 0): string | undefined {
+  try {
+    process.kill(pid, signal);
+    return undefined;
+  } catch (error) {
+    return errorCode(error) ?? "unknown";
+  }
+}
+
+async function endGroup(group: number, { graceMs }: { graceMs: number }): Promise<number[]> {
+  if (send(-group, "SIGTERM")) return [];
+  const deadline = performance.now() + graceMs;
+  while (!send(-group, 0) && performance.now() < deadline) await wait(pollMs);
+  send(-group, "SIGKILL");
+  return [group];
+}

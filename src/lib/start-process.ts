@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { Readable, type Writable } from "node:stream";
+import { createDeferred } from "./deferred.ts";
+import { describeError, errorCode } from "./errors.ts";
+import { processStartTime } from "./process-info.ts";
+import { tagEnvironment } from "./process-tag.ts";
+
+export interface ProcessRequest {
+  command: string;
+  args?: readonly string[];
+  cwd?: string;
+  /** The whole environment; that of this process if left out. */
+  env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Marks the process and all it starts. A list goes from the widest group to the process itself:
+   * `endProcessTree` sweeps only the last, `sweepTagged` any of them.
+   */
+  tag: string | readonly string[];
+  /** What it reads; empty if left out. */
+  stdin?: string | Uint8Array;
+  /** Keeps its input open after `stdin`, for a conversation. */
+  stdinOpen?: boolean;
+}
+
+export interface ProcessExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  /** It could not be started, and why, in words. */
+  failure?: string;
+}
+
+export interface StartedProcess {
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined;
+  readonly startTime: number | undefined;
+  /** The last of its tags: its own. */
+  readonly tag: string;
+  /** Only with `stdinOpen`. */
+  readonly stdin: Writable | undefined;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Settles when the process itself has ended; children it left may still hold its output open. Never rejects. */
+  readonly exit: Promise<ProcessExit>;
+  /** Settles when its output is closed as well. Never rejects. */
+  readonly closed: Promise<ProcessExit>;
+  readonly hasExited: boolean;
+}
+
+/** Starts a process in its own group, marked by a tag. A start that fails shows in `exit` and throws nothing. */
+export function startProcess(request: ProcessRequest): StartedProcess {
+  const tags = typeof request.tag === "string" ? [request.tag] : request.tag;
+  const env = tagEnvironment(request.env ?? process.env, tags);
+  const exit = createDeferred<ProcessExit>();
+  const closed = createDeferred<ProcessExit>();
+  let hasExited = false;
+
+  function settle(how: ProcessExit): void {
+    hasExited = true;
+    exit.resolve(how);
+  }
+  function fail(error: unknown): void {
+    const failure = failureInWords(error, request);
+    settle({ code: null, signal: null, failure });
+    closed.resolve({ code: null, signal: null, failure });
+  }
+
+  const child = spawnOrFail(request, { env, fail });
+  child?.on("error", (error) => child.pid === undefined && fail(error));
+  child?.on("exit", (code, signal) => settle({ code, signal }));
+  child?.on("close", (code, signal) => closed.resolve({ code, signal }));
+  giveInput(child, request);
+  const pid = child?.pid;
+
+  return {
+    pid,
+    startTime: pid === undefined ? undefined : processStartTime(pid),
+    tag: tags.at(-1) ?? "",
+    stdin: request.stdinOpen ? (child?.stdin ?? undefined) : undefined,
+    stdout: child?.stdout ?? Readable.from([]),
+    stderr: child?.stderr ?? Readable.from([]),
+    exit: exit.promise,
+    closed: closed.promise,
+    get hasExited() {
+      return hasExited;
+    },
+  };
+}
+
+/** Node reports some failures as an event and throws others, such as arguments that are too long. */
+function spawnOrFail(
+  { command, args = [], cwd, stdin, stdinOpen }: ProcessRequest,
+  { env, fail }: { env: NodeJS.ProcessEnv; fail: (error: unknown) => void },
+): ChildProcess | undefined {
+  const input = stdin !== undefined || stdinOpen ? "pipe" : "ignore";
+  try {
+    return spawn(command, [...args], { cwd, env, detached: true, stdio: [input, "pipe", "pipe"] });
+  } catch (error) {
+    fail(error);
+    return undefined;
+  }
+}
+
+function giveInput(child: ChildProcess | undefined, { stdin, stdinOpen }: ProcessRequest): void {
+  if (!child?.stdin) return;
+  // A process need not read its input; then writing fails, and its exit says all there is to say.
+  child.stdin.on("error", () => {});
+  if (stdin !== undefined) child.stdin.write(stdin);
+  if (!stdinOpen) child.stdin.end();
+}
+
+function failureInWords(error: unknown, { command, args = [], cwd }: ProcessRequest): string {
+  // A missing directory is reported as if the program were missing.
+  if (cwd !== undefined && !existsSync(cwd)) return `Could not start ${command}: the directory ${cwd} does not exist.`;
+  const code = errorCode(error);
+  if (code === "ENOENT") return `Could not start ${command}: no such program. Install it or check its name and PATH.`;
+  if (code === "EACCES") return `Could not start ${command}: it may not be executed. Check its mode.`;
+  if (code === "E2BIG")
+    return `Could not start ${command}: its ${args.length} arguments are too long. Pass them in a file.`;
+  return `Could not start ${command}: ${describeError(error)}`;
+}
