@@ -1,0 +1,154 @@
+import type {
+  DurableEvent,
+  EndReason,
+  EventOf,
+  ModelError,
+  RunFacts,
+  ToolCall,
+  ToolResult,
+  UserMessage,
+} from "../protocol/index.ts";
+import { addUsage, callsOf, textOf } from "../protocol/index.ts";
+import { END_AT, remember, WARN_AT } from "./repetition.ts";
+import { type ActiveRun, type CallState, type LoopState, newRun } from "./state.ts";
+
+/** Two cut answers in a row can be an accident; three are a task that does not fit. */
+const CUT_OFF_LIMIT = 3;
+
+/** What an event means for the loop. Total: an event that means nothing here leaves the state as it is. */
+export function fold(state: LoopState, event: DurableEvent): LoopState {
+  switch (event.type) {
+    case "run.started":
+      return { ...state, run: newRun(event.runId, event.maxTurns), repetitions: [], cutOff: 0, toTell: undefined };
+    case "prompt.received":
+      return { ...state, said: [...state.said, ...event.content] };
+    case "context.added":
+      return { ...state, said: [...state.said, { type: "text", text: event.text }], toTell: undefined };
+    case "model.requested":
+      return withRun({ ...state, turn: event.turn, unanswered: true, calls: [], said: [] }, (run) => ({
+        turns: run.turns + 1,
+      }));
+    case "model.ended":
+      return modelEnded(state, event);
+    case "model.failed":
+      return modelFailed(state, event);
+    case "tool.requested":
+      return withCall(state, event.callId, (call) => ({ ...call, status: "asked" }));
+    case "tool.started":
+      return withCall(state, event.callId, (call) => ({ ...call, status: "started" }));
+    case "tool.ended":
+      return toolEnded(state, event);
+    case "run.ended":
+      return { ...state, run: undefined };
+    default:
+      return state;
+  }
+}
+
+/** The user turn that the next request seals, or undefined when nothing was added since the last one. */
+export function userTurn(state: LoopState): UserMessage | undefined {
+  const results = state.calls.map(({ call, result }) => ({
+    type: "tool_result" as const,
+    callId: call.callId,
+    content: result?.content ?? [],
+    isError: result?.outcome !== "ok",
+  }));
+  const content = [...results, ...state.said];
+  return content.length === 0 ? undefined : { role: "user", content };
+}
+
+function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState {
+  const calls = callsOf(event.message).map(
+    ({ callId, name, inputJson }): CallState => ({ call: { callId, name, inputJson }, status: "new" }),
+  );
+  const text = textOf(event.message.content);
+  const spent = withRun({ ...state, unanswered: event.stopReason === "pause", calls }, (run) => ({
+    usage: addUsage(run.usage, event.usage),
+    costUsd: sum(run.costUsd, event.costUsd),
+    modelMilliseconds: run.modelMilliseconds + event.milliseconds,
+    text: text.trim() === "" ? run.text : text,
+  }));
+  if (event.stopReason === "refusal") return ending(spent, "refused", text.trim() || "The model refused to answer.");
+  const cut = event.stopReason === "max_tokens" || event.incompleteCalls > 0;
+  if (!cut) return { ...spent, cutOff: 0 };
+  if (spent.cutOff + 1 >= CUT_OFF_LIMIT) {
+    return ending(spent, "output_limit", "The model's answers were cut at its output limit several times in a row.");
+  }
+  return { ...spent, cutOff: spent.cutOff + 1, toTell: { cause: "cut_off", text: cutOffText(event.incompleteCalls) } };
+}
+
+function modelFailed(state: LoopState, event: EventOf<"model.failed">): LoopState {
+  const partial = textOf(event.partial);
+  const spent = withRun({ ...state, unanswered: partial.trim() === "" }, (run) => ({
+    ...(event.usage ? { usage: addUsage(run.usage, event.usage) } : {}),
+    costUsd: event.usage ? sum(run.costUsd, event.costUsd) : run.costUsd,
+    modelMilliseconds: run.modelMilliseconds + event.milliseconds,
+    text: partial.trim() === "" ? run.text : partial,
+  }));
+  return ending(spent, reasonOf(event.error), event.error.message);
+}
+
+function reasonOf(error: ModelError): EndReason {
+  if (error.code === "aborted") return "interrupted";
+  if (error.code === "context_overflow") return "context_overflow";
+  if (error.code === "stalled") return "stall";
+  return "model_error";
+}
+
+function toolEnded(state: LoopState, event: EventOf<"tool.ended">): LoopState {
+  const ended = withCall(state, event.callId, (call) => ({ ...call, status: "ended", result: event.result }));
+  const call = ended.calls.find((candidate) => candidate.call.callId === event.callId)?.call;
+  if (call === undefined) return state;
+  const counted = withRun(ended, (run) => ({ facts: withFacts(run.facts, call, event.result) }));
+  const { repetitions, count } = remember(state.repetitions, call, event.result);
+  const remembered = { ...counted, repetitions };
+  if (count === WARN_AT) return { ...remembered, toTell: { cause: "loop", text: loopText(call) } };
+  if (count < END_AT) return remembered;
+  return ending(
+    remembered,
+    "loop",
+    `The agent called ${call.name} ${count} times with the same input and the same result.`,
+  );
+}
+
+function withFacts(facts: RunFacts, call: ToolCall, result: ToolResult): RunFacts {
+  const changed = (result.facts?.filesChanged ?? []).filter((file) => !facts.filesChanged.includes(file));
+  const command = result.facts?.command;
+  const denied = result.outcome === "denied";
+  return {
+    toolCalls: { ...facts.toolCalls, [call.name]: (facts.toolCalls[call.name] ?? 0) + 1 },
+    filesChanged: changed.length === 0 ? facts.filesChanged : [...facts.filesChanged, ...changed],
+    commands: command ? [...facts.commands, command] : facts.commands,
+    denied: denied
+      ? [...facts.denied, { tool: call.name, input: call.inputJson, reason: textOf(result.content) }]
+      : facts.denied,
+    unknown: result.outcome === "unknown" ? [...facts.unknown, call.callId] : facts.unknown,
+  };
+}
+
+function ending(state: LoopState, reason: EndReason, message: string): LoopState {
+  return withRun(state, (run) => ({ ending: run.ending ?? { reason, message } }));
+}
+
+function withRun(state: LoopState, change: (run: ActiveRun) => Partial<ActiveRun>): LoopState {
+  return state.run === undefined ? state : { ...state, run: { ...state.run, ...change(state.run) } };
+}
+
+function withCall(state: LoopState, callId: string, change: (call: CallState) => CallState): LoopState {
+  return { ...state, calls: state.calls.map((call) => (call.call.callId === callId ? change(call) : call)) };
+}
+
+function sum(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? undefined : left + right;
+}
+
+function loopText(call: ToolCall): string {
+  return `You have now called ${call.name} three times with the same input and got the same result each time. Calling it again will not help: use what you know, or try something else.`;
+}
+
+function cutOffText(incompleteCalls: number): string {
+  if (incompleteCalls > 0) {
+    return "Your answer reached the output limit in the middle of a tool call, so that call was not run. Make it again, smaller: split the work into several calls.";
+  }
+  return "Your answer reached the output limit and was cut. Go on from where it stopped.";
+}

@@ -1,0 +1,8 @@
+// Owns: what comes next in a run (`next`) and what an event means (`fold`), as pure functions.
+// Does not own: doing any of it, the messages themselves, time.
+// Called by: runs, which performs operations and journals their events.
+export { fold, userTurn } from "./fold.ts";
+export type { Operation } from "./next.ts";
+export { next, recovery } from "./next.ts";
+export type { LoopState } from "./state.ts";
+export { initialState } from "./state.ts";

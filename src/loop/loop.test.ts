@@ -1,0 +1,245 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { DurableEvent, StopReason, ToolCallBlock, ToolResult } from "../protocol/index.ts";
+import { noUsage } from "../protocol/index.ts";
+import { fold, initialState, type LoopState, next, recovery, userTurn } from "./index.ts";
+
+const started: DurableEvent = {
+  type: "run.started",
+  runId: "r1",
+  agentId: "main",
+  agentType: "main",
+  kind: "fresh",
+  requestedModel: null,
+  provider: "scripted",
+  model: "m",
+  modelReason: "test",
+  permissionMode: "default",
+  maxTurns: 10,
+};
+const prompt: DurableEvent = { type: "prompt.received", content: [{ type: "text", text: "hello" }], from: "person" };
+
+function foldAll(events: readonly DurableEvent[], from: LoopState = initialState): LoopState {
+  return events.reduce(fold, from);
+}
+
+function call(callId: string, name = "Read", inputJson = "{}"): ToolCallBlock {
+  return { type: "tool_call", callId, name, inputJson };
+}
+
+function answer(
+  turn: number,
+  calls: readonly ToolCallBlock[],
+  stopReason?: StopReason,
+  incompleteCalls = 0,
+): DurableEvent {
+  return {
+    type: "model.ended",
+    turn,
+    message: { role: "assistant", content: [{ type: "text", text: `answer ${turn}` }, ...calls] },
+    stopReason: stopReason ?? (calls.length > 0 ? "tool_calls" : "end_turn"),
+    incompleteCalls,
+    usage: { ...noUsage, inputTokens: 10, outputTokens: 1 },
+    costUsd: 0.5,
+    milliseconds: 3,
+  };
+}
+
+function ended(callId: string, text = "ok", result: Partial<ToolResult> = {}): DurableEvent {
+  return {
+    type: "tool.ended",
+    callId,
+    name: "Read",
+    result: { outcome: "ok", content: [{ type: "text", text }], ...result },
+    milliseconds: 1,
+  };
+}
+
+const requested = (turn: number): DurableEvent => ({ type: "model.requested", turn });
+
+describe("next", () => {
+  it("rests without a run, and asks the model once there is one", () => {
+    expect(next(initialState)).toEqual({ kind: "rest" });
+    expect(next(foldAll([started, prompt]))).toEqual({ kind: "request", turn: 1 });
+  });
+
+  it("acts on the calls of an answer, then asks again with their results in call order", () => {
+    const acting = foldAll([started, prompt, requested(1), answer(1, [call("a"), call("b", "Grep")])]);
+    expect(next(acting)).toEqual({
+      kind: "act",
+      calls: [
+        { callId: "a", name: "Read", inputJson: "{}" },
+        { callId: "b", name: "Grep", inputJson: "{}" },
+      ],
+    });
+    const done = foldAll([ended("b", "second"), ended("a", "first", { outcome: "error" })], acting);
+    expect(next(done)).toEqual({ kind: "request", turn: 2 });
+    expect(userTurn(done)?.content).toEqual([
+      { type: "tool_result", callId: "a", content: [{ type: "text", text: "first" }], isError: true },
+      { type: "tool_result", callId: "b", content: [{ type: "text", text: "second" }], isError: false },
+    ]);
+  });
+
+  it("ends when the model has nothing more to do", () => {
+    expect(next(foldAll([started, prompt, requested(1), answer(1, [])]))).toEqual({ kind: "end", reason: "done" });
+  });
+
+  it("goes on when somebody spoke while the model was answering", () => {
+    const state = foldAll([started, prompt, requested(1), prompt, answer(1, [])]);
+    expect(next(state)).toEqual({ kind: "request", turn: 2 });
+  });
+
+  it("stops at the turn limit, with results of the last calls recorded", () => {
+    const limited = { ...started, maxTurns: 1 };
+    const state = foldAll([limited, prompt, requested(1), answer(1, [call("a")]), ended("a")]);
+    expect(next(state)).toMatchObject({ kind: "end", reason: "max_turns" });
+  });
+
+  it("ends as refused when the model refuses", () => {
+    const state = foldAll([started, prompt, requested(1), answer(1, [], "refusal")]);
+    expect(next(state)).toEqual({ kind: "end", reason: "refused", message: "answer 1" });
+  });
+
+  it("tells the model of an answer that was cut, and gives up at the third in a row", () => {
+    const once = foldAll([started, prompt, requested(1), answer(1, [], "max_tokens", 1)]);
+    expect(next(once)).toMatchObject({ kind: "tell", telling: { cause: "cut_off" } });
+    const told: DurableEvent = { type: "context.added", cause: "cut_off", text: "go on" };
+    const again = foldAll([told, requested(2), answer(2, [], "max_tokens"), told, requested(3)], once);
+    expect(next(foldAll([answer(3, [], "max_tokens")], again))).toMatchObject({ kind: "end", reason: "output_limit" });
+    expect(next(foldAll([answer(3, [])], again))).toEqual({ kind: "end", reason: "done" });
+  });
+
+  it("goes on by itself after a pause of the provider", () => {
+    const state = foldAll([started, prompt, requested(1), answer(1, [], "pause")]);
+    expect(next(state)).toEqual({ kind: "request", turn: 2 });
+  });
+});
+
+describe("repeating the same call", () => {
+  const round = (turn: number, text = "same", result: Partial<ToolResult> = {}): DurableEvent[] => [
+    requested(turn),
+    answer(turn, [call(`c${turn}`)]),
+    ended(`c${turn}`, text, result),
+  ];
+  const told: DurableEvent = { type: "context.added", cause: "loop", text: "again?" };
+
+  it("warns at the third time and ends at the fifth", () => {
+    const third = foldAll([started, prompt, ...round(1), ...round(2), ...round(3)]);
+    expect(next(third)).toMatchObject({ kind: "tell", telling: { cause: "loop" } });
+    const fifth = foldAll([told, ...round(4), ...round(5)], third);
+    expect(next(fifth)).toMatchObject({ kind: "end", reason: "loop" });
+  });
+
+  it("does not count a different result, or calls around a change of files", () => {
+    const different = foldAll([started, prompt, ...round(1, "a"), ...round(2, "b"), ...round(3, "a")]);
+    expect(next(different)).toEqual({ kind: "request", turn: 4 });
+    const changed = foldAll([
+      started,
+      prompt,
+      ...round(1),
+      ...round(2, "x", { facts: { filesChanged: ["f"] } }),
+      ...round(3),
+    ]);
+    expect(next(changed)).toEqual({ kind: "request", turn: 4 });
+  });
+});
+
+describe("facts and sums", () => {
+  it("are the runtime's own", () => {
+    const state = foldAll([
+      started,
+      prompt,
+      requested(1),
+      answer(1, [call("a", "Edit"), call("b", "Bash"), call("c", "Write")]),
+      ended("a", "ok", { facts: { filesChanged: ["x.ts"] } }),
+      ended("b", "ok", { facts: { command: { command: "npm test", exitCode: 1 } } }),
+      ended("c", "no", { outcome: "denied" }),
+      requested(2),
+      answer(2, []),
+    ]);
+    expect(state.run).toMatchObject({
+      turns: 2,
+      costUsd: 1,
+      usage: { inputTokens: 20, outputTokens: 2 },
+      modelMilliseconds: 6,
+      text: "answer 2",
+      facts: {
+        toolCalls: { Edit: 1, Bash: 1, Write: 1 },
+        filesChanged: ["x.ts"],
+        commands: [{ command: "npm test", exitCode: 1 }],
+        denied: [{ tool: "Write", input: "{}", reason: "no" }],
+      },
+    });
+  });
+});
+
+describe("recovery after a lost process", () => {
+  it("reports a begun call as of unknown outcome, and leaves one that only waited to be decided again", () => {
+    const state = foldAll([
+      started,
+      prompt,
+      requested(1),
+      answer(1, [call("a"), call("b")]),
+      { type: "tool.requested", callId: "a", name: "Read" },
+      { type: "tool.started", callId: "a" },
+      { type: "tool.requested", callId: "b", name: "Read" },
+    ]);
+    const events = recovery(state);
+    expect(events.map((event) => event.type)).toEqual(["tool.ended", "run.ended"]);
+    const resumed = foldAll([...events, { ...started, runId: "r2", kind: "resume" }], state);
+    expect(next(resumed)).toEqual({ kind: "act", calls: [{ callId: "b", name: "Read", inputJson: "{}" }] });
+    expect(userTurn(foldAll([ended("b")], resumed))?.content).toMatchObject([{ isError: true }, { isError: false }]);
+  });
+
+  it("asks the model again when its answer never came", () => {
+    const state = foldAll([started, prompt, requested(1)]);
+    const resumed = foldAll([...recovery(state), { ...started, runId: "r2", kind: "resume" }], state);
+    expect(next(resumed)).toEqual({ kind: "request", turn: 2 });
+    expect(userTurn(resumed)).toBeUndefined();
+  });
+
+  it("has nothing to say about a run that ended", () => {
+    expect(recovery(foldAll([...recovery(foldAll([started, prompt]))], foldAll([started, prompt])))).toEqual([]);
+  });
+});
+
+describe("any run", () => {
+  it("always comes to an end, and every call has one result", () => {
+    const plan = fc.array(
+      fc.record({
+        calls: fc.array(fc.constantFrom("Read", "Bash", "Edit"), { maxLength: 3 }),
+        stop: fc.constantFrom<StopReason>("end_turn", "max_tokens", "pause"),
+        result: fc.constantFrom("same", "other"),
+      }),
+      { minLength: 1, maxLength: 12 },
+    );
+    fc.assert(
+      fc.property(plan, (steps) => {
+        let state = foldAll([started, prompt]);
+        const results = new Map<string, number>();
+        for (let operations = 0; operations < 200; operations += 1) {
+          const operation = next(state);
+          if (operation.kind === "end") {
+            for (const count of results.values()) expect(count).toBe(1);
+            expect(state.calls.every((made) => made.status === "ended")).toBe(true);
+            return;
+          }
+          if (operation.kind === "request") {
+            const step = steps[(operation.turn - 1) % steps.length];
+            const calls = (step?.calls ?? []).map((name, index) => call(`t${operation.turn}_${index}`, name));
+            const stop = calls.length > 0 ? "tool_calls" : step?.stop;
+            state = foldAll([requested(operation.turn), answer(operation.turn, calls, stop)], state);
+          } else if (operation.kind === "act") {
+            for (const made of operation.calls) {
+              results.set(made.callId, (results.get(made.callId) ?? 0) + 1);
+              state = fold(state, ended(made.callId, steps[0]?.result));
+            }
+          } else if (operation.kind === "tell") {
+            state = fold(state, { type: "context.added", ...operation.telling });
+          }
+        }
+        throw new Error("the run never ended");
+      }),
+    );
+  });
+});

@@ -1,0 +1,78 @@
+import type { EndReason, RunFacts, RunId, ToolCall, ToolResult, Usage, UserBlock } from "../protocol/index.ts";
+import { noFacts, noUsage } from "../protocol/index.ts";
+import type { Repetition } from "./repetition.ts";
+
+/** Everything the loop knows: a fold of the journal, so that resuming is folding. */
+export interface LoopState {
+  readonly run: ActiveRun | undefined;
+  /** Requests made in the whole life of the agent; part of every call's id. */
+  readonly turn: number;
+  /** The newest request has no answer yet. */
+  readonly unanswered: boolean;
+  /** Calls of the newest answer, in its order, until their results are sent. */
+  readonly calls: readonly CallState[];
+  /** What stands behind the results in the next user turn. */
+  readonly said: readonly UserBlock[];
+  /** Something has to be told to the model before it is asked again. */
+  readonly toTell: Telling | undefined;
+  readonly repetitions: readonly Repetition[];
+  /** Answers cut at the output limit, one after the other. */
+  readonly cutOff: number;
+}
+
+/** Counters of one run; gone with its `run.ended`. */
+export interface ActiveRun {
+  readonly runId: RunId;
+  readonly maxTurns: number;
+  readonly turns: number;
+  readonly usage: Usage;
+  /** Undefined once a request had no known price. */
+  readonly costUsd: number | undefined;
+  readonly modelMilliseconds: number;
+  readonly facts: RunFacts;
+  /** The newest words of the model. */
+  readonly text: string;
+  readonly ending: Ending | undefined;
+}
+
+export interface Ending {
+  readonly reason: EndReason;
+  readonly message?: string;
+}
+
+export interface Telling {
+  readonly cause: "loop" | "cut_off";
+  readonly text: string;
+}
+
+export interface CallState {
+  readonly call: ToolCall;
+  /** `asked`: judged, and perhaps waiting for a person. `started`: it may have had its effect. */
+  readonly status: "new" | "asked" | "started" | "ended";
+  readonly result?: ToolResult;
+}
+
+export const initialState: LoopState = {
+  run: undefined,
+  turn: 0,
+  unanswered: false,
+  calls: [],
+  said: [],
+  toTell: undefined,
+  repetitions: [],
+  cutOff: 0,
+};
+
+export function newRun(runId: RunId, maxTurns: number): ActiveRun {
+  return {
+    runId,
+    maxTurns,
+    turns: 0,
+    usage: noUsage,
+    costUsd: 0,
+    modelMilliseconds: 0,
+    facts: noFacts,
+    text: "",
+    ending: undefined,
+  };
+}
