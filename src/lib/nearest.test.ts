@@ -1,0 +1,45 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { nearest } from "./nearest.ts";
+
+const tools = ["Read", "Write", "Edit", "Bash", "BashOutput", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "Task"];
+
+describe("nearest", () => {
+  it.each([
+    ["Grpe", "Grep"],
+    ["read", "Read"],
+    ["Reed", "Read"],
+    ["wirte", "Write"],
+    ["webfetch", "WebFetch"],
+    ["Web-Fetch", "WebFetch"],
+    ["bash_out", "BashOutput"],
+    ["Bas", "Bash"],
+    ["Fetch", "WebFetch"],
+  ])("takes %s for %s", (word, expected) => {
+    expect(nearest(word, tools)).toEqual([expected]);
+  });
+
+  it.each(["Kubernetes", "zzz", "", "  ", "x"])("has no idea for %j", (word) => {
+    expect(nearest(word, tools, 3)).toEqual([]);
+  });
+
+  it("gives several, best first, each once", () => {
+    expect(nearest("Web", [...tools, "WebFetch"], 3)).toEqual(["WebFetch", "WebSearch"]);
+    expect(nearest("file", ["old", "file_path", "profile"], 5)).toEqual(["file_path", "profile"]);
+  });
+
+  it("finds every word itself first, and again after one slip", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...tools.filter((tool) => tool.length > 3)), fc.nat(), (tool, random) => {
+        expect(nearest(tool, tools)).toEqual([tool]);
+        const position = 1 + (random % (tool.length - 1));
+        const slipped = tool.slice(0, position) + tool.slice(position + 1);
+        expect(nearest(slipped, tools, 2)).toContain(tool);
+      }),
+    );
+  });
+
+  it("is bounded for long words", () => {
+    expect(nearest("x".repeat(1_000_000), ["y".repeat(1_000_000)])).toEqual([]);
+  });
+});
