@@ -4,9 +4,12 @@
 export { AppendError, type AppendFile, openAppendFile, syncDirectory } from "./append-file.ts";
 export { type BoundedText, boundText, countLines } from "./bounded-text.ts";
 export { type Channel, createChannel } from "./channel.ts";
+export { checkSchema, describeProblems, type Schema, type SchemaProblem } from "./check-schema.ts";
+export { coerceInput } from "./coerce-input.ts";
 export { createDeferred, type Deferred } from "./deferred.ts";
 export { describeError, errorCode, UserError, type UserErrorOptions } from "./errors.ts";
 export { createId, type IdSource, matchPrefix, newAgentId, newRunId, newSessionId, type PrefixMatch } from "./ids.ts";
+export { nearest } from "./nearest.ts";
 export { bootId, processStartTime } from "./process-info.ts";
 export { endProcessTree, sweepTagged } from "./process-tree.ts";
 export { type ProcessExit, type ProcessRequest, type StartedProcess, startProcess } from "./start-process.ts";

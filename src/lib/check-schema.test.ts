@@ -1,0 +1,153 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { checkSchema, describeProblems, type Schema } from "./check-schema.ts";
+
+const edit: Schema = {
+  type: "object",
+  properties: {
+    file_path: { type: "string", minLength: 1 },
+    edits: {
+      type: "array",
+      minItems: 1,
+      maxItems: 3,
+      items: {
+        type: "object",
+        properties: { old: { type: "string" }, new: { type: "string" } },
+        required: ["old", "new"],
+        additionalProperties: false,
+      },
+    },
+    limit: { type: "integer", minimum: 1, maximum: 100, default: 10 },
+    mode: { enum: ["content", "files", "count"] },
+    pattern: { type: "string", pattern: "^[a-z]+$", maxLength: 5 },
+    ratio: { type: ["number", "null"] },
+    target: { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] },
+    version: { const: 2 },
+  },
+  required: ["file_path"],
+  additionalProperties: false,
+};
+
+const told = (value: unknown, schema = edit) =>
+  checkSchema(schema, value).map(({ path, message }) => `${path}: ${message}`);
+
+describe("checkSchema", () => {
+  it("accepts what fits", () => {
+    const edits = [{ old: "a", new: "b" }];
+    expect(
+      told({
+        file_path: "a",
+        edits,
+        limit: 100,
+        mode: "files",
+        pattern: "abc",
+        ratio: null,
+        target: ["x"],
+        version: 2,
+      }),
+    ).toEqual([]);
+    expect(told({ file_path: "a", ratio: 0.5, target: "x", limit: undefined })).toEqual([]);
+  });
+
+  it.each([
+    [{}, "file_path: is required"],
+    [{ file_path: 3 }, "file_path: must be a string, not a number"],
+    [{ file_path: "" }, "file_path: must not be empty"],
+    [
+      {
+        file_path: "a",
+        edits: [
+          { old: "x", new: "y" },
+          { old: 1, new: "y" },
+        ],
+      },
+      "edits[1].old: must be a string, not a number",
+    ],
+    [{ file_path: "a", edits: [] }, "edits: must have at least 1 item"],
+    [{ file_path: "a", edits: Array(4).fill({ old: "", new: "" }) }, "edits: must have at most 3 items, not 4"],
+    [{ file_path: "a", edits: [{ old: "x" }] }, "edits[0].new: is required"],
+    [{ file_path: "a", edits: {} }, "edits: must be an array, not an object"],
+    [{ file_path: "a", limit: 0 }, "limit: must be at least 1, not 0"],
+    [{ file_path: "a", limit: 101 }, "limit: must be at most 100, not 101"],
+    [{ file_path: "a", limit: 1.5 }, "limit: must be an integer, not 1.5"],
+    [{ file_path: "a", limit: "5" }, "limit: must be an integer, not a string"],
+    [{ file_path: "a", mode: "file" }, 'mode: must be "content" or "files" or "count". Did you mean "files"?'],
+    [{ file_path: "a", pattern: "ABC" }, "pattern: must match the pattern ^[a-z]+$"],
+    [{ file_path: "a", pattern: "abcdef" }, "pattern: must have at most 5 characters, not 6"],
+    [{ file_path: "a", ratio: "x" }, "ratio: must be a number or null, not a string"],
+    [{ file_path: "a", target: 5 }, "target: must be a string or an array, not a number"],
+    [{ file_path: "a", target: ["x", 5] }, "target[1]: must be a string, not a number"],
+    [{ file_path: "a", version: 1 }, "version: must be 2"],
+    [{ file_path: "a", "odd name": 1 }, '["odd name"]: is not a known property; known are'],
+    [null, ": must be an object, not null"],
+    [[], ": must be an object, not an array"],
+    [undefined, ": must be an object, not missing"],
+  ])("finds the problem of %j", (value, expected) => {
+    const problems = told(value);
+    expect(problems.length).toBe(1);
+    expect(problems[0]).toContain(expected);
+  });
+
+  it("suggests a property that is not given yet", () => {
+    expect(told({ file: "a" })).toEqual([
+      "file_path: is required",
+      "file: is not a known property. Did you mean `file_path`?",
+    ]);
+    expect(told({ file_path: "a", filepath: "b" })[0]).not.toContain("file_path`?");
+  });
+
+  it("counts characters, not halves of them", () => {
+    expect(told("👍👍", { type: "string", maxLength: 2, minLength: 2 })).toEqual([]);
+    expect(told("👍", { type: "string", minLength: 2 })).toEqual([": must have at least 2 characters"]);
+  });
+
+  it("is not fooled by names every object has", () => {
+    const closed: Schema = {
+      type: "object",
+      properties: { a: {} },
+      additionalProperties: false,
+      required: ["toString"],
+    };
+    expect(told(JSON.parse('{"__proto__":1,"constructor":2}'), closed).map((text) => text.split(":")[0])).toEqual([
+      "toString",
+      "__proto__",
+      "constructor",
+    ]);
+  });
+
+  it("checks further properties by their schema", () => {
+    const counts: Schema = { type: "object", additionalProperties: { type: "integer" } };
+    expect(told({ a: 1, b: "2" }, counts)).toEqual(["b: must be an integer, not a string"]);
+  });
+
+  it("accepts everything under an empty schema and every value as its own constant", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(checkSchema({}, value)).toEqual([]);
+        expect(checkSchema({ const: structuredClone(value) }, value)).toEqual([]);
+        expect(checkSchema({ enum: [structuredClone(value)] }, value)).toEqual([]);
+        expect(checkSchema({ const: [value] }, value).length).toBe(1);
+      }),
+    );
+  });
+
+  it("never throws, whatever the input", () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => Array.isArray(checkSchema(edit, value))));
+  });
+});
+
+describe("describeProblems", () => {
+  it("tells the model what to change", () => {
+    expect(describeProblems(checkSchema(edit, { file: "a", limit: "x" }))).toBe(
+      "The input is not valid. `file_path` is required. `file` is not a known property. Did you mean `file_path`? `limit` must be an integer, not a string. Correct this and call again.",
+    );
+    expect(describeProblems(checkSchema(edit, 1))).toBe(
+      "The input is not valid. It must be an object, not a number. Correct this and call again.",
+    );
+  });
+
+  it("does not grow with the input", () => {
+    const many = Array.from({ length: 1000 }, (_, index) => ({ path: `a[${index}]`, message: "is required" }));
+    expect(describeProblems(many)).toContain("There are 994 more problems like these.");
+  });
+});

@@ -1,0 +1,231 @@
+import { nearest } from "./nearest.ts";
+
+/** As the tools declare it; keywords outside of `Keywords` are not looked at. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export interface SchemaProblem {
+  /** `edits[2].old`; empty for the value itself. */
+  path: string;
+  message: string;
+}
+
+/** Checks a JSON value against the part of JSON Schema our own tools are written in. No problems: it fits. */
+export function checkSchema(schema: Schema, value: unknown): SchemaProblem[] {
+  const problems: SchemaProblem[] = [];
+  check(schema, value, { path: "", problems });
+  return problems;
+}
+
+/** Tells the caller (a model) in one line what to change. */
+export function describeProblems(problems: readonly SchemaProblem[]): string {
+  if (problems.length === 0) return "The input is valid.";
+  const sentences = problems.slice(0, mostShown).map(({ path, message }) => {
+    const sentence = `${path === "" ? "It" : `\`${path}\``} ${message}`;
+    return sentence.endsWith("?") ? sentence : `${sentence}.`;
+  });
+  if (problems.length > mostShown) sentences.push(`There are ${problems.length - mostShown} more problems like these.`);
+  return `The input is not valid. ${sentences.join(" ")} Correct this and call again.`;
+}
+
+const mostShown = 6;
+
+/** The keywords that are understood. */
+export interface Keywords {
+  type?: string | readonly string[];
+  properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  enum?: readonly unknown[];
+  const?: unknown;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  pattern?: string;
+  anyOf?: readonly Schema[];
+}
+
+interface Place {
+  path: string;
+  problems: SchemaProblem[];
+}
+
+function check(schema: Schema, value: unknown, { path, problems }: Place): void {
+  const keywords = schema as Keywords;
+  const report = (message: string) => problems.push({ path, message });
+  const types = typesOf(keywords);
+  if (types.length > 0 && !types.some((type) => isOfType(value, type))) {
+    report(`must be ${types.map(withArticle).join(" or ")}, not ${describeType(value)}`);
+    return;
+  }
+  if (keywords.enum && !keywords.enum.some((allowed) => sameJson(allowed, value))) {
+    report(
+      `must be ${keywords.enum.map((allowed) => JSON.stringify(allowed)).join(" or ")}${suggestion(value, keywords.enum)}`,
+    );
+  }
+  if ("const" in keywords && !sameJson(keywords.const, value)) report(`must be ${JSON.stringify(keywords.const)}`);
+  if (typeof value === "number") checkNumber(keywords, value, report);
+  if (typeof value === "string") checkString(keywords, value, report);
+  if (Array.isArray(value)) checkArray(keywords, value, { path, problems });
+  if (isRecord(value)) checkObject(keywords, value, { path, problems });
+  if (keywords.anyOf) checkAnyOf(keywords.anyOf, value, { path, problems });
+}
+
+type Report = (message: string) => void;
+
+function checkNumber({ minimum, maximum }: Keywords, value: number, report: Report): void {
+  if (minimum !== undefined && value < minimum) report(`must be at least ${minimum}, not ${value}`);
+  if (maximum !== undefined && value > maximum) report(`must be at most ${maximum}, not ${value}`);
+}
+
+function checkString({ minLength, maxLength, pattern }: Keywords, value: string, report: Report): void {
+  if (minLength !== undefined && lengthOf(value) < minLength) {
+    report(minLength === 1 ? "must not be empty" : `must have at least ${minLength} characters`);
+  }
+  if (maxLength !== undefined && value.length > maxLength && lengthOf(value) > maxLength) {
+    report(`must have at most ${maxLength} characters, not ${lengthOf(value)}`);
+  }
+  if (pattern !== undefined && !new RegExp(pattern, "u").test(value)) report(`must match the pattern ${pattern}`);
+}
+
+function checkArray(
+  { minItems, maxItems, items }: Keywords,
+  value: readonly unknown[],
+  { path, problems }: Place,
+): void {
+  if (minItems !== undefined && value.length < minItems)
+    problems.push({ path, message: `must have at least ${countOf(minItems)}` });
+  if (maxItems !== undefined && value.length > maxItems)
+    problems.push({ path, message: `must have at most ${countOf(maxItems)}, not ${value.length}` });
+  if (!items) return;
+  for (const [index, item] of value.entries()) check(items, item, { path: `${path}[${index}]`, problems });
+}
+
+function checkObject(
+  { properties = {}, required = [], additionalProperties }: Keywords,
+  value: Record<string, unknown>,
+  { path, problems }: Place,
+): void {
+  for (const name of required) {
+    if (!Object.hasOwn(value, name) || value[name] === undefined)
+      problems.push({ path: join(path, name), message: "is required" });
+  }
+  for (const [name, member] of Object.entries(value)) {
+    const place = { path: join(path, name), problems };
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (member === undefined) continue;
+    if (schema) check(schema, member, place);
+    else if (additionalProperties === false)
+      problems.push({ path: place.path, message: unknownProperty(name, { properties, value }) });
+    else if (isRecord(additionalProperties)) check(additionalProperties, member, place);
+  }
+}
+
+function unknownProperty(name: string, { properties, value }: { properties: object; value: object }): string {
+  const known = Object.keys(properties);
+  const [guess] = nearest(
+    name,
+    known.filter((other) => !Object.hasOwn(value, other)),
+  );
+  if (guess !== undefined) return `is not a known property. Did you mean \`${guess}\`?`;
+  if (known.length === 0) return "is not a known property; there are none";
+  return `is not a known property; known are ${known.map((other) => `\`${other}\``).join(", ")}`;
+}
+
+/** Reports against the form that fits best, so that the answer is about what was meant. */
+function checkAnyOf(forms: readonly Schema[], value: unknown, { path, problems }: Place): void {
+  let best: SchemaProblem[] | undefined;
+  const expected = new Set<string>();
+  for (const form of forms) {
+    const found: SchemaProblem[] = [];
+    check(form, value, { path, problems: found });
+    if (found.length === 0) return;
+    const types = typesOf(form as Keywords);
+    if (types.length > 0 && !types.some((type) => isOfType(value, type))) for (const type of types) expected.add(type);
+    else if (!best || found.length < best.length) best = found;
+  }
+  if (best) problems.push(...best);
+  else if (expected.size > 0)
+    problems.push({
+      path,
+      message: `must be ${[...expected].map(withArticle).join(" or ")}, not ${describeType(value)}`,
+    });
+}
+
+export function typesOf({ type }: Keywords): readonly string[] {
+  if (type === undefined) return [];
+  return typeof type === "string" ? [type] : type;
+}
+
+export function isOfType(value: unknown, type: string): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return isRecord(value);
+    case "integer":
+      return Number.isInteger(value);
+    case "number":
+      return typeof value === "number" && Number.isFinite(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function describeType(value: unknown): string {
+  if (value === undefined) return "missing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "number" && !Number.isInteger(value)) return `${value}`;
+  return withArticle(typeof value);
+}
+
+function withArticle(type: string): string {
+  if (type === "null") return type;
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function suggestion(value: unknown, allowed: readonly unknown[]): string {
+  if (typeof value !== "string") return "";
+  const [guess] = nearest(
+    value,
+    allowed.filter((one) => typeof one === "string"),
+  );
+  return guess === undefined ? "" : `. Did you mean ${JSON.stringify(guess)}?`;
+}
+
+function countOf(items: number): string {
+  return items === 1 ? "1 item" : `${items} items`;
+}
+
+/** Characters as people count them, not halves of surrogate pairs. */
+function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+function join(path: string, name: string): string {
+  if (!/^[\w$-]+$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path === "" ? name : `${path}.${name}`;
+}
+
+function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
+  if (!isRecord(a) || !isRecord(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+  );
+}
