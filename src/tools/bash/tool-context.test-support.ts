@@ -1,0 +1,43 @@
+import type { ToolContext } from "../../ports/index.ts";
+import type { Access, Decision } from "../../protocol/index.ts";
+
+export interface TestContext extends ToolContext {
+  readonly asked: Access[];
+  readonly told: string[];
+}
+
+/** Allows what `allow` says, hides what `hidden` says, remembers what it was asked and told. */
+export function testContext({
+  agentId = "main",
+  callId = "call1",
+  signal = new AbortController().signal,
+  allow = () => false,
+  hidden = () => false,
+}: {
+  agentId?: string;
+  callId?: string;
+  signal?: AbortSignal;
+  allow?: (access: Access) => boolean;
+  hidden?: (path: string) => boolean;
+} = {}): TestContext {
+  const asked: Access[] = [];
+  const told: string[] = [];
+  return {
+    agentId,
+    callId,
+    signal,
+    asked,
+    told,
+    hidden,
+    progress: (text) => told.push(text),
+    authorize: async (access): Promise<Decision> => {
+      asked.push(access);
+      return { effect: allow(access) ? "allow" : "deny", rule: "test", scope: "flag", reason: "the test says so" };
+    },
+  };
+}
+
+export function textOfOutput({ content }: { content: string | readonly { type: string }[] }): string {
+  if (typeof content !== "string") throw new Error("expected text");
+  return content;
+}

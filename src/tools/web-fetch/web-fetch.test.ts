@@ -1,0 +1,310 @@
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import { testContext, textOfOutput } from "../bash/tool-context.test-support.ts";
+import { createWebFetchTool, type WebFetchDependencies } from "./web-fetch.ts";
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function serve(listener: RequestListener): Promise<{ port: number; seen: IncomingMessage[] }> {
+  const seen: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    seen.push(request);
+    listener(request, response);
+  });
+  servers.push(server);
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return { port: (server.address() as AddressInfo).port, seen };
+}
+
+/** Every name leads to the test's own server. */
+const here: WebFetchDependencies = {
+  allowLoopback: true,
+  lookup: async () => [{ address: "127.0.0.1", family: 4 }],
+};
+
+interface Row {
+  readonly id: string;
+  readonly family: string;
+  readonly url: string;
+  readonly location?: string;
+}
+
+const rows = readFileSync(join(import.meta.dirname, "fixtures/attacks.jsonl"), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Row);
+const family = (name: string) => rows.filter((row) => row.family === name).map((row) => [row.id, row] as const);
+
+describe("attack rows", () => {
+  it.each([...family("ssrf-literal"), ...family("scheme-exfil")])("%s is refused", async (_id, { url }) => {
+    const tool = createWebFetchTool({ lookup: async () => [{ address: "127.0.0.1", family: 4 }] });
+    const output = await tool.run({ url }, testContext({ allow: () => true }));
+    expect(output.isError, textOfOutput(output)).toBe(true);
+  });
+
+  it.each(family("ssrf-redirect"))("%s goes no further than the first host", async (_id, { location = "" }) => {
+    const { port, seen } = await serve((_request, response) => response.writeHead(302, { location }).end());
+    const looked: string[] = [];
+    const lookup: WebFetchDependencies["lookup"] = async (name) => {
+      looked.push(name);
+      return [{ address: "127.0.0.1", family: 4 }];
+    };
+    const tool = createWebFetchTool({ allowLoopback: true, lookup });
+    const output = await tool.run({ url: `http://example.com:${port}/r` }, testContext());
+    expect(textOfOutput(output)).toMatch(/redirects to/);
+    expect(seen).toHaveLength(1);
+    expect(looked).toEqual(["example.com"]);
+  });
+
+  it.each(family("domain-match"))("%s is never read as example.com", async (_id, { url }) => {
+    const looked: string[] = [];
+    const lookup: WebFetchDependencies["lookup"] = async (name) => {
+      looked.push(name);
+      return [];
+    };
+    await createWebFetchTool({ lookup }).run({ url }, testContext());
+    expect(looked).not.toContain("example.com");
+  });
+
+  it.each(family("benign"))("%s passes the checks", async (_id, { url }) => {
+    const looked: string[] = [];
+    const lookup: WebFetchDependencies["lookup"] = async (name) => {
+      looked.push(name);
+      return [];
+    };
+    await createWebFetchTool({ lookup }).run({ url }, testContext());
+    expect(looked).toEqual(["example.com"]);
+  });
+});
+
+describe("addresses", () => {
+  it("refuses a name of which one address is private", async () => {
+    const tool = createWebFetchTool({
+      lookup: async () => [
+        { address: "93.184.216.34", family: 4 },
+        { address: "10.0.0.5", family: 4 },
+      ],
+    });
+    const output = await tool.run({ url: "http://example.com/" }, testContext());
+    expect(textOfOutput(output)).toContain("example.com leads to 10.0.0.5, which is a private network address");
+  });
+
+  it("asks for the address once, so that a second answer can't lead elsewhere", async () => {
+    const { port, seen } = await serve((_request, response) => response.end("ok"));
+    let times = 0;
+    const tool = createWebFetchTool({
+      allowLoopback: true,
+      lookup: async () => [{ address: ++times === 1 ? "127.0.0.1" : "10.0.0.5", family: 4 }],
+    });
+    const output = await tool.run({ url: `http://rebind.example.com:${port}/` }, testContext());
+    expect(output.isError).toBe(false);
+    expect(times).toBe(1);
+    expect(seen[0]?.headers.host).toBe(`rebind.example.com:${port}`);
+  });
+
+  it("checks the target of an allowed redirect from the start", async () => {
+    const { port } = await serve((_request, response) =>
+      response.writeHead(302, { location: "http://10.0.0.1/" }).end(),
+    );
+    const output = await createWebFetchTool(here).run(
+      { url: `http://example.com:${port}/` },
+      testContext({ allow: () => true }),
+    );
+    expect(output.isError).toBe(true);
+    expect(textOfOutput(output)).toContain("10.0.0.1 is a private network address");
+  });
+
+  it("does not reach loopback by itself", async () => {
+    const { port, seen } = await serve((_request, response) => response.end("ok"));
+    const output = await createWebFetchTool().run(
+      { url: `http://127.0.0.1:${port}/` },
+      testContext({ allow: () => true }),
+    );
+    expect(output.isError).toBe(true);
+    expect(seen).toHaveLength(0);
+  });
+});
+
+describe("redirects", () => {
+  it("follows within the host without asking", async () => {
+    const { port } = await serve((request, response) =>
+      request.url === "/a" ? response.writeHead(301, { location: "/b" }).end() : response.end(`at ${request.url}`),
+    );
+    const context = testContext();
+    const output = await createWebFetchTool(here).run({ url: `http://example.com:${port}/a` }, context);
+    expect(textOfOutput(output)).toContain("at /b");
+    expect(context.asked).toEqual([]);
+  });
+
+  it("asks before another host and hands the location back when it may not go there", async () => {
+    const { port, seen } = await serve((_request, response) =>
+      response.writeHead(302, { location: `http://other.example.org:${port}/x` }).end(),
+    );
+    const context = testContext();
+    const output = await createWebFetchTool(here).run({ url: `http://example.com:${port}/a` }, context);
+    expect(context.asked).toEqual([{ kind: "network", url: `http://other.example.org:${port}/x` }]);
+    expect(textOfOutput(output)).toContain(`http://other.example.org:${port}/x`);
+    expect(seen).toHaveLength(1);
+  });
+
+  it("goes to another host when that is allowed, and takes no cookie along", async () => {
+    const { port, seen } = await serve((request, response) =>
+      request.url === "/a"
+        ? response.writeHead(302, { location: `http://other.example.org:${port}/x`, "set-cookie": "a=1" }).end()
+        : response.end("there"),
+    );
+    const output = await createWebFetchTool(here).run(
+      { url: `http://example.com:${port}/a` },
+      testContext({ allow: () => true }),
+    );
+    expect(textOfOutput(output)).toContain("there");
+    expect(seen.map((request) => request.headers.cookie)).toEqual([undefined, undefined]);
+    expect(seen.map((request) => request.headers.authorization)).toEqual([undefined, undefined]);
+  });
+
+  it("gives up on a ring", async () => {
+    const { port, seen } = await serve((_request, response) => response.writeHead(302, { location: "/again" }).end());
+    const output = await createWebFetchTool(here).run({ url: `http://example.com:${port}/` }, testContext());
+    expect(textOfOutput(output)).toContain("redirects more than 5 times");
+    expect(seen).toHaveLength(6);
+  });
+});
+
+describe("bodies", () => {
+  const page =
+    "<html><head><title>A page</title><script>evil()</script></head><body><h1>Top</h1><p>Some <b>bold</b> words and a <a href='/x'>link</a>.</p></body></html>";
+  const fetchFrom = async (
+    listener: RequestListener,
+    extra: WebFetchDependencies = {},
+    input: { prompt?: string } = {},
+  ) => {
+    const { port } = await serve(listener);
+    const output = await createWebFetchTool({ ...here, ...extra }).run(
+      { url: `http://example.com:${port}/`, ...input },
+      testContext(),
+    );
+    return { output, text: textOfOutput(output), port };
+  };
+
+  it("turns HTML into Markdown", async () => {
+    const { text, port } = await fetchFrom((_request, response) =>
+      response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page),
+    );
+    expect(text).toContain("A page");
+    expect(text).toContain("# Top");
+    expect(text).toContain(`Some **bold** words and a [link](http://example.com:${port}/x).`);
+    expect(text).not.toContain("evil()");
+  });
+
+  it.each([
+    ["gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["br", brotliCompressSync],
+  ])("unpacks %s", async (encoding, compress) => {
+    const { text } = await fetchFrom((_request, response) =>
+      response
+        .writeHead(200, { "content-type": "text/plain", "content-encoding": encoding })
+        .end(compress("packed words")),
+    );
+    expect(text).toContain("packed words");
+  });
+
+  it("stops a compression bomb at the cap", async () => {
+    const bomb = gzipSync(Buffer.alloc(20_000_000, "a"));
+    const { output, text } = await fetchFrom(
+      (_request, response) =>
+        response.writeHead(200, { "content-type": "text/plain", "content-encoding": "gzip" }).end(bomb),
+      { maxBytes: 100_000 },
+    );
+    expect(text.length).toBeLessThan(110_000);
+    expect(text).toContain("only the first");
+    expect(output.details).toMatchObject({ bytes: 100_000 });
+  });
+
+  it("stops an endless body at the cap", async () => {
+    const { text } = await fetchFrom(
+      (_request, response) => {
+        response.writeHead(200, { "content-type": "text/plain" });
+        const more = () => {
+          if (!response.destroyed) response.write("x".repeat(10_000), more);
+        };
+        more();
+      },
+      { maxBytes: 50_000 },
+    );
+    expect(text).toContain("only the first");
+  });
+
+  it("gives up on a server that does not answer in time", async () => {
+    const { output, text } = await fetchFrom(() => {}, { timeoutMs: 50 });
+    expect(output.isError).toBe(true);
+    expect(text).toContain("took too long");
+  });
+
+  it("gives up on a body that never ends in time", async () => {
+    const { output, text } = await fetchFrom(
+      (_request, response) => void response.writeHead(200, { "content-type": "text/plain" }).write("begin"),
+      { timeoutMs: 100 },
+    );
+    expect(output.isError).toBe(true);
+    expect(text).toContain("took too long");
+  });
+
+  it("refuses what is not text, with type and size", async () => {
+    const { output, text } = await fetchFrom((_request, response) =>
+      response.writeHead(200, { "content-type": "image/png" }).end(Buffer.alloc(2_048)),
+    );
+    expect(output.isError).toBe(true);
+    expect(text).toContain("image/png (2.0 KB)");
+  });
+
+  it("replaces bytes that are not valid and reads the declared charset", async () => {
+    const broken = await fetchFrom((_request, response) =>
+      response.writeHead(200, { "content-type": "text/plain" }).end(Buffer.from([0x61, 0xff, 0x62])),
+    );
+    expect(broken.text).toContain("a\ufffdb");
+    const latin = await fetchFrom((_request, response) =>
+      response.writeHead(200, { "content-type": "text/plain; charset=iso-8859-1" }).end(Buffer.from([0xe9])),
+    );
+    expect(latin.text).toContain("é");
+  });
+
+  it("takes out and counts characters nobody can see", async () => {
+    const { text } = await fetchFrom((_request, response) =>
+      response.writeHead(200, { "content-type": "text/plain; charset=utf-8" }).end("a\u202eb\u200bc\u{e0041}"),
+    );
+    expect(text).toContain("abc\n[3 invisible characters removed]");
+  });
+
+  it("says that the server answered with an error, and what it said", async () => {
+    const { output, text } = await fetchFrom((_request, response) =>
+      response.writeHead(401, { "content-type": "text/plain", "www-authenticate": "Basic" }).end("who are you"),
+    );
+    expect(output.isError).toBe(true);
+    expect(text).toContain("answered 401");
+    expect(text).toContain("who are you");
+  });
+
+  it("keeps the parts of a long page that the prompt asks for", async () => {
+    const filler = Array.from({ length: 400 }, (_, index) => `## Part ${index}\n${"lorem ipsum dolor ".repeat(20)}`);
+    filler[300] = "## Retries\nThe backoff doubles after every failure.";
+    const { text } = await fetchFrom(
+      (_request, response) => response.writeHead(200, { "content-type": "text/markdown" }).end(filler.join("\n\n")),
+      {},
+      { prompt: "How does the backoff work?" },
+    );
+    expect(text).toContain("The backoff doubles");
+    expect(text.length).toBeLessThan(30_000);
+  });
+});
