@@ -32,7 +32,8 @@ describe("OpenAI wire", () => {
     expect(joined("reasoning_content")).toBe("Hm.");
     const calls: { id?: string; name?: string; arguments: string }[] = [];
     for (const delta of choices.flatMap((choice) => (choice.delta["tool_calls"] ?? []) as CallDelta[])) {
-      const call = (calls[delta.index] ??= { arguments: "" });
+      const call = calls[delta.index] ?? { arguments: "" };
+      calls[delta.index] = call;
       if (delta.id !== undefined) call.id = delta.id;
       if (delta.function.name !== undefined) call.name = delta.function.name;
       call.arguments += delta.function.arguments;
