@@ -1,4 +1,5 @@
-// Owns: the built-in tools, one folder each: what they do, what they tell the model, what they hold for an agent.
-// Does not own: permissions and time limits (hands), files and processes (workspace), what is shown to people.
-// Called by: app, which makes them; hands, which run them.
-export { createWebFetchTool, type WebFetchDependencies } from "./web-fetch/web-fetch.ts";
+// Owns: the built-in tools: what each tells the model about itself, and what it does with a workspace it is given.
+// Does not own: whether a call is allowed (permissions, hands), bounding of results (hands), files and processes (workspace).
+// Called by: app.
+export { createReadTool, type ReadDependencies } from "./read/read.ts";
+export { createSeenFiles, type SeenFiles } from "./shared/seen-files.ts";

@@ -1,0 +1,104 @@
+import type { JsonObject, JsonValue } from "../../protocol/index.ts";
+import { plainText } from "../web-fetch/plain-text.ts";
+import { request } from "../web-fetch/request.ts";
+import type { Search, SearchHit, SearchOptions, SearchOutcome } from "./search.ts";
+
+const maxBytes = 2_000_000;
+
+/** A SearXNG server of the user's choice, on this machine too. */
+export function createSearxngSearch({ baseUrl }: { readonly baseUrl: URL }): Search {
+  return (query, options, signal) =>
+    ask({
+      engine: "SearXNG",
+      url: withQuery(baseUrl, { path: "search", query: { q: narrowed(query, options), format: "json" } }),
+      headers: {},
+      signal,
+      cures: { 403: 'Add "json" to search.formats in its settings.yml.' },
+      hits: (answer) => hitsOf(answer["results"], "content"),
+    });
+}
+
+export function createBraveSearch({ apiKey, baseUrl }: { readonly apiKey: string; readonly baseUrl: URL }): Search {
+  const badKey = "Check the key in the environment variable that `search.apiKeyEnv` names.";
+  return (query, options, signal) =>
+    ask({
+      engine: "Brave Search",
+      url: withQuery(baseUrl, { path: "res/v1/web/search", query: { q: narrowed(query, options), count: "20" } }),
+      headers: { "x-subscription-token": apiKey },
+      signal,
+      cures: { 401: badKey, 403: badKey, 422: badKey, 429: "Its rate limit is reached: wait a moment." },
+      hits: (answer) => hitsOf(objectOf(answer["web"])?.["results"], "description"),
+    });
+}
+
+interface Question {
+  readonly engine: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** By status. */
+  readonly cures: Readonly<Record<number, string>>;
+  readonly hits: (answer: JsonObject) => SearchHit[];
+}
+
+async function ask({ engine, url, headers, signal, cures, hits }: Question): Promise<SearchOutcome> {
+  // The user's own settings name the server, so it may stand in a private network.
+  const reply = await request(url, {
+    signal,
+    maxBytes,
+    headers: { ...headers, accept: "application/json" },
+    alsoAllow: "any",
+  });
+  if (!reply.ok) return { ok: false, message: `${engine} at ${url.host} could not be reached. ${reply.reason}` };
+  if (reply.status !== 200) {
+    const cure = cures[reply.status] ?? "Check `search` in the settings.";
+    return { ok: false, message: `${engine} at ${url.host} answered ${reply.status}. ${cure}` };
+  }
+  const answer = reply.cut === "no" ? parse(reply.body) : undefined;
+  if (!answer)
+    return { ok: false, message: `${engine} at ${url.host} did not answer with JSON. Check \`search.baseUrl\`.` };
+  return { ok: true, hits: hits(answer) };
+}
+
+function withQuery(
+  base: URL,
+  { path, query }: { readonly path: string; readonly query: Readonly<Record<string, string>> },
+): URL {
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return url;
+}
+
+/** Engines know `site:`; the tool filters what they return anyway. */
+function narrowed(query: string, { allowedDomains, blockedDomains }: SearchOptions): string {
+  const allowed = allowedDomains.map((domain) => `site:${domain}`).join(" OR ");
+  const blocked = blockedDomains.map((domain) => `-site:${domain}`).join(" ");
+  return [query, allowed, blocked].filter((part) => part !== "").join(" ");
+}
+
+function hitsOf(list: JsonValue | undefined, snippetName: string): SearchHit[] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((entry: JsonValue) => {
+    const each = objectOf(entry);
+    const url = each?.["url"];
+    if (!each || typeof url !== "string") return [];
+    return [{ title: words(each["title"]), url, snippet: words(each[snippetName]) }];
+  });
+}
+
+function words(value: JsonValue | undefined): string {
+  return typeof value === "string" ? plainText(value).replaceAll("\n", " ") : "";
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+}
+
+function parse(body: Uint8Array): JsonObject | undefined {
+  try {
+    return objectOf(JSON.parse(new TextDecoder().decode(body)) as JsonValue);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import type { SearchSettings } from "../../protocol/index.ts";
+import { createBraveSearch, createSearxngSearch } from "./engines.ts";
+import type { Search } from "./search.ts";
+
+export type SearchChoice = { readonly engine: Search } | { readonly absent: string };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The engine that the settings ask for, or why there is no WebSearch. `given.anthropic` is made by the model room. */
+export function searchEngineFor(
+  settings: SearchSettings | undefined,
+  environment: Environment,
+  given: { readonly anthropic?: Search } = {},
+): SearchChoice {
+  if (settings === undefined) return given.anthropic ? { engine: given.anthropic } : { absent: notConfigured };
+  if (settings.engine === "off") return { absent: "WebSearch is switched off: `search.engine` is `off`." };
+  if (settings.engine === "anthropic") return given.anthropic ? { engine: given.anthropic } : { absent: noAnthropic };
+  if (settings.engine === "searxng") return searxng(settings);
+  return brave(settings, environment);
+}
+
+const notConfigured =
+  "WebSearch has no engine: set `search.engine` in the settings to `searxng` (with `baseUrl`), `brave` (with a key) or `anthropic`.";
+const noAnthropic =
+  "WebSearch has no engine: `search.engine` is `anthropic`, but no Anthropic provider with a key is configured.";
+
+function searxng({ baseUrl }: SearchSettings): SearchChoice {
+  if (baseUrl === undefined) return { absent: "WebSearch has no engine: SearXNG needs `search.baseUrl`." };
+  const url = parse(baseUrl);
+  return url ? { engine: createSearxngSearch({ baseUrl: url }) } : { absent: badUrl(baseUrl) };
+}
+
+function brave(
+  { baseUrl = "https://api.search.brave.com", apiKeyEnv = "BRAVE_API_KEY" }: SearchSettings,
+  environment: Environment,
+): SearchChoice {
+  const apiKey = environment[apiKeyEnv];
+  if (!apiKey)
+    return { absent: `WebSearch has no engine: Brave Search needs a key in the environment variable ${apiKeyEnv}.` };
+  const url = parse(baseUrl);
+  return url ? { engine: createBraveSearch({ apiKey, baseUrl: url }) } : { absent: badUrl(baseUrl) };
+}
+
+function parse(text: string): URL | undefined {
+  try {
+    const url = new URL(text);
+    return url.protocol === "http:" || url.protocol === "https:" ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function badUrl(baseUrl: string): string {
+  return `WebSearch has no engine: \`search.baseUrl\` is ${JSON.stringify(baseUrl)}, which is not an http or https URL.`;
+}

@@ -1,0 +1,22 @@
+export interface SearchHit {
+  readonly title: string;
+  readonly url: string;
+  readonly snippet: string;
+}
+
+export type SearchOutcome =
+  | {
+      readonly ok: true;
+      readonly hits: readonly SearchHit[];
+      /** What the engine says in its own words, if it does. */
+      readonly summary?: string;
+    }
+  | { readonly ok: false; readonly message: string };
+
+export interface SearchOptions {
+  readonly allowedDomains: readonly string[];
+  readonly blockedDomains: readonly string[];
+}
+
+/** Asks a search engine. Never rejects. */
+export type Search = (query: string, options: SearchOptions, signal: AbortSignal) => Promise<SearchOutcome>;
