@@ -1,0 +1,61 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { checkSchema, coerceInput } from "../../lib/index.ts";
+import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { createLocalWorkspace } from "../../workspace/index.ts";
+import { createSeenFiles, type SeenFiles } from "./seen-files.ts";
+
+export interface ToolPlace {
+  readonly root: string;
+  readonly workspace: Workspace;
+  readonly seen: SeenFiles;
+  put(name: string, content: string | Uint8Array): string;
+  get(name: string): string;
+  remove(): void;
+}
+
+/** A temporary directory with a real workspace on it. */
+export function createToolPlace(): ToolPlace {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "tool-")));
+  return {
+    root,
+    workspace: createLocalWorkspace({ root, environment: process.env }),
+    seen: createSeenFiles(),
+    put(name, content) {
+      const path = join(root, name);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, content);
+      return path;
+    },
+    get: (name) => readFileSync(join(root, name), "utf8"),
+    remove: () => rmSync(root, { recursive: true }),
+  };
+}
+
+/** Everything is allowed and nothing hidden, unless the test says otherwise. */
+export function toolContext(own: Partial<ToolContext> = {}): ToolContext {
+  return {
+    agentId: "main",
+    callId: "c1",
+    signal: new AbortController().signal,
+    progress: () => {},
+    authorize: async () => ({ effect: "allow", rule: "test", scope: "session", reason: "a test" }),
+    hidden: () => false,
+    ...own,
+  };
+}
+
+/** As hands do: the input is checked against the schema first. */
+export async function callTool(tool: Tool, input: JsonObject, context = toolContext()): Promise<ToolOutput> {
+  const coerced = coerceInput(tool.declaration.inputSchema, input) as JsonObject;
+  const problems = checkSchema(tool.declaration.inputSchema, coerced);
+  if (problems.length > 0) throw new Error(`bad input in test: ${JSON.stringify(problems)}`);
+  return tool.run(coerced, context);
+}
+
+export function textOfOutput(output: ToolOutput): string {
+  if (typeof output.content === "string") return output.content;
+  return output.content.map((block) => (block.type === "text" ? block.text : `[${block.mediaType}]`)).join("\n");
+}
