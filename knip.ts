@@ -14,6 +14,8 @@ for (const [name, room] of Object.entries(rooms)) {
 
 // scripts/check.mjs and tests start these from node_modules, where knip does not look.
 const runByPath = ["@biomejs/biome", "dependency-cruiser"];
+// Tools find these at run time, from a thread or as a program, which knip can't see either.
+const foundAtRunTime = ["@mozilla/readability", "@vscode/ripgrep", "linkedom", "turndown"];
 
 const config: KnipConfig = {
   entry: [
@@ -31,7 +33,7 @@ const config: KnipConfig = {
     "test/**/*.test.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "bench/**/*.ts", "scripts/**/*.mjs", "*.{ts,cjs}"],
-  ignoreDependencies: [...excused, ...[...excused].map((name) => `@types/${name}`), ...runByPath],
+  ignoreDependencies: [...excused, ...[...excused].map((name) => `@types/${name}`), ...runByPath, ...foundAtRunTime],
   // Tests start programs of the system (git, mkfifo), which no package lists.
   exclude: ["binaries"],
   ignoreExportsUsedInFile: { interface: true, type: true },
