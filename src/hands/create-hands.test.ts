@@ -1,0 +1,334 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Hands, ResultStore, Tool, ToolContext, ToolOutput } from "../ports/index.ts";
+import { type JsonObject, type Policy, type Rule, type ToolCall, textOf } from "../protocol/index.ts";
+import { createLocalWorkspace } from "../workspace/index.ts";
+import { createHands, type HandsLimits } from "./index.ts";
+
+let top = "";
+let root = "";
+let saved: Map<string, string>;
+
+beforeEach(() => {
+  top = realpathSync(mkdtempSync(join(tmpdir(), "hands-")));
+  root = join(top, "project");
+  mkdirSync(root);
+  saved = new Map();
+});
+afterEach(() => rmSync(top, { recursive: true, force: true }));
+
+const results: ResultStore = {
+  save: async (id, text) => {
+    saved.set(id, text);
+    return `retinue://result/${id}`;
+  },
+  read: async (address) => saved.get(address.slice("retinue://result/".length)),
+};
+
+type Run = (input: JsonObject, context: ToolContext) => Promise<ToolOutput>;
+
+function tool(name: string, run: Run, more: Partial<Tool> = {}): Tool {
+  const properties = {
+    file_path: { type: "string" },
+    path: { type: "string" },
+    url: { type: "string" },
+    content: { type: "string" },
+    limit: { type: "integer" },
+  };
+  return {
+    declaration: { name, description: "", inputSchema: { type: "object", properties, additionalProperties: false } },
+    traits: { parallel: false, effects: true },
+    run,
+    ...more,
+  };
+}
+
+function hands(tools: readonly Tool[], limits: HandsLimits = {}): Hands {
+  const workspace = createLocalWorkspace({ root, environment: {}, home: top });
+  return createHands({ tools, workspace, results, home: top, limits: { graceMs: 10, abortGraceMs: 20, ...limits } });
+}
+
+function policy(more: Partial<Policy> = {}, ...rules: [Rule["effect"], string][]): Policy {
+  return {
+    mode: "default",
+    pool: ["Read", "Write", "Grep", "TodoWrite", "WebFetch"],
+    rules: rules.map(([effect, text]) => ({ effect, text, scope: "user" })),
+    workspaceRoots: [root],
+    readableRoots: [],
+    ...more,
+  };
+}
+
+const call = (name: string, input: object): ToolCall => ({ callId: "c1", name, inputJson: JSON.stringify(input) });
+const never = new AbortController().signal;
+const silent = () => {};
+
+const writer = () =>
+  tool("Write", async (input) => {
+    writeFileSync(join(root, String(input["file_path"])), String(input["content"]));
+    return { content: "written", facts: { filesChanged: [String(input["file_path"])] } };
+  });
+
+describe("judge", () => {
+  it("decides on the canonical tool, whichever name the model used", async () => {
+    const judgement = await hands([tool("Read", async () => ({ content: "" }))]).judge(
+      call("read_file", { file_path: "a.ts" }),
+      policy(),
+    );
+    expect(judgement).toMatchObject({ kind: "decided", decision: { effect: "allow" }, accesses: [{ kind: "read" }] });
+  });
+
+  it("tells the nearest name for an unknown tool", async () => {
+    const judgement = await hands([
+      tool("Write", async () => ({ content: "" })),
+      tool("Grep", async () => ({ content: "" })),
+    ]).judge(call("Grpe", {}), policy());
+    expect(judgement).toEqual({ kind: "invalid", message: expect.stringContaining("Did you mean Grep?") });
+  });
+
+  it.each(["[1]", "null", "{", '"x"'])("refuses the input %s", async (inputJson) => {
+    const judgement = await hands([writer()]).judge({ callId: "c1", name: "Write", inputJson }, policy());
+    expect(judgement).toMatchObject({ kind: "invalid" });
+  });
+
+  it("names a wrong property", async () => {
+    const judgement = await hands([writer()]).judge(call("Write", { file_pth: "x" }), policy());
+    expect(judgement).toEqual({ kind: "invalid", message: expect.stringContaining("file_path") });
+  });
+});
+
+describe("execute", () => {
+  it("runs what the policy allows, with the input read", async () => {
+    const seen: JsonObject[] = [];
+    const read = tool("Read", async (input) => {
+      seen.push(input);
+      return { content: "text", details: { lines: 1 } };
+    });
+    const result = await hands([read]).execute(
+      { agentId: "main", call: call("Read", { file_path: "a", limit: "3" }), policy: policy() },
+      silent,
+      never,
+    );
+    expect(result).toEqual({ outcome: "ok", content: [{ type: "text", text: "text" }], details: { lines: 1 } });
+    expect(seen).toEqual([{ file_path: "a", limit: 3 }]);
+  });
+
+  it("denies an ask without a grant, and says which flag would allow it", async () => {
+    const result = await hands([writer()]).execute(
+      { agentId: "main", call: call("Write", { file_path: "a", content: "x" }), policy: policy() },
+      silent,
+      never,
+    );
+    expect(result.outcome).toBe("denied");
+    expect(textOf(result.content)).toContain("--permission-mode acceptEdits");
+    expect(textOf(result.content)).toContain("--allowed-tools 'Edit(./a)'");
+    expect(() => readFileSync(join(root, "a"))).toThrow();
+  });
+
+  it("takes a grant for exactly this call and input, and never against a deny", async () => {
+    const asked = call("Write", { file_path: "a", content: "x" });
+    const { callId, inputJson } = asked;
+    const attempt = async (grant: { callId: string; inputJson: string }, rules: Policy = policy()) =>
+      (
+        await hands([writer()]).execute(
+          { agentId: "main", call: asked, policy: rules, grant: { ...grant, by: "person" } },
+          silent,
+          never,
+        )
+      ).outcome;
+    expect(await attempt({ callId: "c2", inputJson })).toBe("denied");
+    expect(await attempt({ callId, inputJson: `${inputJson} ` })).toBe("denied");
+    expect(await attempt({ callId, inputJson }, policy({}, ["deny", "Edit(a)"]))).toBe("denied");
+    expect(await attempt({ callId, inputJson })).toBe("ok");
+    expect(readFileSync(join(root, "a"), "utf8")).toBe("x");
+  });
+
+  it("turns a throwing tool into an error with its words", async () => {
+    const broken = tool("Read", () => {
+      throw new Error("no luck");
+    });
+    const result = await hands([broken]).execute(
+      { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() },
+      silent,
+      never,
+    );
+    expect(result.outcome).toBe("error");
+    expect(textOf(result.content)).toContain("no luck");
+  });
+
+  it("gives up a tool that never returns, and aborts it", async () => {
+    let signal: AbortSignal | undefined;
+    const stuck = tool(
+      "Read",
+      (_, context) => {
+        signal = context.signal;
+        return new Promise(() => {});
+      },
+      { timeoutMs: () => 20 },
+    );
+    const result = await hands([stuck]).execute(
+      { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() },
+      silent,
+      never,
+    );
+    expect(result.outcome).toBe("timeout");
+    expect(signal?.aborted).toBe(true);
+  });
+
+  it("cancels a tool that ignores the signal, and drops its late words", async () => {
+    const abort = new AbortController();
+    const heard: string[] = [];
+    let late: () => void = silent;
+    const deaf = tool("Read", (_, context) => {
+      context.progress("working");
+      queueMicrotask(() => abort.abort());
+      return new Promise((resolve) => {
+        late = () => {
+          context.progress("late");
+          resolve({ content: "late" });
+        };
+      });
+    });
+    const result = await hands([deaf]).execute(
+      { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() },
+      (text) => heard.push(text),
+      abort.signal,
+    );
+    late();
+    expect(result.outcome).toBe("cancelled");
+    expect(heard).toEqual(["working"]);
+  });
+
+  it("keeps the facts a tool reports when it is told to end", async () => {
+    const abort = new AbortController();
+    const obedient = tool("Read", (_, context) => {
+      queueMicrotask(() => abort.abort());
+      return new Promise((resolve) => {
+        context.signal.addEventListener("abort", () => resolve({ content: "half", facts: { filesChanged: ["a"] } }));
+      });
+    });
+    const result = await hands([obedient], { abortGraceMs: 10_000 }).execute(
+      { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() },
+      silent,
+      abort.signal,
+    );
+    expect(result).toMatchObject({ outcome: "cancelled", facts: { filesChanged: ["a"] } });
+    expect(textOf(result.content)).toContain("half");
+  });
+});
+
+describe("long results", () => {
+  const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
+
+  it("are kept whole and cut for the model, with the address in the last line", async () => {
+    const long = Array.from({ length: 2_000 }, (_, index) => `line ${index}`).join("\n");
+    const read = tool("Read", async () => ({ content: [{ type: "text", text: long }, image] }));
+    const result = await hands([read], { maxCharacters: 1_000 }).execute(
+      { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() },
+      silent,
+      never,
+    );
+    const text = textOf(result.content);
+    expect(text.length).toBeLessThanOrEqual(1_000);
+    expect(text.split("\n").at(-1)).toContain("retinue://result/c1");
+    expect(saved.get("c1")).toBe(long);
+    expect(result.content[1]).toEqual(image);
+  });
+
+  it("say so when they can't be kept", async () => {
+    const workspace = createLocalWorkspace({ root, environment: {} });
+    const failing: ResultStore = { ...results, save: () => Promise.reject(new Error("disk full")) };
+    const read = tool("Read", async () => ({ content: "x".repeat(5_000) }));
+    const result = await createHands({
+      tools: [read],
+      workspace,
+      results: failing,
+      limits: { maxCharacters: 500 },
+    }).execute({ agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() }, silent, never);
+    expect(result.outcome).toBe("ok");
+    expect(textOf(result.content)).toContain("disk full");
+  });
+});
+
+describe("authorize", () => {
+  const asking = (access: Parameters<ToolContext["authorize"]>[0]) =>
+    tool("WebFetch", async (_, context) => ({ content: (await context.authorize(access)).effect }));
+
+  const granted = async (access: Parameters<ToolContext["authorize"]>[0], rules: Policy) => {
+    const asked = call("WebFetch", { url: "https://example.com/a" });
+    const grant = { callId: asked.callId, inputJson: asked.inputJson, by: "person" } as const;
+    const result = await hands([asking(access)]).execute(
+      { agentId: "main", call: asked, policy: rules, grant },
+      silent,
+      never,
+    );
+    return textOf(result.content);
+  };
+
+  it("lets a grant cover the same host and nothing else", async () => {
+    expect(await granted({ kind: "network", url: "https://example.com/b" }, policy())).toBe("allow");
+    expect(await granted({ kind: "network", url: "https://example.com.evil.test/" }, policy())).toBe("ask");
+    expect(await granted({ kind: "read", path: join(top, "secret") }, policy())).toBe("ask");
+  });
+
+  it("follows deny rules whatever was granted", async () => {
+    const rules = policy({}, ["deny", "WebFetch(domain:evil.test)"]);
+    expect(await granted({ kind: "network", url: "https://evil.test/" }, rules)).toBe("deny");
+  });
+
+  it("sees where a link leads now", async () => {
+    symlinkSync("/etc", join(root, "link"));
+    const read = tool("Read", async (_, context) => {
+      const decision = await context.authorize({ kind: "read", path: "link/passwd" });
+      return { content: `${decision.effect} ${context.hidden("/etc/passwd")} ${context.hidden(join(root, "a"))}` };
+    });
+    const result = await hands([read]).execute(
+      { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy({}, ["deny", "Read(//etc/**)"]) },
+      silent,
+      never,
+    );
+    expect(textOf(result.content)).toBe("deny true false");
+  });
+});
+
+describe("release and close", () => {
+  it("end running calls and let every tool go, also one that fails", async () => {
+    const released: string[] = [];
+    let started: () => void = silent;
+    const running = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    const stuck = tool(
+      "Read",
+      () => {
+        started();
+        return new Promise(() => {});
+      },
+      { release: () => Promise.reject(new Error("no")) },
+    );
+    const other = tool("Grep", async () => ({ content: "" }), {
+      release: async (agentId) => void released.push(agentId),
+    });
+    const both = hands([stuck, other]);
+    const execution = both.execute(
+      { agentId: "a1", call: call("Read", { file_path: "a" }), policy: policy() },
+      silent,
+      never,
+    );
+    await running;
+    await both.close();
+    expect((await execution).outcome).toBe("cancelled");
+    expect(released).toEqual(["a1"]);
+    const after = await both.execute({ agentId: "a1", call: call("Grep", {}), policy: policy() }, silent, never);
+    expect(after.outcome).toBe("cancelled");
+  });
+});
+
+it("declares tools in the given order", () => {
+  const names = ["Write", "Read", "Grep"];
+  const made = hands(names.map((name) => tool(name, async () => ({ content: "" }))));
+  expect(made.declarations().map(({ name }) => name)).toEqual(names);
+  expect(made.traits("write_file")).toEqual({ parallel: false, effects: true });
+});

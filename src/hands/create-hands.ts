@@ -1,0 +1,109 @@
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import type { Hands, HandsRequest, Judgement, ResultStore, Tool, ToolTraits, Workspace } from "../ports/index.ts";
+import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
+import { executeCall } from "./execute-call.ts";
+import { judgeCall } from "./judge-call.ts";
+import { readCall } from "./read-call.ts";
+import { releaseAgent } from "./release-agent.ts";
+
+export interface HandsLimits {
+  /** For tools that do not say how long they may take. */
+  readonly timeoutMs?: number;
+  /** What a tool gets beyond its limit to end its work by itself. */
+  readonly graceMs?: number;
+  /** How long an aborted tool may take to say how far it came. */
+  readonly abortGraceMs?: number;
+  /** How long letting go of what agents hold may take. */
+  readonly releaseMs?: number;
+  /** Characters of a result's text that the model is given. */
+  readonly maxCharacters?: number;
+}
+
+export interface HandsOptions {
+  /** Declared to models in this order. */
+  readonly tools: readonly Tool[];
+  readonly workspace: Workspace;
+  readonly results: ResultStore;
+  readonly limits?: HandsLimits;
+  /** What `~/` means in rules; the home of this process unless told otherwise. */
+  readonly home?: string;
+}
+
+/** Hands of this process. */
+export function createHands(options: HandsOptions): Hands {
+  const { workspace, results } = options;
+  const tools = new Map(options.tools.map((tool) => [tool.declaration.name, tool]));
+  const declarations = options.tools.map((tool) => tool.declaration);
+  const limits = { ...defaultLimits, ...options.limits };
+  const place = { workspace, homes: homesOf(options.home ?? homedir()) };
+  const running = new Map<AgentId, Set<AbortController>>();
+  const met = new Set<AgentId>();
+  let closed = false;
+
+  async function judge(call: ToolCall, policy: Policy): Promise<Judgement> {
+    const read = readCall(call, tools);
+    if (!read.ok) return { kind: "invalid", message: read.message };
+    const { decision, accesses } = await judgeCall(
+      { toolName: read.tool.declaration.name, input: read.input, policy },
+      place,
+    );
+    return { kind: "decided", decision, accesses };
+  }
+
+  async function execute(request: HandsRequest, emit: (progress: string) => void, signal: AbortSignal) {
+    const { agentId } = request;
+    const ending = new AbortController();
+    const forward = () => ending.abort(signal.reason);
+    if (closed || signal.aborted) ending.abort();
+    else signal.addEventListener("abort", forward, { once: true });
+    met.add(agentId);
+    const mine = running.get(agentId) ?? new Set();
+    running.set(agentId, mine.add(ending));
+    try {
+      return await executeCall(request, { tools, place, results, limits, emit, signal: ending.signal });
+    } finally {
+      signal.removeEventListener("abort", forward);
+      mine.delete(ending);
+    }
+  }
+
+  async function release(agentId: AgentId): Promise<void> {
+    for (const call of running.get(agentId) ?? []) call.abort(new Error("The agent was let go."));
+    running.delete(agentId);
+    met.delete(agentId);
+    await releaseAgent(agentId, options.tools, limits.releaseMs);
+  }
+
+  return {
+    declarations: () => declarations,
+    traits: (toolName) => tools.get(canonicalToolName(toolName))?.traits ?? unknownTraits,
+    judge,
+    execute,
+    release,
+    close: async () => {
+      closed = true;
+      await Promise.all([...met].map(release));
+    },
+  };
+}
+
+const defaultLimits: Required<HandsLimits> = {
+  timeoutMs: 120_000,
+  graceMs: 1_500,
+  abortGraceMs: 250,
+  releaseMs: 5_000,
+  maxCharacters: 30_000,
+};
+
+/** A call that will be answered with "no such tool" needs no care. */
+const unknownTraits: ToolTraits = { parallel: true, effects: false };
+
+function homesOf(home: string): readonly string[] {
+  try {
+    const real = realpathSync.native(home);
+    return real === home ? [home] : [home, real];
+  } catch {
+    return [home];
+  }
+}

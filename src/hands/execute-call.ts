@@ -1,0 +1,118 @@
+import { describeError, formatDuration } from "../lib/index.ts";
+import { explainDenial, hiddenPredicate } from "../permissions/index.ts";
+import type { HandsRequest, ResultStore, Tool, ToolContext, ToolOutput } from "../ports/index.ts";
+import type { CallOutcome, JsonObject, ToolResult } from "../protocol/index.ts";
+import { authorizeAccess } from "./authorize-access.ts";
+import { boundResult } from "./bound-result.ts";
+import { judgeCall, type Place } from "./judge-call.ts";
+import { readCall } from "./read-call.ts";
+import { runWithinLimits } from "./run-within-limits.ts";
+
+export interface Circumstances {
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly place: Place;
+  readonly results: ResultStore;
+  readonly limits: {
+    readonly timeoutMs: number;
+    readonly graceMs: number;
+    readonly abortGraceMs: number;
+    readonly maxCharacters: number;
+  };
+  readonly emit: (progress: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Decides again, runs the tool within its limits, bounds what it says. Never rejects. */
+export async function executeCall(request: HandsRequest, circumstances: Circumstances): Promise<ToolResult> {
+  const { limits, signal } = circumstances;
+  const read = readCall(request.call, circumstances.tools);
+  if (!read.ok) return textResult("error", read.message);
+  const { tool, input } = read;
+  const limit = timeLimit(tool, input, limits.timeoutMs);
+  const bounds = { timeoutMs: limit + limits.graceMs, abortGraceMs: limits.abortGraceMs, signal };
+  const run = await runWithinLimits(
+    (own) => decideAndRun({ request, tool, input, circumstances, signal: own }),
+    bounds,
+  );
+  switch (run.kind) {
+    case "done":
+      return run.value;
+    case "cancelled":
+      return cancelled(run.value);
+    case "timeout":
+      return textResult(
+        "timeout",
+        `${tool.declaration.name} did not end within ${formatDuration(limit)} and was given up. What it did until then stands.`,
+      );
+    case "failed":
+      return textResult("error", `${tool.declaration.name} failed: ${describeError(run.error)}`);
+  }
+}
+
+interface Attempt {
+  readonly request: HandsRequest;
+  readonly tool: Tool;
+  readonly input: JsonObject;
+  readonly circumstances: Circumstances;
+  readonly signal: AbortSignal;
+}
+
+async function decideAndRun({ request, tool, input, circumstances, signal }: Attempt): Promise<ToolResult> {
+  const { call, policy, grant, agentId } = request;
+  const { place, results, limits, emit } = circumstances;
+  const toolName = tool.declaration.name;
+  const judged = await judgeCall({ toolName, input, policy }, place);
+  const granted = grant?.callId === call.callId && grant.inputJson === call.inputJson;
+  const { decision } = judged;
+  if (decision.effect === "deny" || (decision.effect === "ask" && !granted)) {
+    return textResult("denied", explainDenial(decision, call));
+  }
+  if (signal.aborted) return textResult("cancelled", CANCELLED);
+  let hidden: ((path: string) => boolean) | undefined;
+  const context: ToolContext = {
+    agentId,
+    callId: call.callId,
+    signal,
+    progress: (text) => {
+      if (!signal.aborted) emit(text);
+    },
+    authorize: (access) => authorizeAccess(access, { toolName, policy, judged, granted }, place),
+    hidden: (path) => {
+      hidden ??= hiddenPredicate(policy, place.homes);
+      return hidden(path);
+    },
+  };
+  const output = await tool.run(input, context);
+  const content = await boundResult(output.content, {
+    callId: call.callId,
+    results,
+    maxCharacters: limits.maxCharacters,
+  });
+  return withDetails({ outcome: output.isError === true ? "error" : "ok", content }, output);
+}
+
+function withDetails(result: ToolResult, { details, facts }: Pick<ToolOutput, "details" | "facts">): ToolResult {
+  return { ...result, ...(details !== undefined && { details }), ...(facts !== undefined && { facts }) };
+}
+
+/** What the tool told in its last moment is kept: the files it changed are changed. */
+function cancelled(last: ToolResult | undefined): ToolResult {
+  if (last === undefined || last.outcome === "denied" || last.outcome === "cancelled")
+    return textResult("cancelled", CANCELLED);
+  return { ...last, outcome: "cancelled", content: [...last.content, { type: "text", text: CANCELLED }] };
+}
+
+const CANCELLED = "The call was cancelled before it ended. What it did until then stands.";
+
+function timeLimit(tool: Tool, input: JsonObject, otherwise: number): number {
+  try {
+    const own = tool.timeoutMs?.(input);
+    return own !== undefined && own > 0 ? own : otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
+function textResult(outcome: CallOutcome, text: string): ToolResult {
+  return { outcome, content: [{ type: "text", text }] };
+}

@@ -1,0 +1,41 @@
+import { checkSchema, coerceInput, describeProblems, nearest } from "../lib/index.ts";
+import type { Tool } from "../ports/index.ts";
+import { canonicalToolName, type JsonObject, type ToolCall } from "../protocol/index.ts";
+
+export type ReadCall =
+  | { readonly ok: true; readonly tool: Tool; readonly input: JsonObject }
+  | { readonly ok: false; readonly message: string };
+
+/** From what the model wrote to a tool and an input that fits its schema, or words that tell the model what to change. */
+export function readCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): ReadCall {
+  const tool = tools.get(canonicalToolName(call.name));
+  if (tool === undefined) return { ok: false, message: unknownTool(call.name, [...tools.keys()]) };
+  const parsed = parseObject(call.inputJson);
+  if (parsed === undefined) {
+    return {
+      ok: false,
+      message: `The input of ${tool.declaration.name} must be one JSON object. Write the call again.`,
+    };
+  }
+  const schema = tool.declaration.inputSchema;
+  const input = coerceInput(schema, parsed) as JsonObject;
+  const problems = checkSchema(schema, input);
+  if (problems.length > 0) return { ok: false, message: `${tool.declaration.name}: ${describeProblems(problems)}` };
+  return { ok: true, tool, input };
+}
+
+function parseObject(text: string): object | undefined {
+  try {
+    // Some models send nothing at all where a tool needs nothing.
+    const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unknownTool(name: string, known: readonly string[]): string {
+  const near = nearest(name, known, 3);
+  const hint = near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `The tools are: ${known.join(", ")}.`;
+  return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. ${hint}`;
+}

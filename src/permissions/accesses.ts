@@ -1,0 +1,73 @@
+import { type Access, canonicalToolName, type JsonObject } from "../protocol/index.ts";
+
+/** What a call would touch. Empty for a tool without an entry, and for input that does not say what it touches. */
+export function accesses(toolName: string, input: JsonObject): readonly Access[] {
+  return table.get(canonicalToolName(toolName))?.(input) ?? [];
+}
+
+/** The paths to resolve, in the order in which `decide` expects them back. */
+export function pathsOf(list: readonly Access[]): readonly string[] {
+  const paths: string[] = [];
+  for (const access of list) if ("path" in access) paths.push(access.path);
+  return paths;
+}
+
+/** True when an empty list of accesses means unusable input rather than a tool nobody described. */
+export function hasKnownAccesses(toolName: string): boolean {
+  return table.has(toolName);
+}
+
+export const RESULT_ADDRESS = "retinue://result/";
+
+type Describe = (input: JsonObject) => readonly Access[];
+
+const internal: readonly Access[] = [{ kind: "internal" }];
+
+const table = new Map<string, Describe>([
+  ["Read", (input) => (isResultAddress(input["file_path"]) ? internal : pathAccess("read", input["file_path"]))],
+  ["Write", (input) => pathAccess("write", input["file_path"])],
+  ["Edit", (input) => pathAccess("write", input["file_path"])],
+  ["NotebookEdit", (input) => pathAccess("write", input["notebook_path"])],
+  ["LS", (input) => pathAccess("search", input["path"] ?? ".")],
+  ["Grep", (input) => pathAccess("search", input["path"] ?? ".")],
+  ["Glob", globAccesses],
+  ["Bash", (input) => (isText(input["command"]) ? [{ kind: "command", command: input["command"] }] : [])],
+  ["BashOutput", () => internal],
+  ["KillShell", () => internal],
+  ["TodoWrite", () => internal],
+  ["WebFetch", (input) => (isText(input["url"]) ? [{ kind: "network", url: input["url"] }] : [])],
+]);
+
+function pathAccess(kind: "read" | "write" | "search", path: unknown): readonly Access[] {
+  return isText(path) ? [{ kind, path }] : [];
+}
+
+/** A pattern can leave the directory it is given for: `/etc/*`, `../*`, `~/*`. */
+function globAccesses(input: JsonObject): readonly Access[] {
+  const list = pathAccess("search", input["path"] ?? ".");
+  const pattern = input["pattern"];
+  const first = list[0];
+  if (first === undefined || !("path" in first) || typeof pattern !== "string") return [];
+  const outside = /^[/~\\]/.test(pattern);
+  if (!outside && !/(^|[/{,])\.\.([/},]|$)/.test(pattern)) return list;
+  const fixed = fixedPart(pattern);
+  const path = fixed === undefined ? "/" : outside ? fixed : `${first.path}/${fixed}`;
+  return [first, { kind: "search", path }];
+}
+
+/** The directory before the first wildcard; undefined when the pattern climbs after one. */
+function fixedPart(pattern: string): string | undefined {
+  const segments = pattern.split("/");
+  const wild = segments.findIndex((segment) => /[*?[\]{}()!\\]/.test(segment));
+  const end = wild === -1 ? segments.length : wild;
+  if (segments.slice(end).some((segment) => segment.includes(".."))) return undefined;
+  return segments.slice(0, end).join("/") || "/";
+}
+
+function isResultAddress(path: unknown): boolean {
+  return typeof path === "string" && path.startsWith(RESULT_ADDRESS);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}

@@ -1,0 +1,71 @@
+import { type Access, canonicalToolName, type Decision, type JsonObject, type ToolCall } from "../protocol/index.ts";
+import { accesses } from "./accesses.ts";
+import { hostOf } from "./domain-pattern.ts";
+import { simpleWords } from "./shell-words.ts";
+
+/** For the model: what was refused, why, and what would have allowed it. Also for `ask` where nobody can answer. */
+export function explainDenial(decision: Decision, call: ToolCall): string {
+  const tool = canonicalToolName(call.name);
+  const head = `${tool} was not run. ${decision.reason}`;
+  if (decision.rule === "not in pool") return `${head} Go on with the tools you have.`;
+  if (malformed.has(decision.rule)) return `${head} Correct the call.`;
+  if (decision.rule === "plan") return `${head} Say in your answer what you would do; the user can leave plan mode.`;
+  const isRule = decision.scope !== "builtin";
+  if (decision.effect === "deny" && isRule)
+    return `${head} Do not try to reach the same by other means; say in your answer what is missing.`;
+  const cure = isRule
+    ? "It needs the user's yes, and nobody can give it in this run."
+    : `It needs the user's yes, and nobody can give it in this run. The user can allow it with ${cureFor(tool, call, decision)}.`;
+  return `${head} ${cure} Go on without it, and say in your answer what is missing.`;
+}
+
+/** A rule that would cover exactly this call, for `--allowed-tools` and settings; undefined where no rule can. */
+export function suggestRule(toolName: string, input: JsonObject): string | undefined {
+  const tool = canonicalToolName(toolName);
+  const list = accesses(tool, input);
+  return list.length === 0 ? tool : ruleFor(tool, list[0]!);
+}
+
+const malformed = new Set(["malformed path", "malformed command", "malformed address", "unusable input"]);
+
+function cureFor(tool: string, call: ToolCall, decision: Decision): string {
+  const rule = suggestRule(tool, parseInput(call.inputJson)) ?? tool;
+  const flag = `--allowed-tools '${rule.replaceAll("'", "'\\''")}'`;
+  const settings = `\`permissions.allow\` in the settings`;
+  if (decision.rule === "write in workspace")
+    return `--permission-mode acceptEdits, ${flag}, or the same rule in ${settings}`;
+  return `${flag} or the same rule in ${settings}`;
+}
+
+function ruleFor(tool: string, access: Access): string | undefined {
+  switch (access.kind) {
+    case "read":
+    case "search":
+      return `Read(${pathPattern(access.path)})`;
+    case "write":
+      return `Edit(${pathPattern(access.path)})`;
+    case "command":
+      return simpleWords(access.command) === undefined ? tool : `Bash(${access.command.trim()})`;
+    case "network": {
+      const host = hostOf(access.url);
+      return host === undefined ? undefined : `WebFetch(domain:${host})`;
+    }
+    case "internal":
+      return tool;
+  }
+}
+
+function pathPattern(path: string): string {
+  const escaped = path.replace(/[*?[\\]/g, "\\$&");
+  if (escaped.startsWith("/")) return `/${escaped}`;
+  return /^(\.{1,2}\/|~\/)/.test(escaped) ? escaped : `./${escaped}`;
+}
+
+function parseInput(inputJson: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(inputJson);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,8 @@
+// Owns: rules and what follows from them: parse, accesses of a call, decide, modes, what is hidden. Pure.
+// Does not own: where paths really lead (workspace), asking people (runs), doing anything (hands).
+// Called by: hands, agents, runs, app.
+export { accesses, pathsOf, RESULT_ADDRESS } from "./accesses.ts";
+export { compilePolicy, hiddenPredicate } from "./compile-policy.ts";
+export { type DecideRequest, decide } from "./decide.ts";
+export { explainDenial, suggestRule } from "./explain-denial.ts";
+export { checkRules, type ParsedRule, parseRule, type RuleProblem } from "./parse-rule.ts";

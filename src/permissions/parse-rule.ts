@@ -1,0 +1,116 @@
+import { canonicalToolName, type Rule } from "../protocol/index.ts";
+import { type CommandPattern, parseCommandPattern } from "./command-pattern.ts";
+import { type DomainPattern, parseDomainPattern } from "./domain-pattern.ts";
+import { pathPatternProblem } from "./path-pattern.ts";
+
+/** What a rule is about. `whole`: every use of the tool. `unknown`: a specifier that this version can't judge. */
+export type RuleTarget =
+  | { readonly kind: "whole" }
+  | { readonly kind: "path"; readonly pattern: string; readonly touches: "read" | "write" }
+  | { readonly kind: "command"; readonly pattern: CommandPattern }
+  | { readonly kind: "domain"; readonly pattern: DomainPattern }
+  | { readonly kind: "unknown"; readonly specifier: string };
+
+export interface ParsedRule {
+  readonly ok: true;
+  /** Canonical; may contain `*`. */
+  readonly tool: string;
+  readonly target: RuleTarget;
+}
+
+export interface RuleProblem {
+  readonly ok: false;
+  readonly text: string;
+  /** As far as it could be read: a restriction that can't be understood holds for the whole tool. */
+  readonly tool?: string;
+  readonly message: string;
+}
+
+/** Reads `Tool` or `Tool(specifier)`. Never throws. */
+export function parseRule(text: string): ParsedRule | RuleProblem {
+  const trimmed = text.trim();
+  const name = /^[\p{L}\p{N}_*.\-:]+/u.exec(trimmed)?.[0];
+  if (name === undefined) return problem(text, "it does not start with the name of a tool");
+  const tool = canonicalToolName(name);
+  const rest = trimmed.slice(name.length);
+  if (rest === "") return { ok: true, tool, target: { kind: "whole" } };
+  if (!rest.startsWith("(") || !rest.endsWith(")")) {
+    return problem(text, "a specifier stands in parentheses right after the tool, as in `Bash(npm test)`", tool);
+  }
+  const specifier = rest.slice(1, -1).trim();
+  if (specifier === "") return problem(text, `the parentheses are empty; write \`${tool}\` for every use of it`, tool);
+  const target = parseSpecifier(tool, specifier);
+  return typeof target === "string" ? problem(text, target, tool) : { ok: true, tool, target };
+}
+
+/** What is wrong with rules, in words for whoever wrote them; empty when all is well. */
+export function checkRules(rules: readonly Rule[]): readonly { readonly rule: Rule; readonly message: string }[] {
+  const problems: { rule: Rule; message: string }[] = [];
+  for (const rule of rules) {
+    const message = problemOf(rule);
+    if (message === undefined) continue;
+    const place = rule.file === undefined ? `A rule of ${rule.scope} scope` : rule.file;
+    problems.push({ rule, message: `${place}: ${rule.effect} rule \`${rule.text}\`: ${message}` });
+  }
+  return problems;
+}
+
+function problemOf(rule: Rule): string | undefined {
+  const parsed = parseRule(rule.text);
+  const restricts = rule.effect !== "allow";
+  if (!parsed.ok) {
+    if (!restricts) return `${parsed.message}. It is ignored.`;
+    return parsed.tool === undefined
+      ? `${parsed.message}. Nothing can be taken from it.`
+      : `${parsed.message}. Until it is mended it holds for every use of ${parsed.tool}.`;
+  }
+  if (parsed.target.kind === "unknown") {
+    return restricts
+      ? `specifiers of ${parsed.tool} are not judged yet, so it holds for every use of ${parsed.tool}.`
+      : `specifiers of ${parsed.tool} are not judged yet. It is ignored.`;
+  }
+  if (restricts) return undefined;
+  if (parsed.target.kind === "command" && !parsed.target.pattern.canAllow) {
+    return "it is not one simple command, so it can allow nothing. Write one rule for each command.";
+  }
+  if (parsed.tool.includes("*") && !isServerWildcard(parsed.tool)) {
+    return "a tool name with `*` can restrict, but not allow (except `mcp__server__*`). It is ignored.";
+  }
+  return undefined;
+}
+
+export function isServerWildcard(tool: string): boolean {
+  return /^mcp__[^*]+__\*$/.test(tool);
+}
+
+function parseSpecifier(tool: string, specifier: string): RuleTarget | string {
+  if (tool === "Bash") {
+    return specifier === "*" || specifier === ":*"
+      ? { kind: "whole" }
+      : { kind: "command", pattern: parseCommandPattern(specifier) };
+  }
+  const touches = pathTools.get(tool);
+  if (touches !== undefined) return pathPatternProblem(specifier) ?? { kind: "path", pattern: specifier, touches };
+  if (tool === "WebFetch") {
+    const pattern = specifier.startsWith("domain:") ? parseDomainPattern(specifier.slice(7).trim()) : undefined;
+    return pattern === undefined
+      ? "a WebFetch rule names a host, as in `WebFetch(domain:example.com)`"
+      : { kind: "domain", pattern };
+  }
+  return { kind: "unknown", specifier };
+}
+
+/** A path rule of any of these tools holds for all that read, or for all that write. */
+const pathTools: ReadonlyMap<string, "read" | "write"> = new Map([
+  ["Read", "read"],
+  ["Grep", "read"],
+  ["Glob", "read"],
+  ["LS", "read"],
+  ["Edit", "write"],
+  ["Write", "write"],
+  ["NotebookEdit", "write"],
+]);
+
+function problem(text: string, message: string, tool?: string): RuleProblem {
+  return tool === undefined ? { ok: false, text, message } : { ok: false, text, tool, message };
+}

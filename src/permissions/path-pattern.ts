@@ -1,0 +1,184 @@
+/** A compiled gitignore-like pattern: decides on absolute paths with `.` and `..` already removed. */
+export type PathMatcher = (absolutePath: string) => boolean;
+
+export interface PathPatternPlace {
+  /** Directories that relative patterns start from. */
+  readonly roots: readonly string[];
+  /** The user's home, as spelled and as resolved. */
+  readonly homes: readonly string[];
+  /** For deny and ask: any depth, everything below, any case. For allow: only what the words say. */
+  readonly wide: boolean;
+}
+
+export function compilePathPattern(pattern: string, place: PathPatternPlace): PathMatcher {
+  const fold = place.wide ? foldCase : (text: string) => text;
+  const candidates = anchoredPatterns(pattern, place).map((segments) =>
+    segments.map((segment) => compileSegment(segment, fold)),
+  );
+  if (candidates.length === 0) return () => false;
+  return (absolutePath) => {
+    const path = splitPath(fold(absolutePath));
+    return candidates.some((candidate) => matchSegments(candidate, path, place.wide));
+  };
+}
+
+/** Undefined when fine, else what is wrong with it. */
+export function pathPatternProblem(pattern: string): string | undefined {
+  if (pattern.startsWith("!")) return "a pattern can't be negated with `!`; write a rule of the other kind instead";
+  if (/^~[^/]/.test(pattern)) return "`~name` is not understood; write `~/` for your home or `//` and an absolute path";
+  if (/\p{Cc}/u.test(pattern)) return "it has control characters";
+  return undefined;
+}
+
+/** Names in the pattern that are spelled out, such as `.ssh` in `~/.ssh/**`. */
+export function literalNames(pattern: string): readonly string[] {
+  return splitPath(pattern).filter((segment) => !/[*?[\]]/.test(segment) && !["~", ".", ".."].includes(segment));
+}
+
+export function foldCase(text: string): string {
+  return text.normalize("NFC").toLowerCase();
+}
+
+export function splitPath(path: string): string[] {
+  return path.split("/").filter((segment) => segment !== "");
+}
+
+type Segment = string | { readonly literal: string };
+
+/** The pattern as lists of segments from the root of the file system. */
+function anchoredPatterns(pattern: string, { roots, homes, wide }: PathPatternPlace): readonly Segment[][] {
+  const tail = pattern.endsWith("/") ? ["**"] : [];
+  if (pattern.startsWith("//")) return [join([], [...splitPath(pattern), ...tail])];
+  if (pattern === "~" || pattern.startsWith("~/")) {
+    const rest = [...splitPath(pattern.slice(1)), ...tail];
+    // Without a known home a restriction holds below every directory, and a permission nowhere.
+    if (homes.length === 0) return wide ? [["**", ...rest]] : [];
+    return homes.map((home) => join(literal(home), rest));
+  }
+  const rest = [...splitPath(pattern), ...tail];
+  const anchored = pattern.startsWith("/") || pattern.startsWith("./") || pattern.startsWith("../");
+  const anyDepth = !anchored && (rest.length === 1 || (wide && rest.length === 2 && rest[1] === "**"));
+  const starts = wide ? roots : roots.slice(0, 1);
+  return starts.map((root) => join(literal(root), anyDepth ? ["**", ...rest] : rest));
+}
+
+function literal(path: string): Segment[] {
+  return splitPath(path).map((name) => ({ literal: name }));
+}
+
+function join(base: readonly Segment[], rest: readonly string[]): Segment[] {
+  const segments = [...base];
+  for (const segment of rest) {
+    if (segment === ".") continue;
+    if (segment === "..") segments.pop();
+    else segments.push(segment);
+  }
+  return segments;
+}
+
+type Token =
+  | { readonly kind: "character"; readonly value: string }
+  | { readonly kind: "star" }
+  | { readonly kind: "test"; readonly test: (character: string) => boolean };
+type CompiledSegment = "**" | string | readonly Token[];
+
+function compileSegment(segment: Segment, fold: (text: string) => string): CompiledSegment {
+  if (typeof segment !== "string") return fold(segment.literal);
+  if (segment === "**") return "**";
+  const text = fold(segment);
+  if (!/[*?[\\]/.test(text)) return text;
+  const tokens: Token[] = [];
+  const characters = [...text];
+  for (let index = 0; index < characters.length; index += 1) {
+    const character = characters[index]!;
+    if (character === "*") {
+      if (tokens.at(-1)?.kind !== "star") tokens.push({ kind: "star" });
+    } else if (character === "?") tokens.push({ kind: "test", test: () => true });
+    else if (character === "\\" && index + 1 < characters.length) {
+      index += 1;
+      tokens.push({ kind: "character", value: characters[index]! });
+    } else if (character === "[") {
+      const end = characters.indexOf("]", index + (/[!^\]]/.test(characters[index + 1] ?? "") ? 3 : 2));
+      if (end === -1) tokens.push({ kind: "character", value: "[" });
+      else {
+        tokens.push({ kind: "test", test: characterClass(characters.slice(index + 1, end)) });
+        index = end;
+      }
+    } else tokens.push({ kind: "character", value: character });
+  }
+  return tokens;
+}
+
+function characterClass(body: readonly string[]): (character: string) => boolean {
+  const negated = body[0] === "!" || body[0] === "^";
+  const members = negated ? body.slice(1) : body;
+  return (character) => {
+    let found = false;
+    for (let index = 0; index < members.length; index += 1) {
+      const low = members[index]!;
+      const high = members[index + 1] === "-" ? members[index + 2] : undefined;
+      if (high === undefined) found ||= character === low;
+      else {
+        found ||= character >= low && character <= high;
+        index += 2;
+      }
+    }
+    return found !== negated;
+  };
+}
+
+/** `**` is any number of segments. With `below`, a match of a directory covers what is in it. */
+function matchSegments(pattern: readonly CompiledSegment[], path: readonly string[], below: boolean): boolean {
+  let at = 0;
+  let inPath = 0;
+  let star = -1;
+  let resume = 0;
+  while (true) {
+    if (at === pattern.length && (below || inPath === path.length)) return true;
+    const wanted = pattern[at];
+    if (wanted === "**") {
+      star = at;
+      resume = inPath;
+      at += 1;
+    } else if (inPath < path.length && wanted !== undefined && matchSegment(wanted, path[inPath]!)) {
+      at += 1;
+      inPath += 1;
+    } else if (star !== -1 && resume < path.length) {
+      resume += 1;
+      inPath = resume;
+      at = star + 1;
+    } else return false;
+  }
+}
+
+/** Goes back only to the last star, so the time is bounded by the product of both lengths. */
+function matchSegment(pattern: string | readonly Token[], name: string): boolean {
+  if (typeof pattern === "string") return pattern === name;
+  const characters = [...name];
+  let at = 0;
+  let inName = 0;
+  let star = -1;
+  let resume = 0;
+  while (inName < characters.length) {
+    const token = pattern[at];
+    if (token?.kind === "star") {
+      star = at;
+      resume = inName;
+      at += 1;
+    } else if (token !== undefined && matchToken(token, characters[inName]!)) {
+      at += 1;
+      inName += 1;
+    } else if (star !== -1) {
+      resume += 1;
+      inName = resume;
+      at = star + 1;
+    } else return false;
+  }
+  while (pattern[at]?.kind === "star") at += 1;
+  return at === pattern.length;
+}
+
+function matchToken(token: Token, character: string): boolean {
+  if (token.kind === "character") return token.value === character;
+  return token.kind === "test" && token.test(character);
+}
