@@ -33,3 +33,4 @@ export type {
   ToolPart,
   Wire,
 } from "./api-server/types.ts";
+export { createScriptedModel, type ScriptedAnswer, type ScriptedModel, type ScriptedStep } from "./scripted-model.ts";

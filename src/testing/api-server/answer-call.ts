@@ -7,7 +7,9 @@ import { type Rendered, renderError, renderReply } from "./render-reply.ts";
 import { createSaltMaker } from "./salt.ts";
 import { type Choice, type RunningScript, turnOf } from "./script.ts";
 import { seededRandom } from "./seeded-random.ts";
+import { createThinkingLedger } from "./thinking-ledger.ts";
 import type { ApiServerOptions, Fault, RecordedRequest, Reply, ScriptContext, Wire } from "./types.ts";
+import { validateRequest } from "./validate-request.ts";
 
 export type Answering = { options: ApiServerOptions; script: RunningScript; seed: number; now: () => number };
 
@@ -15,11 +17,18 @@ export type Answering = { options: ApiServerOptions; script: RunningScript; seed
 export function createCallAnswerer({ options, script, seed, now }: Answering) {
   const plannedFault = planFaults(options.faults ?? [], seed);
   const saltOf = createSaltMaker(options.record === "light");
+  const ledger = createThinkingLedger(seed);
+  const validates = options.validate !== false && options.record !== "light";
   let calls = 0;
 
   const plan = async (request: RecordedRequest, wire: Wire): Promise<Rendered> => {
     calls += 1;
     const ordinal = calls;
+    const refusal = validates ? validateRequest(request, { options, ledger }) : undefined;
+    if (refusal !== undefined) {
+      request.refusal = refusal.reason;
+      return renderError(refusal.answer);
+    }
     const random = seededRandom(seed, ordinal);
     const planned = plannedFault(ordinal);
     const early = planned && faultAnswer(wire, planned);
@@ -33,6 +42,7 @@ export function createCallAnswerer({ options, script, seed, now }: Answering) {
       const rendering = { request, wire, seed, random, salt: saltOf(request), usage };
       const rendered = render(reply, attemptFault ?? reply.fault, rendering);
       if (attemptFault !== undefined && rendered.incomplete) choice.release();
+      if (rendered.message !== undefined) ledger.remember(rendered.message);
       return rendered;
     } catch (error) {
       return unscripted(request, wire, error instanceof Error ? error.message : String(error));

@@ -1,0 +1,39 @@
+import { isObject, type JsonObject } from "./json-values.ts";
+
+/** Thrown inside a validator only, and caught by `firstProblem`: checks are nested deeply. */
+class Problem extends Error {}
+
+/** The first problem that the checks find, or undefined. */
+export function firstProblem(checks: () => void): string | undefined {
+  try {
+    checks();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Problem) return error.message;
+    throw error;
+  }
+}
+
+export function demand(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Problem(message);
+}
+
+export function demandObject(value: unknown, where: string): JsonObject {
+  demand(isObject(value), `${where}: Input should be an object`);
+  return value;
+}
+
+export function demandList(value: unknown, where: string): readonly unknown[] {
+  demand(Array.isArray(value), `${where}: Input should be a list`);
+  return value;
+}
+
+export function demandText(value: unknown, where: string): string {
+  demand(typeof value === "string", `${where}: Input should be a string`);
+  return value;
+}
+
+export function demandKeys(value: JsonObject, where: string, known: readonly string[]): void {
+  const stranger = Object.keys(value).find((key) => !known.includes(key));
+  demand(stranger === undefined, `${where === "" ? "" : `${where}.`}${stranger}: Extra inputs are not permitted`);
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { validateOpenai } from "./validate-openai.ts";
+
+type Body = Record<string, unknown>;
+const call = (id: string, args: unknown = "{}") => ({
+  id,
+  type: "function",
+  function: { name: "LS", arguments: args },
+});
+const asks = (...calls: unknown[]) => ({ role: "assistant", content: null, tool_calls: calls });
+const answers = (id: string) => ({ role: "tool", tool_call_id: id, content: "ok" });
+const user = { role: "user", content: "Hi" };
+const talk = (...messages: unknown[]) => ({ messages: [user, ...messages] });
+const check = (body: Body) => validateOpenai({ model: "m", messages: [user], ...body });
+
+describe("what the OpenAI API takes", () => {
+  it.each<[string, Body]>([
+    [
+      "system, developer and parts",
+      {
+        messages: [
+          { role: "system", content: "s" },
+          { role: "user", content: [{ type: "text", text: "a" }] },
+        ],
+      },
+    ],
+    ["calls and their answers", talk(asks(call("a"), call("b")), answers("b"), answers("a"), user)],
+    ["the same id in a later turn", talk(asks(call("a")), answers("a"), asks(call("a")), answers("a"))],
+    ["an assistant last", talk({ role: "assistant", content: "a" })],
+    [
+      "tools and stream options",
+      {
+        stream: true,
+        stream_options: { include_usage: true },
+        tools: [{ type: "function", function: { name: "a", parameters: { type: "object" } } }],
+      },
+    ],
+  ])("%s", (_, body) => {
+    expect(check(body)).toBeUndefined();
+  });
+});
+
+describe("what the OpenAI API refuses", () => {
+  it.each<[string, Body, string]>([
+    ["no model", { model: undefined }, "model"],
+    ["a field nobody knows", { system: "s" }, "Unrecognized request argument supplied: system"],
+    ["no messages", { messages: [] }, "at least one"],
+    ["an odd role", { messages: [{ role: "model", content: "a" }] }, "messages[0].role"],
+    [
+      "a mark of the other wire",
+      { messages: [{ role: "user", content: [{ type: "text", text: "a", cache_control: {} }] }] },
+      "cache_control: Extra inputs",
+    ],
+    ["null content without calls", talk({ role: "assistant", content: null }), "messages[1].content"],
+    ["arguments that are an object", talk(asks(call("a", {})), answers("a")), "arguments: Input should be a string"],
+    ["an unanswered call", talk(asks(call("a"), call("b")), answers("a"), user), "no answer for b"],
+    ["an unanswered call at the end", talk(asks(call("a"))), "no answer for a"],
+    ["an answer without a call", talk(answers("a")), "'a' is not open"],
+    ["a call answered twice", talk(asks(call("a")), answers("a"), answers("a")), "'a' is not open"],
+    ["one id twice in one message", talk(asks(call("a"), call("a")), answers("a")), "duplicate 'a'"],
+    ["an empty list of calls", talk({ role: "assistant", content: "a", tool_calls: [] }), "too short"],
+    ["an empty list of tools", { tools: [] }, "too short"],
+    ["a tool with an odd name", { tools: [{ type: "function", function: { name: "a.b" } }] }, "tools[0].function.name"],
+    ["a tool in the other wire's shape", { tools: [{ name: "a", input_schema: {} }] }, "tools[0].type"],
+    ["stream options without a stream", { stream_options: {} }, "'stream_options' is only allowed"],
+  ])("%s", (_, body, problem) => {
+    expect(check(body)).toContain(problem);
+  });
+});

@@ -1,0 +1,60 @@
+import { isUtf8 } from "node:buffer";
+import { type ErrorAnswer, errorAnswer } from "./error-answer.ts";
+import type { ThinkingLedger } from "./thinking-ledger.ts";
+import type { ApiServerOptions, RecordedRequest, Wire } from "./types.ts";
+import { validateAnthropic } from "./validate-anthropic.ts";
+import { validateOpenai } from "./validate-openai.ts";
+
+export type Refusal = { reason: string; answer: ErrorAnswer };
+
+/** What the provider itself would refuse: key, version header, JSON, fields, sequence of messages, model. */
+export function validateRequest(
+  request: RecordedRequest,
+  { options, ledger }: { options: ApiServerOptions; ledger: ThinkingLedger },
+): Refusal | undefined {
+  const wire = request.wire as Wire;
+  const refuse = (status: number, message: string): Refusal => ({
+    reason: message,
+    answer: errorAnswer(wire, status, { message }),
+  });
+  const key = keyProblem(request, options);
+  if (key !== undefined) return refuse(401, key);
+  if (wire === "anthropic" && !request.headers["anthropic-version"]) {
+    return refuse(400, "anthropic-version: header is required");
+  }
+  const json = jsonProblem(request);
+  if (json !== undefined) return refuse(400, json);
+  const problem = wire === "anthropic" ? validateAnthropic(request.body, ledger) : validateOpenai(request.body);
+  if (problem !== undefined) return refuse(400, problem);
+  if (options.models !== undefined && !options.models.includes(request.model)) {
+    return refuse(404, `model: ${request.model}`);
+  }
+  return undefined;
+}
+
+function keyProblem(request: RecordedRequest, { apiKey, requireKey }: ApiServerOptions): string | undefined {
+  const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
+  const header = request.headers["x-api-key"];
+  const key = (request.wire === "anthropic" && typeof header === "string" ? header : undefined) ?? bearer;
+  if (!key)
+    return requireKey === false && apiKey === undefined ? undefined : "x-api-key or authorization: Bearer is required";
+  return apiKey === undefined || key === apiKey ? undefined : "invalid API key";
+}
+
+function jsonProblem(request: RecordedRequest): string | undefined {
+  const { rawBody } = request;
+  if (!String(request.headers["content-type"]).startsWith("application/json")) {
+    return "content-type: should be application/json";
+  }
+  if (!isUtf8(rawBody)) return "The request body is not valid UTF-8";
+  if (request.body === undefined) return "The request body is not valid JSON";
+  if (!/\\u[dD][89a-fA-F]/.test(rawBody.toString("latin1"))) return undefined;
+  return hasLoneSurrogate(request.body) ? "The request body is not valid JSON: lone surrogate in a string" : undefined;
+}
+
+/** JSON.parse lets them through; the provider does not. */
+function hasLoneSurrogate(value: unknown): boolean {
+  if (typeof value === "string") return /\p{Surrogate}/u.test(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, inner]) => hasLoneSurrogate(key) || hasLoneSurrogate(inner));
+}

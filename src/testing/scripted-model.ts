@@ -1,0 +1,101 @@
+import type { Model, ModelDescription, ModelProgress, ModelRequest } from "../ports/index.ts";
+import {
+  type AssistantBlock,
+  type Message,
+  type ModelError,
+  type ModelOutcome,
+  noUsage,
+  type StopReason,
+  textOf,
+} from "../protocol/index.ts";
+
+/** What the model answers to one request. `calls` get their ids from the run. */
+export interface ScriptedAnswer {
+  readonly text?: string;
+  readonly calls?: readonly { readonly name: string; readonly input: unknown }[];
+  readonly stopReason?: StopReason;
+  readonly incompleteCalls?: number;
+  readonly error?: ModelError;
+  /** Never answers; only an abort ends it. */
+  readonly hangs?: boolean;
+}
+
+export type ScriptedStep = ScriptedAnswer | ((messages: readonly Message[]) => ScriptedAnswer);
+
+export interface ScriptedModel extends Model {
+  /** The messages of every request so far. */
+  readonly requests: readonly (readonly Message[])[];
+  /** Throws unless every step was used and none was missing. */
+  assertDone(): void;
+}
+
+/** A model that says exactly what it was told to. A request nobody scripted fails, and `assertDone` tells. */
+export function createScriptedModel(
+  steps: readonly ScriptedStep[],
+  description: Partial<ModelDescription> = {},
+): ScriptedModel {
+  const described: ModelDescription = {
+    provider: "scripted",
+    model: "scripted-1",
+    dialect: "anthropic",
+    window: 200_000,
+    maxOutputTokens: 8_000,
+    ...description,
+  };
+  const requests: (readonly Message[])[] = [];
+  return {
+    requests,
+    describe: () => described,
+    call: (request, emit) => {
+      const messages = request.prompt.messages();
+      const step = steps[requests.length];
+      requests.push(messages);
+      if (step === undefined) return Promise.resolve(unscripted(messages));
+      return play(typeof step === "function" ? step(messages) : step, request, emit);
+    },
+    assertDone: () => {
+      if (requests.length === steps.length) return;
+      throw new Error(`the script has ${steps.length} answers and the model was asked ${requests.length} times`);
+    },
+  };
+}
+
+async function play(
+  answer: ScriptedAnswer,
+  request: ModelRequest,
+  emit: (progress: ModelProgress) => void,
+): Promise<ModelOutcome> {
+  if (answer.text) emit({ type: "text.delta", text: answer.text });
+  if (answer.hangs) await aborted(request.signal);
+  const said: AssistantBlock[] = answer.text ? [{ type: "text", text: answer.text }] : [];
+  if (request.signal.aborted) {
+    return { ok: false, error: { code: "aborted", message: "The request was aborted." }, partial: said };
+  }
+  if (answer.error) return { ok: false, error: answer.error, partial: said };
+  const calls = (answer.calls ?? []).map(
+    ({ name, input }, index): AssistantBlock => ({
+      type: "tool_call",
+      callId: request.callId(index),
+      name,
+      inputJson: JSON.stringify(input),
+    }),
+  );
+  return {
+    ok: true,
+    message: { role: "assistant", content: [...said, ...calls] },
+    stopReason: answer.stopReason ?? (calls.length > 0 ? "tool_calls" : "end_turn"),
+    incompleteCalls: answer.incompleteCalls ?? 0,
+    usage: { ...noUsage, inputTokens: 100, outputTokens: 10 },
+  };
+}
+
+function unscripted(messages: readonly Message[]): ModelOutcome {
+  const last = messages.at(-1);
+  const message = `unscripted request after: ${last ? textOf(last.content) : "nothing"}`;
+  return { ok: false, error: { code: "protocol", message }, partial: [] };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
