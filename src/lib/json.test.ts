@@ -1,0 +1,127 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseJsonc } from "./json.ts";
+
+function read(text: string): unknown {
+  const result = parseJsonc(text);
+  if ("error" in result) throw new Error(JSON.stringify(result.error));
+  return result.value;
+}
+
+const anyJson = fc.oneof(
+  fc.json(),
+  fc.json().map((text) => JSON.stringify(JSON.parse(text), null, 2)),
+);
+
+describe("parseJsonc", () => {
+  it("reads comments and trailing commas", () => {
+    expect(read('\ufeff// first\n{ "a": [1, 2,], /* in\nbetween */ "b": "// no comment", }\n// last')).toEqual({
+      a: [1, 2],
+      b: "// no comment",
+    });
+    expect(read("/**/[]//")).toEqual([]);
+  });
+
+  it("equals JSON.parse for all JSON", () => {
+    fc.assert(
+      fc.property(anyJson, (text) => {
+        expect(read(text)).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it("gives the same value with blanks, comments and trailing commas anywhere between tokens", () => {
+    const filler = fc
+      .array(fc.constantFrom(" ", "\n", "\t", "\r\n", '// x, ] } "\n', '/* x, ] } " */', "/***/"), { maxLength: 3 })
+      .map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(
+        anyJson,
+        fc.array(filler, { minLength: 1, maxLength: 9 }),
+        fc.boolean(),
+        (text, fillers, trailing) => {
+          const tokens = text.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g) ?? [];
+          let changed = "";
+          tokens.forEach((token, index) => {
+            const closesFilled = /^[\]}]$/.test(token) && !/^[[{]$/.test(tokens[index - 1] ?? "");
+            changed += fillers[index % fillers.length] ?? "";
+            changed += trailing && closesFilled ? `,${fillers[0] ?? ""}${token}` : token;
+          });
+          expect(read(changed)).toEqual(JSON.parse(text));
+        },
+      ),
+    );
+  });
+
+  it("refuses what JSON.parse refuses, unless it is a comment, a comma or a mark", () => {
+    const broken = fc.string({ unit: fc.constantFrom(..."{}[]:\"\\0123.eE+-truefalsn \n\tx'\u00a0".split("")) });
+    fc.assert(
+      fc.property(broken, (text) => {
+        const own = "value" in parseJsonc(text);
+        const strict = accepts(text);
+        if (strict) expect(own).toBe(true);
+        else if (!/,/.test(text)) expect(own).toBe(false);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ["", 1, 1, "ends where a value is expected"],
+    ['{"a": 1,\n "b" 2}', 2, 6, '":" is expected'],
+    ["{'a': 1}", 1, 2, "double quotes"],
+    ["[1 2]", 1, 4, '"," or "]" is expected, not "2"'],
+    ["[1,\n2", 2, 2, "not the end of the text"],
+    ["[,]", 1, 2, "a value is expected"],
+    ["[1,,]", 1, 4, "a value is expected"],
+    ["{,}", 1, 2, "a key in double quotes"],
+    ['"abc', 1, 1, "no closing quote"],
+    ['"a\tb"', 1, 1, "control character"],
+    ['"\\x"', 1, 1, "invalid escape"],
+    ["[01]", 1, 2, '"01" is not a JSON value'],
+    ["[+1]", 1, 2, "is not a JSON value"],
+    ["[1.]", 1, 2, "is not a JSON value"],
+    ["NaN", 1, 1, "is not a JSON value"],
+    ["undefined", 1, 1, "is not a JSON value"],
+    ["1 2", 1, 3, "after the end"],
+    ["/* open", 1, 1, "comment is not closed"],
+    ["1 / 2", 1, 3, "after the end"],
+  ])("refuses %j at %i:%i", (text, line, column, message) => {
+    const result = parseJsonc(text);
+    expect(result).toMatchObject({ error: { line, column } });
+    expect("error" in result && result.error.message).toContain(message);
+  });
+
+  it("warns of a key given twice and takes the last", () => {
+    const result = parseJsonc('{"a": 1,\n "b": {"a": 2}, "a": 3}');
+    expect(result).toMatchObject({ value: { a: 3, b: { a: 2 } }, warnings: [{ line: 2, column: 17 }] });
+  });
+
+  it("takes __proto__ and constructor for plain keys", () => {
+    const value = read('{"__proto__": {"polluted": true}, "constructor": 1, "toString": 2}') as Record<string, unknown>;
+    expect(Object.keys(value)).toEqual(["__proto__", "constructor", "toString"]);
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect("polluted" in value).toBe(false);
+    expect(read('{"__proto__": 1, "__proto__": 2}')).toEqual(JSON.parse('{"__proto__": 2}'));
+  });
+
+  it("limits depth", () => {
+    expect(read(`${"[".repeat(200)}${"]".repeat(200)}`)).toBeDefined();
+    expect(parseJsonc("[".repeat(1_000_000))).toMatchObject({ error: { column: 201 } });
+    expect(parseJsonc("[[1]]", { maxDepth: 1 })).toMatchObject({ error: { column: 2 } });
+  });
+
+  it("stays quick and whole with long strings", () => {
+    const long = "x".repeat(5_000_000);
+    expect(read(JSON.stringify(long))).toBe(long);
+  });
+});
+
+function accepts(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
