@@ -1,0 +1,87 @@
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { writeAtomically } from "./write-atomically.ts";
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "retinue-atomic-"));
+});
+afterEach(() => {
+  rmSync(directory, { recursive: true });
+});
+
+describe("writeAtomically", () => {
+  it("writes a new private file", async () => {
+    const path = join(directory, "settings.json");
+    await writeAtomically(path, "{}\n");
+    expect(readFileSync(path, "utf8")).toBe("{}\n");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readdirSync(directory)).toEqual(["settings.json"]);
+  });
+
+  it("gives a new file the mode it is told, an old one keeps its own", async () => {
+    const path = join(directory, "settings.json");
+    await writeAtomically(path, "1", { mode: 0o644 });
+    expect(statSync(path).mode & 0o777).toBe(0o644);
+    chmodSync(path, 0o640);
+    await writeAtomically(path, Buffer.from("2"));
+    expect(statSync(path).mode & 0o777).toBe(0o640);
+    expect(readFileSync(path, "utf8")).toBe("2");
+  });
+
+  it("writes through a link and leaves it a link", async () => {
+    writeFileSync(join(directory, "real.json"), "old");
+    symlinkSync("real.json", join(directory, "link.json"));
+    await writeAtomically(join(directory, "link.json"), "new");
+    expect(lstatSync(join(directory, "link.json")).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(directory, "real.json"), "utf8")).toBe("new");
+  });
+
+  it("lets one of many writers win as a whole", async () => {
+    const path = join(directory, "a");
+    const contents = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000));
+    await Promise.all(contents.map((content) => writeAtomically(path, content)));
+    expect(contents).toContain(readFileSync(path, "utf8"));
+    expect(readdirSync(directory)).toEqual(["a"]);
+  });
+
+  it("rejects for a missing directory or a directory in the way, and leaves nothing behind", async () => {
+    await expect(writeAtomically(join(directory, "none/a"), "x")).rejects.toThrow("ENOENT");
+    await expect(writeAtomically(directory, "x")).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST|EBUSY/);
+    expect(readdirSync(directory)).toEqual([]);
+    expect(
+      readdirSync(dirname(directory)).filter((name) => name.endsWith(".tmp") && name.includes("retinue-atomic-")),
+    ).toEqual([]);
+  });
+
+  it.runIf(existsSync("/usr/bin/prlimit"))("keeps the old content when there is no room for the new", () => {
+    const path = join(directory, "settings.json");
+    writeFileSync(path, "precious");
+    const program = join(directory, "write.mts");
+    writeFileSync(
+      program,
+      `import { writeAtomically } from ${JSON.stringify(join(import.meta.dirname, "write-atomically.ts"))};
+       import { execFileSync } from "node:child_process";
+       execFileSync("prlimit", ["--fsize=1000:unlimited", "--pid", String(process.pid)]);
+       await writeAtomically(${JSON.stringify(path)}, "x".repeat(5000)).catch((error) => console.log(error.code));`,
+    );
+    const options = { cwd: dirname(dirname(import.meta.dirname)), encoding: "utf8" } as const;
+    expect(execFileSync(process.execPath, ["--import", "tsx", program], options).trim()).toBe("EFBIG");
+    expect(readFileSync(path, "utf8")).toBe("precious");
+    expect(readdirSync(directory).sort()).toEqual(["settings.json", "write.mts"]);
+  });
+});

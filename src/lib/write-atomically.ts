@@ -1,0 +1,56 @@
+import { type FileHandle, open, realpath, rename, stat, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { syncDirectory } from "./append-file.ts";
+import { errorCode } from "./errors.ts";
+import { createId } from "./ids.ts";
+
+/**
+ * Replaces a file as a whole: a reader, a crash, a full disk or a power cut finds the old content or the new, never a part.
+ * An existing file keeps its mode (and its owner where allowed), a link stays a link; `mode` is for a new file.
+ * Rejects with the system's error, and then nothing has changed.
+ */
+export async function writeAtomically(
+  path: string,
+  content: string | Uint8Array,
+  { mode = 0o600 }: { mode?: number } = {},
+): Promise<void> {
+  const target = await realpath(path).catch((error) => ifMissing(error, path));
+  const existing = await stat(target).catch((error) => ifMissing(error, undefined));
+  const directory = dirname(target);
+  const temporary = join(directory, `.${basename(target).slice(0, 100)}.${createId()}.tmp`);
+  // Private until it has its final mode: the content may be more secret than a new file's default.
+  const file = await open(temporary, "wx", 0o600);
+  try {
+    await fill(file, { content, mode: existing ? existing.mode & 0o7777 : mode, owner: existing });
+    await rename(temporary, target);
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    throw error;
+  }
+  await syncDirectory(directory);
+}
+
+interface Filling {
+  content: string | Uint8Array;
+  mode: number;
+  owner: { uid: number; gid: number } | undefined;
+}
+
+async function fill(file: FileHandle, { content, mode, owner }: Filling): Promise<void> {
+  try {
+    await file.writeFile(content);
+    // Only a privileged process can give a file away; for others the file becomes theirs. The mode comes after: chown clears bits.
+    if (owner && process.getuid && (owner.uid !== process.getuid() || owner.gid !== process.getgid?.())) {
+      await file.chown(owner.uid, owner.gid).catch(() => {});
+    }
+    await file.chmod(mode);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function ifMissing<T>(error: unknown, whenMissing: T): T {
+  if (errorCode(error) === "ENOENT") return whenMissing;
+  throw error;
+}
