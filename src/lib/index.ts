@@ -8,10 +8,23 @@ export { checkSchema, describeProblems, type Schema, type SchemaProblem } from "
 export { coerceInput } from "./coerce-input.ts";
 export { createDeferred, type Deferred } from "./deferred.ts";
 export { describeError, errorCode, UserError, type UserErrorOptions } from "./errors.ts";
+export { compileGlob, type GlobOptions } from "./glob.ts";
 export { createId, type IdSource, matchPrefix, newAgentId, newRunId, newSessionId, type PrefixMatch } from "./ids.ts";
+export { type JsoncResult, type JsonIssue, parseJsonc } from "./json.ts";
+export { createSemaphore, type Semaphore } from "./limit-concurrency.ts";
 export { nearest } from "./nearest.ts";
 export { bootId, processStartTime } from "./process-info.ts";
 export { endProcessTree, sweepTagged } from "./process-tree.ts";
+export {
+  type BadLine,
+  type JsonLine,
+  type JsonLines,
+  parseJsonLines,
+  type ReadOptions,
+  readJsonLines,
+} from "./read-jsonl.ts";
 export { type ProcessExit, type ProcessRequest, type StartedProcess, startProcess } from "./start-process.ts";
 export { formatBytes, formatCount, formatDuration, plural, type StripOptions, stripControls } from "./text.ts";
 export { type CollectedText, createTextCollector, type TextCollector } from "./text-collector.ts";
+export { type Calibration, createCalibration, estimateTokens } from "./token-estimate.ts";
+export { writeAtomically } from "./write-atomically.ts";
