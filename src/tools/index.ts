@@ -1,5 +1,11 @@
 // Owns: the built-in tools: what each tells the model about itself, and what it does with a workspace it is given.
 // Does not own: whether a call is allowed (permissions, hands), bounding of results (hands), files and processes (workspace).
 // Called by: app.
+
+export { createGrepTool, type GrepDependencies } from "./grep/grep.ts";
 export { createReadTool, type ReadDependencies } from "./read/read.ts";
 export { createSeenFiles, type SeenFiles } from "./shared/seen-files.ts";
+export { createWebFetchTool, type WebFetchDependencies } from "./web-fetch/web-fetch.ts";
+export type { Search, SearchHit, SearchOptions, SearchOutcome } from "./web-search/search.ts";
+export { type SearchChoice, searchEngineFor } from "./web-search/search-engine-for.ts";
+export { createWebSearchTool } from "./web-search/web-search.ts";

@@ -1,0 +1,183 @@
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createLocalWorkspace } from "../../workspace/index.ts";
+import { testContext } from "../bash/tool-context.test-support.ts";
+import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
+import { createGrepTool } from "./grep.ts";
+
+let place: ToolPlace;
+beforeEach(() => {
+  place = createToolPlace();
+  place.put("src/a.ts", "const foo = 1;\nconst bar = 2;\nfoo();\n");
+  place.put("src/b.js", "Foo\r\nfoo\r\n");
+  place.put("notes.md", "about foo\n");
+});
+afterEach(() => place.remove());
+
+// Both ways of searching promise the same, apart from the dialect of regular expressions.
+describe.each([
+  ["ripgrep", undefined],
+  ["thread", null],
+])("Grep by %s", (_name, ripgrep) => {
+  const grep = async (input: Record<string, string | number | boolean>, context = testContext()) => {
+    const tool = createGrepTool({ workspace: place.workspace, ...(ripgrep === null && { ripgrep }) });
+    return textOfOutput(await callTool(tool, { pattern: "foo", ...input }, context));
+  };
+
+  it("lists the files with a match by default", async () => {
+    expect(await grep({})).toBe("notes.md\nsrc/a.ts\nsrc/b.js");
+  });
+
+  it("gives lines with numbers under the name of their file", async () => {
+    expect(await grep({ output_mode: "content" })).toBe(
+      "notes.md\n1:about foo\n\nsrc/a.ts\n1:const foo = 1;\n3:foo();\n\nsrc/b.js\n2:foo",
+    );
+    expect(await grep({ output_mode: "content", path: "notes.md", "-n": false })).toBe("notes.md\nabout foo");
+  });
+
+  it("adds context", async () => {
+    place.put("c.txt", "1\n2\nhit\n4\n5\n6\n7\nhit\n");
+    expect(await grep({ pattern: "hit", output_mode: "content", "-C": 1 })).toBe(
+      "c.txt\n2-2\n3:hit\n4-4\n--\n7-7\n8:hit",
+    );
+    expect(await grep({ pattern: "^4", output_mode: "content", "-A": 2, "-B": 1 })).toBe("c.txt\n3-hit\n4:4\n5-5\n6-6");
+  });
+
+  it("counts matching lines by file", async () => {
+    expect(await grep({ output_mode: "count" })).toBe(
+      "notes.md:1\nsrc/a.ts:2\nsrc/b.js:1\n4 matching lines in 3 files",
+    );
+  });
+
+  it("narrows by path, glob, type and case", async () => {
+    expect(await grep({ path: "src" })).toBe("src/a.ts\nsrc/b.js");
+    expect(await grep({ glob: "*.ts" })).toBe("src/a.ts");
+    expect(await grep({ glob: "src/**/*.{js,md}" })).toBe("src/b.js");
+    expect(await grep({ glob: "!*.ts" })).toBe("notes.md\nsrc/b.js");
+    expect(await grep({ type: "md" })).toBe("notes.md");
+    expect(await grep({ path: join(place.root, "src/b.js"), "-i": true, output_mode: "count" })).toContain(
+      "src/b.js:2",
+    );
+  });
+
+  it("matches across lines only when asked to", async () => {
+    const pattern = "1;\\nconst";
+    expect(await grep({ pattern, multiline: true, output_mode: "content" })).toBe(
+      "src/a.ts\n1:const foo = 1;\n2:const bar = 2;",
+    );
+    expect(await grep({ pattern: "foo.*bar", multiline: false })).toBe("No matches found.");
+  });
+
+  it("leaves out ignored and binary files and .git, but not other hidden files", async () => {
+    place.put(".gitignore", "build/\n*.log\n!keep.log\n");
+    place.put("build/x.ts", "foo");
+    place.put("deep/down/y.log", "foo");
+    place.put("keep.log", "foo");
+    place.put(".git/config", "foo");
+    place.put(".env", "foo");
+    place.put("image.bin", "foo\0foo\n");
+    for (const glob of [undefined, "**/*", "*"])
+      expect(await grep({ ...(glob && { glob }) })).toBe(".env\nkeep.log\nnotes.md\nsrc/a.ts\nsrc/b.js");
+  });
+
+  it("shows nothing of hidden files, in no mode", async () => {
+    const context = () => testContext({ hidden: (path) => path.endsWith("/src/a.ts") });
+    expect(await grep({}, context())).toBe("notes.md\nsrc/b.js");
+    expect(await grep({ output_mode: "content" }, context())).not.toContain("a.ts");
+    expect(await grep({ output_mode: "count" }, context())).toBe("notes.md:1\nsrc/b.js:1\n2 matching lines in 2 files");
+    expect(await grep({ path: "src/a.ts", output_mode: "content" }, context())).toBe("No matches found.");
+  });
+
+  it("does not follow links out of the directory", async () => {
+    const outside = createToolPlace();
+    outside.put("secret.txt", "foo");
+    symlinkSync(outside.root, join(place.root, "link"));
+    expect(await grep({})).toBe("notes.md\nsrc/a.ts\nsrc/b.js");
+    const asked = testContext();
+    expect(await grep({ path: "link" }, asked)).toContain("not allowed");
+    expect(asked.asked).toEqual([{ kind: "search", path: outside.root }]);
+    outside.remove();
+  });
+
+  it("stays bounded with 100,000 hits and says how many are left", async () => {
+    place.put("many.txt", "hit\n".repeat(100_000));
+    const text = await grep({ pattern: "hit", output_mode: "content", head_limit: 5 });
+    expect(text).toBe(
+      "many.txt\n1:hit\n2:hit\n3:hit\n4:hit\n5:hit\n[99,995 more lines not shown: narrow the search, or raise head_limit]",
+    );
+  });
+
+  it("stops searching at a cap", async () => {
+    place.put("many.txt", "hit\n".repeat(300_000));
+    expect(await grep({ pattern: "hit", output_mode: "content", head_limit: 1 })).toContain(
+      "at least 199,999 more lines",
+    );
+  });
+
+  it("cuts lines that are too long", async () => {
+    place.put("long.txt", `needle ${"x".repeat(200_000)}\n`);
+    const text = await grep({ pattern: "needle", output_mode: "content" });
+    expect(text.length).toBeLessThan(600);
+    expect(text).toContain("1:needle xxx");
+  });
+
+  it("tells the paths of files with strange names apart", async () => {
+    writeFileSync(join(place.root, "odd\nname.txt"), "strange\n");
+    writeFileSync(join(place.root, "-dash.txt"), "strange\n");
+    const context = testContext({ hidden: (path) => path.includes("odd") });
+    expect(await grep({ pattern: "strange", output_mode: "content" }, context)).toBe("-dash.txt\n1:strange");
+    expect(await grep({ pattern: "strange", path: "-dash.txt", output_mode: "count" })).toContain("-dash.txt:1");
+  });
+
+  it("takes a pattern that looks like an option", async () => {
+    place.put("options.txt", "--pre=evil\n");
+    expect(await grep({ pattern: "--pre=evil" })).toBe("options.txt");
+  });
+
+  it("explains what it can't search", async () => {
+    expect(await grep({ pattern: "foo(" })).toMatch(/unclosed|Unterminated|Invalid regular expression/i);
+    expect(await grep({ path: "gone" })).toContain("gone does not exist");
+    expect(await grep({ type: "klingon" })).toContain('for example "*.klingon"');
+  });
+
+  it("ends when the call is cancelled", async () => {
+    const signal = AbortSignal.abort();
+    expect(await grep({}, testContext({ signal }))).toBe("No matches found.");
+  });
+});
+
+describe("Grep", () => {
+  it("does not read ripgrep's configuration", async () => {
+    const config = place.put("rgrc", "--glob=!*.md\n");
+    const before = process.env["RIPGREP_CONFIG_PATH"];
+    process.env["RIPGREP_CONFIG_PATH"] = config;
+    const tool = createGrepTool({ workspace: createLocalWorkspace({ root: place.root, environment: process.env }) });
+    const text = textOfOutput(await callTool(tool, { pattern: "about" }, testContext()));
+    if (before === undefined) delete process.env["RIPGREP_CONFIG_PATH"];
+    else process.env["RIPGREP_CONFIG_PATH"] = before;
+    expect(text).toBe("notes.md");
+  });
+
+  it("still gives what it found when a directory can't be read", async () => {
+    mkdirSync(join(place.root, "locked"));
+    chmodSync(join(place.root, "locked"), 0o000);
+    const tool = createGrepTool({ workspace: place.workspace });
+    const text = textOfOutput(await callTool(tool, { pattern: "about" }, testContext()));
+    chmodSync(join(place.root, "locked"), 0o700);
+    expect(text).toBe("notes.md");
+  });
+
+  it("says how to escape", async () => {
+    const tool = createGrepTool({ workspace: place.workspace });
+    const output = await callTool(tool, { pattern: "foo(" }, testContext());
+    expect(output.isError).toBe(true);
+    expect(textOfOutput(output)).toContain("Escape characters");
+    expect(textOfOutput(await callTool(tool, { pattern: "a\nb" }, testContext()))).toContain("`multiline`");
+  });
+
+  it("says when ripgrep can't be started", async () => {
+    const tool = createGrepTool({ workspace: place.workspace, ripgrep: join(place.root, "no-such-program") });
+    expect(await callTool(tool, { pattern: "foo" }, testContext())).toMatchObject({ isError: true });
+  });
+});
