@@ -2,6 +2,7 @@
 // Does not own: whether a call is allowed (permissions, hands), bounding of results (hands), files and processes (workspace).
 // Called by: app.
 
+export { createEditTool, type EditDependencies } from "./edit/edit.ts";
 export { createGrepTool, type GrepDependencies } from "./grep/grep.ts";
 export { createReadTool, type ReadDependencies } from "./read/read.ts";
 export { createSeenFiles, type SeenFiles } from "./shared/seen-files.ts";
@@ -9,3 +10,4 @@ export { createWebFetchTool, type WebFetchDependencies } from "./web-fetch/web-f
 export type { Search, SearchHit, SearchOptions, SearchOutcome } from "./web-search/search.ts";
 export { type SearchChoice, searchEngineFor } from "./web-search/search-engine-for.ts";
 export { createWebSearchTool } from "./web-search/web-search.ts";
+export { createWriteTool, type WriteDependencies } from "./write/write.ts";

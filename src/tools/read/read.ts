@@ -1,13 +1,13 @@
 import type { ResultStore, Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
+import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { type Located, locate } from "../shared/locate.ts";
 import { type Lines, pageLines, splitLines } from "../shared/page-lines.ts";
 import type { SeenFiles } from "../shared/seen-files.ts";
 import { decodeText } from "../shared/text-encoding.ts";
 import { type AskedLines, MAX_CHARACTERS, pastEnd } from "./asked-lines.ts";
-import { explainMissing } from "./explain-missing.ts";
 import { imageType, readImage } from "./read-image.ts";
 import { readLargeFile } from "./read-large-file.ts";
 import { readResult } from "./read-result.ts";

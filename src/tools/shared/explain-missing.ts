@@ -1,8 +1,8 @@
 import { basename, dirname, join } from "node:path";
 import { nearest } from "../../lib/index.ts";
 import type { ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
-import { failed } from "../shared/failed.ts";
-import { nameFor } from "../shared/locate.ts";
+import { failed } from "./failed.ts";
+import { nameFor } from "./locate.ts";
 
 /** Says that a file is missing, and which names the model may have meant. */
 export async function explainMissing(

@@ -1,0 +1,111 @@
+import { plural } from "../../lib/index.ts";
+import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
+import { describeChange } from "../shared/describe-change.ts";
+import { explainMissing } from "../shared/explain-missing.ts";
+import { failed, fileFailed } from "../shared/failed.ts";
+import { locate } from "../shared/locate.ts";
+import { refuseUnseen } from "../shared/refuse-unseen.ts";
+import type { SeenFiles } from "../shared/seen-files.ts";
+import { decodeText, encodeText } from "../shared/text-encoding.ts";
+import { applyEdit, type Edit, type Edited, MAX_MATCHES } from "./apply-edit.ts";
+import { explainMismatch } from "./explain-mismatch.ts";
+import { showPlace } from "./show-place.ts";
+
+export interface EditDependencies {
+  readonly workspace: Workspace;
+  readonly seen: SeenFiles;
+}
+
+const MAX_BYTES = 10 * 1024 * 1024;
+
+export function createEditTool(dependencies: EditDependencies): Tool {
+  return {
+    declaration: {
+      name: "Edit",
+      description: descriptions.edit,
+      inputSchema: {
+        type: "object",
+        properties: {
+          file_path: { type: "string" },
+          old_string: { type: "string" },
+          new_string: { type: "string" },
+          replace_all: { type: "boolean" },
+        },
+        required: ["file_path", "old_string", "new_string"],
+        additionalProperties: false,
+      },
+    },
+    traits: { parallel: false, effects: true },
+    run: (input, context) => edit(input, context, dependencies),
+  };
+}
+
+async function edit(
+  input: JsonObject,
+  context: ToolContext,
+  { workspace, seen }: EditDependencies,
+): Promise<ToolOutput> {
+  const request: Edit = {
+    oldString: input["old_string"] as string,
+    newString: input["new_string"] as string,
+    replaceAll: input["replace_all"] === true,
+  };
+  if (request.oldString === "")
+    return failed("old_string is empty. Give the text to replace, or use Write for a new file.");
+  if (request.oldString === request.newString)
+    return failed("old_string and new_string are the same: nothing to change.");
+  const file = await locate(input["file_path"] as string, "write", { workspace, context });
+  if (!file.ok) return file.output;
+  if (file.kind === "directory") return failed(`${file.name} is a directory. Name a file in it.`);
+  if (file.kind === "missing") return explainMissing(file, { workspace, context });
+
+  const result = await workspace.read(file.real, { maxBytes: MAX_BYTES });
+  if (!result.ok && result.code === "too_large")
+    return failed(`${file.name} is larger than 10 MB. Change it with Bash (sed, perl or a script).`);
+  if (!result.ok) return fileFailed(result);
+  const known = seen.of(context.agentId);
+  const refusal = refuseUnseen({ ...file, version: result.stat.version }, known);
+  if (refusal) return refusal;
+  const decoded = decodeText(result.bytes);
+  if (!decoded.ok) return failed(`${file.name} is ${decoded.what}, not text.`);
+  const edited = applyEdit(decoded.text, request);
+  if (edited.kind === "missing") return failed(notFound(file.name, decoded.text, request.oldString));
+  if (edited.kind === "ambiguous") return failed(ambiguous(file.name, edited.lines));
+
+  const bytes = encodeText(edited.text, decoded.encoding);
+  if (!bytes)
+    return failed(
+      `${file.name} is not UTF-8, and new_string has characters that its encoding may lack. Convert it first.`,
+    );
+  const written = await workspace.write(file.real, bytes, { expect: result.stat.version });
+  if (!written.ok) return fileFailed(written);
+  known.edited(file.real, written.stat.version);
+  return {
+    content: report(file.name, edited),
+    details: await describeChange({ name: file.name, before: decoded.text, after: edited.text }),
+    facts: { filesChanged: [file.name] },
+  };
+}
+
+function report(name: string, { text, places }: Edited): string {
+  const [first] = places;
+  const what =
+    places.length === 1 ? `Edited ${name}:` : `Edited ${name} in ${plural(places.length, "place")}. The first:`;
+  return first ? `${what}\n${showPlace(text, first)}` : what;
+}
+
+const MAX_LINES_TOLD = 20;
+
+function ambiguous(name: string, lines: readonly number[]): string {
+  const told = lines.slice(0, MAX_LINES_TOLD).join(", ");
+  const more = lines.length > MAX_LINES_TOLD ? ` and ${lines.length - MAX_LINES_TOLD} more` : "";
+  const times = lines.length === MAX_MATCHES ? `${MAX_MATCHES} times or more` : `${lines.length} times`;
+  return `old_string occurs ${times} in ${name}, on lines ${told}${more}. Add lines around the one you mean, or set replace_all.`;
+}
+
+function notFound(name: string, text: string, oldString: string): string {
+  const notebook = name.endsWith(".ipynb") ? " This is a notebook: use NotebookEdit." : "";
+  return `old_string was not found in ${name}. ${explainMismatch(text, oldString)}${notebook}`;
+}

@@ -1,0 +1,96 @@
+import { cutLine, MAX_LINE_CHARACTERS, splitLines } from "../shared/page-lines.ts";
+
+const MAX_LINES_SHOWN = 20;
+
+/** Says why a text was not found: where it stands with small differences, or what comes closest. */
+export function explainMismatch(text: string, oldString: string): string {
+  const lines = splitLines(text);
+  const wanted = withoutBlankEnds(splitLines(oldString));
+  if (wanted.length === 0) return "It consists of white space only. Take in a line of text.";
+  if (wanted.every((line) => /^\s*\d+\t/.test(line)) && hasNumbersOfRead(lines, wanted))
+    return "It contains the line numbers of Read. Leave out each number and the tab after it.";
+  for (const { what, fold } of foldings) {
+    const at = findWindow(lines.map(fold), wanted.map(fold));
+    if (at < 0) continue;
+    const shown = show(lines, at, wanted.length);
+    return `It was found with different ${differenceIn(lines.slice(at, at + wanted.length), wanted) ?? what} at line ${at + 1}. Copy exactly what is there:\n${shown}`;
+  }
+  return explainClosest(lines, wanted);
+}
+
+const foldings: readonly { readonly what: string; readonly fold: (line: string) => string }[] = [
+  { what: "white space", fold: (line) => line.trim() },
+  { what: "white space", fold: (line) => line.replace(/\s+/g, "") },
+  { what: "quotes, dashes or spaces", fold: foldTypography },
+  { what: "upper and lower case", fold: (line) => foldTypography(line).toLowerCase() },
+];
+
+function foldTypography(line: string): string {
+  return line
+    .replace(/[\u2018\u2019\u201a\u201b\u2032]/g, "'")
+    .replace(/[\u201c\u201d\u201e\u201f\u2033]/g, '"')
+    .replace(/[\u2010-\u2015\u2212]/g, "-")
+    .replace(/\u2026/g, "...")
+    .replace(/[\s\u200b-\u200d\ufeff]+/g, "");
+}
+
+function differenceIn(found: readonly string[], wanted: readonly string[]): string | undefined {
+  const equal = (fold: (line: string) => string) =>
+    found.every((line, index) => fold(line) === fold(wanted[index] ?? ""));
+  if (equal((line) => line.trimStart())) return "indentation";
+  return equal((line) => line.trimEnd()) ? "spaces at the ends of lines" : undefined;
+}
+
+function hasNumbersOfRead(lines: readonly string[], wanted: readonly string[]): boolean {
+  const bare = wanted.map((line) => line.replace(/^\s*\d+\t/, "").trim());
+  return (
+    findWindow(
+      lines.map((line) => line.trim()),
+      bare,
+    ) >= 0
+  );
+}
+
+function findWindow(lines: readonly string[], wanted: readonly string[]): number {
+  const [first] = wanted;
+  for (let at = lines.indexOf(first ?? ""); at >= 0; at = lines.indexOf(first ?? "", at + 1)) {
+    if (wanted.every((line, index) => lines[at + index] === line)) return at;
+  }
+  return -1;
+}
+
+/** Every line that occurs in both votes for the place the whole would have; the place with most votes is the closest. */
+function explainClosest(lines: readonly string[], wanted: readonly string[]): string {
+  const positions = new Map<string, number[]>();
+  for (const [index, line] of wanted.entries()) {
+    const folded = line.trim();
+    if (/\w/.test(folded)) positions.set(folded, [...(positions.get(folded) ?? []), index]);
+  }
+  const votes = new Map<number, number>();
+  for (const [index, line] of lines.entries()) {
+    for (const position of positions.get(line.trim()) ?? []) {
+      const at = index - position;
+      votes.set(at, (votes.get(at) ?? 0) + 1);
+    }
+  }
+  let best = { at: 0, count: 0 };
+  for (const [at, count] of votes) if (count > best.count) best = { at, count };
+  if (best.count === 0) return "Nothing like it is there. Read the file again and copy the text from it.";
+  const at = Math.max(best.at, 0);
+  const different = wanted.findIndex((line, index) => lines[best.at + index]?.trim() !== line.trim());
+  return `The closest place differs first at line ${Math.max(best.at + different, 0) + 1}:\n${show(lines, at, wanted.length)}`;
+}
+
+function show(lines: readonly string[], at: number, count: number): string {
+  const shown = lines.slice(at, at + Math.min(count, MAX_LINES_SHOWN)).map((line, index) => {
+    return `${at + index + 1}\t${line.length > MAX_LINE_CHARACTERS ? cutLine(line) : line}`;
+  });
+  if (count > MAX_LINES_SHOWN) shown.push("…");
+  return shown.join("\n");
+}
+
+function withoutBlankEnds(lines: readonly string[]): readonly string[] {
+  const first = lines.findIndex((line) => line.trim() !== "");
+  const last = lines.findLastIndex((line) => line.trim() !== "");
+  return first < 0 ? [] : lines.slice(first, last + 1);
+}

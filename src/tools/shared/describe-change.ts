@@ -1,0 +1,35 @@
+import type { JsonObject } from "../../protocol/index.ts";
+
+const MAX_COMPARED_CHARACTERS = 2_000_000;
+const MAX_DIFF_CHARACTERS = 20_000;
+/** Beyond this many differing lines the comparison would cost more than the eye gains. */
+const MAX_EDIT_LENGTH = 2_000;
+
+export interface Change {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** What changed, for the eye: a bounded unified diff. Without one where the texts are too large or too different. */
+export async function describeChange({ name, before, after }: Change): Promise<JsonObject> {
+  if (before.length + after.length > MAX_COMPARED_CHARACTERS) return { path: name };
+  // Loaded with the first change: a run that only reads never pays for it.
+  const { structuredPatch } = await import("diff");
+  const options = { context: 3, maxEditLength: MAX_EDIT_LENGTH };
+  const patch = structuredPatch(name, name, before, after, undefined, undefined, options);
+  if (!patch) return { path: name };
+  let diff = "";
+  let added = 0;
+  let removed = 0;
+  for (const hunk of patch.hunks) {
+    diff += `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@\n`;
+    for (const line of hunk.lines) {
+      if (line.startsWith("+")) added += 1;
+      if (line.startsWith("-")) removed += 1;
+      diff += `${line}\n`;
+    }
+  }
+  const cut = diff.length > MAX_DIFF_CHARACTERS;
+  return { path: name, added, removed, diff: cut ? diff.slice(0, MAX_DIFF_CHARACTERS) : diff, ...(cut && { cut }) };
+}

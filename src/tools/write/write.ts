@@ -1,0 +1,83 @@
+import { plural } from "../../lib/index.ts";
+import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
+import { describeChange } from "../shared/describe-change.ts";
+import { failed, fileFailed } from "../shared/failed.ts";
+import { toCrlf, usesCrlf } from "../shared/line-breaks.ts";
+import { locate } from "../shared/locate.ts";
+import { splitLines } from "../shared/page-lines.ts";
+import { refuseUnseen } from "../shared/refuse-unseen.ts";
+import type { SeenFiles } from "../shared/seen-files.ts";
+import { decodeText, type Encoding, encodeText } from "../shared/text-encoding.ts";
+
+export interface WriteDependencies {
+  readonly workspace: Workspace;
+  readonly seen: SeenFiles;
+}
+
+/** Of a larger file neither encoding nor line ends are looked at, and no diff is made. */
+const MAX_COMPARED_BYTES = 10 * 1024 * 1024;
+
+export function createWriteTool(dependencies: WriteDependencies): Tool {
+  return {
+    declaration: {
+      name: "Write",
+      description: descriptions.write,
+      inputSchema: {
+        type: "object",
+        properties: { file_path: { type: "string" }, content: { type: "string" } },
+        required: ["file_path", "content"],
+        additionalProperties: false,
+      },
+    },
+    traits: { parallel: false, effects: true },
+    run: (input, context) => write(input, context, dependencies),
+  };
+}
+
+async function write(input: JsonObject, context: ToolContext, dependencies: WriteDependencies): Promise<ToolOutput> {
+  const { workspace, seen } = dependencies;
+  const content = input["content"] as string;
+  const file = await locate(input["file_path"] as string, "write", { workspace, context });
+  if (!file.ok) return file.output;
+  if (file.kind === "directory") return failed(`${file.name} is a directory. Name a file in it.`);
+  const known = seen.of(context.agentId);
+  const stat = await workspace.stat(file.real);
+  if (stat.kind === "file") {
+    const refusal = refuseUnseen({ ...file, version: stat.version }, known);
+    if (refusal) return refusal;
+    if (!known.knowsWhole(file.real))
+      return failed(`You have read only a part of ${file.name}. Read the rest before you replace it, or use Edit.`);
+  }
+  const before = stat.kind === "file" ? await contentOf(file.real, workspace) : fresh;
+  const after = before.crlf && !content.includes("\r") ? toCrlf(content) : content;
+  if (stat.kind === "file" && before.text === after)
+    return { content: `${file.name} has exactly this content already.` };
+  const bytes = encodeText(after, before.encoding) ?? Buffer.from(after);
+  const written = await workspace.write(file.real, bytes, { expect: stat.version });
+  if (!written.ok) return fileFailed(written);
+  known.whole(file.real, written.stat.version);
+  const size = plural(splitLines(after).length, "line");
+  return {
+    content: stat.kind === "file" ? `Replaced ${file.name} (${size}).` : `Created ${file.name} (${size}).`,
+    details: await describeChange({ name: file.name, before: before.text ?? "", after }),
+    facts: { filesChanged: [file.name] },
+  };
+}
+
+interface Before {
+  /** Undefined where it is not text or too large to compare. */
+  readonly text: string | undefined;
+  readonly encoding: Encoding;
+  readonly crlf: boolean;
+}
+
+const fresh: Before = { text: undefined, encoding: "utf-8", crlf: false };
+
+async function contentOf(real: string, workspace: Workspace): Promise<Before> {
+  const result = await workspace.read(real, { maxBytes: MAX_COMPARED_BYTES });
+  const decoded = result.ok ? decodeText(result.bytes) : undefined;
+  if (!decoded?.ok) return fresh;
+  return { text: decoded.text, encoding: decoded.encoding, crlf: usesCrlf(decoded.text) };
+}
