@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import type { Agent, ClientRequest, RequestOptions } from "node:http";
+import { type Environment, proxyFor } from "./proxy.ts";
+import { targetOf } from "./target.ts";
+
+/** Kept-alive connections to providers, shared by everything that is given the same object. */
+export interface Connections {
+  /** Loads what a request to this address needs, so that the first one does not wait for it. */
+  prepare(url: URL): Promise<Connector>;
+  /** Ends idle connections; running requests end by themselves. */
+  close(): void;
+}
+
+export interface Connector {
+  open(url: URL, options: Pick<RequestOptions, "method" | "headers">): ClientRequest;
+  /** Did this address ever answer? A refusal by a server that was there a moment ago is worth another try. */
+  reached: boolean;
+}
+
+interface ConnectionsOptions {
+  readonly environment?: Environment;
+  /** Open sockets to one address; the default follows the limit of open files. */
+  readonly maxSockets?: number;
+}
+
+export function createConnections({ environment = process.env, maxSockets }: ConnectionsOptions = {}): Connections {
+  const connectors = new Map<string, Promise<Connector>>();
+  const agents: Agent[] = [];
+  const sockets = maxSockets ?? socketsByDescriptorLimit();
+  return {
+    prepare(url) {
+      let connector = connectors.get(url.origin);
+      if (connector === undefined) {
+        connector = connect(url, { environment, sockets, agents });
+        connectors.set(url.origin, connector);
+      }
+      return connector;
+    },
+    close() {
+      for (const agent of agents) agent.destroy();
+    },
+  };
+}
+
+let shared: Connections | undefined;
+export function sharedConnections(): Connections {
+  shared ??= createConnections();
+  return shared;
+}
+
+interface ConnectOptions {
+  readonly environment: Environment;
+  readonly sockets: number;
+  readonly agents: Agent[];
+}
+
+async function connect(url: URL, { environment, sockets, agents }: ConnectOptions): Promise<Connector> {
+  const agentOptions = { keepAlive: true, noDelay: true, maxSockets: sockets, maxFreeSockets: sockets };
+  const proxy = proxyFor(url, environment);
+  if (proxy !== undefined) {
+    const { throughProxy } = await import("./through-proxy.ts");
+    const made = throughProxy({ url, proxy, agentOptions });
+    agents.push(made.agent);
+    return { open: made.open, reached: false };
+  }
+  const transport = url.protocol === "https:" ? await import("node:https") : await import("node:http");
+  const agent = new transport.Agent(agentOptions);
+  agents.push(agent);
+  return { open: (target, options) => transport.request({ ...targetOf(target), ...options, agent }), reached: false };
+}
+
+/** Half of what is left after the files the program itself needs: journals and tools want some too. */
+function socketsByDescriptorLimit(): number {
+  try {
+    const limit = Number(/^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1]);
+    return Number.isFinite(limit) ? Math.max(8, Math.floor((limit - 64) / 2)) : Number.POSITIVE_INFINITY;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { baseUrlProblem, hostOf, messagesUrl, modelsUrl } from "./endpoint.ts";
+
+describe("addresses made of a base URL", () => {
+  it.each([
+    ["https://api.anthropic.com", "anthropic", "https://api.anthropic.com/v1/messages"],
+    ["https://api.anthropic.com/v1/", "anthropic", "https://api.anthropic.com/v1/messages"],
+    ["https://gw.test/claude", "anthropic", "https://gw.test/claude/v1/messages"],
+    ["http://127.0.0.1:11434", "openai", "http://127.0.0.1:11434/v1/chat/completions"],
+    ["http://127.0.0.1:11434/v1", "openai", "http://127.0.0.1:11434/v1/chat/completions"],
+    ["https://host.test/v1beta/openai/", "openai", "https://host.test/v1beta/openai/chat/completions"],
+    ["https://host.test/api/v4", "openai", "https://host.test/api/v4/chat/completions"],
+    ["https://host.test/v1/chat/completions", "openai", "https://host.test/v1/chat/completions"],
+    ["https://host.test/v1?api-version=2", "openai", "https://host.test/v1/chat/completions?api-version=2"],
+  ] as const)("%s (%s)", (base, dialect, expected) => {
+    expect(messagesUrl(base, dialect).href).toBe(expected);
+    const [path, query = ""] = expected.replace(/\/(messages|chat\/completions)/, "/models").split("?");
+    expect(modelsUrl(base, dialect).href).toBe(query === "" ? path : `${path}?${query}`);
+  });
+
+  it("never name users or passwords to people", () => {
+    expect(hostOf(new URL("https://me:secret@host.test:8443/v1"))).toBe("host.test:8443");
+  });
+
+  it("are refused when they are none", () => {
+    expect(baseUrlProblem("localhost:11434")).toMatch(/http:\/\//);
+    expect(baseUrlProblem("nonsense")).toMatch(/not a URL/);
+    expect(baseUrlProblem("http://localhost:11434")).toBeUndefined();
+  });
+});

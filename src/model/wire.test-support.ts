@@ -1,0 +1,124 @@
+import { afterEach } from "vitest";
+import type { Clock, ModelProgress, ModelRequest, Prompt } from "../ports/index.ts";
+import type { ModelOutcome } from "../protocol/index.ts";
+import { type ApiServer, type ApiServerOptions, createApiServer } from "../testing/index.ts";
+import { type Connections, createConnections } from "./connections.ts";
+import type { Delay } from "./delay.ts";
+import { createLimiter, type Limiter } from "./limiter.ts";
+import type { ResolvedProvider } from "./resolved-provider.ts";
+import { createWireModel, type WireModelOptions } from "./wire-model.ts";
+
+export type Dialect = "anthropic" | "openai";
+
+export const realClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+const closing: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+export function atEnd(close: () => Promise<void> | void): void {
+  closing.push(close);
+}
+
+export async function serve(options: ApiServerOptions): Promise<ApiServer> {
+  const server = await createApiServer(options);
+  atEnd(() => server.close());
+  return server;
+}
+
+export function connectionsForTest(options: Parameters<typeof createConnections>[0] = {}): Connections {
+  const connections = createConnections({ environment: {}, ...options });
+  atEnd(() => connections.close());
+  return connections;
+}
+
+export const testKey = "sk-test-0123456789abcdef";
+
+export function providerAt(url: string, dialect: Dialect, more: Partial<ResolvedProvider> = {}): ResolvedProvider {
+  return {
+    name: dialect,
+    dialect,
+    baseUrl: url,
+    keyVariable: dialect === "anthropic" ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY",
+    secretHeaders: () => (dialect === "anthropic" ? { "x-api-key": testKey } : { authorization: `Bearer ${testKey}` }),
+    models: {},
+    ...more,
+  };
+}
+
+/** A one-message conversation, written by hand for each dialect and given in several pieces. */
+export function promptOf(text = "hello", model = "test-model"): Prompt {
+  const messages = [{ role: "user" as const, content: [{ type: "text" as const, text }] }];
+  const common = `{"model":${JSON.stringify(model)},"max_tokens":1000,"stream":true,`;
+  const wire = `"messages":[{"role":"user","content":${JSON.stringify(text)}}]}`;
+  return {
+    head: {
+      provider: "test",
+      model,
+      dialect: "anthropic",
+      maxTokens: 1000,
+      tools: [],
+      system: "",
+      systemContext: "",
+      userContext: "",
+    },
+    messages: () => messages,
+    body: (dialect) => {
+      const usage = dialect === "openai" ? `"stream_options":{"include_usage":true},` : "";
+      return [Buffer.from(common), Buffer.from(usage), Buffer.from(wire)];
+    },
+  };
+}
+
+export interface Call {
+  readonly outcome: ModelOutcome;
+  readonly progress: readonly ModelProgress[];
+}
+
+export interface Caller {
+  readonly delays: number[];
+  readonly limiter: Limiter;
+  call(request?: Partial<ModelRequest>): Promise<Call>;
+}
+
+/** Waits of retries take no time; `delays` says how long they would have been. */
+export function callerFor(url: string, dialect: Dialect, options: Partial<WireModelOptions> = {}): Caller {
+  const delays: number[] = [];
+  const delay: Delay = (milliseconds) => {
+    delays.push(milliseconds);
+    return Promise.resolve();
+  };
+  const limiter = options.limiter ?? createLimiter({ clock: realClock, delay });
+  const model = createWireModel({
+    provider: providerAt(url, dialect),
+    model: "test-model",
+    limiter,
+    clock: realClock,
+    random: () => 0.5,
+    delay,
+    connections: options.connections ?? connectionsForTest(),
+    ...options,
+  });
+  return {
+    delays,
+    limiter,
+    async call(request = {}) {
+      const progress: ModelProgress[] = [];
+      let over = false;
+      const emit = (event: ModelProgress) => {
+        if (over) throw new Error("emitted after the end");
+        progress.push(event);
+      };
+      const signal = new AbortController().signal;
+      const all = { prompt: promptOf(), callId: (index: number) => `call_${index}`, signal, ...request };
+      const outcome = await model.call(all, emit);
+      over = true;
+      return { outcome, progress };
+    },
+  };
+}
+
+export function textDeltas({ progress }: Call): string {
+  return progress.map((event) => (event.type === "text.delta" ? event.text : "")).join("");
+}
