@@ -1,0 +1,19 @@
+// Owns: transcripts on disk: append, write-ahead log, repair, reading, locks, heads, results, the list of sessions, clean-up.
+// Does not own: what events mean (loop, client), which session to open (cli, app), waiting approvals.
+// Called by: app.
+export { checkHome, type HomeCheck } from "./check-home.ts";
+export { type CleanUp, cleanUp } from "./clean-up.ts";
+export { deleteSession } from "./delete-session.ts";
+export {
+  type FoundSession,
+  findSession,
+  latestSession,
+  listSessions,
+  type SessionPlace,
+  type SessionSearch,
+} from "./list-sessions.ts";
+export { createMemorySession } from "./memory-session.ts";
+export type { Problem } from "./parse-transcript.ts";
+export type { Trouble } from "./patience.ts";
+export { createSession, openSession, type Session, type SessionOptions } from "./session.ts";
+export type { SessionSummary } from "./summarize-session.ts";

@@ -1,0 +1,84 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { errorCode, matchPrefix } from "../lib/index.ts";
+import type { SessionId } from "../protocol/index.ts";
+import { isSessionId, projectName, projectsDirectory, sessionPaths } from "./session-paths.ts";
+import { hasSession, type SessionSummary, summarizeSession } from "./summarize-session.ts";
+
+/** Where to look: one project, or all of them. */
+export interface SessionSearch {
+  readonly home: string;
+  readonly cwd?: string;
+}
+
+export interface SessionPlace {
+  readonly home: string;
+  readonly project: string;
+  readonly sessionId: SessionId;
+}
+
+/** Newest first. Damaged sessions are among them, marked. */
+export function listSessions(search: SessionSearch): SessionSummary[] {
+  return placesOf(search)
+    .map(summarizeSession)
+    .sort((left, right) => right.updatedAt - left.updatedAt);
+}
+
+export type FoundSession =
+  | { readonly kind: "one"; readonly session: SessionSummary }
+  | { readonly kind: "none" }
+  | { readonly kind: "many"; readonly ids: readonly SessionId[] };
+
+/** By the beginning of its id, if that is enough to tell it from all others. */
+export function findSession({ prefix, ...search }: SessionSearch & { readonly prefix: string }): FoundSession {
+  const places = placesOf(search);
+  const match = matchPrefix(
+    places.map((place) => place.sessionId),
+    prefix,
+  );
+  if (match.kind !== "one") return match;
+  const found = places.filter((place) => place.sessionId === match.id);
+  const [place] = found;
+  if (place === undefined) return { kind: "none" };
+  if (found.length > 1) return { kind: "many", ids: found.map((each) => `${each.project}/${each.sessionId}`) };
+  return { kind: "one", session: summarizeSession(place) };
+}
+
+/** The one that was written last and can be read. */
+export function latestSession(search: SessionSearch): SessionSummary | undefined {
+  const byTime = placesOf(search)
+    .map((place) => ({ place, time: modifiedAt(sessionPaths(place).transcript) }))
+    .sort((left, right) => right.time - left.time);
+  for (const { place } of byTime) {
+    const summary = summarizeSession(place);
+    if (summary.damaged === undefined) return summary;
+  }
+  return undefined;
+}
+
+export function placesOf({ home, cwd }: SessionSearch): SessionPlace[] {
+  const projects = cwd === undefined ? names(projectsDirectory(home)) : [projectName(cwd)];
+  return projects.flatMap((project) => {
+    const ids = new Set<SessionId>();
+    for (const name of names(join(projectsDirectory(home), project))) {
+      const id = name.replace(/\.jsonl$/, "");
+      if (isSessionId(id)) ids.add(id);
+    }
+    return [...ids]
+      .map((sessionId) => ({ home, project, sessionId }))
+      .filter((place) => hasSession(sessionPaths(place)));
+  });
+}
+
+function names(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return [];
+    throw error;
+  }
+}
+
+function modifiedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}

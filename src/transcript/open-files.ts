@@ -1,0 +1,64 @@
+import { dirname } from "node:path";
+import { type AppendFile, openAppendFile } from "../lib/index.ts";
+import type { AgentLog } from "./agent-log.ts";
+
+export type OpenAppendFile = typeof openAppendFile;
+
+/** The transcripts open for writing: never more than a few, however many agents there are. */
+export interface OpenFiles {
+  open(log: AgentLog): AppendFile;
+  /** Forgets a file whose state is uncertain; the next `open` looks at it anew. */
+  drop(log: AgentLog): void;
+  /** Directories with new names that closing has kept from being synced. */
+  takeUnsyncedDirectories(): string[];
+  closeAll(): Promise<void>;
+}
+
+export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most = 32): OpenFiles {
+  // A Map keeps the order of use: the first is the one used longest ago.
+  const files = new Map<AgentLog, AppendFile>();
+  const unsyncedDirectories = new Set<string>();
+  const closing = new Set<Promise<void>>();
+
+  function open(log: AgentLog): AppendFile {
+    const known = files.get(log);
+    if (known !== undefined) {
+      files.delete(log);
+      files.set(log, known);
+      return known;
+    }
+    for (const oldest of files.keys()) {
+      if (files.size < most) break;
+      drop(oldest);
+    }
+    const file = openFile(log.path, { createDirectory: true });
+    files.set(log, file);
+    return file;
+  }
+
+  function drop(log: AgentLog): void {
+    const file = files.get(log);
+    if (file === undefined) return;
+    files.delete(log);
+    const directory = dirname(log.path);
+    if (log.isNew) unsyncedDirectories.add(directory).add(dirname(directory));
+    // It holds no bytes back, so a failing close loses nothing.
+    const closed = file.close().catch(() => {});
+    closing.add(closed);
+    void closed.then(() => closing.delete(closed));
+  }
+
+  return {
+    open,
+    drop,
+    takeUnsyncedDirectories() {
+      const directories = [...unsyncedDirectories];
+      unsyncedDirectories.clear();
+      return directories;
+    },
+    async closeAll() {
+      for (const log of [...files.keys()]) drop(log);
+      await Promise.all(closing);
+    },
+  };
+}

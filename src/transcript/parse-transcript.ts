@@ -1,0 +1,107 @@
+import { parseJsonLines } from "../lib/index.ts";
+import type { Line } from "../protocol/index.ts";
+
+export interface Problem {
+  readonly file: string;
+  /** From 1; 0 where it concerns the file as a whole. */
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface ParsedTranscript {
+  /** In the order of their ids, each once. Types and fields this version does not know are kept. */
+  readonly lines: readonly Line[];
+  readonly problems: readonly Problem[];
+  /** Where a last line begins that was never finished; undefined when there is none. */
+  readonly tornAt: number | undefined;
+}
+
+export function parseTranscript(bytes: Uint8Array, file: string): ParsedTranscript {
+  const { records, bad, tornTail } = parseJsonLines(bytes);
+  const problems: Problem[] = [];
+  for (const { line, reason } of bad) {
+    problems.push({ file, line, message: `Line ${line} can't be read: ${reason}. That part is skipped.` });
+  }
+  const tornAt = tornTail ? bytes.lastIndexOf(newline) + 1 : undefined;
+  if (tornAt !== undefined) {
+    const line = countNewlines(bytes) + 1;
+    problems.push({ file, line, message: `Line ${line} was cut off while it was written. It is skipped.` });
+  }
+  const candidates: Candidate[] = [];
+  let sorted = true;
+  let last = 0;
+  for (const record of records) {
+    const { value, line } = record;
+    if (!isLine(value)) {
+      problems.push({ file, line, message: `Line ${line} is no line of a transcript. It is skipped.` });
+      continue;
+    }
+    if (value.v !== 1) {
+      const message = `Line ${line} is of version ${JSON.stringify(value.v)}, newer than this program. It is kept as it is.`;
+      problems.push({ file, line, message });
+    }
+    const id = Number(value.id);
+    if (id <= last) sorted = false;
+    last = id;
+    candidates.push({ id, value, line, text: record.text });
+  }
+  const unique = sorted ? candidates : dropRepeated(candidates, { file, problems });
+  reportGaps(unique, { file, problems });
+  problems.sort((left, right) => left.line - right.line);
+  return { lines: unique.map((each) => each.value), problems, tornAt };
+}
+
+const newline = 10;
+
+function countNewlines(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) count += 1;
+  return count;
+}
+
+interface Candidate {
+  readonly id: number;
+  readonly value: Line;
+  readonly line: number;
+  readonly text: string;
+}
+
+function isLine(value: unknown): value is Line {
+  if (typeof value !== "object" || value === null) return false;
+  const { id, type } = value as Partial<Line>;
+  return typeof id === "string" && /^[1-9]\d{0,14}$/.test(id) && typeof type === "string";
+}
+
+/** An append that was tried again and the write-ahead log may both bring a line a second time. */
+function dropRepeated(candidates: Candidate[], { file, problems }: { file: string; problems: Problem[] }): Candidate[] {
+  const byId = new Map<number, Candidate>();
+  for (const candidate of candidates) {
+    const other = byId.get(candidate.id);
+    if (other === undefined) {
+      byId.set(candidate.id, candidate);
+      continue;
+    }
+    if (other.text === candidate.text) continue;
+    const kept = followsItsParent(other) || !followsItsParent(candidate) ? other : candidate;
+    const dropped = kept === other ? candidate : other;
+    byId.set(candidate.id, kept);
+    const message = `Line ${dropped.line} has the id of line ${kept.line} and says something else. It is skipped.`;
+    problems.push({ file, line: dropped.line, message });
+  }
+  return [...byId.values()].sort((left, right) => left.id - right.id);
+}
+
+function followsItsParent({ id, value }: Candidate): boolean {
+  return value.parentId === (id === 1 ? null : String(id - 1));
+}
+
+function reportGaps(candidates: readonly Candidate[], { file, problems }: { file: string; problems: Problem[] }): void {
+  let expected = 1;
+  for (const { id, line } of candidates) {
+    if (id !== expected) {
+      const missing = id - expected === 1 ? `entry ${expected} is` : `entries ${expected} to ${id - 1} are`;
+      problems.push({ file, line, message: `Before line ${line} ${missing} missing.` });
+    }
+    expected = id + 1;
+  }
+}

@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { type AgentId, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
+
+export interface SessionPaths {
+  readonly project: string;
+  readonly projectDirectory: string;
+  /** The main agent's transcript. */
+  readonly transcript: string;
+  readonly directory: string;
+  readonly subagents: string;
+  readonly heads: string;
+  readonly results: string;
+  readonly scratch: string;
+  readonly wal: string;
+  readonly lock: string;
+}
+
+export function sessionPaths(place: { home: string; project: string; sessionId: SessionId }): SessionPaths {
+  if (!isSessionId(place.sessionId)) throw new Error(`"${place.sessionId}" is no session id.`);
+  const projectDirectory = join(projectsDirectory(place.home), place.project);
+  const directory = join(projectDirectory, place.sessionId);
+  return {
+    project: place.project,
+    projectDirectory,
+    transcript: `${directory}.jsonl`,
+    directory,
+    subagents: join(directory, "subagents"),
+    heads: join(directory, "heads"),
+    results: join(directory, "results"),
+    scratch: join(directory, "scratch"),
+    wal: join(directory, "wal.jsonl"),
+    lock: join(directory, "lock"),
+  };
+}
+
+export function projectsDirectory(home: string): string {
+  return join(home, "projects");
+}
+
+/** A readable name that two directories of the same base name do not share. */
+export function projectName(cwd: string): string {
+  const path = realPath(cwd);
+  const name = basename(path)
+    .replace(/[^a-zA-Z0-9._-]+/g, "-")
+    .replace(/^\.+/, "")
+    .slice(0, 48);
+  const hash = createHash("sha256").update(path).digest("hex").slice(0, 8);
+  return `${name || "root"}-${hash}`;
+}
+
+export function agentPath(paths: SessionPaths, agentId: AgentId): string {
+  if (agentId === MAIN_AGENT) return paths.transcript;
+  if (!isAgentId(agentId)) throw new Error(`"${agentId}" is no agent id.`);
+  return join(paths.subagents, `agent-${agentId}.jsonl`);
+}
+
+export function isAgentId(text: string): boolean {
+  return /^[a-zA-Z0-9_-]{1,64}$/.test(text);
+}
+
+export function isSessionId(text: string): boolean {
+  return /^[a-zA-Z0-9_-]{1,64}$/.test(text);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return resolve(path);
+  }
+}

@@ -1,0 +1,201 @@
+import { existsSync, mkdirSync, rmdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { errorCode, openAppendFile, UserError } from "../lib/index.ts";
+import type { Clock, Journal, ResultStore } from "../ports/index.ts";
+import { type AgentId, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
+import { type AgentLog, loadAgentLog, newAgentLog, readLines } from "./agent-log.ts";
+import { appendLines } from "./append-lines.ts";
+import { createGroupCommit } from "./group-commit.ts";
+import { createHeads } from "./heads.ts";
+import { acquireLock, type Lock } from "./lock.ts";
+import { createOpenFiles, type OpenAppendFile } from "./open-files.ts";
+import type { Problem } from "./parse-transcript.ts";
+import { asUserError, createPatience, type Trouble } from "./patience.ts";
+import { recover } from "./recover.ts";
+import { createResultStore } from "./result-store.ts";
+import { agentPath, projectName, type SessionPaths, sessionPaths } from "./session-paths.ts";
+import { openWriteAheadLog } from "./write-ahead-log.ts";
+
+export interface Session extends Journal {
+  readonly results: ResultStore;
+  /** The main agent's transcript; undefined for a session in memory. */
+  readonly path: string | undefined;
+  /** What reading has found damaged, skipped or restored so far. */
+  readonly problems: readonly Problem[];
+  /** A directory for the session's own use, made when first asked for. */
+  scratchDirectory(): string;
+}
+
+export interface SessionOptions {
+  readonly home: string;
+  readonly cwd: string;
+  readonly sessionId: SessionId;
+  readonly clock: Clock;
+  /** A trouble that waiting can cure, told once until it has passed. */
+  readonly onTrouble?: (trouble: Trouble) => void;
+  /** How files are opened for appending; for tests. */
+  readonly openFile?: OpenAppendFile;
+  /** The first pause before trying again; for tests. */
+  readonly firstWaitMs?: number;
+  /** Size at which the write-ahead log is emptied; for tests. */
+  readonly largestLog?: number;
+}
+
+export async function createSession(options: SessionOptions): Promise<Session> {
+  const paths = pathsOf(options);
+  try {
+    const changedDirectories = makeDirectory(paths);
+    if (existsSync(paths.transcript)) throw alreadyThere(options.sessionId);
+    const lock = acquireLock(paths.lock, `The session ${options.sessionId}`);
+    const { session, logs } = start(options, { paths, lock, changedDirectories });
+    logs.set(MAIN_AGENT, newAgentLog(MAIN_AGENT, paths.transcript));
+    return session;
+  } catch (error) {
+    throw asUserError(error);
+  }
+}
+
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const paths = pathsOf(options);
+  if (!existsSync(paths.transcript) && !existsSync(paths.wal)) throw notThere(options.sessionId);
+  let lock: Lock | undefined;
+  try {
+    const changedDirectories = makeDirectory(paths);
+    lock = acquireLock(paths.lock, `The session ${options.sessionId}`);
+    const { session, load } = start(options, { paths, lock, changedDirectories });
+    await load();
+    return session;
+  } catch (error) {
+    lock?.release();
+    throw asUserError(error);
+  }
+}
+
+interface Place {
+  readonly paths: SessionPaths;
+  readonly lock: Lock;
+  readonly changedDirectories: readonly string[];
+}
+
+function start(options: SessionOptions, { paths, lock, changedDirectories }: Place) {
+  const { sessionId, clock, openFile = openAppendFile } = options;
+  const logs = new Map<AgentId, AgentLog>();
+  const problems: Problem[] = [];
+  const patience = createPatience(options);
+  const files = createOpenFiles(openFile);
+  const wal = openWriteAheadLog(paths.wal, openFile);
+  const commit = createGroupCommit({ ...options, wal, files, patience, logs: () => logs.values() });
+  for (const directory of changedDirectories) commit.alsoSync(directory);
+  const heads = createHeads({ directory: paths.heads, patience, alsoSync: commit.alsoSync });
+  const results = createResultStore({ directory: paths.results, patience, alsoSync: commit.alsoSync });
+  let closing: Promise<void> | undefined;
+
+  function logOf(agentId: AgentId): AgentLog {
+    const known = logs.get(agentId);
+    if (known !== undefined) return known;
+    const loaded = loadAgentLog(agentId, agentPath(paths, agentId));
+    problems.push(...loaded.problems);
+    logs.set(agentId, loaded.log);
+    return loaded.log;
+  }
+
+  async function load(): Promise<void> {
+    const recovered = await recover(paths, { files, patience });
+    problems.push(...recovered.problems);
+    for (const log of recovered.logs) logs.set(log.agentId, log);
+    logOf(MAIN_AGENT);
+  }
+
+  async function finish(): Promise<void> {
+    patience.end();
+    try {
+      await Promise.all([...logs.values()].map((log) => log.tail));
+      await commit.finish();
+    } catch (error) {
+      throw asUserError(error);
+    } finally {
+      await files.closeAll();
+      await wal.close().catch(() => {});
+      lock.release();
+      removeIfUnused(paths);
+    }
+  }
+
+  const session: Session = {
+    sessionId,
+    path: paths.transcript,
+    problems,
+    results,
+    async append(agentId, events) {
+      if (closing !== undefined) throw new Error(`The session ${sessionId} is closed; nothing can be appended.`);
+      return appendLines(logOf(agentId), events, { files, patience, clock });
+    },
+    async sync(agentId) {
+      const log = logOf(agentId);
+      await log.tail;
+      await commit.cover(log);
+    },
+    async read(agentId) {
+      const log = logOf(agentId);
+      const lines = log.loaded ?? readLines(log.path);
+      log.loaded = undefined;
+      return lines;
+    },
+    saveHead: heads.save,
+    loadHead: heads.load,
+    scratchDirectory() {
+      mkdirSync(paths.scratch, { recursive: true, mode: 0o700 });
+      return paths.scratch;
+    },
+    close() {
+      closing ??= finish();
+      return closing;
+    },
+  };
+  return { session, logs, load };
+}
+
+function pathsOf({ home, cwd, sessionId }: SessionOptions): SessionPaths {
+  return sessionPaths({ home, project: projectName(cwd), sessionId });
+}
+
+/** Gives the directories that have new names in them. */
+function makeDirectory(paths: SessionPaths): string[] {
+  try {
+    mkdirSync(paths.directory, { mode: 0o700 });
+    return [paths.projectDirectory];
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return [];
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+  const first = mkdirSync(paths.directory, { recursive: true, mode: 0o700 }) ?? paths.directory;
+  const changed: string[] = [];
+  for (let directory = paths.directory; directory.length >= first.length; directory = dirname(directory)) {
+    changed.push(dirname(directory));
+  }
+  return changed;
+}
+
+/** A session in which nobody said a word leaves nothing behind. */
+function removeIfUnused(paths: SessionPaths): void {
+  if (existsSync(paths.transcript)) return;
+  try {
+    rmdirSync(paths.directory);
+  } catch {
+    // There is something in it: then it stays.
+  }
+}
+
+function alreadyThere(sessionId: SessionId): UserError {
+  return new UserError(`The session ${sessionId} exists already`, {
+    code: "session_exists",
+    cure: `Continue it with --resume ${sessionId}.`,
+  });
+}
+
+function notThere(sessionId: SessionId): UserError {
+  return new UserError(`There is no session ${sessionId} in this project`, {
+    code: "no_session",
+    cure: "`retinue sessions list` shows those there are.",
+  });
+}
