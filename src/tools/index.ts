@@ -3,6 +3,7 @@
 // Called by: app.
 
 export { createEditTool, type EditDependencies } from "./edit/edit.ts";
+export { createGlobTool, type GlobDependencies } from "./glob/glob.ts";
 export { createGrepTool, type GrepDependencies } from "./grep/grep.ts";
 export { createReadTool, type ReadDependencies } from "./read/read.ts";
 export { createSeenFiles, type SeenFiles } from "./shared/seen-files.ts";

@@ -2,11 +2,13 @@ import { Worker } from "node:worker_threads";
 import { maxLineLength, type SearchFiles } from "./search-request.ts";
 import { type ThreadJob, type ThreadMessage, threadSource } from "./thread-source.ts";
 
-const maxHits = 200_000;
+// A list is filtered and counted by whoever asked for it; matches beyond this nobody wants to see.
+const maxMatches = 200_000;
 
 /** Searches in a thread of this process, for machines without ripgrep: slower, and with JavaScript's regular expressions. */
 export const searchInThread: SearchFiles = (request, { onHit, signal }) =>
   new Promise((fulfil) => {
+    const maxHits = request.mode === "list" ? Number.MAX_SAFE_INTEGER : maxMatches;
     const job: ThreadJob = { request, maxHits, maxLineLength };
     const worker = new Worker(threadSource, { eval: true, workerData: job, env: {} });
     const finish = (end: Awaited<ReturnType<SearchFiles>>) => {

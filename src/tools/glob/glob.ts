@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import { compileGlob, describeError, plural } from "../../lib/index.ts";
+import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+import { chooseSearch } from "../grep/choose-search.ts";
+import type { SearchFiles } from "../grep/search-request.ts";
+import { failed } from "../shared/failed.ts";
+import { locate, nameFor } from "../shared/locate.ts";
+import { fixedDirectory } from "./fixed-directory.ts";
+
+export interface GlobDependencies {
+  readonly workspace: Workspace;
+  /** Path of ripgrep; null: search without it. Absent: found when first needed. */
+  readonly ripgrep?: string | null;
+}
+
+const maxShown = 100;
+
+export function createGlobTool(dependencies: GlobDependencies): Tool {
+  const search = chooseSearch(dependencies);
+  return {
+    declaration: {
+      name: "Glob",
+      description: descriptions.glob,
+      inputSchema: {
+        type: "object",
+        properties: { pattern: { type: "string", minLength: 1 }, path: { type: "string" } },
+        required: ["pattern"],
+        additionalProperties: false,
+      },
+    },
+    traits: { parallel: true, effects: false },
+    async run(input, context) {
+      const path = typeof input["path"] === "string" && input["path"] !== "" ? input["path"] : ".";
+      const found = await placeFor({ pattern: String(input["pattern"]), path }, context, dependencies.workspace);
+      if ("content" in found) return found;
+      return listFiles(found, { context, search, root: dependencies.workspace.root });
+    },
+  };
+}
+
+interface Place {
+  /** Where the search begins: real, absolute. */
+  readonly directory: string;
+  /** Takes paths relative to the directory. */
+  readonly matches: (path: string) => boolean;
+}
+
+async function placeFor(
+  { pattern, path }: { readonly pattern: string; readonly path: string },
+  context: ToolContext,
+  workspace: Workspace,
+): Promise<Place | ToolOutput> {
+  if (pattern.split("/").includes(".."))
+    return failed("The pattern must not contain `..`: use `path` to look elsewhere.");
+  const base = await locate(path, "search", { workspace, context });
+  if (!base.ok) return base.output;
+  if (base.kind !== "directory") return failed(`${path} is not a directory. Find the right one with LS.`);
+  const { directory, absolute } = fixedDirectory(pattern);
+  const start = absolute ? `/${directory}` : join(base.real, directory);
+  const wanted = (absolute ? pattern.slice(1) : pattern).replace(/^(\.\/)+/, "");
+  const matches = compile(wanted);
+  if (typeof matches === "string") return failed(matches);
+  const within = await workspace.resolve([start]);
+  const real = within[0]?.real ?? "";
+  // A pattern can lead out of the directory that was judged, by a link or by being absolute.
+  if (real !== base.real && !real.startsWith(`${base.real}/`)) {
+    const decision = await context.authorize({ kind: "search", path: real });
+    if (decision.effect !== "allow")
+      return failed(`${pattern} leads to ${real}, which is not allowed: ${decision.reason}`);
+  }
+  if (within[0]?.kind !== "directory") return { content: "No files found.", details: { files: 0 } };
+  const prefix = directory === "" ? "" : `${directory}/`;
+  return { directory: real, matches: (file) => matches(prefix + file) };
+}
+
+async function listFiles(
+  { directory, matches }: Place,
+  { context, search, root }: { context: ToolContext; search: SearchFiles; root: string },
+): Promise<ToolOutput> {
+  const shown: string[] = [];
+  let total = 0;
+  const end = await search(
+    { directory, mode: "list", pattern: "", ignoreCase: false, multiline: false, before: 0, after: 0 },
+    {
+      signal: context.signal,
+      onHit({ path }) {
+        if (!matches(path)) return true;
+        const absolute = join(directory, path);
+        if (context.hidden(absolute)) return true;
+        total += 1;
+        if (shown.length < maxShown) shown.push(nameFor(absolute, root));
+        return true;
+      },
+    },
+  );
+  if (!end.ok) return failed(end.message);
+  const details = { files: total, shown: shown.length };
+  if (total === 0) return { content: "No files found.", details };
+  const rest = total - shown.length;
+  const note = rest > 0 ? `\n[${plural(rest, "older file")} not shown: use a narrower pattern or path]` : "";
+  return { content: `${shown.join("\n")}${note}`, details };
+}
+
+function compile(pattern: string): ((path: string) => boolean) | string {
+  try {
+    return compileGlob(pattern);
+  } catch (error) {
+    return `The pattern can't be read: ${describeError(error)}`;
+  }
+}
