@@ -1,9 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { deliver } from "./deliver.ts";
 import { errorAnswer, faultAnswer } from "./error-answer.ts";
+import { isObject } from "./json-values.ts";
 import { planFaults } from "./plan-faults.ts";
+import { createPrefixCache, type OpenEntry } from "./prefix-cache.ts";
+import { promptPrefixes } from "./prompt-prefixes.ts";
 import type { LiveRequest } from "./record-request.ts";
-import { type Rendered, renderError, renderReply } from "./render-reply.ts";
+import { cutsBeforeHeaders, type Rendered, renderError, renderReply } from "./render-reply.ts";
 import { createSaltMaker } from "./salt.ts";
 import { type Choice, type RunningScript, turnOf } from "./script.ts";
 import { seededRandom } from "./seeded-random.ts";
@@ -13,45 +16,66 @@ import { validateRequest } from "./validate-request.ts";
 
 export type Answering = { options: ApiServerOptions; script: RunningScript; seed: number; now: () => number };
 
-/** Answers one call of a model: script, faults, wire format, delivery. */
+/** Answers one call of a model: validation, script, faults, cache accounting, wire format, delivery. */
 export function createCallAnswerer({ options, script, seed, now }: Answering) {
+  const isLight = options.record === "light";
+  const validates = options.validate !== false && !isLight;
+  const readableAfter = options.cache?.readableAfter ?? "response-start";
   const plannedFault = planFaults(options.faults ?? [], seed);
-  const saltOf = createSaltMaker(options.record === "light");
+  const saltOf = createSaltMaker(isLight);
   const ledger = createThinkingLedger(seed);
-  const validates = options.validate !== false && options.record !== "light";
+  const cache = createPrefixCache(options.cache);
   let calls = 0;
 
-  const plan = async (request: RecordedRequest, wire: Wire): Promise<Rendered> => {
-    calls += 1;
-    const ordinal = calls;
+  const openCache = (request: RecordedRequest, fault: Fault | undefined): OpenEntry | undefined => {
+    // A request that no model began to answer neither reads nor counts as an earlier one.
+    if (isLight || !isObject(request.body) || cutsBeforeHeaders(fault)) return undefined;
+    const wire = request.wire as Wire;
+    const entry = cache.open(wire, promptPrefixes(wire, request.rawBody), now());
+    request.cache = entry.account;
+    if (readableAfter === "immediately") entry.commit(now());
+    return entry;
+  };
+
+  const refuse = (request: RecordedRequest): Rendered | undefined => {
     const refusal = validates ? validateRequest(request, { options, ledger }) : undefined;
-    if (refusal !== undefined) {
-      request.refusal = refusal.reason;
-      return renderError(refusal.answer);
-    }
-    const random = seededRandom(seed, ordinal);
+    if (refusal === undefined) return undefined;
+    request.refusal = refusal.reason;
+    return renderError(refusal.answer);
+  };
+
+  const plan = async (request: RecordedRequest, ordinal: number): Promise<Planned> => {
+    const wire = request.wire as Wire;
+    const refused = refuse(request);
+    if (refused) return { rendered: refused };
     const planned = plannedFault(ordinal);
     const early = planned && faultAnswer(wire, planned);
-    if (early) return renderError(early, planned);
+    if (early) return { rendered: renderError(early, planned) };
     const choice = script.choose(request, planned !== undefined);
-    if (typeof choice === "string") return unscripted(request, wire, choice);
+    if (typeof choice === "string") return { rendered: unscripted(request, choice) };
+    const random = seededRandom(seed, ordinal);
     try {
       const reply = await resolveReply(choice, request, contextOf(request, { ordinal, choice, random }));
       const attemptFault = planned ?? choice.fault;
-      const usage = plainUsage(request);
-      const rendering = { request, wire, seed, random, salt: saltOf(request), usage };
-      const rendered = render(reply, attemptFault ?? reply.fault, rendering);
-      if (attemptFault !== undefined && rendered.incomplete) choice.release();
+      const fault = attemptFault ?? reply.fault;
+      const answer = fault && faultAnswer(wire, fault);
+      if (answer && attemptFault) choice.release();
+      if (answer) return { rendered: renderError(answer, fault) };
+      const entry = openCache(request, fault);
+      const around = { request, wire, fault, seed, random, salt: saltOf(request), usage: usageOf(request) };
+      const rendered = renderReply(reply, around);
+      if (rendered.incomplete && attemptFault) choice.release();
       if (rendered.message !== undefined) ledger.remember(rendered.message);
-      return rendered;
+      return { rendered, entry };
     } catch (error) {
-      return unscripted(request, wire, error instanceof Error ? error.message : String(error));
+      return { rendered: unscripted(request, error instanceof Error ? error.message : String(error)) };
     }
   };
 
   return async function answerCall(live: LiveRequest, response: ServerResponse): Promise<void> {
     const { request } = live;
-    const rendered = await plan(request, request.wire as Wire);
+    calls += 1;
+    const { rendered, entry } = await plan(request, calls);
     request.status = rendered.status;
     if (rendered.fault !== undefined) request.fault = rendered.fault;
     await deliver(response, {
@@ -59,28 +83,24 @@ export function createCallAnswerer({ options, script, seed, now }: Answering) {
       onClosing: live.closing,
       onStart: () => {
         request.firstByteAt = now();
+        if (readableAfter === "response-start") entry?.commit(now());
       },
       onSent: (bytes) => {
         request.bytesSent += bytes;
         request.lastByteAt = now();
       },
     });
-    if (options.record === "light") live.forgetBody();
+    if (readableAfter === "response-end" && !rendered.incomplete && !request.aborted) entry?.commit(now());
+    if (isLight) live.forgetBody();
   };
 }
 
-type Rendering = Parameters<typeof renderReply>[1];
-
-function render(reply: Reply, fault: Fault | undefined, rendering: Omit<Rendering, "fault">): Rendered {
-  const answer = fault && faultAnswer(rendering.wire, fault);
-  if (answer) return renderError(answer, fault);
-  return renderReply(reply, { ...rendering, fault });
-}
+type Planned = { rendered: Rendered; entry?: OpenEntry | undefined };
 
 /** Loud twice: the caller gets an error that no client can take for an answer, and `assertDone` throws. */
-function unscripted(request: RecordedRequest, wire: Wire, message: string): Rendered {
+function unscripted(request: RecordedRequest, message: string): Rendered {
   request.unscripted = message;
-  const answer = errorAnswer(wire, 500, { type: "unscripted", message });
+  const answer = errorAnswer(request.wire as Wire, 500, { type: "unscripted", message });
   return renderError({ ...answer, headers: { ...answer.headers, "x-should-retry": "false" } });
 }
 
@@ -103,7 +123,12 @@ function contextOf(request: RecordedRequest, { ordinal, choice, random }: Contex
   };
 }
 
-function plainUsage(request: RecordedRequest) {
-  const inputTokens = Math.ceil(request.bodyBytes / 4);
-  return { inputTokens, cacheReadTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0 };
+function usageOf({ cache, bodyBytes }: RecordedRequest) {
+  if (cache === undefined) {
+    const inputTokens = Math.ceil(bodyBytes / 4);
+    return { inputTokens, cacheReadTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0 };
+  }
+  const { prompt, read, written, written1h } = cache;
+  const inputTokens = prompt - read - written;
+  return { inputTokens, cacheReadTokens: read, cacheWriteTokens: written, cacheWrite1hTokens: written1h };
 }

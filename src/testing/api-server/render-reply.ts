@@ -53,6 +53,16 @@ export function renderError(answer: ErrorAnswer, fault?: Fault): Rendered {
   return { status, headers, frames, pacing: {}, fault, incomplete: true, message: undefined };
 }
 
+export function cutsBeforeHeaders(fault: Fault | undefined): boolean {
+  return isCut(fault) && fault.afterBytes === undefined;
+}
+
+type CutFault = Extract<Fault, { kind: "hang" | "close" | "reset" }>;
+
+function isCut(fault: Fault | undefined): fault is CutFault {
+  return fault?.kind === "hang" || fault?.kind === "close" || fault?.kind === "reset";
+}
+
 function bent(message: WireMessage, fault: Fault | undefined): WireMessage {
   return fault === undefined ? message : bendMessage(message, fault);
 }
@@ -77,9 +87,7 @@ function settleCut(
 ): { frames: Iterable<Frame>; fault: Fault | undefined; incomplete: boolean } {
   if (fault === undefined) return { frames, fault, incomplete: false };
   if (fault.kind === "truncated-tool-json") return { frames, fault, incomplete: fault.end === "close" };
-  if (fault.kind !== "hang" && fault.kind !== "close" && fault.kind !== "reset") {
-    return { frames, fault, incomplete: endless.has(fault.kind) };
-  }
+  if (!isCut(fault)) return { frames, fault, incomplete: endless.has(fault.kind) };
   if (fault.afterBytes === undefined) return { frames, fault, incomplete: true };
   const all = [...frames];
   const total = all.reduce((sum, frame) => sum + Buffer.byteLength(frame.text), 0);

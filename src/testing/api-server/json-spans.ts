@@ -1,0 +1,106 @@
+/** Byte ranges in the raw text of valid JSON: the cache compares what was sent, not what it parses to. */
+export type Span = { start: number; end: number };
+export type Member = { key: string; keyStart: number; value: Span };
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+
+/** The span of the value that begins at or after `from`. */
+export function valueAt(json: Buffer, from: number): Span {
+  const start = skipBlanks(json, from);
+  const first = json[start];
+  if (first === quote) return { start, end: stringEnd(json, start) };
+  if (first === 0x7b || first === 0x5b) return { start, end: bracketEnd(json, start) };
+  let end = start;
+  while (end < json.length && !isDelimiter(json[end])) end += 1;
+  return { start, end };
+}
+
+export function membersOf(json: Buffer, object: Span): readonly Member[] {
+  const members: Member[] = [];
+  let at = skipBlanks(json, object.start + 1);
+  while (at < object.end - 1) {
+    const key = valueAt(json, at);
+    const colon = skipBlanks(json, key.end);
+    const value = valueAt(json, colon + 1);
+    members.push({ key: json.toString("utf8", key.start + 1, key.end - 1), keyStart: key.start, value });
+    at = afterComma(json, value.end);
+  }
+  return members;
+}
+
+export function itemsOf(json: Buffer, array: Span): readonly Span[] {
+  const items: Span[] = [];
+  let at = skipBlanks(json, array.start + 1);
+  while (at < array.end - 1) {
+    const item = valueAt(json, at);
+    items.push(item);
+    at = afterComma(json, item.end);
+  }
+  return items;
+}
+
+export function memberOf(json: Buffer, object: Span, key: string): Span | undefined {
+  return membersOf(json, object).findLast((member) => member.key === key)?.value;
+}
+
+export function isArray(json: Buffer, span: Span): boolean {
+  return json[span.start] === 0x5b;
+}
+
+/** The object's bytes as if the member had never been written. */
+export function withoutMember(json: Buffer, object: Span, key: string): Buffer {
+  const members = membersOf(json, object);
+  const index = members.findIndex((member) => member.key === key);
+  const member = members[index];
+  if (member === undefined) return json.subarray(object.start, object.end);
+  const before = members[index - 1];
+  const after = members[index + 1];
+  const cutStart = before?.value.end ?? member.keyStart;
+  const cutEnd = before === undefined && after !== undefined ? after.keyStart : member.value.end;
+  return Buffer.concat([json.subarray(object.start, cutStart), json.subarray(cutEnd, object.end)]);
+}
+
+function skipBlanks(json: Buffer, from: number): number {
+  let at = from;
+  while (isBlank(json[at])) at += 1;
+  return at;
+}
+
+function afterComma(json: Buffer, from: number): number {
+  const at = skipBlanks(json, from);
+  return json[at] === comma ? skipBlanks(json, at + 1) : at;
+}
+
+/** Past the closing quote: the next quote that an even number of backslashes precedes. */
+function stringEnd(json: Buffer, start: number): number {
+  let at = start;
+  for (;;) {
+    at = json.indexOf(quote, at + 1);
+    if (at < 0) throw new Error("not JSON: a string without an end");
+    let backslashes = 0;
+    while (json[at - 1 - backslashes] === backslash) backslashes += 1;
+    if (backslashes % 2 === 0) return at + 1;
+  }
+}
+
+function bracketEnd(json: Buffer, start: number): number {
+  let depth = 0;
+  for (let at = start; at < json.length; at += 1) {
+    const byte = json[at];
+    if (byte === quote) at = stringEnd(json, at) - 1;
+    else if (byte === 0x7b || byte === 0x5b) depth += 1;
+    else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  throw new Error("not JSON: a bracket without an end");
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function isDelimiter(byte: number | undefined): boolean {
+  return isBlank(byte) || byte === comma || byte === 0x7d || byte === 0x5d;
+}

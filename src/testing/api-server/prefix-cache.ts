@@ -1,0 +1,92 @@
+import type { Prefix } from "./prompt-prefixes.ts";
+import type { CacheAccount, CacheOptions, Wire } from "./types.ts";
+
+export type OpenEntry = {
+  account: CacheAccount;
+  /** Makes what this request wrote readable for others. */
+  commit: (now: number) => void;
+};
+
+export type PrefixCache = {
+  /** Reads at once; what it writes is readable only after `commit`. */
+  open(wire: Wire, prefixes: readonly Prefix[], now: number): OpenEntry;
+};
+
+const lives = { "5m": 5 * 60_000, "1h": 60 * 60_000 };
+type Entry = { expiresAt: number; life: number };
+
+/** The providers' prompt caches: Anthropic's by marks, OpenAI's by itself. */
+export function createPrefixCache(options: CacheOptions = {}): PrefixCache {
+  const entries = new Map<string, Entry>();
+  /** Every prefix ever asked with: the unlimited cache that the ideal is measured by. */
+  const everSeen = new Set<string>();
+
+  const isLive = (prefix: Prefix | undefined, now: number) => {
+    return prefix !== undefined && (entries.get(prefix.hash)?.expiresAt ?? -Infinity) > now;
+  };
+  const refresh = (prefix: Prefix | undefined, now: number) => {
+    const entry = prefix && entries.get(prefix.hash);
+    if (entry) entry.expiresAt = now + entry.life;
+  };
+  const write = (prefix: Prefix, { life, now }: { life: number; now: number }) => {
+    const longest = isLive(prefix, now) ? Math.max(life, entries.get(prefix.hash)?.life ?? 0) : life;
+    entries.set(prefix.hash, { expiresAt: now + longest, life: longest });
+  };
+
+  return {
+    open(wire, prefixes, now) {
+      const ideal = prefixes[prefixes.findLastIndex((prefix) => everSeen.has(prefix.hash))]?.tokens ?? 0;
+      for (const prefix of prefixes) everSeen.add(prefix.hash);
+      const live = (index: number) => isLive(prefixes[index], now);
+      const plan = wire === "anthropic" ? planByMarks(prefixes, live, options) : planByItself(prefixes, live, options);
+      refresh(prefixes[plan.readIndex], now);
+      const idealRead = wire === "anthropic" ? ideal : inSteps(ideal, options);
+      const { read, written, written1h } = plan;
+      const prompt = prefixes.at(-1)?.tokens ?? 0;
+      const account = { prompt, read, written, written1h, idealRead, missed: Math.max(0, idealRead - read) };
+      return {
+        account,
+        commit(at) {
+          for (const prefix of plan.writes) write(prefix, { life: lives[prefix.mark ?? "5m"], now: at });
+        },
+      };
+    },
+  };
+}
+
+type Plan = { readIndex: number; read: number; written: number; written1h: number; writes: readonly Prefix[] };
+type Live = (index: number) => boolean;
+
+function planByMarks(prefixes: readonly Prefix[], live: Live, options: CacheOptions): Plan {
+  const minimum = options.minimumTokens ?? 0;
+  const marks = prefixes.flatMap((prefix, index) => {
+    return prefix.mark !== undefined && prefix.tokens >= minimum ? [index] : [];
+  });
+  const readIndex = Math.max(-1, ...marks.map((mark) => lookBack(mark, live, options.lookBack ?? 20)));
+  const read = prefixes[readIndex]?.tokens ?? 0;
+  const upTo = (index: number | undefined) => Math.max(0, (prefixes[index ?? -1]?.tokens ?? 0) - read);
+  return {
+    readIndex,
+    read,
+    written: upTo(marks.at(-1)),
+    written1h: upTo(marks.findLast((mark) => prefixes[mark]?.mark === "1h")),
+    writes: marks.flatMap((mark) => prefixes[mark] ?? []),
+  };
+}
+
+/** The nearest cached prefix at the mark or before it, within the window; -1 when there is none. */
+function lookBack(mark: number, live: Live, window: number): number {
+  for (let index = mark; index >= 0 && index > mark - window; index -= 1) if (live(index)) return index;
+  return -1;
+}
+
+function planByItself(prefixes: readonly Prefix[], live: Live, options: CacheOptions): Plan {
+  const readIndex = prefixes.findLastIndex((_, index) => live(index));
+  const read = inSteps(prefixes[readIndex]?.tokens ?? 0, options);
+  return { readIndex, read, written: 0, written1h: 0, writes: prefixes };
+}
+
+function inSteps(tokens: number, { openaiMinimumTokens = 1024, openaiStepTokens = 128 }: CacheOptions): number {
+  if (tokens < openaiMinimumTokens) return 0;
+  return openaiMinimumTokens + Math.floor((tokens - openaiMinimumTokens) / openaiStepTokens) * openaiStepTokens;
+}

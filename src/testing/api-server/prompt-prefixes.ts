@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { isArray, itemsOf, memberOf, membersOf, type Span, valueAt, withoutMember } from "./json-spans.ts";
+import type { Wire } from "./types.ts";
+
+/** A prompt up to and with one block. Two are the same prompt exactly when their hashes are equal. */
+export type Prefix = { hash: string; tokens: number; mark: "5m" | "1h" | undefined };
+
+/**
+ * The prompt's prefixes, one for each block in the provider's order: tools, system, content of the messages.
+ * A block is its raw bytes without `cache_control`; one token is four bytes, counted over the whole prefix.
+ */
+export function promptPrefixes(wire: Wire, rawBody: Buffer): readonly Prefix[] {
+  const members = new Map(membersOf(rawBody, valueAt(rawBody, 0)).map((member) => [member.key, member.value]));
+  const raw = (key: string) => {
+    const span = members.get(key);
+    return span === undefined ? "" : rawBody.toString("utf8", span.start, span.end);
+  };
+  const listed = (key: string) => {
+    const span = members.get(key);
+    return span === undefined ? [] : isArray(rawBody, span) ? itemsOf(rawBody, span) : [span];
+  };
+  const chain = startChain(`${wire} ${raw("model")}`);
+  for (const tool of listed("tools")) chain.add("tool", block(rawBody, tool));
+  for (const system of listed("system")) chain.add("system", block(rawBody, system));
+  // The provider keeps tools and system cached when one of these changes, and nothing after them.
+  if (wire === "anthropic") chain.salt(`${raw("thinking")} ${raw("tool_choice")}`);
+  for (const message of listed("messages")) {
+    if (wire === "openai")
+      chain.add("message", { bytes: rawBody.subarray(message.start, message.end), mark: undefined });
+    else addMessage(chain, rawBody, message);
+  }
+  return chain.prefixes;
+}
+
+type Block = { bytes: Buffer; mark: Prefix["mark"] };
+type Chain = ReturnType<typeof startChain>;
+
+function startChain(root: string) {
+  const prefixes: Prefix[] = [];
+  let hash = createHash("sha1").update(root).digest("base64");
+  let bytes = 0;
+  return {
+    prefixes,
+    salt(text: string) {
+      hash = createHash("sha1").update(hash).update(text).digest("base64");
+    },
+    add(head: string, block: Block) {
+      hash = createHash("sha1").update(`${hash} ${head} `).update(block.bytes).digest("base64");
+      bytes += block.bytes.length;
+      prefixes.push({ hash, tokens: Math.ceil(bytes / 4), mark: block.mark });
+    },
+  };
+}
+
+function addMessage(chain: Chain, json: Buffer, message: Span): void {
+  const roleSpan = memberOf(json, message, "role");
+  const content = memberOf(json, message, "content");
+  if (content === undefined) return;
+  const role = roleSpan === undefined ? "" : json.toString("utf8", roleSpan.start, roleSpan.end);
+  const blocks = isArray(json, content) ? itemsOf(json, content) : [content];
+  for (const [index, span] of blocks.entries()) chain.add(index === 0 ? `start ${role}` : "more", block(json, span));
+}
+
+function block(json: Buffer, span: Span): Block {
+  if (json[span.start] !== 0x7b) return { bytes: json.subarray(span.start, span.end), mark: undefined };
+  const mark = memberOf(json, span, "cache_control");
+  if (mark === undefined) return { bytes: json.subarray(span.start, span.end), mark: undefined };
+  return { bytes: withoutMember(json, span, "cache_control"), mark: lifeOf(json, mark) };
+}
+
+function lifeOf(json: Buffer, mark: Span): Prefix["mark"] {
+  const value = json.toString("utf8", mark.start, mark.end);
+  if (value === "null") return undefined;
+  return /"ttl"\s*:\s*"1h"/.test(value) ? "1h" : "5m";
+}
