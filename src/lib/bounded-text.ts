@@ -21,8 +21,10 @@ export function boundText(
 
   // The marker's numbers are not known yet; no marker of this text is longer than this one.
   const room = maxCharacters - marker(totalLines + 2, text.length).length - 2;
-  if (room < 2)
-    return { text: text.slice(0, beforeSurrogate(text, Math.max(0, maxCharacters))), truncated: true, ...total };
+  if (room < 2) {
+    const end = Math.min(beforeSurrogate(text, Math.max(0, maxCharacters)), afterLines(text, maxLines));
+    return { text: text.slice(0, end), truncated: true, ...total };
+  }
 
   const headLines = Math.ceil(maxLines * headShare);
   const headEnd = endOfHead(text, { characters: Math.ceil(room * headShare), lines: headLines });

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 
 export interface ProcessInfo {
   pid: number;
@@ -23,7 +23,7 @@ export function bootId(): string | undefined {
 
 /** A living process; zombies count as gone. */
 export function readProcess(pid: number): ProcessInfo | undefined {
-  const stat = readText(`/proc/${pid}/stat`);
+  const stat = readShort(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
   // The name in brackets may hold anything, also brackets and spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -47,6 +47,20 @@ export function listPids(): number[] | undefined {
 /** Readable only for our own user; undefined for others, which are then not ours to end either. */
 export function readEnvironment(pid: number): string | undefined {
   return readText(`/proc/${pid}/environ`);
+}
+
+/** A sweep looks at every process there is: `readFileSync` would cost twice the system calls. */
+function readShort(path: string): string | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, "r");
+    const buffer = Buffer.allocUnsafe(2048);
+    return buffer.toString("latin1", 0, readSync(descriptor, buffer));
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
 }
 
 function readText(path: string): string | undefined {

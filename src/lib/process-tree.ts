@@ -64,10 +64,14 @@ function findTree({ tag, root }: Tree): ProcessInfo[] {
   // After the root's end its pid can belong to a stranger, who may then lead a group of that number.
   const namesake = root && all.get(root.pid);
   const group = namesake && namesake.startTime !== root?.startTime ? undefined : root?.pid;
+  // What is older than the root can't come from it, and reading environments is what takes long.
+  const since = root?.startTime ?? 0;
   // If this process itself carries the tag, it and its other children are not meant.
   all.delete(process.pid);
   const found = new Map<number, ProcessInfo>();
-  for (const info of all.values()) if (info.group === group || hasTag(info.pid, tag)) found.set(info.pid, info);
+  for (const info of all.values()) {
+    if (info.group === group || (info.startTime >= since && hasTag(info.pid, tag))) found.set(info.pid, info);
+  }
   addDescendants(found, all);
   return [...found.values()];
 }

@@ -43,25 +43,19 @@ export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-const bidirectional = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069";
-const controlRange = "\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f";
 const suspicious = /[^\t\n\u0020-\u007e\u00a0-\u0600\u4e00-\u9fff]/;
-const controls = new RegExp(`[${controlRange}${bidirectional}]`, "g");
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 // Zero-width and tag characters hide text from the person who approves it, but belong to many scripts and emoji.
-const shownEscaped = new RegExp(
-  `[${controlRange}${bidirectional}\\u200b-\\u200d\\u2028\\u2029\\u2060-\\u2064\\ufeff\\u{e0000}-\\u{e007f}]`,
-  "gu",
-);
+const shownEscaped =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-const escapeSequences = new RegExp(
-  [
-    "(?:\\u001b\\[|\\u009b)[0-?]*[ -/]*[@-~]", // control sequences: colours, cursor
-    "(?:\\u001b\\]|\\u009d)[^\\u0007\\u001b\\u009c]*(?:\\u0007|\\u001b\\\\|\\u009c)", // operating system: title, clipboard, links
-    "(?:\\u001b[PX^_]|[\\u0090\\u0098\\u009e\\u009f])[^\\u001b\\u009c]*(?:\\u001b\\\\|\\u009c)", // device and application strings
-    "\\u001b[ -/]*[0-~]", // two-character escapes, and the start of one left open
-  ].join("|"),
-  "g",
-);
+// In this order: control sequences (colours, cursor); operating system commands (title, clipboard, links); device and
+// application strings; two-character escapes, which is also the start of a longer one that was left open.
+const escapeSequences =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b[PX^_]|[\u0090\u0098\u009e\u009f])[^\u001b\u009c]*(?:\u001b\\|\u009c)|\u001b[ -/]*[0-~]/g;
 
 function escapeCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
