@@ -1,0 +1,12 @@
+import type { Head, Policy } from "../protocol/index.ts";
+
+/** An agent ready to run: what stands before its messages, and what it may do. */
+export interface ResolvedAgent {
+  readonly agentType: string;
+  readonly head: Head;
+  readonly policy: Policy;
+  readonly maxTurns: number;
+  /** What was asked for, by name or alias; null when nobody asked. */
+  readonly requestedModel: string | null;
+  readonly modelReason: string;
+}

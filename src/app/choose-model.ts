@@ -1,0 +1,56 @@
+import { UserError } from "../lib/index.ts";
+import {
+  createLimiter,
+  createOfflineModel,
+  createWireModel,
+  type Limiter,
+  type ResolvedProvider,
+  resolveProvider,
+} from "../model/index.ts";
+import type { Clock, Model } from "../ports/index.ts";
+import type { Settings } from "../protocol/index.ts";
+
+export interface ChosenModel {
+  readonly model: Model;
+  readonly requested: string | null;
+  readonly reason: string;
+  /** Undefined for models that are not behind HTTP. */
+  readonly provider?: ResolvedProvider;
+  /** Told to the user once. */
+  readonly notice?: string;
+}
+
+export interface ModelWish {
+  readonly settings: Settings;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly flags: { readonly provider?: string; readonly model?: string };
+  readonly clock: Clock;
+}
+
+/** Flags, then settings, then environment; nothing configured is the offline model. Throws what a person must repair. */
+export function chooseModel({ settings, environment, flags, clock }: ModelWish): ChosenModel {
+  const choice = resolveProvider({ settings, environment, flags });
+  if (choice.kind === "problem") throw new UserError(choice.message, { code: "provider", exitCode: 2 });
+  if (choice.kind === "offline") {
+    return { model: createOfflineModel(), requested: flags.model ?? null, reason: "offline", notice: choice.notice };
+  }
+  const { provider, model, reason, requested } = choice;
+  return {
+    model: createWireModel({ provider, model, limiter: limiterOf(provider, clock), clock }),
+    requested,
+    reason,
+    provider,
+  };
+}
+
+const limiters = new Map<string, Limiter>();
+
+/** One limiter per provider for the whole process. */
+function limiterOf({ name, baseUrl }: ResolvedProvider, clock: Clock): Limiter {
+  const key = `${name} ${baseUrl}`;
+  const known = limiters.get(key);
+  if (known) return known;
+  const made = createLimiter({ clock });
+  limiters.set(key, made);
+  return made;
+}

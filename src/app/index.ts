@@ -1,0 +1,41 @@
+// Owns: putting the rooms together: a session with its model, tools, policy and transcript. The only place that wires.
+// Does not own: any behaviour of its own.
+// Called by: cli, and programs that embed Retinue (src/index.ts).
+export { UserError } from "../lib/index.ts";
+export type {
+  ApprovalAnswer,
+  ApprovalQuestion,
+  Approvals,
+  Model,
+  ModelDescription,
+  ModelProgress,
+  ModelRequest,
+  Prompt,
+} from "../ports/index.ts";
+export type {
+  EndReason,
+  Line,
+  LiveEvent,
+  ModelOutcome,
+  Outcome,
+  PermissionMode,
+  RunFacts,
+  RunResult,
+  RunUpdate,
+  Settings,
+  Usage,
+  UserBlock,
+} from "../protocol/index.ts";
+export type { Run, StopCause } from "../runs/index.ts";
+export { type LoadedSettings, loadSettings } from "../settings/index.ts";
+export {
+  deleteSession,
+  type FoundSession,
+  findSession,
+  latestSession,
+  listSessions,
+  type SessionSummary,
+} from "../transcript/index.ts";
+export type { Session, SessionOptions } from "./open-session.ts";
+export { openSession, stateDirectory } from "./open-session.ts";
+export { VERSION } from "./version.ts";

@@ -1,0 +1,108 @@
+import { explainDenial } from "../permissions/index.ts";
+import type { Judgement } from "../ports/index.ts";
+import type { CallOutcome, Decision, DurableEvent, Grant, ToolCall, ToolResult } from "../protocol/index.ts";
+import type { RunHost } from "./run-host.ts";
+
+/** Performs the calls of one answer: neighbours that may run side by side do, all others alone and in order. */
+export async function performCalls(host: RunHost, calls: readonly ToolCall[]): Promise<void> {
+  let index = 0;
+  while (index < calls.length) {
+    const batch = [calls[index] as ToolCall];
+    while (sideBySide(host, batch[0]) && sideBySide(host, calls[index + batch.length])) {
+      batch.push(calls[index + batch.length] as ToolCall);
+    }
+    index += batch.length;
+    await settled(batch.map((call) => performCall(host, call)));
+  }
+}
+
+/** Waits for all before it fails with the first failure: none may go on alone behind the host's back. */
+async function settled(running: readonly Promise<void>[]): Promise<void> {
+  if (running.length === 1) return running[0];
+  const failed = (await Promise.allSettled(running)).find((one) => one.status === "rejected");
+  if (failed) throw failed.reason;
+}
+
+function sideBySide(host: RunHost, call: ToolCall | undefined): boolean {
+  return call !== undefined && host.services.hands.traits(call.name).parallel;
+}
+
+async function performCall(host: RunHost, call: ToolCall): Promise<void> {
+  const { services, request, outlet, thread } = host;
+  const startedAt = services.clock.monotonic();
+  const ended = (result: ToolResult): DurableEvent => ({
+    type: "tool.ended",
+    callId: call.callId,
+    name: call.name,
+    result,
+    milliseconds: Math.round(services.clock.monotonic() - startedAt),
+  });
+  if (outlet.signal.aborted) return host.record([ended(notStarted)]);
+
+  const judgement = await services.hands.judge(call, request.agent.policy);
+  const requested = requestedEvent(call, judgement);
+  if (judgement.kind === "invalid") return host.record([requested, ended(textResult("error", judgement.message))]);
+  const { decision } = judgement;
+  const started: DurableEvent = { type: "tool.started", callId: call.callId };
+  let grant: Grant | undefined;
+  if (decision.effect === "deny") {
+    return host.record([requested, ended(textResult("denied", explainDenial(decision, call)))]);
+  }
+  if (decision.effect === "ask") {
+    const answer = await askPerson(host, { call, decision, requested });
+    if (answer === "cancelled") return host.record([ended(notStarted)]);
+    if (answer.denial !== undefined) return host.record([ended(textResult("denied", answer.denial))]);
+    grant = { callId: call.callId, inputJson: call.inputJson, by: "person" };
+    await host.record([started]);
+  } else {
+    await host.record([requested, started]);
+  }
+
+  const { effects } = services.hands.traits(call.name);
+  if (effects) await thread.sync();
+  const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId: call.callId, text });
+  const execution = { agentId: thread.agentId, call, policy: request.agent.policy, ...(grant ? { grant } : {}) };
+  const result = await services.hands.execute(execution, progress, outlet.signal);
+  await host.record([ended(result)]);
+  // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
+  if (effects) void thread.sync().catch(() => undefined);
+}
+
+interface Question {
+  readonly call: ToolCall;
+  readonly decision: Decision;
+  readonly requested: DurableEvent;
+}
+
+async function askPerson(
+  host: RunHost,
+  { call, decision, requested }: Question,
+): Promise<"cancelled" | { readonly denial?: string }> {
+  const { callId, name, inputJson } = call;
+  const { approvals } = host.services;
+  const requestId = `ask_${callId}`;
+  await host.record([
+    requested,
+    { type: "approval.requested", requestId, callId, name, inputJson, reason: decision.reason },
+  ]);
+  const { agentId } = host.thread;
+  const answer = await approvals.ask({ requestId, agentId, call, decision }, host.outlet.signal);
+  if (host.outlet.signal.aborted) return "cancelled";
+  const message = answer.message === undefined ? {} : { message: answer.message };
+  await host.record([
+    { type: "approval.answered", requestId, callId, answer: answer.answer, by: answer.by, ...message },
+  ]);
+  if (answer.answer === "allow") return {};
+  return { denial: answer.message ?? explainDenial(decision, call) };
+}
+
+function requestedEvent(call: ToolCall, judgement: Judgement): DurableEvent {
+  const decision = judgement.kind === "decided" ? { decision: judgement.decision } : {};
+  return { type: "tool.requested", callId: call.callId, name: call.name, ...decision };
+}
+
+function textResult(outcome: CallOutcome, text: string): ToolResult {
+  return { outcome, content: [{ type: "text", text }] };
+}
+
+const notStarted = textResult("cancelled", "Cancelled before it began: the run was stopped.");

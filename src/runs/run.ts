@@ -1,0 +1,52 @@
+import { createChannel } from "../lib/index.ts";
+import type { LiveEvent, RunId, RunResult, RunUpdate } from "../protocol/index.ts";
+
+export type StopCause = "interrupted" | "stopped" | "timeout";
+
+/** One activation of an agent: what happens, in order, and one result. Both always settle. */
+export interface Run extends AsyncIterable<RunUpdate> {
+  readonly runId: RunId;
+  readonly result: Promise<RunResult>;
+  /** Ends it at the next possible moment, with what was done so far. */
+  stop(cause: StopCause): void;
+}
+
+/** A reader who fell this far behind misses live events; recorded lines are never dropped. */
+const LIVE_BACKLOG = 2000;
+
+export interface RunOutlet {
+  emit(update: RunUpdate): void;
+  readonly signal: AbortSignal;
+  /** Why the signal fired. */
+  cause(): StopCause;
+}
+
+/** Gives the producer an outlet and the world a run. */
+export function createRun(runId: RunId, produce: (outlet: RunOutlet) => Promise<RunResult>): Run {
+  const updates = createChannel<RunUpdate>();
+  const abort = new AbortController();
+  let stopCause: StopCause = "interrupted";
+  const outlet: RunOutlet = {
+    emit: (update) => {
+      if (updates.size > LIVE_BACKLOG && isLive(update)) return;
+      updates.push(update);
+    },
+    signal: abort.signal,
+    cause: () => stopCause,
+  };
+  const result = produce(outlet).finally(() => updates.close());
+  return {
+    runId,
+    result,
+    stop: (cause) => {
+      if (abort.signal.aborted) return;
+      stopCause = cause;
+      abort.abort();
+    },
+    [Symbol.asyncIterator]: () => updates[Symbol.asyncIterator](),
+  };
+}
+
+function isLive(update: RunUpdate): update is LiveEvent {
+  return !("id" in update);
+}

@@ -1,0 +1,202 @@
+import { cacheDifference, SERIALIZER_VERSION } from "../conversation/index.ts";
+import { describeError, errorCode } from "../lib/index.ts";
+import { type LoopState, next, type Operation } from "../loop/index.ts";
+import type { ModelProgress, Prompt } from "../ports/index.ts";
+import {
+  costOf,
+  type DurableEvent,
+  type EndReason,
+  type EventOf,
+  noFacts,
+  noUsage,
+  outcomeOf,
+  type RunResult,
+} from "../protocol/index.ts";
+import { performCalls } from "./perform-calls.ts";
+import { createRun, type Run, type RunOutlet } from "./run.ts";
+import type { RunHost, RunRequest, RunServices } from "./run-host.ts";
+import type { Thread } from "./thread.ts";
+
+/** Starts or resumes an agent: the journal says which. The thread must have no run under way. */
+export function startRun(services: RunServices, thread: Thread, request: RunRequest): Run {
+  return createRun(request.runId, (outlet) => new Host(services, thread, { request, outlet }).drive());
+}
+
+class Host implements RunHost {
+  readonly services: RunServices;
+  readonly thread: Thread;
+  readonly request: RunRequest;
+  readonly outlet: RunOutlet;
+  private readonly startedAt: number;
+  /** The last request under another head, until the first one under this head shows what that cost. */
+  private otherHead: Prompt | undefined;
+
+  constructor(services: RunServices, thread: Thread, { request, outlet }: { request: RunRequest; outlet: RunOutlet }) {
+    this.services = services;
+    this.thread = thread;
+    this.request = request;
+    this.outlet = outlet;
+    this.startedAt = services.clock.monotonic();
+  }
+
+  async drive(): Promise<RunResult> {
+    try {
+      await this.begin();
+      for (;;) {
+        const operation = next(this.thread.state);
+        if (operation.kind === "end") return await this.end(operation.reason, operation.message);
+        if (this.outlet.signal.aborted && operation.kind !== "act") return await this.endStopped();
+        await this.perform(operation);
+        if (this.outlet.signal.aborted) return await this.endStopped();
+      }
+    } catch (error) {
+      return await this.endBroken(error);
+    }
+  }
+
+  async record(events: readonly DurableEvent[]): Promise<void> {
+    for (const line of await this.thread.record(events)) this.outlet.emit(line);
+  }
+
+  private async begin(): Promise<void> {
+    const { services, thread, request } = this;
+    const { agent } = request;
+    const events: DurableEvent[] = [];
+    if (thread.isNew) {
+      events.push({
+        type: "session.created",
+        sessionId: services.sessionId,
+        cwd: services.cwd,
+        version: services.version,
+        serializer: SERIALIZER_VERSION,
+      });
+    }
+    const hash = await thread.keepHead(agent.head);
+    if (hash !== thread.headHash) events.push({ type: "head.set", hash });
+    events.push(this.runStarted(thread.isNew ? "fresh" : "resume"));
+    const early = thread.lastEnd !== undefined && thread.lastEnd !== "done";
+    if (early) events.push({ type: "context.added", cause: "resumed", text: resumedText(thread.lastEnd) });
+    if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from: "person" });
+    if (events.some((event) => event.type === "head.set")) this.otherHead = thread.newestPrompt;
+    await this.record(events);
+    // The request may leave while this is being synced; the first side effect waits for it.
+    void thread.sync().catch(() => undefined);
+  }
+
+  private runStarted(kind: "fresh" | "resume"): EventOf<"run.started"> {
+    const { agent, runId } = this.request;
+    return {
+      type: "run.started",
+      runId,
+      agentId: this.thread.agentId,
+      agentType: agent.agentType,
+      kind,
+      requestedModel: agent.requestedModel,
+      provider: agent.head.provider,
+      model: agent.head.model,
+      modelReason: agent.modelReason,
+      permissionMode: agent.policy.mode,
+      maxTurns: agent.maxTurns,
+    };
+  }
+
+  private async reportLostCache(later: Prompt, turn: number): Promise<void> {
+    const difference = this.otherHead && cacheDifference(this.otherHead, later);
+    this.otherHead = undefined;
+    if (difference) await this.record([{ type: "cache.missed", ...difference, turn }]);
+  }
+
+  private async perform(operation: Operation): Promise<void> {
+    if (operation.kind === "request") return this.askModel(operation.turn);
+    if (operation.kind === "act") return performCalls(this, operation.calls);
+    if (operation.kind === "tell") return this.record([{ type: "context.added", ...operation.telling }]);
+  }
+
+  private async askModel(turn: number): Promise<void> {
+    const { services, thread, outlet } = this;
+    await this.record([{ type: "model.requested", turn }]);
+    const prompt = thread.newestPrompt;
+    if (prompt === undefined) throw new Error("a request without a conversation");
+    await this.reportLostCache(prompt, turn);
+    const startedAt = services.clock.monotonic();
+    let retries: Promise<void> = Promise.resolve();
+    const emit = (progress: ModelProgress): void => {
+      if (progress.type !== "retried") outlet.emit({ ...progress, turn });
+      else retries = this.record([{ type: "model.retried", turn, retry: progress.retry }]);
+    };
+    const callId = (index: number): string => `${thread.agentId}_${turn}_${index}`;
+    const outcome = await services.model.call({ prompt, callId, signal: outlet.signal }, emit);
+    await retries;
+    const milliseconds = Math.round(services.clock.monotonic() - startedAt);
+    const { prices } = services.model.describe();
+    const cost = prices && outcome.usage ? { costUsd: costOf(outcome.usage, prices) } : {};
+    if (outcome.ok) {
+      const { message, stopReason, incompleteCalls, usage } = outcome;
+      await this.record([
+        { type: "model.ended", turn, message, stopReason, incompleteCalls, usage, ...cost, milliseconds },
+      ]);
+    } else {
+      const { error, partial, usage } = outcome;
+      await this.record([
+        { type: "model.failed", turn, error, partial, ...(usage ? { usage } : {}), ...cost, milliseconds },
+      ]);
+    }
+  }
+
+  private endStopped(): Promise<RunResult> {
+    const cause = this.outlet.cause();
+    return this.end(cause, stoppedText(cause));
+  }
+
+  private async end(reason: EndReason, message?: string): Promise<RunResult> {
+    const event = this.runEnded(reason, message);
+    await this.record([event]);
+    await this.thread.sync();
+    return this.resultOf(event);
+  }
+
+  private runEnded(reason: EndReason, message?: string): EventOf<"run.ended"> {
+    const { run }: LoopState = this.thread.state;
+    return {
+      type: "run.ended",
+      runId: this.request.runId,
+      outcome: outcomeOf(reason),
+      reason,
+      ...(message === undefined ? {} : { message }),
+      text: run?.text ?? "",
+      turns: run?.turns ?? 0,
+      usage: run?.usage ?? noUsage,
+      ...(run?.costUsd === undefined ? {} : { costUsd: run.costUsd }),
+      milliseconds: Math.round(this.services.clock.monotonic() - this.startedAt),
+      modelMilliseconds: run?.modelMilliseconds ?? 0,
+      facts: run?.facts ?? noFacts,
+    };
+  }
+
+  private resultOf({ type: _, ...ended }: EventOf<"run.ended">): RunResult {
+    const { head } = this.request.agent;
+    return { ...ended, sessionId: this.services.sessionId, agentId: this.thread.agentId, model: head.model };
+  }
+
+  /** A bug or a journal that can't be written. The world is told even if the disk can't be. */
+  private async endBroken(error: unknown): Promise<RunResult> {
+    const reason = errorCode(error) === undefined ? "internal_error" : "journal_error";
+    const event = this.runEnded(reason, describeError(error));
+    try {
+      await this.record([event]);
+    } catch {
+      this.outlet.emit({ v: 1, id: "unrecorded", parentId: null, at: this.services.clock.now(), ...event });
+    }
+    return this.resultOf(event);
+  }
+}
+
+function resumedText(reason: EndReason | undefined): string {
+  if (reason === "interrupted" || reason === "stopped") return "[The person interrupted your previous run.]";
+  return `[Your previous run ended early: ${reason}.]`;
+}
+
+function stoppedText(cause: "interrupted" | "stopped" | "timeout"): string {
+  if (cause === "timeout") return "The run reached its time limit. Resume the session to go on.";
+  return "The run was interrupted. Resume the session to go on.";
+}

@@ -1,0 +1,123 @@
+import { Chain } from "../conversation/index.ts";
+import { fold, initialState, type LoopState, recovery, userTurn } from "../loop/index.ts";
+import type { Journal, Prompt } from "../ports/index.ts";
+import type { AgentId, AssistantBlock, DurableEvent, EndReason, Head, Line } from "../protocol/index.ts";
+
+/**
+ * One agent's life: its journal, and what follows from it (loop state, conversation). Nothing changes here
+ * except by an event that was written first, so reading the journal again gives the same thread.
+ */
+export class Thread {
+  readonly agentId: AgentId;
+  private readonly journal: Journal;
+  private readonly heads = new Map<string, Head>();
+  private current: LoopState = initialState;
+  private chain: Chain | undefined;
+  private head: string | undefined;
+  private prompt: Prompt | undefined;
+  private ended: EndReason | undefined;
+  private lines = 0;
+  private writing: Promise<unknown> = Promise.resolve();
+
+  constructor(agentId: AgentId, journal: Journal) {
+    this.agentId = agentId;
+    this.journal = journal;
+  }
+
+  get state(): LoopState {
+    return this.current;
+  }
+
+  /** The newest request; undefined before the first. */
+  get newestPrompt(): Prompt | undefined {
+    return this.prompt;
+  }
+
+  get headHash(): string | undefined {
+    return this.head;
+  }
+
+  get isNew(): boolean {
+    return this.lines === 0;
+  }
+
+  /** How the newest run ended. */
+  get lastEnd(): EndReason | undefined {
+    return this.ended;
+  }
+
+  /** Folds what the journal holds; ends the run that an earlier process left open. */
+  async restore(): Promise<void> {
+    for (const line of await this.journal.read(this.agentId)) {
+      if (line.type === "head.set") await this.loadHead(line.hash);
+      this.apply(line);
+    }
+    const left = recovery(this.current);
+    if (left.length > 0) await this.record(left);
+  }
+
+  /** Stores the head and gives its hash, for a `head.set`. */
+  async keepHead(head: Head): Promise<string> {
+    const hash = await this.journal.saveHead(head);
+    if (!this.heads.has(hash)) this.heads.set(hash, head);
+    return hash;
+  }
+
+  /** Journal first, then the fold. Batches of several callers are written whole, one after the other. */
+  record(events: readonly DurableEvent[]): Promise<readonly Line[]> {
+    const written = this.writing.then(async () => {
+      const lines = await this.journal.append(this.agentId, events);
+      for (const event of events) this.apply(event);
+      return lines;
+    });
+    this.writing = written.catch(() => undefined);
+    return written;
+  }
+
+  /** Resolves when all that was recorded so far survives a power cut. */
+  sync(): Promise<void> {
+    return this.journal.sync(this.agentId);
+  }
+
+  private async loadHead(hash: string): Promise<void> {
+    if (this.heads.has(hash)) return;
+    const head = await this.journal.loadHead(hash);
+    if (head) this.heads.set(hash, head);
+  }
+
+  private apply(event: DurableEvent): void {
+    this.lines += 1;
+    this.converse(event);
+    if (event.type === "run.ended") this.ended = event.reason;
+    this.current = fold(this.current, event);
+  }
+
+  /** What an event adds to the conversation. Runs before the fold: a request seals the turn that led to it. */
+  private converse(event: DurableEvent): void {
+    if (event.type === "head.set") {
+      const head = this.heads.get(event.hash);
+      // A lost head loses bytes, not words: the next run sets a new one.
+      if (head) this.chain = this.chain ? this.chain.withHead(head) : new Chain(head);
+      this.head = head ? event.hash : undefined;
+      return;
+    }
+    const { chain } = this;
+    if (chain === undefined) return;
+    if (event.type === "model.requested") {
+      const turn = userTurn(this.current);
+      if (turn) chain.append(turn);
+      this.prompt = chain.request();
+    } else if (event.type === "model.ended") {
+      chain.append(event.message);
+    } else if (event.type === "model.failed") {
+      const text = event.partial.filter(hasText);
+      if (text.length > 0) chain.append({ role: "assistant", content: text });
+    } else if (event.type === "conversation.compacted") {
+      this.chain = chain.compact(event.summary, event.kept).chain;
+    }
+  }
+}
+
+function hasText(block: AssistantBlock): boolean {
+  return block.type === "text" && block.text.trim() !== "";
+}

@@ -1,0 +1,247 @@
+import { mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import type { Line, RunResult, RunUpdate } from "../../src/protocol/index.ts";
+import { createScriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+
+interface Walk {
+  readonly result: RunResult;
+  readonly updates: readonly RunUpdate[];
+  readonly model: ScriptedModel;
+  readonly home: string;
+  readonly cwd: string;
+  readonly sessionId: string;
+  readonly transcriptPath: string;
+}
+
+function place(): { home: string; cwd: string } {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-scenario-")));
+  const cwd = mkdtempSync(join(root, "work-"));
+  writeFileSync(join(cwd, "notes.txt"), "alpha\nbeta\n");
+  return { home: join(root, "home"), cwd };
+}
+
+async function walk(steps: readonly ScriptedStep[], options: SessionOptions & { say?: string } = {}): Promise<Walk> {
+  const { home, cwd } = options.home ? { home: options.home, cwd: options.cwd ?? "" } : place();
+  const model = createScriptedModel(steps);
+  const session = await openSession({ ...options, home, cwd, model, environment: { PATH: process.env["PATH"] } });
+  const run = session.prompt(options.say ?? "Do it.");
+  const updates: RunUpdate[] = [];
+  for await (const update of run) updates.push(update);
+  const result = await run.result;
+  await session.close();
+  return { result, updates, model, home, cwd, sessionId: session.id, transcriptPath: session.transcriptPath ?? "" };
+}
+
+function linesOf(updates: readonly RunUpdate[]): Line[] {
+  return updates.filter((update): update is Line => "id" in update);
+}
+
+describe("one agent", () => {
+  it("reads a file, edits it, and reports facts that are the runtime's own", async () => {
+    const { result, updates, model, cwd } = await walk(
+      [
+        { text: "Looking.", calls: [{ name: "Read", input: { file_path: "notes.txt" } }] },
+        { calls: [{ name: "Edit", input: { file_path: "notes.txt", old_string: "beta", new_string: "gamma" } }] },
+        { text: "Changed beta to gamma." },
+      ],
+      { permissionMode: "acceptEdits" },
+    );
+    model.assertDone();
+    expect(readFileSync(join(cwd, "notes.txt"), "utf8")).toBe("alpha\ngamma\n");
+    expect(result).toMatchObject({
+      outcome: "succeeded",
+      reason: "done",
+      text: "Changed beta to gamma.",
+      turns: 3,
+      usage: { inputTokens: 300, outputTokens: 30 },
+      facts: { toolCalls: { Read: 1, Edit: 1 }, filesChanged: ["notes.txt"], denied: [] },
+    });
+    expect(linesOf(updates).map((line) => line.type)).toEqual([
+      "session.created",
+      "head.set",
+      "run.started",
+      "prompt.received",
+      "model.requested",
+      "model.ended",
+      "tool.requested",
+      "tool.started",
+      "tool.ended",
+      "model.requested",
+      "model.ended",
+      "tool.requested",
+      "tool.started",
+      "tool.ended",
+      "model.requested",
+      "model.ended",
+      "run.ended",
+    ]);
+  });
+
+  it("writes a transcript that is what its reader saw", async () => {
+    const { updates, transcriptPath } = await walk([{ text: "Hello." }]);
+    const written = readFileSync(transcriptPath, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line);
+    expect(written).toEqual(linesOf(updates));
+    expect(written.map((line) => line.id)).toEqual(written.map((_, index) => String(index + 1)));
+  });
+
+  it("is denied, with the reason and the cure, what nobody is there to approve", async () => {
+    const { result, model } = await walk([
+      { calls: [{ name: "Bash", input: { command: "rm -rf notes.txt" } }] },
+      { text: "I may not." },
+    ]);
+    expect(result.outcome).toBe("succeeded");
+    expect(result.facts.denied).toHaveLength(1);
+    expect(result.facts.denied[0]?.tool).toBe("Bash");
+    expect(JSON.stringify(model.requests[1])).toContain("--allowed-tools");
+  });
+
+  it("does what a person allows, and tells the model what a person said no to", async () => {
+    const asked: string[] = [];
+    const { result, model, cwd } = await walk(
+      [
+        {
+          calls: [
+            { name: "Write", input: { file_path: "yes.txt", content: "y" } },
+            { name: "Write", input: { file_path: "no.txt", content: "n" } },
+          ],
+        },
+        { text: "Done." },
+      ],
+      {
+        approvals: {
+          ask: async ({ call }) => {
+            asked.push(call.inputJson);
+            const yes = call.inputJson.includes("yes.txt");
+            return yes ? { answer: "allow", by: "test" } : { answer: "deny", by: "test", message: "Not this one." };
+          },
+        },
+      },
+    );
+    expect(asked).toHaveLength(2);
+    expect(readFileSync(join(cwd, "yes.txt"), "utf8")).toBe("y");
+    expect(JSON.stringify(model.requests[1])).toContain("Not this one.");
+    expect(result.facts).toMatchObject({ filesChanged: ["yes.txt"], denied: [{ tool: "Write" }] });
+  });
+
+  it("hands back results in the order of the calls", async () => {
+    const { model } = await walk([
+      {
+        calls: [
+          { name: "Read", input: { file_path: "missing.txt" } },
+          { name: "Read", input: { file_path: "notes.txt" } },
+          { name: "Nonsense", input: {} },
+        ],
+      },
+      { text: "ok" },
+    ]);
+    const turn = model.requests[1]?.at(-1);
+    expect(
+      turn?.content.map((block) => (block.type === "tool_result" ? [block.callId, block.isError] : block.type)),
+    ).toEqual([
+      ["main_1_0", true],
+      ["main_1_1", false],
+      ["main_1_2", true],
+    ]);
+  });
+
+  it("goes on in a new session object with the same bytes", async () => {
+    const first = await walk([
+      { calls: [{ name: "Read", input: { file_path: "notes.txt" } }] },
+      { text: "alpha, beta" },
+    ]);
+    const bodies: string[] = [];
+    const second = await walk(
+      [
+        (messages) => {
+          bodies.push(JSON.stringify(messages));
+          return { text: "again" };
+        },
+      ],
+      { home: first.home, cwd: first.cwd, resume: first.sessionId, say: "And now?" },
+    );
+    expect(second.result.outcome).toBe("succeeded");
+    const before = JSON.stringify(first.model.requests[1]).slice(0, -1);
+    expect(bodies[0]?.startsWith(before)).toBe(true);
+    expect(linesOf(second.updates).some((line) => line.type === "head.set")).toBe(false);
+  });
+
+  it("stops at once when it is interrupted, and can be resumed", async () => {
+    const { home, cwd } = place();
+    const model = createScriptedModel([{ text: "Thinking about it", hangs: true }]);
+    const session = await openSession({ home, cwd, model });
+    const run = session.prompt("Take your time.");
+    for await (const update of run) if (update.type === "text.delta") run.stop("interrupted");
+    const result = await run.result;
+    await session.close();
+    expect(result).toMatchObject({ outcome: "stopped", reason: "interrupted", text: "Thinking about it" });
+
+    const resumed = await walk([{ text: "Going on." }], { home, cwd, resume: session.id, say: "Go on." });
+    expect(resumed.result.outcome).toBe("succeeded");
+    const turn = resumed.model.requests[0];
+    expect(turn?.map((message) => message.role)).toEqual(["user", "assistant", "user"]);
+    expect(JSON.stringify(turn?.at(-1))).toContain("interrupted");
+  });
+
+  it("ends calls that were not started when it is interrupted between them", async () => {
+    const { home, cwd } = place();
+    const model = createScriptedModel([
+      {
+        calls: [
+          { name: "Bash", input: { command: "sleep 30" } },
+          { name: "Bash", input: { command: "echo late" } },
+        ],
+      },
+    ]);
+    const session = await openSession({ home, cwd, model, permissionMode: "bypassPermissions" });
+    const run = session.prompt("Sleep.");
+    const outcomes: string[] = [];
+    for await (const update of run) {
+      if (update.type === "tool.started") run.stop("interrupted");
+      if (update.type === "tool.ended") outcomes.push(update.result.outcome);
+    }
+    expect((await run.result).reason).toBe("interrupted");
+    expect(outcomes).toEqual(["cancelled", "cancelled"]);
+    await session.close();
+  });
+
+  it("warns of a loop at the third same call and ends at the fifth", async () => {
+    const again: ScriptedStep = { calls: [{ name: "Read", input: { file_path: "notes.txt" } }] };
+    const { result, model } = await walk([again, again, again, again, again]);
+    model.assertDone();
+    expect(result).toMatchObject({ outcome: "incomplete", reason: "loop" });
+    expect(JSON.stringify(model.requests[3]?.at(-1))).toContain("three times");
+  });
+
+  it("keeps its turn limit", async () => {
+    const { result } = await walk([{ calls: [{ name: "LS", input: { path: "." } }] }], { maxTurns: 1 });
+    expect(result).toMatchObject({ outcome: "incomplete", reason: "max_turns" });
+  });
+
+  it("ends with one stated error when the model fails", async () => {
+    const { result, updates } = await walk([
+      { text: "half an ans", error: { code: "overloaded", message: "The provider is overloaded." } },
+    ]);
+    expect(result).toMatchObject({
+      outcome: "failed",
+      reason: "model_error",
+      text: "half an ans",
+      message: "The provider is overloaded.",
+    });
+    expect(linesOf(updates).filter((line) => line.type === "run.ended")).toHaveLength(1);
+  });
+
+  it("keeps nothing on disk when told so", async () => {
+    const { cwd } = place();
+    const model = createScriptedModel([{ text: "hi" }]);
+    const session = await openSession({ home: false, cwd, model });
+    expect((await session.prompt("hi").result).outcome).toBe("succeeded");
+    expect(session.transcriptPath).toBeUndefined();
+    await session.close();
+  });
+});
