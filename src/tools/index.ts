@@ -5,8 +5,11 @@
 export { createEditTool, type EditDependencies } from "./edit/edit.ts";
 export { createGlobTool, type GlobDependencies } from "./glob/glob.ts";
 export { createGrepTool, type GrepDependencies } from "./grep/grep.ts";
+export { createLsTool, type LsDependencies } from "./ls/ls.ts";
+export { createNotebookEditTool, type NotebookEditDependencies } from "./notebook-edit/notebook-edit.ts";
 export { createReadTool, type ReadDependencies } from "./read/read.ts";
 export { createSeenFiles, type SeenFiles } from "./shared/seen-files.ts";
+export { createTodos, createTodoWriteTool, type Todo, type Todos } from "./todo-write/todo-write.ts";
 export { createWebFetchTool, type WebFetchDependencies } from "./web-fetch/web-fetch.ts";
 export type { Search, SearchHit, SearchOptions, SearchOutcome } from "./web-search/search.ts";
 export { type SearchChoice, searchEngineFor } from "./web-search/search-engine-for.ts";

@@ -1,0 +1,147 @@
+import { toCrlf, usesCrlf } from "../shared/line-breaks.ts";
+import { elementSpans, type JsonSpan } from "./json-spans.ts";
+
+export interface CellEdit {
+  readonly mode: "replace" | "insert" | "delete";
+  /** Id of a cell, or its number from 0. */
+  readonly cell: string | undefined;
+  readonly source: string | undefined;
+  readonly type: "code" | "markdown" | undefined;
+}
+
+export type CellsEdited =
+  | { readonly ok: true; readonly text: string; readonly what: string }
+  | { readonly ok: false; readonly message: string };
+
+type Cell = Readonly<Record<string, unknown>>;
+
+/** Changes one cell of a notebook's JSON text; every byte outside of it stays. */
+export function editCells(text: string, edit: CellEdit, newId: () => string): CellsEdited {
+  const notebook = parseNotebook(text);
+  const spans = notebook && elementSpans(text, "cells");
+  if (!notebook || !spans) return refused("it is not a notebook: no JSON with a list of cells. Repair it with Edit.");
+  const index = edit.cell === undefined ? undefined : findCell(notebook.cells, edit.cell);
+  if (edit.cell !== undefined && index === undefined) return refused(unknownCell(edit.cell, notebook.cells));
+  if (index === undefined && edit.mode !== "insert") return refused(`give cell_id: which cell to ${edit.mode}.`);
+  if (edit.source === undefined && edit.mode !== "delete") return refused("give new_source.");
+  const place = { text, ...spans, layout: layoutOf(text) };
+  const source = edit.source ?? "";
+
+  if (edit.mode === "insert") {
+    const at = index === undefined ? 0 : index + 1;
+    const id = notebook.hasIds ? freshId(notebook.cells, newId) : undefined;
+    const cell = newCell({ type: edit.type ?? "code", source, id });
+    return { ok: true, text: insertElement(place, at, cell), what: `Inserted cell ${id ?? at}` };
+  }
+  const at = index ?? 0;
+  if (edit.mode === "delete") return { ok: true, text: deleteElement(place, at), what: `Deleted cell ${edit.cell}` };
+  const cell = withSource(notebook.cells[at] ?? {}, source, edit.type);
+  return { ok: true, text: replaceElement(place, at, cell), what: `Replaced cell ${edit.cell}` };
+}
+
+function refused(message: string): CellsEdited {
+  return { ok: false, message };
+}
+
+function parseNotebook(text: string): { readonly cells: readonly Cell[]; readonly hasIds: boolean } | undefined {
+  try {
+    const notebook = JSON.parse(text);
+    const cells: unknown = notebook?.cells;
+    if (!Array.isArray(cells) || !cells.every((cell) => typeof cell === "object" && cell !== null)) return undefined;
+    const { nbformat, nbformat_minor: minor } = notebook;
+    return { cells, hasIds: nbformat > 4 || (nbformat === 4 && minor >= 5) };
+  } catch {
+    return undefined;
+  }
+}
+
+function findCell(cells: readonly Cell[], wanted: string): number | undefined {
+  const byId = cells.findIndex((cell) => cell["id"] === wanted);
+  if (byId >= 0) return byId;
+  const number = /^(?:cell-)?(\d{1,9})$/.exec(wanted)?.[1];
+  return number !== undefined && Number(number) < cells.length ? Number(number) : undefined;
+}
+
+function unknownCell(wanted: string, cells: readonly Cell[]): string {
+  const ids = cells.slice(0, 50).map((cell, index) => (typeof cell["id"] === "string" ? cell["id"] : String(index)));
+  return `there is no cell ${JSON.stringify(wanted)}. Its ${cells.length} cells are: ${ids.join(", ")}${cells.length > 50 ? ", …" : ""}.`;
+}
+
+function freshId(cells: readonly Cell[], newId: () => string): string {
+  const used = new Set(cells.map((cell) => cell["id"]));
+  let id = newId();
+  while (used.has(id)) id += "0";
+  return id;
+}
+
+function newCell(content: { type: "code" | "markdown"; source: string; id: string | undefined }): Cell {
+  const id = content.id === undefined ? {} : { id: content.id };
+  const source = toLines(content.source);
+  if (content.type === "markdown") return { cell_type: "markdown", ...id, metadata: {}, source };
+  return { cell_type: "code", execution_count: null, ...id, metadata: {}, outputs: [], source };
+}
+
+function withSource(cell: Cell, source: string, type: CellEdit["type"]): Cell {
+  const written = typeof cell["source"] === "string" ? source : toLines(source);
+  if (type !== undefined && type !== cell["cell_type"]) {
+    const id = typeof cell["id"] === "string" ? cell["id"] : undefined;
+    return { ...newCell({ type, source, id }), metadata: cell["metadata"] ?? {}, source: written };
+  }
+  // What the old source printed is not what the new one prints.
+  const cleared = cell["cell_type"] === "code" ? { execution_count: null, outputs: [] } : {};
+  return { ...cell, ...cleared, source: written };
+}
+
+function toLines(source: string): string[] {
+  return source === "" ? [] : source.split(/(?<=\n)/);
+}
+
+interface Layout {
+  readonly indent: string;
+  readonly crlf: boolean;
+}
+
+interface Place {
+  readonly text: string;
+  readonly array: JsonSpan;
+  readonly elements: readonly JsonSpan[];
+  readonly layout: Layout;
+}
+
+function layoutOf(text: string): Layout {
+  return { indent: /^\s*\{\r?\n([ \t]+)"/.exec(text)?.[1] ?? "", crlf: usesCrlf(text) };
+}
+
+function replaceElement(place: Place, index: number, cell: Cell): string {
+  const span = place.elements[index] ?? place.array;
+  return place.text.slice(0, span.start) + render(place, cell) + place.text.slice(span.end);
+}
+
+function insertElement(place: Place, index: number, cell: Cell): string {
+  const { text, array, elements } = place;
+  const rendered = render(place, cell);
+  const before = elements[index - 1];
+  const after = elements[index];
+  if (before) return `${text.slice(0, before.end)},${breakBefore(place, 2)}${rendered}${text.slice(before.end)}`;
+  if (after) return `${text.slice(0, after.start)}${rendered},${breakBefore(place, 2)}${text.slice(after.start)}`;
+  return `${text.slice(0, array.start)}[${breakBefore(place, 2)}${rendered}${breakBefore(place, 1)}]${text.slice(array.end)}`;
+}
+
+function deleteElement({ text, array, elements }: Place, index: number): string {
+  const [before, span, after] = [elements[index - 1], elements[index], elements[index + 1]];
+  if (span && after) return text.slice(0, span.start) + text.slice(after.start);
+  if (span && before) return text.slice(0, before.end) + text.slice(span.end);
+  return `${text.slice(0, array.start)}[]${text.slice(array.end)}`;
+}
+
+/** The cell as JSON, indented like its neighbours: two levels deep. */
+function render({ layout }: Place, cell: Cell): string {
+  if (layout.indent === "") return JSON.stringify(cell);
+  const text = JSON.stringify(cell, null, layout.indent).replaceAll("\n", `\n${layout.indent.repeat(2)}`);
+  return layout.crlf ? toCrlf(text) : text;
+}
+
+function breakBefore({ layout }: Place, level: number): string {
+  if (layout.indent === "") return "";
+  return (layout.crlf ? "\r\n" : "\n") + layout.indent.repeat(level);
+}

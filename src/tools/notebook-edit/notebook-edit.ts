@@ -1,0 +1,85 @@
+import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
+import { describeChange } from "../shared/describe-change.ts";
+import { explainMissing } from "../shared/explain-missing.ts";
+import { failed, fileFailed } from "../shared/failed.ts";
+import { locate } from "../shared/locate.ts";
+import { refuseUnseen } from "../shared/refuse-unseen.ts";
+import type { SeenFiles } from "../shared/seen-files.ts";
+import { decodeText, encodeText } from "../shared/text-encoding.ts";
+import { type CellEdit, editCells } from "./edit-cells.ts";
+
+export interface NotebookEditDependencies {
+  readonly workspace: Workspace;
+  readonly seen: SeenFiles;
+  /** Gives ids for new cells. */
+  readonly cellId?: () => string;
+}
+
+const MAX_BYTES = 50 * 1024 * 1024;
+
+export function createNotebookEditTool(dependencies: NotebookEditDependencies): Tool {
+  return {
+    declaration: {
+      name: "NotebookEdit",
+      description: descriptions.notebookEdit,
+      inputSchema: {
+        type: "object",
+        properties: {
+          notebook_path: { type: "string" },
+          cell_id: { type: "string" },
+          new_source: { type: "string" },
+          cell_type: { enum: ["code", "markdown"] },
+          edit_mode: { enum: ["replace", "insert", "delete"], description: "default: replace" },
+        },
+        required: ["notebook_path"],
+        additionalProperties: false,
+      },
+    },
+    traits: { parallel: false, effects: true },
+    run: (input, context) => editNotebook(input, context, dependencies),
+  };
+}
+
+async function editNotebook(
+  input: JsonObject,
+  context: ToolContext,
+  { workspace, seen, cellId = randomCellId }: NotebookEditDependencies,
+): Promise<ToolOutput> {
+  const edit: CellEdit = {
+    mode: (input["edit_mode"] as CellEdit["mode"] | undefined) ?? "replace",
+    cell: input["cell_id"] as string | undefined,
+    source: input["new_source"] as string | undefined,
+    type: input["cell_type"] as CellEdit["type"],
+  };
+  const file = await locate(input["notebook_path"] as string, "write", { workspace, context });
+  if (!file.ok) return file.output;
+  if (file.kind === "missing") return explainMissing(file, { workspace, context });
+  if (!file.real.endsWith(".ipynb")) return failed(`${file.name} is not a notebook (.ipynb). Use Edit.`);
+  const result = await workspace.read(file.real, { maxBytes: MAX_BYTES });
+  if (!result.ok) return fileFailed(result);
+  const known = seen.of(context.agentId);
+  const refusal = refuseUnseen({ ...file, version: result.stat.version }, known);
+  if (refusal) return refusal;
+  const decoded = decodeText(result.bytes);
+  if (!decoded.ok) return failed(`${file.name} is ${decoded.what}, not a notebook.`);
+  const edited = editCells(decoded.text, edit, cellId);
+  if (!edited.ok) return failed(`${file.name}: ${edited.message}`);
+  const bytes = encodeText(edited.text, decoded.encoding);
+  if (!bytes) return failed(`${file.name} is not UTF-8. Convert it first.`);
+  const written = await workspace.write(file.real, bytes, { expect: result.stat.version });
+  if (!written.ok) return fileFailed(written);
+  known.edited(file.real, written.stat.version);
+  return {
+    content: `${edited.what} in ${file.name}.`,
+    details: await describeChange({ name: file.name, before: decoded.text, after: edited.text }),
+    facts: { filesChanged: [file.name] },
+  };
+}
+
+function randomCellId(): string {
+  return Math.floor(Math.random() * 0x1_0000_0000)
+    .toString(16)
+    .padStart(8, "0");
+}

@@ -1,0 +1,28 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { decodeText, encodeText } from "./text-encoding.ts";
+
+describe("text encoding", () => {
+  it("gives back the same bytes for everything that counts as text", () => {
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 60 }),
+      fc.string({ unit: "binary" }).map((text) => Buffer.from(text)),
+      fc.string().map((text) => Buffer.from(`\ufeff${text}`)),
+      fc.string({ unit: "binary" }).map((text) => Buffer.from(`\ufeff${text}`, "utf16le")),
+      fc.string({ unit: "binary" }).map((text) => Buffer.from(`\ufeff${text}`, "utf16le").swap16()),
+    );
+    fc.assert(
+      fc.property(bytes, (given) => {
+        const decoded = decodeText(given);
+        if (!decoded.ok) return;
+        expect(Buffer.from(encodeText(decoded.text, decoded.encoding) ?? [0])).toEqual(Buffer.from(given));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("says what an encoding has no place for, and what is no text", () => {
+    expect(encodeText("→", "latin1")).toBeUndefined();
+    expect(decodeText(Buffer.from("\u007fELF\0\0"))).toEqual({ ok: false, what: "an executable program" });
+  });
+});
