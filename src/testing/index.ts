@@ -9,7 +9,7 @@ export {
   type SeenToolResult,
   systemOf,
   toolNamesOf,
-} from "./api-server/messages-of.ts";
+} from "./api-server/script/messages-of.ts";
 export { startFromFile } from "./api-server/start-from-file.ts";
 export type {
   ApiServer,

@@ -1,18 +1,18 @@
 import type { ServerResponse } from "node:http";
+import { createPrefixCache, type OpenEntry } from "./cache/prefix-cache.ts";
+import { promptPrefixes } from "./cache/prompt-prefixes.ts";
 import { deliver } from "./deliver.ts";
-import { errorAnswer, faultAnswer } from "./error-answer.ts";
+import { planFaults } from "./faults/plan-faults.ts";
 import { isObject } from "./json-values.ts";
-import { planFaults } from "./plan-faults.ts";
-import { createPrefixCache, type OpenEntry } from "./prefix-cache.ts";
-import { promptPrefixes } from "./prompt-prefixes.ts";
 import type { LiveRequest } from "./record-request.ts";
 import { cutsBeforeHeaders, type Rendered, renderError, renderReply } from "./render-reply.ts";
 import { createSaltMaker } from "./salt.ts";
-import { type Choice, type RunningScript, turnOf } from "./script.ts";
+import { type Choice, type RunningScript, turnOf } from "./script/script.ts";
 import { seededRandom } from "./seeded-random.ts";
-import { createThinkingLedger } from "./thinking-ledger.ts";
 import type { ApiServerOptions, Fault, RecordedRequest, Reply, ScriptContext, Wire } from "./types.ts";
-import { validateRequest } from "./validate-request.ts";
+import { createThinkingLedger } from "./validate/thinking-ledger.ts";
+import { validateRequest } from "./validate/validate-request.ts";
+import { errorAnswer, faultAnswer } from "./wire/error-answer.ts";
 
 export type Answering = { options: ApiServerOptions; script: RunningScript; seed: number; now: () => number };
 

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createCallAnswerer } from "./answer-call.ts";
-import { errorAnswer } from "./error-answer.ts";
 import { createRecorder } from "./record-request.ts";
-import { runScript } from "./script.ts";
+import { runScript } from "./script/script.ts";
 import type { ApiServer, ApiServerOptions, RecordedRequest } from "./types.ts";
+import { errorAnswer } from "./wire/error-answer.ts";
 
 /** A model API on loopback. It shares no code with the product, so that it can catch the product's bugs. */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {

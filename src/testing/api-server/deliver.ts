@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { Frame } from "./frame.ts";
 import type { Fault, Pacing } from "./types.ts";
+import type { Frame } from "./wire/frame.ts";
 
 export type Delivery = {
   status: number;

@@ -1,11 +1,11 @@
-import { bendFrames } from "./bend-frames.ts";
-import { bendMessage } from "./bend-message.ts";
-import type { ErrorAnswer } from "./error-answer.ts";
-import type { Frame } from "./frame.ts";
+import { bendFrames } from "./faults/bend-frames.ts";
+import { bendMessage } from "./faults/bend-message.ts";
 import type { Fault, Pacing, RecordedRequest, Reply, Wire } from "./types.ts";
-import { anthropicBody, anthropicFrames } from "./wire-anthropic.ts";
-import { type MessageMaking, makeWireMessage, type WireMessage } from "./wire-message.ts";
-import { openaiBody, openaiFrames } from "./wire-openai.ts";
+import type { ErrorAnswer } from "./wire/error-answer.ts";
+import type { Frame } from "./wire/frame.ts";
+import { anthropicBody, anthropicFrames } from "./wire/wire-anthropic.ts";
+import { type MessageMaking, makeWireMessage, type WireMessage } from "./wire/wire-message.ts";
+import { openaiBody, openaiFrames } from "./wire/wire-openai.ts";
 
 /** An answer ready to be delivered. */
 export type Rendered = {

@@ -1,5 +1,5 @@
 import { createApiServer } from "./create-api-server.ts";
-import { readScriptFile } from "./read-script-file.ts";
+import { readScriptFile } from "./script/read-script-file.ts";
 import type { ApiServer, ApiServerOptions } from "./types.ts";
 
 /** The server of a JSON script; `overrides` win over the file's own options. */

@@ -48,7 +48,7 @@ export function send(url: string, sending: Sending): Promise<Received> {
 }
 
 export const anthropicHeaders = { "x-api-key": "key", "anthropic-version": "2023-06-01" };
-export const openaiHeaders = { authorization: "Bearer key" };
+const openaiHeaders = { authorization: "Bearer key" };
 
 export function callAnthropic(url: string, body: Record<string, unknown> = {}, more: Partial<Sending> = {}) {
   const whole = { model: "claude-test", max_tokens: 1000, messages: [{ role: "user", content: "Hello" }], ...body };

@@ -1,6 +1,9 @@
+import type { JsonObject } from "../json-values.ts";
 import { demand, demandKeys, demandList, demandObject, demandText } from "./check.ts";
-import type { JsonObject } from "./json-values.ts";
 import type { ThinkingLedger } from "./thinking-ledger.ts";
+
+/** A message of the request with its content as blocks. */
+export type CheckedMessage = { index: number; role: "user" | "assistant"; blocks: readonly JsonObject[] };
 
 export type BlockPlace = { where: string; role: "user" | "assistant"; ledger?: ThinkingLedger };
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { isObject, type JsonObject } from "../json-values.ts";
 import { demand } from "./check.ts";
-import { isObject, type JsonObject } from "./json-values.ts";
 import { isThinking, type ThinkingLedger } from "./thinking-ledger.ts";
-import type { CheckedMessage } from "./validate-anthropic.ts";
+import type { CheckedMessage } from "./validate-anthropic-block.ts";
 
 /**
  * With thinking on, the thinking that led to tool calls comes back unchanged while their turn still runs.

@@ -1,5 +1,5 @@
-import { asList, asObject, asText, isObject, type JsonObject } from "./json-values.ts";
-import type { RecordedRequest } from "./types.ts";
+import { asList, asObject, asText, isObject, type JsonObject } from "../json-values.ts";
+import type { RecordedRequest } from "../types.ts";
 
 export type SeenToolCall = { id: string; name: string; input: unknown };
 export type SeenToolResult = { id: string; text: string; isError: boolean };

@@ -1,8 +1,8 @@
+import type { Fault, Wire } from "../types.ts";
+import type { Frame } from "../wire/frame.ts";
+import { anthropicErrorFrame } from "../wire/wire-anthropic.ts";
+import { openaiErrorFrame } from "../wire/wire-openai.ts";
 import { invalidBytesMark } from "./bend-message.ts";
-import type { Frame } from "./frame.ts";
-import type { Fault, Wire } from "./types.ts";
-import { anthropicErrorFrame } from "./wire-anthropic.ts";
-import { openaiErrorFrame } from "./wire-openai.ts";
 
 /** Overlong, stray and cut-off: no decoder can take this for UTF-8. */
 const invalidBytes = Buffer.from([0xc3, 0x28, 0xff, 0xe2, 0x82]);

@@ -1,4 +1,4 @@
-import type { Fault, RetryAfter, Wire } from "./types.ts";
+import type { Fault, RetryAfter, Wire } from "../types.ts";
 
 export type ErrorAnswer = { status: number; headers: Record<string, string>; body: string };
 

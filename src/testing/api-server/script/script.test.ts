@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createApiServer } from "./create-api-server.ts";
+import { createApiServer } from "../create-api-server.ts";
+import { startFromFile } from "../start-from-file.ts";
+import { callAnthropic, callOpenai } from "../test-client.ts";
+import type { ApiServer, ApiServerOptions } from "../types.ts";
 import { messagesOf, systemOf } from "./messages-of.ts";
-import { startFromFile } from "./start-from-file.ts";
-import { callAnthropic, callOpenai } from "./test-client.ts";
-import type { ApiServer, ApiServerOptions } from "./types.ts";
 
 let server: ApiServer;
 afterEach(() => server?.close());

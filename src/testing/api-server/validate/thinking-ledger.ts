@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from "./json-values.ts";
-import type { WireMessage } from "./wire-message.ts";
-import { signThinking } from "./wire-message.ts";
+import { isObject, type JsonObject } from "../json-values.ts";
+import type { WireMessage } from "../wire/wire-message.ts";
+import { signThinking } from "../wire/wire-message.ts";
 
 /** Remembers which thinking went out, with which signature and before which tool calls. */
 export type ThinkingLedger = {

@@ -1,6 +1,6 @@
-import { asObject } from "./json-values.ts";
+import { asObject } from "../json-values.ts";
+import type { Fault, Matcher, RecordedRequest, Reply, ReplyFunction, Script, Step } from "../types.ts";
 import { messagesOf, systemOf, toolNamesOf } from "./messages-of.ts";
-import type { Fault, Matcher, RecordedRequest, Reply, ReplyFunction, Script, Step } from "./types.ts";
 
 export type Choice = {
   reply: Reply | ReplyFunction;

@@ -1,5 +1,5 @@
-import { seededRandom } from "./seeded-random.ts";
-import type { Fault, PlannedFault } from "./types.ts";
+import { seededRandom } from "../seeded-random.ts";
+import type { Fault, PlannedFault } from "../types.ts";
 
 /** The server's own fault for the n-th model call; the first plan that applies wins. */
 export function planFaults(plans: readonly PlannedFault[], seed: number): (ordinal: number) => Fault | undefined {

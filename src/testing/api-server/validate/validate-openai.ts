@@ -1,5 +1,5 @@
+import { asList, isObject, type JsonObject } from "../json-values.ts";
 import { demand, demandKeys, demandList, demandObject, demandText, firstProblem } from "./check.ts";
-import { asList, isObject, type JsonObject } from "./json-values.ts";
 
 /** What the provider would refuse in this request, in words that name the place; undefined when it would take it. */
 export function validateOpenai(body: unknown): string | undefined {

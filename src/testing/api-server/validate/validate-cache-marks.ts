@@ -1,5 +1,5 @@
+import { asList, isObject, type JsonObject } from "../json-values.ts";
 import { demand, demandObject } from "./check.ts";
-import { asList, isObject, type JsonObject } from "./json-values.ts";
 
 /** At most four marks, none where the provider does not cache, long-lived ones first. */
 export function checkCacheMarks(request: JsonObject): void {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import type { Wire } from "../types.ts";
 import { isArray, itemsOf, memberOf, membersOf, type Span, valueAt, withoutMember } from "./json-spans.ts";
-import type { Wire } from "./types.ts";
 
 /** A prompt up to and with one block. Two are the same prompt exactly when their hashes are equal. */
 export type Prefix = { hash: string; tokens: number; mark: "5m" | "1h" | undefined };

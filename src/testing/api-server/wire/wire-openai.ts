@@ -1,5 +1,5 @@
+import type { StopReason } from "../types.ts";
 import type { Frame } from "./frame.ts";
-import type { StopReason } from "./types.ts";
 import type { WireMessage } from "./wire-message.ts";
 
 const finishReasons: Record<StopReason, string> = {

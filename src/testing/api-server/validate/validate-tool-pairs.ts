@@ -1,5 +1,5 @@
 import { demand } from "./check.ts";
-import type { CheckedMessage } from "./validate-anthropic.ts";
+import type { CheckedMessage } from "./validate-anthropic-block.ts";
 
 /** Every tool_use is answered at the start of the very next user turn, and nothing else is. */
 export function checkToolPairs(messages: readonly CheckedMessage[]): void {

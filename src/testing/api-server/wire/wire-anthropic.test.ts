@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { createApiServer } from "./create-api-server.ts";
-import { callAnthropic, readEvents, readJsonEvents, send } from "./test-client.ts";
-import type { ApiServer, Reply } from "./types.ts";
+import { createApiServer } from "../create-api-server.ts";
+import { callAnthropic, readEvents, readJsonEvents, send } from "../test-client.ts";
+import type { ApiServer, Reply } from "../types.ts";
 
 let server: ApiServer;
 afterEach(() => server.close());

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { afterEach, describe, expect, it } from "vitest";
-import { createApiServer } from "./create-api-server.ts";
-import { callAnthropic, callOpenai, readEvents, readJsonEvents } from "./test-client.ts";
-import type { ApiServer, Fault, Reply } from "./types.ts";
+import { createApiServer } from "../create-api-server.ts";
+import { callAnthropic, callOpenai, readEvents, readJsonEvents } from "../test-client.ts";
+import type { ApiServer, Fault, Reply } from "../types.ts";
 
 let server: ApiServer;
 afterEach(() => server.close());

@@ -1,5 +1,5 @@
+import type { CacheAccount, CacheOptions, Wire } from "../types.ts";
 import type { Prefix } from "./prompt-prefixes.ts";
-import type { CacheAccount, CacheOptions, Wire } from "./types.ts";
 
 export type OpenEntry = {
   account: CacheAccount;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "./json-values.ts";
+import { isObject, type JsonObject } from "../json-values.ts";
 
 /** Thrown inside a validator only, and caught by `firstProblem`: checks are nested deeply. */
 class Problem extends Error {}

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { createApiServer } from "./create-api-server.ts";
+import { createApiServer } from "../create-api-server.ts";
+import { callAnthropic, callOpenai, readJsonEvents } from "../test-client.ts";
+import type { ApiServer, CacheOptions, ReplyFunction } from "../types.ts";
 import { createPrefixCache } from "./prefix-cache.ts";
 import { promptPrefixes } from "./prompt-prefixes.ts";
-import { callAnthropic, callOpenai, readJsonEvents } from "./test-client.ts";
-import type { ApiServer, CacheOptions, ReplyFunction } from "./types.ts";
 
 /** 25 bytes around 15: every block is 40 bytes, which is 10 tokens. */
 const block = (name: string) => ({ type: "text", text: name.padEnd(15, ".") });

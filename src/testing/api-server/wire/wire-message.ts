@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import type { Pieces, Reply, ReplyPart, StopReason, Usage, Wire } from "./types.ts";
+import type { Pieces, Reply, ReplyPart, StopReason, Usage, Wire } from "../types.ts";
 
 /** A reply with everything decided: ids, signatures, pieces of the stream, stop reason, usage. */
 export type WireMessage = {
@@ -44,7 +44,7 @@ export function signThinking(seed: number, text: string): string {
   return createHmac("sha256", `thinking ${seed}`).update(text).digest("base64");
 }
 
-export function cutIntoPieces(text: Pieces, size: number): readonly string[] {
+function cutIntoPieces(text: Pieces, size: number): readonly string[] {
   if (typeof text !== "string") return text;
   const pieces: string[] = [];
   for (let start = 0; start < text.length; ) {

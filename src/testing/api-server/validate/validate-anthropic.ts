@@ -1,7 +1,7 @@
+import { isObject, type JsonObject } from "../json-values.ts";
 import { demand, demandKeys, demandList, demandObject, demandText, firstProblem } from "./check.ts";
-import { isObject, type JsonObject } from "./json-values.ts";
 import type { ThinkingLedger } from "./thinking-ledger.ts";
-import { checkAnthropicBlock } from "./validate-anthropic-block.ts";
+import { type CheckedMessage, checkAnthropicBlock } from "./validate-anthropic-block.ts";
 import { checkCacheMarks } from "./validate-cache-marks.ts";
 import { checkThinkingReturned } from "./validate-thinking.ts";
 import { checkToolPairs } from "./validate-tool-pairs.ts";
@@ -44,9 +44,6 @@ const requestKeys = [
   "output_config",
   "output_format",
 ];
-
-/** A message of the request with its content as blocks. */
-export type CheckedMessage = { index: number; role: "user" | "assistant"; blocks: readonly JsonObject[] };
 
 function checkNumbers(request: JsonObject): void {
   const { max_tokens: maxTokens, temperature, stream, stop_sequences: stops } = request;

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { type ErrorAnswer, errorAnswer } from "./error-answer.ts";
+import type { ApiServerOptions, RecordedRequest, Wire } from "../types.ts";
+import { type ErrorAnswer, errorAnswer } from "../wire/error-answer.ts";
 import type { ThinkingLedger } from "./thinking-ledger.ts";
-import type { ApiServerOptions, RecordedRequest, Wire } from "./types.ts";
 import { validateAnthropic } from "./validate-anthropic.ts";
 import { validateOpenai } from "./validate-openai.ts";
 

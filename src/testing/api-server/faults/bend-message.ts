@@ -1,5 +1,5 @@
-import type { Fault } from "./types.ts";
-import type { WireMessage, WirePart } from "./wire-message.ts";
+import type { Fault } from "../types.ts";
+import type { WireMessage, WirePart } from "../wire/wire-message.ts";
 
 /** Stands where `bendFrames` puts bytes that are not UTF-8. A private-use character, so no script has it by accident. */
 export const invalidBytesMark = "\uE0FF";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { asList, isObject, type JsonObject } from "./json-values.ts";
-import type { ApiServerOptions } from "./types.ts";
+import { asList, isObject, type JsonObject } from "../json-values.ts";
+import type { ApiServerOptions } from "../types.ts";
 
 /**
  * A script as plain data: `{ "steps": [...] }` or `{ "conversations": [...] }`, beside any option of the server that

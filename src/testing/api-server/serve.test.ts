@@ -1,0 +1,45 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { callAnthropic } from "./test-client.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "retinue-serve-"));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const main = fileURLToPath(new URL("serve.ts", import.meta.url));
+
+function run(...args: string[]) {
+  return spawn(process.execPath, ["--import", "tsx", main, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+}
+
+describe("serve", () => {
+  it("prints its address, answers by the file, and tells at the end what was not used", async () => {
+    const path = join(directory, "script.json");
+    await writeFile(path, JSON.stringify({ steps: [{ content: "from the file" }, { content: "never asked for" }] }));
+    const child = run(path);
+    const exit = once(child, "exit");
+    const complaint = text(child.stderr);
+    const [url] = (await once(createInterface(child.stdout), "line")) as [string];
+    expect((await callAnthropic(url)).bytes.toString()).toContain("from the file");
+    child.kill("SIGTERM");
+    expect((await exit)[0]).toBe(1);
+    expect(await complaint).toContain("script, step 2 was used 0 of 1 times");
+  });
+
+  it("says in one line what is wrong with the file", async () => {
+    const child = run(join(directory, "missing.json"));
+    const complaint = text(child.stderr);
+    expect((await once(child, "exit"))[0]).toBe(2);
+    expect((await complaint).trim().split("\n")).toHaveLength(1);
+    expect(await complaint).toContain("missing.json");
+  });
+});
