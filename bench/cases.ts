@@ -1,0 +1,173 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Reply } from "../src/testing/index.ts";
+import { type Client, type Measured, median, newPlace, run } from "./client.ts";
+import type { Figure } from "./figure.ts";
+import { grepCase } from "./grep-case.ts";
+
+export const cases: Record<string, () => Promise<Figure[]>> = {
+  start: startCase,
+  help: helpCase,
+  gap: gapCase,
+  long: longCase,
+  resume: resumeCase,
+  grep: grepCase,
+};
+
+const text = (said: string): Reply => ({ content: said });
+const readCall = (turn: number, cwd: string): Reply => ({
+  content: [{ tool: "Read", input: { file_path: join(cwd, "file.txt"), offset: turn, limit: 20 } }],
+});
+
+/** Alternates between the two clients, so that a busy moment hits both. */
+async function both(rounds: number, job: (client: Client) => Promise<Measured>): Promise<Record<Client, Measured[]>> {
+  const measured: Record<Client, Measured[]> = { retinue: [], floor: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    measured.floor.push(await job("floor"));
+    measured.retinue.push(await job("retinue"));
+  }
+  return measured;
+}
+
+async function startCase(): Promise<Figure[]> {
+  const reply = () => text("done");
+  const times = await both(21, (client) => run({ client, reply }));
+  const used = await both(5, (client) => run({ client, reply, usage: true }));
+  const first = (client: Client) => median(times[client].map((one) => one.startToFirstRequest));
+  const memory = (client: Client) => median(used[client].map((one) => one.rssMb));
+  return [
+    { name: "process start to first request", ours: first("retinue"), floor: first("floor"), unit: "ms", limit: 2.4 },
+    { name: "peak memory of a one-turn run", ours: memory("retinue"), floor: memory("floor"), unit: "MB", limit: 1.5 },
+    {
+      name: "first request with all tools",
+      ours: times.retinue[0]?.firstRequestBytes ?? 0,
+      floor: 0,
+      unit: "bytes",
+      limit: 12_288,
+      kind: "value",
+    },
+  ];
+}
+
+async function helpCase(): Promise<Figure[]> {
+  const program = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+  const bare: number[] = [];
+  const help: number[] = [];
+  for (let round = 0; round < 21; round += 1) {
+    bare.push(timeOf(["-e", "0"]));
+    help.push(timeOf([program, "--help"]));
+  }
+  return [{ name: "--help, against bare node", ours: median(help), floor: median(bare), unit: "ms", limit: 2 }];
+}
+
+function timeOf(args: readonly string[]): number {
+  const startedAt = performance.now();
+  spawnSync(process.execPath, args, { stdio: "ignore" });
+  return performance.now() - startedAt;
+}
+
+async function gapCase(): Promise<Figure[]> {
+  const turns = 200;
+  const reads = await both(5, (client) =>
+    run({
+      client,
+      reply: (turn, cwd) => (turn > turns ? text("done") : readCall(turn, cwd)),
+      flags: ["--max-turns", "9999"],
+    }),
+  );
+  const writeCall = (turn: number, cwd: string): Reply => ({
+    content: [{ tool: "Write", input: { file_path: join(cwd, `new-${turn}.txt`), content: `content ${turn}` } }],
+  });
+  const writes = await both(3, (client) =>
+    run({
+      client,
+      reply: (turn, cwd) => (turn > turns ? text("done") : writeCall(turn, cwd)),
+      flags: ["--max-turns", "9999", "--permission-mode", "acceptEdits"],
+    }),
+  );
+  const gap = (measured: readonly Measured[]) => median(measured.flatMap((one) => one.gaps.slice(20)));
+  const sync = diskSync();
+  const budget = gap(reads.retinue) + 2 * sync + 1;
+  return [
+    {
+      name: "answer to next request, one Read",
+      ours: gap(reads.retinue),
+      floor: gap(reads.floor),
+      unit: "ms",
+      limit: 1.6,
+    },
+    {
+      name: `answer to next request, one Write (fdatasync ${sync.toFixed(2)} ms)`,
+      ours: gap(writes.retinue),
+      floor: budget,
+      unit: "ms",
+      limit: 1,
+    },
+  ];
+}
+
+/** What one fdatasync costs here, for a small append. */
+function diskSync(): number {
+  const { cwd } = newPlace();
+  const file = openSync(join(cwd, "sync.bin"), "a");
+  const times: number[] = [];
+  for (let index = 0; index < 200; index += 1) {
+    writeSync(file, "x".repeat(600));
+    const startedAt = performance.now();
+    fdatasyncSync(file);
+    times.push(performance.now() - startedAt);
+  }
+  closeSync(file);
+  return median(times);
+}
+
+async function longCase(): Promise<Figure[]> {
+  const turns = 1000;
+  const reply = (turn: number, cwd: string): Reply => (turn > turns ? text("done") : readCall(turn, cwd));
+  const long = await both(3, (client) => run({ client, reply, flags: ["--max-turns", "9999"], usage: true }));
+  const short = await both(3, (client) => run({ client, reply: () => text("done"), usage: true }));
+  const perTurn = (client: Client) =>
+    (median(long[client].map((one) => one.cpuMs)) - median(short[client].map((one) => one.cpuMs))) / turns;
+  const gapAround = (turn: number) => median(long.retinue.flatMap((one) => one.gaps.slice(turn - 50, turn + 50)));
+  return [
+    {
+      name: "processor time per turn over 1,000 turns",
+      ours: perTurn("retinue"),
+      floor: perTurn("floor"),
+      unit: "ms",
+      limit: 1.8,
+    },
+    {
+      name: "gap at turn 1,000, against turn 100",
+      ours: gapAround(950),
+      floor: gapAround(100),
+      unit: "ms",
+      limit: 1.3,
+    },
+  ];
+}
+
+async function resumeCase(): Promise<Figure[]> {
+  const turns = 1000;
+  const place = newPlace();
+  const reply = (turn: number, cwd: string): Reply => (turn > turns ? text("done") : readCall(turn, cwd));
+  await run({ client: "retinue", reply, place, flags: ["--max-turns", "9999"] });
+  const fresh: number[] = [];
+  const resumed: number[] = [];
+  for (let round = 0; round < 15; round += 1) {
+    fresh.push((await run({ client: "retinue", reply: () => text("done") })).startToFirstRequest);
+    const again = await run({ client: "retinue", reply: () => text("done"), place, flags: ["--continue"] });
+    resumed.push(again.startToFirstRequest);
+  }
+  return [
+    {
+      name: "resume of 1,000 turns to first request, against a fresh start",
+      ours: median(resumed),
+      floor: median(fresh),
+      unit: "ms",
+      limit: 1.5,
+    },
+  ];
+}

@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createApiServer, type Reply } from "../src/testing/index.ts";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const program = join(here, "..", "dist", "cli.js");
+
+export type Client = "retinue" | "floor";
+
+/** One process that talks to one fresh server until the script ends. Times in milliseconds. */
+export interface Measured {
+  readonly startToFirstRequest: number;
+  /** Between the last byte of an answer and the arrival of the next request. */
+  readonly gaps: readonly number[];
+  readonly wall: number;
+  readonly cpuMs: number;
+  readonly rssMb: number;
+  readonly firstRequestBytes: number;
+  readonly place: Place;
+}
+
+export interface Place {
+  readonly cwd: string;
+  readonly home: string;
+}
+
+export interface Job {
+  readonly client: Client;
+  /** The answer to the n-th request, from 1; a text ends the run. */
+  readonly reply: (turn: number, cwd: string) => Reply;
+  readonly flags?: readonly string[];
+  readonly place?: Place;
+  /** Counting costs start-up time, so only where it is wanted. */
+  readonly usage?: boolean;
+}
+
+export function newPlace(): Place {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-bench-")));
+  const cwd = mkdtempSync(join(root, "work-"));
+  const lines = Array.from({ length: 5000 }, (_, index) => `line ${index} of a file that is read again and again`);
+  writeFileSync(join(cwd, "file.txt"), lines.join("\n"));
+  return { cwd, home: join(root, "home") };
+}
+
+export async function run({ client, reply, flags = [], place = newPlace(), usage = false }: Job): Promise<Measured> {
+  const { cwd } = place;
+  let firstRequestBytes = 0;
+  const server = await createApiServer({
+    record: "light",
+    validate: false,
+    now: () => performance.now(),
+    script: (request, { ordinal }) => {
+      if (ordinal === 1) firstRequestBytes = request.bodyBytes;
+      return reply(ordinal, cwd);
+    },
+  });
+  const usageFile = join(place.cwd, "..", "usage.json");
+  const imports = usage ? ["--import", join(here, "report-usage.mjs")] : [];
+  const args =
+    client === "retinue"
+      ? [...imports, program, "-p", "Do the job.", "--model", "anthropic/bench-model", ...flags]
+      : [...imports, join(here, "floor-client.mjs"), server.url, "Do the job.", headFile(place)];
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, args, {
+    cwd,
+    stdio: ["ignore", "ignore", "pipe"],
+    env: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      RETINUE_HOME: place.home,
+      ANTHROPIC_API_KEY: "k",
+      ANTHROPIC_BASE_URL: server.url,
+      RETINUE_BENCH_USAGE: usageFile,
+    },
+  });
+  let errors = "";
+  child.stderr.on("data", (chunk) => {
+    errors += chunk;
+  });
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  const wall = performance.now() - startedAt;
+  const { requests } = server;
+  await server.close();
+  if (code !== 0) throw new Error(`${client} exited with ${code}: ${errors}`);
+  const gaps = requests.slice(1).map((request, index) => request.arrivedAt - (requests[index]?.lastByteAt ?? 0));
+  const used = usage
+    ? (JSON.parse(readFileSync(usageFile, "utf8")) as { cpuMs: number; rssMb: number })
+    : { cpuMs: 0, rssMb: 0 };
+  return {
+    startToFirstRequest: (requests[0]?.arrivedAt ?? 0) - startedAt,
+    gaps,
+    wall,
+    ...used,
+    firstRequestBytes,
+    place,
+  };
+}
+
+/** The floor sends a head of the size ours has, so that both pay for the same bytes. */
+function headFile({ cwd }: Place): string {
+  const path = join(cwd, "..", "head.json");
+  const tools = [{ name: "Read", description: "x".repeat(9_000), input_schema: { type: "object" } }];
+  writeFileSync(
+    path,
+    JSON.stringify({ model: "bench-model", max_tokens: 32_000, stream: true, tools, system: "You help." }),
+  );
+  return path;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
