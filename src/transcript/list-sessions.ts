@@ -2,8 +2,8 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode, matchPrefix } from "../lib/index.ts";
 import type { SessionId } from "../protocol/index.ts";
-import { isSessionId, projectName, projectsDirectory, sessionPaths } from "./session-paths.ts";
-import { hasSession, type SessionSummary, summarizeSession } from "./summarize-session.ts";
+import { hasSession, isSessionId, projectName, projectsDirectory, sessionPaths } from "./session-paths.ts";
+import { type SessionSummary, summarizeSession } from "./summarize-session.ts";
 
 /** Where to look: one project, or all of them. */
 export interface SessionSearch {

@@ -61,7 +61,7 @@ function isWorthWaiting(error: unknown): boolean {
 /** What the system refuses is for a person to act on; anything else is a bug and stays what it is. */
 export function asUserError(error: unknown): unknown {
   if (error instanceof UserError || errorCode(error) === undefined) return error;
-  return new UserError(`The transcript can't be written: ${describeError(causeOf(error))}.`, {
+  return new UserError(`The transcript can't be used: ${describeError(causeOf(error))}.`, {
     code: "journal_failed",
     cure: "What was recorded so far is kept; resume the session once this is put right.",
     cause: error,

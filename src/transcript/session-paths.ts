@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { type AgentId, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
 
@@ -62,6 +62,11 @@ export function isAgentId(text: string): boolean {
 
 export function isSessionId(text: string): boolean {
   return /^[a-zA-Z0-9_-]{1,64}$/.test(text);
+}
+
+/** Also when a power cut took the main transcript: what is left can be read. */
+export function hasSession(paths: SessionPaths): boolean {
+  return existsSync(paths.transcript) || existsSync(paths.wal) || existsSync(paths.subagents);
 }
 
 function realPath(path: string): string {

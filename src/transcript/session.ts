@@ -13,7 +13,7 @@ import type { Problem } from "./parse-transcript.ts";
 import { asUserError, createPatience, type Trouble } from "./patience.ts";
 import { recover } from "./recover.ts";
 import { createResultStore } from "./result-store.ts";
-import { agentPath, projectName, type SessionPaths, sessionPaths } from "./session-paths.ts";
+import { agentPath, hasSession, projectName, type SessionPaths, sessionPaths } from "./session-paths.ts";
 import { openWriteAheadLog } from "./write-ahead-log.ts";
 
 export interface Session extends Journal {
@@ -57,7 +57,7 @@ export async function createSession(options: SessionOptions): Promise<Session> {
 
 export async function openSession(options: SessionOptions): Promise<Session> {
   const paths = pathsOf(options);
-  if (!existsSync(paths.transcript) && !existsSync(paths.wal)) throw notThere(options.sessionId);
+  if (!hasSession(paths)) throw notThere(options.sessionId);
   let lock: Lock | undefined;
   try {
     const changedDirectories = makeDirectory(paths);
@@ -93,10 +93,10 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
   function logOf(agentId: AgentId): AgentLog {
     const known = logs.get(agentId);
     if (known !== undefined) return known;
-    const loaded = loadAgentLog(agentId, agentPath(paths, agentId));
-    problems.push(...loaded.problems);
-    logs.set(agentId, loaded.log);
-    return loaded.log;
+    const { log, problems: found } = loadOrExplain(agentId, agentPath(paths, agentId));
+    problems.push(...found);
+    logs.set(agentId, log);
+    return log;
   }
 
   async function load(): Promise<void> {
@@ -153,6 +153,14 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
     },
   };
   return { session, logs, load };
+}
+
+function loadOrExplain(agentId: AgentId, path: string): ReturnType<typeof loadAgentLog> {
+  try {
+    return loadAgentLog(agentId, path);
+  } catch (error) {
+    throw asUserError(error);
+  }
 }
 
 function pathsOf({ home, cwd, sessionId }: SessionOptions): SessionPaths {

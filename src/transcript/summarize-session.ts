@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { errorCode, parseJsonLines } from "../lib/index.ts";
 import { type Line, type Outcome, type SessionId, textOf } from "../protocol/index.ts";
 import { lockOwner } from "./lock.ts";
@@ -157,8 +157,4 @@ function shorten(text: string): string {
 
 export function lastRunEnded(path: string): boolean {
   return lastOutcome(readEnds(path).tail) !== undefined;
-}
-
-export function hasSession(paths: SessionPaths): boolean {
-  return existsSync(paths.transcript) || existsSync(paths.wal) || existsSync(paths.subagents);
 }
