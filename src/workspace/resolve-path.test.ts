@@ -77,6 +77,7 @@ describe("resolvePath", () => {
         expect(absolute).toBe(resolve(absolute));
         if (real !== "") expect(real.startsWith("/")).toBe(true);
       }),
+      { numRuns: 50 },
     );
     fc.assert(
       fc.property(fc.array(fc.constantFrom("a", "src", "..", ".", "x y"), { minLength: 1 }), (parts) => {
@@ -84,6 +85,7 @@ describe("resolvePath", () => {
         expect(real).toBe(absolute);
         expect(absolute).toBe(resolve(root, parts.join("/")));
       }),
+      { numRuns: 50 },
     );
   });
 });

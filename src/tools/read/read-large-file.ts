@@ -63,7 +63,7 @@ function grewMeanwhile(name: string): FileFailure {
 }
 
 /** Collects the asked lines of bytes that come in pieces: as many as a page can show, each up to a bound. */
-export function createLineScanner({ offset, limit }: AskedLines) {
+function createLineScanner({ offset, limit }: AskedLines) {
   const lines: string[] = [];
   let characters = 0;
   let number = 1;

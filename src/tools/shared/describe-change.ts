@@ -3,7 +3,7 @@ import type { JsonObject } from "../../protocol/index.ts";
 const MAX_COMPARED_CHARACTERS = 2_000_000;
 const MAX_DIFF_CHARACTERS = 20_000;
 /** Beyond this many differing lines the comparison would cost more than the eye gains. */
-const MAX_EDIT_LENGTH = 2_000;
+const MAX_EDIT_LENGTH = 1_000;
 
 export interface Change {
   readonly name: string;
