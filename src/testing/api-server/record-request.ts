@@ -7,7 +7,7 @@ export type Recorder = {
   record(incoming: IncomingMessage, response: ServerResponse): Promise<LiveRequest | undefined>;
   readonly requests: readonly RecordedRequest[];
   waitFor(n: number): Promise<RecordedRequest>;
-  /** Nobody waits for a request that can't come any more. */
+  /** From now on the server closes connections, and nobody waits for a request that can't come any more. */
   stop(): void;
 };
 
@@ -22,6 +22,7 @@ export function createRecorder(options: { light: boolean; now: () => number }): 
   const connections = new WeakMap<object, number>();
   let connectionCount = 0;
   let waiters: Waiter[] = [];
+  let stopped = false;
 
   const connectionOf = (socket: object) => {
     const known = connections.get(socket);
@@ -39,6 +40,7 @@ export function createRecorder(options: { light: boolean; now: () => number }): 
       const connection = connectionOf(incoming.socket);
       const arrival = { ordinal: requests.length + 1, connection, arrivedAt: options.now(), light: options.light };
       const live = makeRequest(incoming, { response, rawBody, ...arrival });
+      response.prependOnceListener("close", () => stopped && live.closing());
       requests.push(live.request);
       for (const waiter of waiters.filter((one) => one.n === requests.length)) waiter.resolve(live.request);
       waiters = waiters.filter((one) => one.n > requests.length);
@@ -50,6 +52,7 @@ export function createRecorder(options: { light: boolean; now: () => number }): 
       return new Promise((resolve, reject) => waiters.push({ n, resolve, reject }));
     },
     stop() {
+      stopped = true;
       for (const { n, reject } of waiters) {
         reject(new Error(`request ${n} never came: the server closed after ${requests.length} requests`));
       }

@@ -96,7 +96,10 @@ export type Fault =
   | { kind: "large-argument"; bytes?: number }
   | { kind: "same-tool-id-twice" };
 
-/** Which requests get the fault, counted from 1 over all model calls; by `chance` under the seed. */
+/**
+ * Which requests get the fault, counted from 1 over all model calls; by `chance` under the seed.
+ * Steps are used up as with a step's own faults.
+ */
 export type PlannedFault = { fault: Fault } & (
   | { first: number }
   | { at: number | readonly number[] }
@@ -126,7 +129,10 @@ export type Step = {
   reply: Reply | ReplyFunction;
   /** How many requests this step answers (default 1). "always" answers any number, also none. */
   times?: number | "always";
-  /** One per request before the step's own answer; an attempt that left no complete message does not use the step up. */
+  /**
+   * One per request before the step's own answer. An attempt that left no complete message does not use the step up:
+   * an error answer, a cut, an error event, a missing end, truncated tool JSON with a close, HTML, a wrong content type.
+   */
   faults?: readonly Fault[];
 };
 

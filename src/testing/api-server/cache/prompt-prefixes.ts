@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Wire } from "../types.ts";
-import { isArray, itemsOf, memberOf, membersOf, type Span, valueAt, withoutMember } from "./json-spans.ts";
+import { isArray, itemsOf, membersOf, type Span, valueAt, withoutMember } from "./json-spans.ts";
 
 /** A prompt up to and with one block. Two are the same prompt exactly when their hashes are equal. */
 export type Prefix = { hash: string; tokens: number; mark: "5m" | "1h" | undefined };
@@ -53,8 +53,9 @@ function startChain(root: string) {
 }
 
 function addMessage(chain: Chain, json: Buffer, message: Span): void {
-  const roleSpan = memberOf(json, message, "role");
-  const content = memberOf(json, message, "content");
+  const members = new Map(membersOf(json, message).map((member) => [member.key, member.value]));
+  const roleSpan = members.get("role");
+  const content = members.get("content");
   if (content === undefined) return;
   const role = roleSpan === undefined ? "" : json.toString("utf8", roleSpan.start, roleSpan.end);
   const blocks = isArray(json, content) ? itemsOf(json, content) : [content];
@@ -63,9 +64,12 @@ function addMessage(chain: Chain, json: Buffer, message: Span): void {
 
 function block(json: Buffer, span: Span): Block {
   if (json[span.start] !== 0x7b) return { bytes: json.subarray(span.start, span.end), mark: undefined };
-  const mark = memberOf(json, span, "cache_control");
-  if (mark === undefined) return { bytes: json.subarray(span.start, span.end), mark: undefined };
-  return { bytes: withoutMember(json, span, "cache_control"), mark: lifeOf(json, mark) };
+  const members = membersOf(json, span);
+  const mark = members.find((member) => member.key === "cache_control");
+  return {
+    bytes: withoutMember(json, span, { members, key: "cache_control" }),
+    mark: mark && lifeOf(json, mark.value),
+  };
 }
 
 function lifeOf(json: Buffer, mark: Span): Prefix["mark"] {

@@ -121,6 +121,9 @@ describe("broken connections", () => {
     await arrived;
     await server.close();
     expect((await call).bytes.length).toBe(40);
+    const request = await server.waitForRequest(1);
+    await request.ended;
+    expect(request.aborted).toBe(false);
   });
 
   it("cuts at a random place that the seed decides", async () => {
