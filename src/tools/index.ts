@@ -2,9 +2,13 @@
 // Does not own: whether a call is allowed (permissions, hands), bounding of results (hands), files and processes (workspace).
 // Called by: app.
 
+export { type BashDependencies, createBashTool } from "./bash/bash.ts";
+export { createShells, type Shells } from "./bash/shells.ts";
+export { type BashOutputDependencies, createBashOutputTool } from "./bash-output/bash-output.ts";
 export { createEditTool, type EditDependencies } from "./edit/edit.ts";
 export { createGlobTool, type GlobDependencies } from "./glob/glob.ts";
 export { createGrepTool, type GrepDependencies } from "./grep/grep.ts";
+export { createKillShellTool, type KillShellDependencies } from "./kill-shell/kill-shell.ts";
 export { createLsTool, type LsDependencies } from "./ls/ls.ts";
 export { createNotebookEditTool, type NotebookEditDependencies } from "./notebook-edit/notebook-edit.ts";
 export { createReadTool, type ReadDependencies } from "./read/read.ts";

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { ToolContext } from "../../ports/index.ts";
 import type { Access, Decision } from "../../protocol/index.ts";
 
@@ -40,4 +41,13 @@ export function testContext({
 export function textOfOutput({ content }: { content: string | readonly { type: string }[] }): string {
   if (typeof content !== "string") throw new Error("expected text");
   return content;
+}
+
+/** Whether a process lives; one that has ended and was not yet collected by its parent does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
 }

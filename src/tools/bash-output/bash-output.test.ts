@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createBashTool } from "../bash/bash.ts";
+import { createShells, type Shells } from "../bash/shells.ts";
+import { testContext } from "../bash/tool-context.test-support.ts";
+import { createKillShellTool } from "../kill-shell/kill-shell.ts";
+import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
+import { createBashOutputTool } from "./bash-output.ts";
+import { filterLines } from "./filter-lines.ts";
+
+let place: ToolPlace;
+let shells: Shells;
+let outputDirectory: string;
+let calls: number;
+beforeEach(() => {
+  place = createToolPlace();
+  shells = createShells();
+  outputDirectory = mkdtempSync(join(tmpdir(), "output-"));
+  calls = 0;
+});
+afterEach(async () => {
+  await shells.release("main");
+  await shells.release("other");
+  place.remove();
+  rmSync(outputDirectory, { recursive: true });
+});
+
+const context = (agentId = "main") => testContext({ agentId, callId: `call${++calls}` });
+
+async function start(command: string, agentId = "main"): Promise<string> {
+  const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
+  const output = await callTool(tool, { command, run_in_background: true }, context(agentId));
+  expect(output.facts).toEqual({ command: { command, exitCode: null } });
+  return /shell_\d+/.exec(textOfOutput(output))?.[0] ?? textOfOutput(output);
+}
+
+async function read(id: string, { filter, agentId }: { filter?: string; agentId?: string } = {}): Promise<string> {
+  const tool = createBashOutputTool({ shells, waitMs: 5_000 });
+  return textOfOutput(await callTool(tool, { bash_id: id, ...(filter && { filter }) }, context(agentId)));
+}
+
+const ended = (id: string, agentId = "main") => shells.find(agentId, id)?.exited;
+
+const kill = async (id: string, agentId = "main") =>
+  textOfOutput(await callTool(createKillShellTool({ shells }), { shell_id: id }, context(agentId)));
+
+describe("a background shell", () => {
+  it("gives only what is new", async () => {
+    place.put("wait.sh", 'while [ ! -e "$1" ]; do sleep 0.02; done\n');
+    const id = await start("echo one; sh wait.sh go; echo two; exit 4");
+    expect(await read(id)).toBe(`${id}: running.\none`);
+    place.put("go", "");
+    await ended(id);
+    expect(await read(id)).toBe(`${id}: Exit code 4.\ntwo`);
+    expect(await read(id)).toBe(`${id}: Exit code 4.\n(nothing new)`);
+  });
+
+  it("does not keep the call waiting, and survives its end", async () => {
+    const controller = new AbortController();
+    const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
+    const own = testContext({ signal: controller.signal });
+    await callTool(tool, { command: "sleep 71", run_in_background: true }, own);
+    controller.abort();
+    expect(shells.list("main").map(({ end }) => end)).toEqual([undefined]);
+  });
+
+  it("is bounded, with the whole output in a file", async () => {
+    const id = await start("seq 1 50000");
+    await ended(id);
+    const text = await read(id);
+    expect(text.length).toBeLessThan(30_000);
+    expect(text).toMatch(/\[Full output \(.* KB\): .*call1\.txt\]/);
+  });
+
+  it("is filtered by line", async () => {
+    const id = await start("echo an error; echo fine; echo ERROR");
+    await ended(id);
+    expect(await read(id, { filter: "error" })).toBe(`${id}: Exit code 0.\nan error`);
+  });
+
+  it("keeps its output when the filter can't be used", async () => {
+    const id = await start("echo kept");
+    await ended(id);
+    expect(await read(id, { filter: "(" })).toContain("not a valid regular expression");
+    expect(await read(id)).toContain("kept");
+  });
+
+  it("is ended by KillShell, whatever it started", async () => {
+    const id = await start("setsid sleep 72 & sleep 73");
+    expect(await kill(id)).toBe(`${id}: Ended by SIGTERM.`);
+    expect(await kill(id)).toContain("had ended before");
+  });
+
+  it("belongs to its agent", async () => {
+    const id = await start("sleep 74", "other");
+    expect(await read(id)).toContain(`There is no shell ${id}: you have started none`);
+    expect(await kill(id)).toContain("There is no shell");
+    await shells.release("main");
+    expect(shells.find("other", id)?.end).toBeUndefined();
+    const shell = shells.find("other", id);
+    await shells.release("other");
+    expect(shell?.end).toMatchObject({ signal: "SIGTERM" });
+    expect(shells.list("other")).toEqual([]);
+  });
+
+  it("is refused when too many run", async () => {
+    for (let index = 0; index < 16; index++) await start("sleep 75");
+    const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
+    const output = await callTool(tool, { command: "sleep 75", run_in_background: true }, context());
+    expect(output).toMatchObject({ isError: true, content: expect.stringContaining("16 shells run") });
+    expect(shells.list("main")).toHaveLength(16);
+  });
+});
+
+describe("filterLines", () => {
+  it("stops an expression that would take for ever", () => {
+    expect(filterLines(`${"a".repeat(40)}!`, "^(a+)+$")).toMatchObject({ ok: false });
+  });
+
+  it("keeps the lines that match, in order", () => {
+    expect(filterLines("ab\nb\na\nbb", "b$")).toEqual({ ok: true, text: "ab\nb\nbb" });
+  });
+});

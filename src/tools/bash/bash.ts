@@ -1,0 +1,153 @@
+import { formatBytes, formatDuration } from "../../lib/index.ts";
+import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
+import { failed } from "../shared/failed.ts";
+import { type CommandOutput, type OutputLimits, outputLimits } from "./command-output.ts";
+import { describeEnd, exitCodeOf } from "./describe-end.ts";
+import type { CommandPlace, Shell, Shells } from "./shells.ts";
+
+export interface BashDependencies extends CommandPlace {
+  readonly shells: Shells;
+}
+
+const defaultTimeout = 120_000;
+const maxTimeout = 600_000;
+/** Linux takes no single argument beyond 128 KB. */
+const maxCommandBytes = 120_000;
+const maxBackground = 16;
+const progressEveryMs = 250;
+
+export function createBashTool(dependencies: BashDependencies): Tool {
+  return {
+    declaration: {
+      name: "Bash",
+      description: descriptions.bash,
+      inputSchema: {
+        type: "object",
+        properties: {
+          command: { type: "string" },
+          timeout: { type: "integer", minimum: 1, maximum: maxTimeout },
+          description: { type: "string" },
+          run_in_background: { type: "boolean" },
+        },
+        required: ["command"],
+        additionalProperties: false,
+      },
+    },
+    traits: { parallel: false, effects: true },
+    // Ending a stubborn tree takes a few seconds, and its output is worth having.
+    timeoutMs: (input) => timeoutOf(input) + 10_000,
+    run: async (input, context) => run(input, context, dependencies),
+    release: (agentId) => dependencies.shells.release(agentId),
+  };
+}
+
+async function run(input: JsonObject, context: ToolContext, dependencies: BashDependencies): Promise<ToolOutput> {
+  const command = String(input["command"]);
+  if (command.trim() === "") return failed("The command is empty.");
+  if (command.includes("\0")) return failed("The command has a NUL character in it, which no shell takes.");
+  if (Buffer.byteLength(command) > maxCommandBytes)
+    return failed("The command is too long. Write it to a file and run that file.");
+  if (input["run_in_background"] === true) return runInBackground(command, context, dependencies);
+  return runToEnd(command, context, { ...dependencies, timeout: timeoutOf(input) });
+}
+
+async function runInBackground(
+  command: string,
+  context: ToolContext,
+  dependencies: BashDependencies,
+): Promise<ToolOutput> {
+  const { shells } = dependencies;
+  const { agentId, callId } = context;
+  const running = shells.list(agentId).filter(({ end }) => end === undefined);
+  if (running.length >= maxBackground)
+    return failed(`${running.length} shells run in the background already. End some with KillShell first.`);
+  const { id } = shells.start({ ...dependencies, agentId, callId, command, listed: true });
+  return {
+    content: `Started in the background as ${id}. BashOutput shows its output, KillShell ends it.`,
+    details: { shellId: id },
+    facts: { command: { command, exitCode: null } },
+  };
+}
+
+type StopCause = "timeout" | "aborted";
+
+async function runToEnd(
+  command: string,
+  context: ToolContext,
+  { timeout, limits = outputLimits, ...dependencies }: BashDependencies & { readonly timeout: number },
+): Promise<ToolOutput> {
+  const { agentId, callId, signal } = context;
+  const onOutput = throttledProgress(context);
+  const shell = dependencies.shells.start({
+    ...dependencies,
+    limits,
+    agentId,
+    callId,
+    command,
+    listed: false,
+    onOutput,
+  });
+  let cause: StopCause | undefined;
+  const stop = (why: StopCause) => {
+    cause ??= why;
+    return shell.kill();
+  };
+  const abort = () => void stop("aborted");
+  const timer = setTimeout(() => void stop("timeout"), timeout);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  await shell.exited;
+  clearTimeout(timer);
+  signal.removeEventListener("abort", abort);
+  // What the command left running would outlive the call unseen.
+  await shell.kill();
+  return present(shell, { cause, timeout, limits });
+}
+
+interface Stop {
+  readonly cause: StopCause | undefined;
+  readonly timeout: number;
+  readonly limits: OutputLimits;
+}
+
+function present(shell: Shell, stop: Stop): ToolOutput {
+  const { text, note } = shell.output.takeNew();
+  const { end, command } = shell;
+  const stopped = explainStop(shell, stop);
+  const exitCode = stopped === undefined ? exitCodeOf(end) : null;
+  const ending = stopped ?? (end ? describeEnd(end) : "");
+  const parts = [text.trimEnd(), note === "" ? "" : `[${note}]`, ending === "" ? "" : `[${ending}]`];
+  return {
+    content: parts.filter((part) => part !== "").join("\n") || "(no output)",
+    isError: exitCode !== 0,
+    details: { exitCode, ...(end?.started && end.signal !== null && { signal: end.signal }) },
+    facts: { command: { command, exitCode } },
+  };
+}
+
+function explainStop({ overflowed }: Shell, { cause, timeout, limits }: Stop): string | undefined {
+  if (overflowed) return `Stopped: the output grew beyond ${formatBytes(limits.fileBytes)}.`;
+  if (cause === "aborted") return "Cancelled.";
+  if (cause !== "timeout") return undefined;
+  const cure = "Give a longer timeout (at most 600000 ms) or run it in the background.";
+  return `Timed out after ${formatDuration(timeout)} and was ended. ${cure}`;
+}
+
+function throttledProgress(context: ToolContext): (output: CommandOutput) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (output) => {
+    const now = performance.now();
+    if (now - last < progressEveryMs) return;
+    const line = output.lastLine().slice(-200);
+    if (line.trim() === "") return;
+    last = now;
+    context.progress(line);
+  };
+}
+
+function timeoutOf(input: JsonObject): number {
+  const given = input["timeout"];
+  return typeof given === "number" ? Math.min(given, maxTimeout) : defaultTimeout;
+}

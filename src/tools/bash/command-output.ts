@@ -1,0 +1,122 @@
+import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { createTextCollector, describeError, formatBytes, stripControls } from "../../lib/index.ts";
+import { createWholeCharacters } from "./whole-characters.ts";
+
+export interface OutputText {
+  readonly text: string;
+  /** For the reader, when something is not in the text: where it is, or why it is nowhere. */
+  readonly note: string;
+}
+
+export interface CommandOutput {
+  /** False: the file has reached its cap, the command should be stopped. */
+  push(chunk: Uint8Array, stream: "stdout" | "stderr"): boolean;
+  /** What has come since the last call, cut in the middle if it is long. */
+  takeNew(): OutputText;
+  readonly hasNew: boolean;
+  lastLine(): string;
+  close(): void;
+}
+
+export interface OutputLimits {
+  readonly headBytes: number;
+  readonly tailBytes: number;
+  /** A command that prints more is stopped. */
+  readonly fileBytes: number;
+}
+
+export const outputLimits: OutputLimits = { headBytes: 16_000, tailBytes: 10_000, fileBytes: 256 * 1024 * 1024 };
+
+/** Both streams of a command as one text: bounded in memory, whole in a file once it is longer than that. */
+export function createCommandOutput(path: string, limits: OutputLimits = outputLimits): CommandOutput {
+  const characters = { stdout: createWholeCharacters(), stderr: createWholeCharacters() };
+  const file = createOverflowFile(path, limits);
+  let fresh = createTextCollector(limits);
+  let last = "";
+
+  function add(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    fresh.push(bytes);
+    file.write(bytes);
+    last = (last + Buffer.from(bytes.subarray(-400)).toString()).slice(-400);
+  }
+  return {
+    push(chunk, stream) {
+      add(characters[stream].take(chunk));
+      return !file.isFull;
+    },
+    takeNew() {
+      const { text, truncated } = fresh.collected();
+      fresh = createTextCollector(limits);
+      return { text: readable(text), note: truncated ? file.note() : "" };
+    },
+    get hasNew() {
+      return fresh.totalBytes > 0;
+    },
+    lastLine: () => readable(last).trimEnd().split("\n").at(-1) ?? "",
+    close() {
+      add(characters.stdout.rest());
+      add(characters.stderr.rest());
+      file.close();
+    },
+  };
+}
+
+/** Nothing is written until there is more than fits in memory; then everything is, from the first byte on. */
+function createOverflowFile(path: string, { headBytes, tailBytes, fileBytes }: OutputLimits) {
+  let early: Buffer[] = [];
+  let size = 0;
+  let descriptor: number | undefined;
+  let trouble: string | undefined;
+
+  function writeAll(bytes: Uint8Array): void {
+    if (descriptor === undefined || trouble !== undefined) return;
+    try {
+      let done = 0;
+      while (done < bytes.length) done += writeSync(descriptor, bytes, done);
+    } catch (error) {
+      trouble = describeError(error);
+    }
+  }
+  function open(): void {
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      descriptor = openSync(path, "w", 0o600);
+    } catch (error) {
+      trouble = describeError(error);
+    }
+    for (const bytes of early) writeAll(bytes);
+    early = [];
+  }
+  return {
+    get isFull() {
+      return size >= fileBytes;
+    },
+    write(bytes: Uint8Array): void {
+      if (size >= fileBytes) return;
+      size += bytes.length;
+      if (descriptor === undefined && trouble === undefined) {
+        early.push(Buffer.from(bytes));
+        if (size > headBytes + tailBytes) open();
+      } else writeAll(bytes);
+    },
+    note(): string {
+      if (trouble !== undefined) return `The full output could not be kept. ${trouble}`;
+      return descriptor === undefined ? "" : `Full output (${formatBytes(size)}): ${path}`;
+    },
+    close(): void {
+      if (descriptor === undefined) return;
+      try {
+        closeSync(descriptor);
+      } catch (error) {
+        trouble ??= describeError(error);
+      }
+    },
+  };
+}
+
+/** Of a line that was drawn over and over, as progress bars are, only the last state is kept. */
+function readable(text: string): string {
+  return stripControls(text.replaceAll("\r\n", "\n").replace(/^[^\n]*\r(?=[^\r\n])/gm, ""));
+}

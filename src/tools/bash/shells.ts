@@ -1,0 +1,141 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { Workspace } from "../../ports/index.ts";
+import type { AgentId, CallId } from "../../protocol/index.ts";
+import { type CommandOutput, createCommandOutput, type OutputLimits } from "./command-output.ts";
+import { type CommandEnd, type RunningCommand, startCommand } from "./start-command.ts";
+
+export interface Shell {
+  readonly id: string;
+  readonly command: string;
+  readonly output: CommandOutput;
+  /** Undefined while it runs. */
+  readonly end: CommandEnd | undefined;
+  /** Its output grew beyond what is kept. */
+  readonly overflowed: boolean;
+  /** Settles when the shell itself has ended. Never rejects. */
+  readonly exited: Promise<void>;
+  /** Settles at the next output or at the end. */
+  news(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+export interface CommandPlace {
+  readonly workspace: Workspace;
+  /** Where the whole text of long outputs is kept. */
+  readonly outputDirectory: string;
+  readonly limits?: OutputLimits;
+}
+
+export interface Start extends CommandPlace {
+  readonly agentId: AgentId;
+  readonly callId: CallId;
+  readonly command: string;
+  /** In the background: found by its id until the agent is released. Otherwise forgotten when it has ended. */
+  readonly listed: boolean;
+  readonly onOutput?: (output: CommandOutput) => void;
+}
+
+/** All commands that run for agents. Shared by Bash, BashOutput and KillShell; an agent sees only its own. */
+export interface Shells {
+  start(start: Start): Shell;
+  find(agentId: AgentId, id: string): Shell | undefined;
+  list(agentId: AgentId): readonly Shell[];
+  /** Ends everything that was started for an agent and is still there, also what ended shells have left behind. */
+  release(agentId: AgentId): Promise<void>;
+}
+
+const maxKept = 64;
+
+/** `instance` marks this process' commands, so that another process with the same agent ids never ends them. */
+export function createShells(instance: string = randomBytes(6).toString("hex")): Shells {
+  const listed = new Map<AgentId, Map<string, Shell>>();
+  const unlisted = new Map<AgentId, Set<Shell>>();
+  let count = 0;
+
+  return {
+    start(request) {
+      const { agentId } = request;
+      if (request.listed) count += 1;
+      const tag = `${instance}-${agentId}-${request.callId}`.replace(/[^\w.-]/g, "_");
+      const shell = startShell(request, { id: `shell_${count}`, tag });
+      if (request.listed) {
+        const own = listed.get(agentId) ?? new Map<string, Shell>();
+        listed.set(agentId, own.set(shell.id, shell));
+        forgetOldest(own);
+      } else {
+        const own = unlisted.get(agentId) ?? new Set();
+        unlisted.set(agentId, own.add(shell));
+        void shell.exited.then(() => own.delete(shell));
+      }
+      return shell;
+    },
+    find: (agentId, id) => listed.get(agentId)?.get(id),
+    list: (agentId) => [...(listed.get(agentId)?.values() ?? [])],
+    async release(agentId) {
+      const own = [...(unlisted.get(agentId) ?? []), ...(listed.get(agentId)?.values() ?? [])];
+      unlisted.delete(agentId);
+      listed.delete(agentId);
+      await Promise.all(own.map((shell) => shell.kill()));
+    },
+  };
+}
+
+function forgetOldest(own: Map<string, Shell>): void {
+  for (const [id, shell] of own) {
+    if (own.size <= maxKept) return;
+    if (shell.end === undefined) continue;
+    own.delete(id);
+    void shell.kill();
+  }
+}
+
+function startShell(
+  { workspace, outputDirectory, limits, callId, command, onOutput }: Start,
+  { id, tag }: { readonly id: string; readonly tag: string },
+): Shell {
+  const output = createCommandOutput(join(outputDirectory, `${callId.replace(/[^\w-]/g, "_")}.txt`), limits);
+  let end: CommandEnd | undefined;
+  let overflowed = false;
+  let waiting: (() => void)[] = [];
+  const tell = () => {
+    const told = waiting;
+    waiting = [];
+    for (const wake of told) wake();
+  };
+  const running: RunningCommand = startCommand(workspace, {
+    command,
+    tag,
+    callId,
+    onOutput(chunk, stream) {
+      if (overflowed || end !== undefined) return;
+      overflowed = !output.push(chunk, stream);
+      if (overflowed) void running.end();
+      onOutput?.(output);
+      tell();
+    },
+  });
+  const exited = running.exited.then((how) => {
+    output.close();
+    end = how;
+    tell();
+  });
+  return {
+    id,
+    command,
+    output,
+    exited,
+    get end() {
+      return end;
+    },
+    get overflowed() {
+      return overflowed;
+    },
+    news: () =>
+      end !== undefined || output.hasNew ? Promise.resolve() : new Promise<void>((wake) => waiting.push(wake)),
+    async kill() {
+      await running.end();
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { RunningProcess, Workspace } from "../../ports/index.ts";
+
+export type CommandEnd =
+  | { readonly started: true; readonly code: number | null; readonly signal: string | null; readonly shell: string }
+  | { readonly started: false; readonly failure: string };
+
+export interface RunningCommand {
+  /** Settles when the shell has ended, although children it left may still run. Never rejects. */
+  readonly exited: Promise<CommandEnd>;
+  /** Ends the shell and everything it started, also what it left behind. */
+  end(): Promise<void>;
+}
+
+export interface CommandRequest {
+  readonly command: string;
+  readonly tag: string;
+  readonly callId: string;
+  readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
+}
+
+/** Runs a command with bash, or with sh where there is no bash, in the root of the workspace, with no input. */
+export function startCommand(workspace: Workspace, request: CommandRequest): RunningCommand {
+  const start = (shell: string, options: readonly string[]): RunningProcess =>
+    workspace.spawn({
+      command: shell,
+      args: [...options, "-c", "--", request.command],
+      cwd: workspace.root,
+      env: { RETINUE_CALL_ID: request.callId },
+      tag: request.tag,
+      onOutput: request.onOutput,
+    });
+  let current = start("bash", ["--norc", "--noprofile"]);
+  let ended = false;
+
+  async function exit(): Promise<CommandEnd> {
+    const first = await current.exited;
+    if (first.failure === undefined) return { started: true, code: first.code, signal: first.signal, shell: "bash" };
+    if (ended) return { started: false, failure: first.failure };
+    current = start("sh", []);
+    const second = await current.exited;
+    if (second.failure === undefined) return { started: true, code: second.code, signal: second.signal, shell: "sh" };
+    return { started: false, failure: `No shell can be used here. ${first.failure} ${second.failure}` };
+  }
+  return {
+    exited: exit(),
+    async end() {
+      ended = true;
+      await current.end();
+    },
+  };
+}

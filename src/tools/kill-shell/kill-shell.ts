@@ -1,0 +1,35 @@
+import type { Tool } from "../../ports/index.ts";
+import type { Shells } from "../bash/shells.ts";
+import { statusOf } from "../bash-output/bash-output.ts";
+import { noSuchShell } from "../bash-output/no-such-shell.ts";
+import { descriptions } from "../descriptions.ts";
+import { failed } from "../shared/failed.ts";
+
+export interface KillShellDependencies {
+  readonly shells: Shells;
+}
+
+export function createKillShellTool({ shells }: KillShellDependencies): Tool {
+  return {
+    declaration: {
+      name: "KillShell",
+      description: descriptions.killShell,
+      inputSchema: {
+        type: "object",
+        properties: { shell_id: { type: "string" } },
+        required: ["shell_id"],
+        additionalProperties: false,
+      },
+    },
+    traits: { parallel: true, effects: true },
+    async run(input, context) {
+      const id = String(input["shell_id"]);
+      const shell = shells.find(context.agentId, id);
+      if (!shell) return failed(noSuchShell(id, shells.list(context.agentId)));
+      const wasRunning = shell.end === undefined;
+      await shell.kill();
+      const before = wasRunning ? "" : " It had ended before; what it left running is ended too.";
+      return { content: `${statusOf(shell)}${before}`, details: { shellId: id } };
+    },
+  };
+}
