@@ -2,7 +2,7 @@ import { closeSync, constants, mkdirSync, openSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { FileFailure } from "../ports/index.ts";
 import { codeOf, failure, systemFailure } from "./file-stat.ts";
-import { isOpenedPath, pathWithin } from "./opened-path.ts";
+import { isOpenedPath, noFollow, pathWithin } from "./opened-path.ts";
 
 export interface CheckedDirectory {
   readonly ok: true;
@@ -15,7 +15,7 @@ export interface CheckedDirectory {
   close(): void;
 }
 
-const flags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+const flags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | noFollow;
 
 /** Opens a directory by its real path and holds on to it. With `create`, missing ones are made one by one, never through a link. */
 export function openCheckedDirectory(

@@ -1,7 +1,13 @@
-import { fstatSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { constants, fstatSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 
 /** Linux tells the path of an open descriptor, and lets it stand for a directory in another path. */
 const descriptors = process.platform === "linux" ? "/proc/self/fd" : undefined;
+
+/**
+ * For opening what must not be reached through a link. The system of Apple refuses links anywhere in the path
+ * (O_NOFOLLOW_ANY, which Node has no name for), others only at its end: `isOpenedPath` checks the rest.
+ */
+export const noFollow = process.platform === "darwin" ? 0x2000_0000 : (constants.O_NOFOLLOW ?? 0);
 
 /** True when the descriptor is what `realPath` names and no link was followed on the way, now. */
 export function isOpenedPath(descriptor: number, realPath: string): boolean {

@@ -3,14 +3,14 @@ import { isAbsolute } from "node:path";
 import { promisify } from "node:util";
 import type { FileFailure, FileStat, Workspace } from "../ports/index.ts";
 import { failure, kindOf, systemFailure, toFileStat } from "./file-stat.ts";
-import { isOpenedPath } from "./opened-path.ts";
+import { isOpenedPath, noFollow } from "./opened-path.ts";
 
 type ReadOptions = Parameters<Workspace["read"]>[1];
 type ReadResult = Awaited<ReturnType<Workspace["read"]>>;
 
 /** Up to here a synchronous read is quicker than the way through the thread pool. */
 const SMALL = 256 * 1024;
-const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
+const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | noFollow;
 const readLater = promisify(read);
 const closeLater = promisify(close);
 

@@ -20,6 +20,8 @@ for (let round = 0; Atomics.load(flags, 0) === 0; round++) {
     fs.renameSync(directory, link);
   }
   attempt(() => fs.renameSync(directory + round, directory));
+  // Long enough as a directory to be opened, too short to be written in peace.
+  for (const end = performance.now() + (round % 8) / 10; performance.now() < end; );
   if (round === 0) parentPort.postMessage("running");
 }
 `;

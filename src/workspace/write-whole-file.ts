@@ -16,13 +16,14 @@ import { promisify } from "node:util";
 import type { FileFailure, FileStat, Workspace } from "../ports/index.ts";
 import { type CheckedDirectory, openCheckedDirectory } from "./checked-directory.ts";
 import { codeOf, failure, missing, systemFailure, toFileStat } from "./file-stat.ts";
+import { noFollow } from "./opened-path.ts";
 import { hasControls } from "./resolve-path.ts";
 
 type WriteOptions = Parameters<Workspace["write"]>[2];
 type WriteResult = Awaited<ReturnType<Workspace["write"]>>;
 
 const SMALL = 256 * 1024;
-const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow;
 const writeLater = promisify(write);
 const syncLater = promisify(fdatasync);
 const closeLater = promisify(close);
