@@ -4,9 +4,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { buildSync } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { bootId, processStartTime } from "../lib/index.ts";
+import { bundle } from "./bundle.test-support.ts";
 import { acquireLock, claimPath, lockOwner } from "./lock.ts";
 import { testPlace } from "./session.test-support.ts";
 
@@ -67,9 +67,7 @@ describe("a lock", () => {
   it("goes with its process when that exits, and to exactly one of many when it was killed", async () => {
     const place = testPlace();
     const path = join(place.root, "lock");
-    const program = join(place.root, "hold-lock.mjs");
-    const source = join(import.meta.dirname, "hold-lock.test-support.ts");
-    buildSync({ entryPoints: [source], bundle: true, platform: "node", format: "esm", outfile: program });
+    const program = bundle("hold-lock", place.root);
 
     const first = await startHolder(program, path);
     expect(await first.go()).toBe("owner");

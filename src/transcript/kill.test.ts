@@ -1,0 +1,9 @@
+import { expect, it } from "vitest";
+import { killSessions } from "./kill-sessions.test-support.ts";
+
+it("keeps everything acknowledged through kill -9, life after life", async () => {
+  const report = await killSessions({ seed: 1, count: 20 });
+  expect(report.violations).toEqual([]);
+  expect(report.kills).toBe(20);
+  expect(report.acknowledged).toBeGreaterThan(200);
+}, 60_000);
