@@ -1,8 +1,9 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
+import { describeError } from "../lib/index.ts";
 import type { Hands, HandsRequest, Judgement, ResultStore, Tool, ToolTraits, Workspace } from "../ports/index.ts";
 import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
-import { executeCall } from "./execute-call.ts";
+import { executeCall, textResult } from "./execute-call.ts";
 import { judgeCall } from "./judge-call.ts";
 import { readCall } from "./read-call.ts";
 import { releaseAgent } from "./release-agent.ts";
@@ -37,8 +38,7 @@ export function createHands(options: HandsOptions): Hands {
   const declarations = options.tools.map((tool) => tool.declaration);
   const limits = { ...defaultLimits, ...options.limits };
   const place = { workspace, homes: homesOf(options.home ?? homedir()) };
-  const running = new Map<AgentId, Set<AbortController>>();
-  const met = new Set<AgentId>();
+  const running = new Map<AgentId, Set<(reason: Error) => void>>();
   let closed = false;
 
   async function judge(call: ToolCall, policy: Policy): Promise<Judgement> {
@@ -52,26 +52,19 @@ export function createHands(options: HandsOptions): Hands {
   }
 
   async function execute(request: HandsRequest, emit: (progress: string) => void, signal: AbortSignal) {
-    const { agentId } = request;
-    const ending = new AbortController();
-    const forward = () => ending.abort(signal.reason);
-    if (closed || signal.aborted) ending.abort();
-    else signal.addEventListener("abort", forward, { once: true });
-    met.add(agentId);
-    const mine = running.get(agentId) ?? new Set();
-    running.set(agentId, mine.add(ending));
+    if (closed) return textResult("cancelled", "The call was not started: the session is ending.");
+    const mine = running.get(request.agentId) ?? new Set();
+    running.set(request.agentId, mine);
     try {
-      return await executeCall(request, { tools, place, results, limits, emit, signal: ending.signal });
-    } finally {
-      signal.removeEventListener("abort", forward);
-      mine.delete(ending);
+      return await executeCall(request, { tools, place, results, limits, emit, signal, running: mine });
+    } catch (error) {
+      return textResult("error", `${request.call.name} could not be run: ${describeError(error)}`);
     }
   }
 
   async function release(agentId: AgentId): Promise<void> {
-    for (const call of running.get(agentId) ?? []) call.abort(new Error("The agent was let go."));
+    for (const end of [...(running.get(agentId) ?? [])]) end(new Error("The agent was let go."));
     running.delete(agentId);
-    met.delete(agentId);
     await releaseAgent(agentId, options.tools, limits.releaseMs);
   }
 
@@ -83,7 +76,7 @@ export function createHands(options: HandsOptions): Hands {
     release,
     close: async () => {
       closed = true;
-      await Promise.all([...met].map(release));
+      await Promise.all([...running.keys()].map(release));
     },
   };
 }

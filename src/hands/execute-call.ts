@@ -6,7 +6,7 @@ import { authorizeAccess } from "./authorize-access.ts";
 import { boundResult } from "./bound-result.ts";
 import { judgeCall, type Place } from "./judge-call.ts";
 import { readCall } from "./read-call.ts";
-import { runWithinLimits } from "./run-within-limits.ts";
+import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
 
 export interface Circumstances {
   readonly tools: ReadonlyMap<string, Tool>;
@@ -20,16 +20,17 @@ export interface Circumstances {
   };
   readonly emit: (progress: string) => void;
   readonly signal: AbortSignal;
+  readonly running: RunLimits["running"];
 }
 
 /** Decides again, runs the tool within its limits, bounds what it says. Never rejects. */
 export async function executeCall(request: HandsRequest, circumstances: Circumstances): Promise<ToolResult> {
-  const { limits, signal } = circumstances;
+  const { limits, signal, running } = circumstances;
   const read = readCall(request.call, circumstances.tools);
   if (!read.ok) return textResult("error", read.message);
   const { tool, input } = read;
   const limit = timeLimit(tool, input, limits.timeoutMs);
-  const bounds = { timeoutMs: limit + limits.graceMs, abortGraceMs: limits.abortGraceMs, signal };
+  const bounds = { timeoutMs: limit + limits.graceMs, abortGraceMs: limits.abortGraceMs, signal, running };
   const run = await runWithinLimits(
     (own) => decideAndRun({ request, tool, input, circumstances, signal: own }),
     bounds,
@@ -68,13 +69,14 @@ async function decideAndRun({ request, tool, input, circumstances, signal }: Att
     return textResult("denied", explainDenial(decision, call));
   }
   if (signal.aborted) return textResult("cancelled", CANCELLED);
+  let ended = false;
   let hidden: ((path: string) => boolean) | undefined;
   const context: ToolContext = {
     agentId,
     callId: call.callId,
     signal,
     progress: (text) => {
-      if (!signal.aborted) emit(text);
+      if (!ended && !signal.aborted) emit(text);
     },
     authorize: (access) => authorizeAccess(access, { toolName, policy, judged, granted }, place),
     hidden: (path) => {
@@ -82,7 +84,9 @@ async function decideAndRun({ request, tool, input, circumstances, signal }: Att
       return hidden(path);
     },
   };
-  const output = await tool.run(input, context);
+  const output = await tool.run(input, context).finally(() => {
+    ended = true;
+  });
   const content = await boundResult(output.content, {
     callId: call.callId,
     results,
@@ -113,6 +117,6 @@ function timeLimit(tool: Tool, input: JsonObject, otherwise: number): number {
   }
 }
 
-function textResult(outcome: CallOutcome, text: string): ToolResult {
+export function textResult(outcome: CallOutcome, text: string): ToolResult {
   return { outcome, content: [{ type: "text", text }] };
 }

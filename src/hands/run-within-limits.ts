@@ -7,9 +7,11 @@ export type LimitedRun<T> =
 
 export interface RunLimits {
   readonly timeoutMs: number;
+  /** How long it may take to say how far it came once it is told to end. */
   readonly abortGraceMs: number;
-  /** Somebody wants it to end. */
   readonly signal: AbortSignal;
+  /** Everything that runs is in here, so that it can be told to end from elsewhere too. */
+  readonly running: Set<(reason: Error) => void>;
 }
 
 /**
@@ -18,35 +20,36 @@ export interface RunLimits {
  */
 export function runWithinLimits<T>(
   work: (signal: AbortSignal) => Promise<T>,
-  limits: RunLimits,
+  { signal, timeoutMs, abortGraceMs, running }: RunLimits,
 ): Promise<LimitedRun<T>> {
-  const { signal, timeoutMs, abortGraceMs } = limits;
   if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
   return new Promise((resolve) => {
     const own = new AbortController();
-    let aborted = false;
-    let timer = setTimeout(onTimeout, Math.min(timeoutMs, LONGEST_TIMER));
+    let timer = setTimeout(giveUp, Math.min(timeoutMs, LONGEST_TIMER));
+    const end = (reason: unknown) => {
+      if (own.signal.aborted) return;
+      clearTimeout(timer);
+      timer = setTimeout(settle, abortGraceMs, { kind: "cancelled" });
+      own.abort(reason);
+    };
+    const onAbort = () => end(signal.reason);
 
     function settle(outcome: LimitedRun<T>): void {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
+      running.delete(end);
       resolve(outcome);
     }
-    function onTimeout(): void {
-      own.abort(new Error("The time limit was reached."));
+    function giveUp(): void {
       settle({ kind: "timeout" });
-    }
-    function onAbort(): void {
-      aborted = true;
-      clearTimeout(timer);
-      timer = setTimeout(() => settle({ kind: "cancelled" }), abortGraceMs);
-      own.abort(signal.reason);
+      own.abort(new Error("The time limit was reached."));
     }
 
-    signal.addEventListener("abort", onAbort, { once: true });
+    signal.addEventListener("abort", onAbort);
+    running.add(end);
     start(work, own.signal).then(
-      (value) => settle(aborted ? { kind: "cancelled", value } : { kind: "done", value }),
-      (error: unknown) => settle(aborted ? { kind: "cancelled" } : { kind: "failed", error }),
+      (value) => settle(own.signal.aborted ? { kind: "cancelled", value } : { kind: "done", value }),
+      (error: unknown) => settle(own.signal.aborted ? { kind: "cancelled" } : { kind: "failed", error }),
     );
   });
 }

@@ -71,13 +71,14 @@ async function judge(row: Row): Promise<string> {
 }
 
 async function prepare(row: Row) {
-  const base = mkdtempSync(join(top, "row-"));
+  const made = Object.entries(row.setup.fs ?? {});
+  const base = made.length === 0 ? top : mkdtempSync(join(top, "row-"));
   const root = join(base, "w/proj");
   const home = join(base, "home/u");
   stage = base;
   for (const path of [join(root, "src"), home, join(base, "tmp/out")]) mkdirSync(path, { recursive: true });
   writeFileSync(join(root, "src/a.ts"), "x");
-  for (const [path, what] of Object.entries(row.setup.fs ?? {})) make(place(path) as string, place(what) as string);
+  for (const [path, what] of made) make(place(path) as string, place(what) as string);
   const workspace = createLocalWorkspace({ root, environment: { HOME: home }, home });
   const { allow = [], ask = [], deny = [], mode } = place(row.setup) as Row["setup"];
   const rules: Rule[] = [

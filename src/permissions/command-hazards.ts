@@ -11,61 +11,92 @@ export function wildcardHazard(
   roots: readonly string[],
 ): string | undefined {
   const name = baseName(words[0] ?? "");
-  const further = words.slice(1);
-  if (launchers.has(name) && !(name === "find" && further.every((word) => !findActions.test(word))))
-    return `${name} runs other programs`;
-  if (evaluating.has(name)) return `${name} can evaluate its arguments`;
+  if (launchers.has(name)) return `${name} runs other programs`;
+  if (evaluating.has(name)) return `${name} can evaluate its arguments or run programs`;
   for (const word of open) {
     if (word.includes("$(") || word.includes("`")) return "an argument contains a command substitution";
-    const reach = reachOf(word, roots);
+    const reach = reachOf(word, { name, roots });
     if (reach !== undefined) return reach;
   }
-  const options = open.filter((word) => word.startsWith("-"));
-  if (anyOption.has(name) && options.length > 0) return `an option of ${name} can read or write other places`;
-  if (name === "git") return gitHazard(further, open);
-  if (name === "tar" && options.some((word) => tarPrograms.test(word))) return "tar would run a program";
-  if (destroyers.has(name) && open.some((word) => /^[./]*$/.test(word)))
-    return `${name} would reach the whole directory`;
+  const telling = tellingWords.get(name);
+  const bad = telling === undefined ? undefined : open.find((word) => telling.test(word));
+  if (bad !== undefined) return `${bad.split("=")[0]} lets ${name} run a program, or reach other places`;
+  if (name === "git") return gitHazard(words.slice(1));
+  if (name === "sed") return sedHazard(words.slice(1));
+  if (name === "tar" && /^[A-Za-z]*[IF]/.test(words[1] ?? "")) return "tar would run a program";
   return undefined;
 }
 
-const findActions = /^-(exec|execdir|ok|okdir|delete|fls|fprint|fprintf|fprint0)/;
 const evaluating = new Set(
-  "eval source . alias trap bind compgen complete declare typeset local export readonly let read mapfile readarray unset set shopt enable hash history less more man vi vim view ex ed nano emacs".split(
-    " ",
-  ),
+  [
+    "eval source . alias trap bind compgen complete declare typeset local export readonly let read mapfile readarray",
+    "unset set shopt enable hash history less more man vi vim view ex ed nano emacs",
+  ].flatMap((line) => line.split(" ")),
 );
-const anyOption = new Set("curl wget aria2c rsync scp sftp".split(" "));
-const destroyers = new Set("rm rmdir mv chmod chown chgrp shred".split(" "));
-const tarPrograms =
-  /^(-[A-Za-z]*[IF]|--(checkpoint-action|use-compress|to-command|rsh-command|info-script|new-volume-script))/;
 
-function reachOf(word: string, roots: readonly string[]): string | undefined {
+// Long options may be shortened to any unambiguous beginning, so each is met from its first telling letters on.
+const tellingWords = new Map<string, RegExp>([
+  ["find", /^-(exec|ok|delete|fls|fprint)/],
+  ["fd", /^(-[A-Za-z]*[xX]|--exec)/],
+  ["tar", /^(-[A-Za-z]*[IF]|--(checkpoint-|use|to-|rsh|info|new-v|vol))/],
+  ["sort", /^--comp/],
+  ["rg", /^--(pre|hostname)/],
+  ["awk", /system|getline|[|>@]|^-[^Fv]/],
+  ["gawk", /system|getline|[|>@]|^-[^Fv]/],
+  ["mawk", /system|getline|[|>@]|^-[^Fv]/],
+  ["make", /=|^-[A-Za-z]*[fCIE]|^--(f|m|d|e|i)/],
+  ["zip", /^(-[A-Za-z]*T|--unzip|--test)/],
+  ["rm", /^[./]*$/],
+  ["rmdir", /^[./]*$/],
+  ["mv", /^[./]*$/],
+  ["chmod", /^[./]*$/],
+  ["chown", /^[./]*$/],
+  ["chgrp", /^[./]*$/],
+  ["curl", /^-/],
+  ["wget", /^-/],
+  ["rsync", /^-/],
+  ["scp", /^-/],
+  [
+    "git",
+    /^(--(o(u|p)|ex(e|t)|up|rec|textc|conf|git-|work-|no-index|tool|gpg|show-sig|server-o|temp|sep)|-u|-O|-x|-c$|-[A-Za-z]*i$)/,
+  ],
+]);
+
+/** Programs for which a protected file in their arguments is nothing to ask about. */
+const readers = new Set("cat head tail wc grep egrep fgrep ls diff file stat cut nl od".split(" "));
+
+function reachOf(word: string, { name, roots }: { name: string; roots: readonly string[] }): string | undefined {
   // An option carries its value after `=`, or glued to one letter (`-o/etc/x`).
   const value = word.replace(/^--?[\w-]*=/, "").replace(/^-[A-Za-z](?=[/.])/, "");
-  if (value.includes("://")) return undefined;
-  if (/(^|[/:=])\.\.(\/|$)/.test(value)) return "an argument climbs out of its directory";
-  if (value.startsWith("/") && !roots.some((root) => value === root || value.startsWith(`${root}/`)))
-    return "an argument is outside the workspace";
+  if (/^(https?|ssh|git):\/\//i.test(value)) return undefined;
+  if (/^[A-Za-z][\w+.-]*:(\/\/|:)/.test(value)) return "an argument is an address that can name files or programs";
+  if (/(^|[/:=@])\.\.(\/|$)/.test(value)) return "an argument climbs out of its directory";
   const inside = roots.find((root) => value.startsWith(`${root}/`));
-  const part = /^[\w./@-]+$/.test(value)
-    ? protectedPart(inside === undefined ? value : value.slice(inside.length))
-    : undefined;
+  if (/^@?\//.test(value) && inside === undefined) return "an argument is outside the workspace";
+  if (readers.has(name) || !/^[\p{L}\p{N}\p{M}_./@ -]+$/u.test(value)) return undefined;
+  const part = protectedPart(inside === undefined ? value : value.slice(inside.length));
   return part === undefined ? undefined : `an argument names ${part}`;
 }
 
-function gitHazard(further: readonly string[], open: readonly string[]): string | undefined {
+function gitHazard(further: readonly string[]): string | undefined {
   if (further[0]?.startsWith("-") && further[0] !== "--no-pager")
     return "options before the git command can run programs";
   const command = further.find((word) => !word.startsWith("-"));
-  if (command !== undefined && gitRunners.has(command)) return `git ${command} can run programs of the repository`;
-  const bad = open.find((word) => gitOptions.test(word));
-  return bad === undefined ? undefined : `${bad.split("=")[0]} can run a program or write a file`;
+  return command !== undefined && gitRunners.has(command) ? `git ${command} can run programs` : undefined;
 }
 
 const gitRunners = new Set(
   "bisect submodule difftool mergetool config filter-branch for-each-repo hook daemon send-email instaweb".split(" "),
 );
-// Git takes any unambiguous beginning of a long option, so each is refused from its first telling letters on.
-const gitOptions =
-  /^(--(o(u|p)|ex(e|t)|up|rec|textc|conf|receive|git-|work-|no-index|tool|gpg|show-sig|server-o|template|separate)|-u|-O|-x|-c$|-[A-Za-z]*i$)/;
+
+/** The script of sed can write files and run programs; only printing, deleting and plain substitutions are left. */
+function sedHazard(further: readonly string[]): string | undefined {
+  const options = further.filter((word) => word.startsWith("-"));
+  if (options.some((word) => !/^-[nErsuz]+$|^-[nErsuz]*i[.\w]*$/.test(word)))
+    return "an option of sed can read a script from elsewhere";
+  const script = further.find((word) => !word.startsWith("-")) ?? "";
+  return safeSedScript.test(script) ? undefined : "a script of sed can write files or run programs";
+}
+
+const safeSedScript =
+  /^((\d+|\$)(,(\d+|\$))?)?([pdq]|s([/|#,])(?:(?!\6)[^\\\n;{}]|\\[^\n])*\6(?:(?!\6)[^\\\n;{}]|\\[^\n])*\6[gpiI\d]*)$/;

@@ -2,7 +2,7 @@ import { canonicalToolName, type Policy, type Rule } from "../protocol/index.ts"
 import type { CommandPattern } from "./command-pattern.ts";
 import type { DomainPattern } from "./domain-pattern.ts";
 import { isServerWildcard, parseRule, type RuleTarget } from "./parse-rule.ts";
-import { compilePathPattern, foldCase, literalNames, type PathMatcher } from "./path-pattern.ts";
+import { compilePathPattern, literalNames, type PathMatcher, tellingName } from "./path-pattern.ts";
 import { protectedPart } from "./protected-path.ts";
 
 export interface CompiledRule {
@@ -34,7 +34,14 @@ export interface CompiledPolicy {
   /** Some restriction depends on what a command would run, so commands must show it. */
   readonly limitsCommands: boolean;
   /** Names that path restrictions spell out, folded; a command that mentions one is not passed unseen. */
-  readonly guardedNames: readonly { readonly name: string; readonly rule: Rule }[];
+  readonly guardedNames: readonly GuardedName[];
+}
+
+export interface GuardedName {
+  readonly name: string;
+  /** False for a piece of a name, from a pattern such as `.env*`. */
+  readonly whole: boolean;
+  readonly rule: Rule;
 }
 
 const compiled = new WeakMap<Policy, CompiledPolicy>();
@@ -110,13 +117,12 @@ function toolMatcher(tool: string): (toolName: string) => boolean {
   return (toolName) => toolName === tool;
 }
 
-function guardedNamesOf({ rule, target }: CompiledRule): { name: string; rule: Rule }[] {
+function guardedNamesOf({ rule, target }: CompiledRule): GuardedName[] {
   if (target.kind !== "path") return [];
   const parsed = parseRule(rule.text);
   if (!parsed.ok || parsed.target.kind !== "path") return [];
-  // The last name is the telling one: `.ssh` of `~/.ssh/**`, `.env` of `./.env`.
-  const name = literalNames(parsed.target.pattern).at(-1);
-  return name === undefined ? [] : [{ name: foldCase(name), rule }];
+  const telling = tellingName(parsed.target.pattern);
+  return telling === undefined ? [] : [{ ...telling, rule }];
 }
 
 function sameHomes(left: readonly string[], right: readonly string[]): boolean {

@@ -15,7 +15,7 @@ export function explainDenial(decision: Decision, call: ToolCall): string {
     return `${head} Do not try to reach the same by other means; say in your answer what is missing.`;
   const cure = isRule
     ? "It needs the user's yes, and nobody can give it in this run."
-    : `It needs the user's yes, and nobody can give it in this run. The user can allow it with ${cureFor(tool, call, decision)}.`;
+    : `It needs the user's yes, and nobody can give it in this run. ${cureFor(tool, call, decision)}`;
   return `${head} ${cure} Go on without it, and say in your answer what is missing.`;
 }
 
@@ -26,15 +26,23 @@ export function suggestRule(toolName: string, input: JsonObject): string | undef
   return list.length === 0 ? tool : ruleFor(tool, list[0]!);
 }
 
-const malformed = new Set(["malformed path", "malformed command", "malformed address", "unusable input"]);
+const malformed = new Set([
+  "malformed path",
+  "unresolved path",
+  "malformed command",
+  "malformed address",
+  "unusable input",
+]);
 
 function cureFor(tool: string, call: ToolCall, decision: Decision): string {
-  const rule = suggestRule(tool, parseInput(call.inputJson)) ?? tool;
+  const rule = suggestRule(tool, parseInput(call.inputJson));
+  if (rule === undefined)
+    return "Run one simple command at a time, without operators, variables or wildcards: such a one can be allowed by name.";
   const flag = `--allowed-tools '${rule.replaceAll("'", "'\\''")}'`;
   const settings = `\`permissions.allow\` in the settings`;
   if (decision.rule === "write in workspace")
-    return `--permission-mode acceptEdits, ${flag}, or the same rule in ${settings}`;
-  return `${flag} or the same rule in ${settings}`;
+    return `The user can allow it with --permission-mode acceptEdits, with ${flag}, or with the same rule in ${settings}.`;
+  return `The user can allow it with ${flag}, or with the same rule in ${settings}.`;
 }
 
 function ruleFor(tool: string, access: Access): string | undefined {
@@ -45,7 +53,7 @@ function ruleFor(tool: string, access: Access): string | undefined {
     case "write":
       return `Edit(${pathPattern(access.path)})`;
     case "command":
-      return simpleWords(access.command) === undefined ? tool : `Bash(${access.command.trim()})`;
+      return simpleWords(access.command) === undefined ? undefined : `Bash(${access.command.trim()})`;
     case "network": {
       const host = hostOf(access.url);
       return host === undefined ? undefined : `WebFetch(domain:${host})`;

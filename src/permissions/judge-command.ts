@@ -1,4 +1,4 @@
-import { allowsCommand, readCommand, restrictsCommand } from "./command-pattern.ts";
+import { allowsCommand, type CommandReading, readCommand, restrictsCommand } from "./command-pattern.ts";
 import type { CompiledPolicy, CompiledRule } from "./compile-policy.ts";
 import { builtin, byRule, type Finding } from "./finding.ts";
 import { foldCase } from "./path-pattern.ts";
@@ -37,7 +37,7 @@ export function judgeCommand(toolName: string, command: string, compiled: Compil
 }
 
 function createRestrictionTest(toolName: string, command: string): (rule: CompiledRule) => boolean {
-  let readings: ReturnType<typeof readCommand> | undefined;
+  let readings: CommandReading | undefined;
   return ({ coversTool, target }) => {
     if (!coversTool(toolName)) return false;
     if (target.kind === "whole") return true;
@@ -60,7 +60,7 @@ function allows(
 function concealment(command: string, compiled: CompiledPolicy): Finding | undefined {
   if (compiled.guardedNames.length > 0) {
     const text = foldCase(command).replace(/["'\\]/g, "");
-    const guarded = compiled.guardedNames.find(({ name }) => text.includes(name));
+    const guarded = compiled.guardedNames.find((guard) => mentions(text, guard));
     if (guarded !== undefined) {
       const { rule } = guarded;
       const reason = `The command mentions ${guarded.name}, which the rule \`${rule.text}\` (${rule.scope} scope) restricts.`;
@@ -73,4 +73,12 @@ function concealment(command: string, compiled: CompiledPolicy): Finding | undef
     "hidden command",
     "What this command would run is only known to the shell, and rules restrict what may run. Write it without variables, substitutions, eval or aliases in place of a program's name.",
   );
+}
+
+/** A whole name must end where the mention ends: `.env` is not mentioned by `.environment`. */
+function mentions(text: string, { name, whole }: { readonly name: string; readonly whole: boolean }): boolean {
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    if (!whole || !/[\p{L}\p{N}_]/u.test(text[at + name.length] ?? "")) return true;
+  }
+  return false;
 }

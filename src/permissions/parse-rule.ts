@@ -70,7 +70,7 @@ function problemOf(rule: Rule): string | undefined {
       : `specifiers of ${parsed.tool} are not judged yet. It is ignored.`;
   }
   if (restricts) return undefined;
-  if (parsed.target.kind === "command" && !parsed.target.pattern.canAllow) {
+  if (parsed.target.kind === "command" && parsed.target.pattern.exact === undefined) {
     return "it is not one simple command, so it can allow nothing. Write one rule for each command.";
   }
   if (parsed.tool.includes("*") && !isServerWildcard(parsed.tool)) {

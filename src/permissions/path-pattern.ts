@@ -30,6 +30,17 @@ export function pathPatternProblem(pattern: string): string | undefined {
   return undefined;
 }
 
+/** The last name, or piece of a name, by which the pattern can be recognised: `.ssh` in `~/.ssh/**`, `.env` in `.env*`. */
+export function tellingName(pattern: string): { readonly name: string; readonly whole: boolean } | undefined {
+  for (const segment of splitPath(pattern).reverse()) {
+    if (["~", ".", ".."].includes(segment)) continue;
+    const pieces = segment.split(/\[[^\]]*\]|[*?]+/).sort((left, right) => right.length - left.length);
+    const name = foldCase(pieces[0] ?? "").replaceAll("\\", "");
+    if (name !== "" && (pieces.length === 1 || name.length >= 3)) return { name, whole: pieces.length === 1 };
+  }
+  return undefined;
+}
+
 /** Names in the pattern that are spelled out, such as `.ssh` in `~/.ssh/**`. */
 export function literalNames(pattern: string): readonly string[] {
   return splitPath(pattern).filter((segment) => !/[*?[\]]/.test(segment) && !["~", ".", ".."].includes(segment));

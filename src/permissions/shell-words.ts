@@ -2,7 +2,9 @@
  * The words of one simple command whose meaning needs no shell: plain words and quoted words without expansions.
  * Undefined for everything else (operators, expansions, globs, comments, assignments in front), and so never guessed at.
  */
-export function simpleWords(command: string): readonly string[] | undefined {
+export function simpleWords(text: string): readonly string[] | undefined {
+  // Only what the shell takes for blanks: another kind of space is part of a word to it.
+  const command = text.replace(/^[ \t\n]+|[ \t\n]+$/g, "");
   if (command.length > MAX_SIMPLE || /[^\P{Cc}\n\t]/u.test(command)) return undefined;
   const words: string[] = [];
   const piece = new RegExp(PIECE);
@@ -42,7 +44,9 @@ export function looseReadings(command: string): readonly (readonly string[])[] {
 
 /** True when what would be executed is only known to the shell: `$X file`, `$(…) file`, `/bin/r?`, `eval`, `| sh`. */
 export function hasHiddenCommand(command: string): boolean {
-  for (const part of command.replace(/\\\r?\n/g, "").split(/[;&|\n()`]+|(?<=^|\s)[{}!](?=\s|$)/)) {
+  // A backtick in place of a program must not vanish with the split.
+  const text = command.replace(/\\\r?\n/g, "").replaceAll("`", " $ ;");
+  for (const part of text.split(/[;&|\n()]+|(?<=^|\s)[{}!](?=\s|$)/)) {
     const words = part.split(/\s+/).filter((word) => word !== "");
     const start = words.findIndex((word) => !/^[A-Za-z_]\w*\+?=/.test(word) && !grammarWords.has(word));
     const name = words[start];
@@ -52,6 +56,8 @@ export function hasHiddenCommand(command: string): boolean {
     if (launchers.has(baseName(name)) && others.some((word) => /[$*?[{]/.test(word) || shells.has(baseName(word))))
       return true;
     if (shells.has(baseName(name)) && !others.includes("-c")) return true;
+    if (finders.has(baseName(name)) && others.some((word) => /^-(exec|ok|x|X)/.test(word)) && part.includes("$"))
+      return true;
   }
   return false;
 }
@@ -68,9 +74,10 @@ export const launchers: ReadonlySet<string> = new Set([
   ..."script watch flock strace ltrace gdb ssh chroot unshare nsenter systemd-run busybox coproc noglob taskset".split(
     " ",
   ),
-  ..."entr expect screen tmux at batch crontab make find fd".split(" "),
+  ..."entr expect screen tmux at batch crontab".split(" "),
 ]);
 
+const finders = new Set(["find", "fd"]);
 const shells = new Set("sh bash dash zsh ksh fish csh tcsh ash".split(" "));
 const evaluators = new Set("eval source . alias hash enable trap bind".split(" "));
 const grammarWords = new Set("if then elif else while until do for case in select function coproc time !".split(" "));

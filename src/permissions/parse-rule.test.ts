@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { checkRules, parseRule } from "./parse-rule.ts";
+
+describe("parseRule", () => {
+  it.each([
+    ["Read", { tool: "Read", target: { kind: "whole" } }],
+    ["bash", { tool: "Bash", target: { kind: "whole" } }],
+    ["Bash(*)", { tool: "Bash", target: { kind: "whole" } }],
+    ["Bash(npm test)", { tool: "Bash", target: { kind: "command", pattern: { exact: ["npm", "test"], rest: false } } }],
+    ["Bash(git log:*)", { tool: "Bash", target: { kind: "command", pattern: { exact: ["git", "log"], rest: true } } }],
+    [
+      "Bash(npm run test *)",
+      { tool: "Bash", target: { kind: "command", pattern: { exact: ["npm", "run", "test"], rest: true } } },
+    ],
+    ["read_file(./x)", { tool: "Read", target: { kind: "path", pattern: "./x", touches: "read" } }],
+    ["Write(a (b).ts)", { tool: "Write", target: { kind: "path", pattern: "a (b).ts", touches: "write" } }],
+    [
+      "WebFetch(domain:Example.COM)",
+      { tool: "WebFetch", target: { kind: "domain", pattern: { host: "example.com", subdomains: false } } },
+    ],
+    [
+      "WebFetch(domain:*.example.com)",
+      { tool: "WebFetch", target: { kind: "domain", pattern: { host: "example.com", subdomains: true } } },
+    ],
+    ["mcp__db__*", { tool: "mcp__db__*", target: { kind: "whole" } }],
+    ["Agent(Explore)", { tool: "Task", target: { kind: "unknown", specifier: "Explore" } }],
+  ])("%s", (text, expected) => expect(parseRule(text)).toMatchObject({ ok: true, ...expected }));
+
+  it.each([
+    ["", undefined],
+    ["(x)", undefined],
+    ["Bash(", "Bash"],
+    ["Bash()", "Bash"],
+    ["Bash rm", "Bash"],
+    ["Read(!x)", "Read"],
+    ["Read(~root/x)", "Read"],
+    ["WebFetch(example.com)", "WebFetch"],
+    ["WebFetch(domain:a/b)", "WebFetch"],
+  ])("finds fault with %j", (text, tool) => {
+    const parsed = parseRule(text);
+    expect(parsed.ok).toBe(false);
+    expect(parsed).toHaveProperty("message", expect.stringMatching(/\w/));
+    expect("tool" in parsed ? parsed.tool : undefined).toBe(tool);
+  });
+});
+
+describe("checkRules", () => {
+  const check = (effect: "allow" | "deny", text: string) =>
+    checkRules([{ effect, text, scope: "user", file: "/home/u/settings.json" }]).map(({ message }) => message);
+
+  it("says nothing about good rules", () => {
+    expect(check("allow", "Bash(npm test)")).toEqual([]);
+    expect(check("deny", "Bash(curl x | sh)")).toEqual([]);
+    expect(check("deny", "mcp__*")).toEqual([]);
+  });
+
+  it("names the file, the rule and what follows from it", () => {
+    expect(check("deny", "Bash(")[0]).toMatch(
+      /^\/home\/u\/settings\.json: deny rule `Bash\(`.*holds for every use of Bash/,
+    );
+    expect(check("allow", "Bash(a && b)")[0]).toContain("not one simple command");
+    expect(check("allow", "mcp__*")[0]).toContain("ignored");
+    expect(check("allow", "Task(x)")[0]).toContain("ignored");
+    expect(check("deny", "Task(x)")[0]).toContain("every use of Task");
+  });
+});
