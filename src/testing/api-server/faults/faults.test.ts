@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { createApiServer } from "../create-api-server.ts";
 import { callAnthropic, callOpenai, readEvents, readJsonEvents } from "../test-client.ts";
@@ -94,6 +95,23 @@ describe("broken connections", () => {
   it.each(["close", "reset"] as const)("%s before the headers", async (kind) => {
     await startWith({ kind });
     expect(await callAnthropic(server.url)).toMatchObject({ status: 0, end: "ECONNRESET" });
+  });
+
+  it("is a plain end of the connection for close, and a TCP reset for reset", async () => {
+    const endOf = async (kind: "close" | "reset") => {
+      await startWith({ kind, afterBytes: 20 });
+      const socket = connect(server.port, "127.0.0.1");
+      socket.write("POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}");
+      socket.resume();
+      const end = await new Promise((resolve) => {
+        socket.once("end", () => resolve("end"));
+        socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code));
+      });
+      socket.destroy();
+      await server.close();
+      return end;
+    };
+    expect([await endOf("close"), await endOf("reset")]).toEqual(["end", "ECONNRESET"]);
   });
 
   it("hangs before the headers until the client leaves", async () => {
