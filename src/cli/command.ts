@@ -1,0 +1,41 @@
+import type { Effort, PermissionMode } from "../protocol/index.ts";
+
+export type OutputFormat = "text" | "json" | "stream-json";
+export type HelpTopic = "retinue" | "sessions" | "doctor";
+
+export interface PrintOptions {
+  readonly prompt: string;
+  readonly outputFormat: OutputFormat;
+  readonly partialMessages: boolean;
+  readonly model?: string;
+  readonly provider?: string;
+  readonly effort?: Effort;
+  readonly maxTurns?: number;
+  readonly cwd?: string;
+  /** A whole session id or its beginning. */
+  readonly resume?: string;
+  readonly continueLatest: boolean;
+  readonly permissionMode?: PermissionMode;
+  readonly allowedTools: readonly string[];
+  readonly disallowedTools: readonly string[];
+  readonly settings?: string;
+  readonly verbose: boolean;
+}
+
+export interface DoctorOptions {
+  readonly json: boolean;
+  readonly provider?: string;
+  readonly model?: string;
+  readonly settings?: string;
+}
+
+/** What the words on the command line ask for. */
+export type Command =
+  | { readonly kind: "print"; readonly options: PrintOptions }
+  | { readonly kind: "interactive"; readonly prompt: string }
+  | { readonly kind: "sessions.list"; readonly json: boolean; readonly all: boolean; readonly cwd?: string }
+  | { readonly kind: "sessions.show"; readonly id: string; readonly json: boolean }
+  | { readonly kind: "sessions.delete"; readonly ids: readonly string[]; readonly yes: boolean }
+  | { readonly kind: "doctor"; readonly options: DoctorOptions }
+  | { readonly kind: "help"; readonly topic: HelpTopic }
+  | { readonly kind: "version" };

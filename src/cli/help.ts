@@ -1,0 +1,99 @@
+import type { HelpTopic } from "./command.ts";
+
+export function helpFor(topic: HelpTopic): string {
+  return pages[topic];
+}
+
+const retinue = `Retinue works on the files of a directory with a model and tools.
+
+Examples
+  retinue -p "Map this repository"
+  retinue -p "Fix the failing test" --permission-mode acceptEdits
+  git diff | retinue -p "Review this change"
+  retinue -p "Now the other one" --continue
+  retinue -p "List the TODOs" --output-format json | jq -r .result
+
+Usage
+  retinue -p [options] [prompt]    Do what the prompt says, print the answer
+  retinue sessions [command]       List, show or delete earlier sessions
+  retinue doctor                   Check what is installed and configured
+  retinue help [command]           Show help
+
+Run
+  -p, --print                      Without questions, answer on standard output
+  -C, --cwd DIRECTORY              Work there instead of here
+      --max-turns N                Stop after N requests to the model (50)
+  -c, --continue                   Go on with this directory's latest session
+  -r, --resume ID                  Go on with a session; its first letters do
+
+Model
+  -m, --model NAME                 A model, or small, medium, large
+      --provider NAME              anthropic, openai, ollama, offline, or one
+                                   of your settings
+      --effort LEVEL               low, medium, high, xhigh or max
+
+Permissions
+      --permission-mode MODE       default, acceptEdits, dontAsk, plan or
+                                   bypassPermissions
+      --allowed-tools RULES        Allow, e.g. "Edit, Bash(npm test)"
+      --disallowed-tools RULES     Deny, e.g. "WebFetch, Read(.env)"
+
+Output
+      --output-format FORMAT       text, json (the result as one object) or
+                                   stream-json (every step, a line each)
+      --include-partial-messages   In stream-json, words as they arrive
+      --verbose                    Tell of every tool call on standard error
+
+Other
+      --settings FILE              Settings instead of ~/.retinue/settings.json
+  -V, --version                    Show the version
+  -h, --help                       Show this
+
+Environment
+  ANTHROPIC_API_KEY, OPENAI_API_KEY, ANTHROPIC_BASE_URL, OPENAI_BASE_URL
+  RETINUE_HOME    where settings and sessions are (~/.retinue)
+  NO_COLOR        no colours      RETINUE_DEBUG=1    details of internal errors
+
+Exit codes
+  0 succeeded   1 failed   2 usage or configuration   3 incomplete (turn limit)
+  130 interrupted (Ctrl+C)   143, 129 ended by another signal
+`;
+
+const sessions = `Sessions are kept so that you can look at them or go on with them.
+
+Examples
+  retinue sessions list
+  retinue sessions show 01m7gf
+  retinue -p "And the tests?" --resume 01m7gf
+
+Usage
+  retinue sessions list            Those of this directory, newest first
+      --all                        Those of every directory
+  -C, --cwd DIRECTORY              Those of another directory
+      --json                       As JSON
+  retinue sessions show ID         What was said and done
+      --json                       The recorded lines as they are
+  retinue sessions delete ID...    Remove for good
+  -y, --yes                        Without asking
+
+ID is a session's id or its first letters, if no other begins with them.
+`;
+
+const doctor = `Checks what Retinue finds here and says how to repair what is missing.
+
+Examples
+  retinue doctor
+  retinue doctor --provider ollama --model llama4
+  retinue doctor --json
+
+Usage
+  retinue doctor [options]
+      --provider NAME              Check this provider
+  -m, --model NAME                 Check with this model
+      --settings FILE              Settings instead of ~/.retinue/settings.json
+      --json                       As JSON
+
+Ends with 1 if something is broken, with 0 otherwise.
+`;
+
+const pages: Record<HelpTopic, string> = { retinue, sessions, doctor };

@@ -1,0 +1,32 @@
+import type { Writable } from "node:stream";
+import { errorCode } from "../lib/index.ts";
+
+export interface Output {
+  readonly isTerminal: boolean;
+  /** Settles when the text has left this process, so a slow reader slows the writer down. Never rejects. */
+  write(text: string): Promise<void>;
+}
+
+/** `onGone`: the reader closed its end; whatever is written from then on is dropped. */
+export function createOutput(stream: Writable & { readonly isTTY?: boolean }, onGone: () => void): Output {
+  let isGone = false;
+  const lose = (error: Error): void => {
+    if (isGone) return;
+    isGone = true;
+    if (errorCode(error) !== "EPIPE") process.exitCode = 1;
+    onGone();
+  };
+  stream.on("error", lose);
+  return {
+    isTerminal: stream.isTTY === true,
+    write: (text) => {
+      if (isGone || text === "") return Promise.resolve();
+      return new Promise((resolve) => {
+        stream.write(text, (error) => {
+          if (error) lose(error);
+          resolve();
+        });
+      });
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { UserError } from "../lib/index.ts";
+import type { Command } from "./command.ts";
+import { createOutput } from "./output.ts";
+import { reportError } from "./report-error.ts";
+
+/** Does what the words ask for and ends the process: everything written has left it by then. */
+export async function runCommand(argv: readonly string[]): Promise<void> {
+  let code: number;
+  try {
+    const { parseArguments } = await import("./arguments.ts");
+    code = await dispatch(parseArguments(argv));
+  } catch (error) {
+    code = await reportError(error, argv);
+  }
+  process.exit(code);
+}
+
+async function dispatch(command: Command): Promise<number> {
+  switch (command.kind) {
+    case "print": {
+      const { printRun } = await import("./print-run.ts");
+      return printRun(command.options);
+    }
+    case "interactive": {
+      const { refuseInteractive } = await import("./refuse-interactive.ts");
+      return refuseInteractive(command.prompt);
+    }
+    case "help": {
+      const { helpFor } = await import("./help.ts");
+      return say(helpFor(command.topic));
+    }
+    case "version": {
+      const { VERSION } = await import("../app/index.ts");
+      return say(`${VERSION}\n`);
+    }
+    default:
+      throw new UserError(`This build has no "retinue ${command.kind.replace(".", " ")}"`, {
+        code: "usage",
+        exitCode: 2,
+      });
+  }
+}
+
+async function say(text: string): Promise<number> {
+  await createOutput(process.stdout, () => undefined).write(text);
+  return 0;
+}
