@@ -22,6 +22,7 @@ describe("elementSpans", () => {
           JSON.parse(JSON.stringify(cells)),
         );
       }),
+      { numRuns: 60 },
     );
   });
 
