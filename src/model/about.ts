@@ -36,6 +36,6 @@ function quote(secrets: readonly string[], text: string): string {
   let line = stripControls(text.slice(0, 20_000)).replace(/\s+/g, " ").trim();
   for (const secret of secrets) line = line.replaceAll(secret, "***");
   // Providers quote a part of a wrong key; even a part does not belong into a transcript.
-  line = line.replace(/\b(sk|pk|key|Bearer)[-_ ][\w*.-]{6,}/g, "***");
+  line = line.replace(/\b[sp]k-[\w*.-]{6,}|\bBearer \S{6,}/g, "***");
   return line.length > longestQuote ? `${line.slice(0, longestQuote - 1)}…` : line;
 }

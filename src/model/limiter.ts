@@ -3,7 +3,8 @@ import { type Delay, realDelay } from "./delay.ts";
 
 /**
  * How many requests one provider gets at once from this process. Begins without a limit; learns one from refusals
- * (halved at each, grown again by successes), and after a refusal lets one request ahead to see whether it is over.
+ * (halved at each, grown again by successes). The time between two refusals is a period: what went well in one is let
+ * through in the next, a few at a time, and beyond that one request goes ahead to see whether more is possible.
  */
 export interface Limiter {
   /** A place in the queue. A retry keeps the place of its first try, so nobody is overtaken for ever. */
@@ -47,48 +48,63 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   const waiting: Waiting[] = [];
   let tickets = 0;
   let active = 0;
-  let entered = 0;
   let limit = Number.POSITIVE_INFINITY;
   /** How many may go while it is not known yet whether the refusals are over. */
   let ramp = Number.POSITIVE_INFINITY;
+  let period = 0;
+  /** How many went well in the last period. */
+  let learnt = Number.POSITIVE_INFINITY;
+  let granted = 0;
   let successes = 0;
+  let sinceGrowth = 0;
   let growAt = 0;
-  /** Passes given out before this number belong to a burst that was punished already. */
-  let punishedBefore = 0;
   let heldUntil = Number.NEGATIVE_INFINITY;
   let hold: AbortController | undefined;
 
   function pump(): void {
-    while (hold === undefined && waiting.length > 0 && active < Math.min(limit, ramp)) {
-      waiting.shift()?.go(pass());
-    }
-    if (waiting.length === 0) hold?.abort();
+    while (hold === undefined && waiting.length > 0 && active < allowed()) waiting.shift()?.go(pass());
+    if (waiting.length === 0) dropHold();
+  }
+
+  /** Nobody waits, so no timer may keep the process alive; who comes next asks the clock. */
+  function dropHold(): void {
+    const dropped = hold;
+    hold = undefined;
+    dropped?.abort();
+  }
+
+  function allowed(): number {
+    return Math.min(limit, ramp, granted < learnt ? Number.POSITIVE_INFINITY : 1);
   }
 
   function pass(): Pass {
     active += 1;
-    entered += 1;
-    const number = entered;
+    granted += 1;
+    const own = period;
     let left = false;
     return {
       leave(end) {
         if (left) throw new Error("A pass of the limiter was given back twice.");
         left = true;
-        if (end.kind === "throttled") throttle(number, end.holdMs);
+        if (end.kind === "throttled") throttle(own, end.holdMs);
         active -= 1;
-        if (end.kind === "answered") succeed();
+        if (end.kind === "answered") succeed(own);
         pump();
       },
     };
   }
 
-  function throttle(number: number, holdMs: number): void {
-    if (number > punishedBefore) {
-      punishedBefore = entered;
+  function throttle(own: number, holdMs: number): void {
+    // The other refusals of the same burst say nothing new.
+    if (own === period) {
+      period += 1;
       limit = Math.max(1, Math.floor(active / 2));
+      learnt = successes;
+      granted = 0;
       successes = 0;
+      sinceGrowth = 0;
+      ramp = 1;
     }
-    ramp = 1;
     const until = clock.monotonic() + holdMs;
     if (until <= heldUntil) return;
     heldUntil = until;
@@ -97,10 +113,9 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   }
 
   function holdFor(milliseconds: number): void {
-    hold?.abort();
+    dropHold();
     const mine = new AbortController();
     hold = mine;
-    // Also after an abort, which means that nobody waits any more: the next one asks the clock.
     void delay(milliseconds, mine.signal).then(() => {
       if (hold !== mine) return;
       hold = undefined;
@@ -108,16 +123,23 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     });
   }
 
-  function succeed(): void {
-    ramp *= 2;
-    if (limit === Number.POSITIVE_INFINITY) return;
+  function succeed(own: number): void {
+    if (own !== period) {
+      if (own === period - 1) learnt += 1;
+      return;
+    }
     successes += 1;
+    // One more per success doubles what is let through with each round of answers.
+    ramp += 1;
+    if (successes > learnt) learnt = successes * 2;
+    if (limit === Number.POSITIVE_INFINITY) return;
+    sinceGrowth += 1;
     const now = clock.monotonic();
     if (now >= growAt) {
       growAt = now + doubleMs;
       limit *= 2;
-    } else if (successes >= limit * successesToGrow) {
-      successes = 0;
+    } else if (sinceGrowth >= limit * successesToGrow) {
+      sinceGrowth = 0;
       limit += 1;
     }
     if (limit >= noLimitFrom) limit = Number.POSITIVE_INFINITY;

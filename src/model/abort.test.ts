@@ -1,0 +1,183 @@
+import { createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import type { ModelProgress } from "../ports/index.ts";
+import { realDelay } from "./delay.ts";
+import { createLimiter } from "./limiter.ts";
+import {
+  atEnd,
+  callerFor,
+  connectionsForTest,
+  type Dialect,
+  promptOf,
+  providerAt,
+  realClock,
+  serve,
+} from "./wire.test-support.ts";
+import { createWireModel } from "./wire-model.ts";
+
+const aborted = { ok: false, error: { code: "aborted" } };
+
+describe.each<Dialect>(["anthropic", "openai"])("an abort, %s", (dialect) => {
+  it("before the call sends nothing", async () => {
+    const server = await serve({ script: [] });
+    const { outcome } = await callerFor(server.url, dialect).call({ signal: AbortSignal.abort() });
+    expect(outcome).toMatchObject({ ...aborted, partial: [] });
+    expect(server.requests.length).toBe(0);
+  });
+
+  it("before the headers closes the connection", async () => {
+    const server = await serve({ script: [{ content: "x", fault: { kind: "hang" } }] });
+    const controller = new AbortController();
+    const calling = callerFor(server.url, dialect).call({ signal: controller.signal });
+    const request = await server.waitForRequest(1);
+    controller.abort();
+    expect((await calling).outcome).toMatchObject({ ...aborted, partial: [] });
+    await request.ended;
+    expect(request.aborted).toBe(true);
+  });
+
+  it("in the middle keeps the text so far, and nothing is emitted afterwards", async () => {
+    const text = Array.from({ length: 50 }, (_, index) => `w${index} `);
+    const server = await serve({ script: [{ content: [{ text }], pacing: { chunkMs: 2 } }] });
+    const controller = new AbortController();
+    const connections = connectionsForTest();
+    const limiter = createLimiter({ clock: realClock });
+    const provider = providerAt(server.url, dialect);
+    const model = createWireModel({ provider, model: "m", limiter, clock: realClock, connections });
+    const seen: ModelProgress[] = [];
+    const request = { prompt: promptOf(), callId: String, signal: controller.signal };
+    const outcome = await model.call(request, (event) => {
+      seen.push(event);
+      if (seen.length === 5) controller.abort();
+    });
+    expect(outcome).toMatchObject({ ...aborted, partial: [{ type: "text", text: "w0 w1 w2 w3 w4 " }] });
+    await server.requests[0]?.ended;
+    expect(seen.length).toBe(5);
+    expect(limiter.state()).toMatchObject({ active: 0, waiting: 0 });
+  });
+
+  it("ends the wait between two tries", async () => {
+    const server = await serve({
+      script: [{ reply: { content: "x" }, faults: [{ kind: "status", status: 500 }], times: "always" }],
+    });
+    const controller = new AbortController();
+    const connections = connectionsForTest();
+    const provider = providerAt(server.url, dialect);
+    const limiter = createLimiter({ clock: realClock });
+    const options = { provider, model: "m", limiter, clock: realClock, connections, random: () => 1 };
+    const model = createWireModel({ ...options, retry: { baseMs: 60_000 }, delay: realDelay });
+    const request = { prompt: promptOf(), callId: String, signal: controller.signal };
+    const outcome = await model.call(
+      request,
+      (event) => event.type === "retried" && setImmediate(() => controller.abort()),
+    );
+    expect(outcome).toMatchObject(aborted);
+    expect(server.requests.length).toBe(1);
+  });
+
+  it("ends the wait for a throttled provider", async () => {
+    const fault = { kind: "status", status: 429, retryAfter: { seconds: 300 } } as const;
+    const server = await serve({ script: [{ reply: { content: "x" }, faults: [fault], times: "always" }] });
+    const controller = new AbortController();
+    const limiter = createLimiter({ clock: realClock });
+    const caller = callerFor(server.url, dialect, { limiter });
+    const first = caller.call({ signal: controller.signal });
+    await (await server.waitForRequest(1)).ended;
+    const second = caller.call({ signal: controller.signal });
+    controller.abort();
+    expect((await first).outcome).toMatchObject(aborted);
+    expect((await second).outcome).toMatchObject(aborted);
+    expect(limiter.state()).toMatchObject({ active: 0, waiting: 0 });
+  });
+});
+
+describe("what has no answer at all", () => {
+  const refuse = async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    await new Promise((resolve) => server.close(resolve));
+    return `http://127.0.0.1:${port}`;
+  };
+
+  it("is told at once when the server was never there", async () => {
+    const url = await refuse();
+    const call = await callerFor(url, "openai").call();
+    expect(call.outcome).toMatchObject({ ok: false, error: { code: "connection" } });
+    expect(call.outcome.ok || call.outcome.error.message).toMatch(
+      new RegExp(`${new URL(url).host}.*is the server running`),
+    );
+    expect(call.progress).toEqual([]);
+  });
+
+  it("is tried again when the server was there before", async () => {
+    const connections = connectionsForTest();
+    const server = await serve({ script: [{ content: "x" }] });
+    const caller = callerFor(server.url, "openai", { connections, retry: { maxAttempts: 3 } });
+    expect((await caller.call()).outcome.ok).toBe(true);
+    await server.close();
+    const call = await caller.call();
+    expect(call.outcome).toMatchObject({ ok: false, error: { code: "connection" } });
+    expect(call.progress.filter(({ type }) => type === "retried").length).toBe(2);
+  });
+
+  it("is named when it is no HTTP server", async () => {
+    const server = createServer((socket) => socket.resume().end("SSH-2.0-OpenSSH_9\r\n"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    atEnd(() => new Promise((resolve) => server.close(() => resolve())));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    const call = await callerFor(`http://127.0.0.1:${port}`, "openai").call();
+    expect(call.outcome).toMatchObject({
+      ok: false,
+      error: { code: "protocol", message: expect.stringMatching(/base URL/) },
+    });
+  });
+
+  it("is sent again without a word when a kept connection had gone stale", async () => {
+    let connections = 0;
+    const body = 'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+    const server = createServer((socket) => {
+      connections += 1;
+      const own = connections;
+      let requests = 0;
+      socket.on("error", () => {});
+      socket.on("data", () => {
+        requests += 1;
+        // The first connection answers once and then resets at the next request, as a server that timed it out does.
+        if (own === 1 && requests > 1) socket.resetAndDestroy();
+        else socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    atEnd(() => new Promise((resolve) => server.close(() => resolve())));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    const caller = callerFor(`http://127.0.0.1:${port}`, "openai");
+    expect((await caller.call()).outcome.ok).toBe(true);
+    const second = await caller.call();
+    expect(second.outcome.ok).toBe(true);
+    expect(second.progress.some(({ type }) => type === "retried")).toBe(false);
+    expect(connections).toBe(2);
+  });
+
+  it("rejects when the listener itself is broken: a bug is an exception", async () => {
+    const server = await serve({ script: [{ content: "x" }] });
+    const limiter = createLimiter({ clock: realClock });
+    const provider = providerAt(server.url, "anthropic");
+    const model = createWireModel({
+      provider,
+      model: "m",
+      limiter,
+      clock: realClock,
+      connections: connectionsForTest(),
+    });
+    const request = { prompt: promptOf(), callId: String, signal: new AbortController().signal };
+    const calling = model.call(request, () => {
+      throw new TypeError("a bug");
+    });
+    await expect(calling).rejects.toThrow("a bug");
+    expect(limiter.state().active).toBe(0);
+  });
+});

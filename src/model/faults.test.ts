@@ -1,0 +1,297 @@
+import { describe, expect, it } from "vitest";
+import type { Fault } from "../testing/index.ts";
+import { type Call, callerFor, type Dialect, promptOf, serve, testKey } from "./wire.test-support.ts";
+
+const dialects: readonly Dialect[] = ["anthropic", "openai"];
+const good = { content: "the whole answer" };
+
+function retriesOf({ progress }: Call) {
+  return progress.flatMap((event) => (event.type === "retried" ? [event.retry] : []));
+}
+
+function errorOf({ outcome }: Call) {
+  if (outcome.ok) throw new Error("expected a failure");
+  return outcome.error;
+}
+
+describe.each(dialects)("faults that pass, %s", (dialect) => {
+  const passing: readonly (readonly [string, Fault, number | null])[] = [
+    ["408", { kind: "status", status: 408 }, 408],
+    ["409", { kind: "status", status: 409 }, 409],
+    ["429", { kind: "status", status: 429 }, 429],
+    ["500", { kind: "status", status: 500 }, 500],
+    ["502", { kind: "status", status: 502 }, 502],
+    ["503", { kind: "status", status: 503 }, 503],
+    ["504", { kind: "status", status: 504 }, 504],
+    ["529", { kind: "status", status: 529 }, 529],
+    ["close before the headers", { kind: "close" }, null],
+    ["close in the middle", { kind: "close", afterBytes: 100 }, null],
+    ["reset before the headers", { kind: "reset" }, null],
+    ["reset in the middle", { kind: "reset", afterBytes: 100 }, null],
+    ["overload in the middle", { kind: "error-event" }, null],
+  ];
+  it.each(passing)("%s: asks again and tells so", async (_, fault, status) => {
+    const server = await serve({ script: [{ reply: good, faults: [fault, fault] }] });
+    const call = await callerFor(server.url, dialect).call();
+    expect(call.outcome).toMatchObject({ ok: true, message: { content: [{ text: "the whole answer" }] } });
+    expect(retriesOf(call)).toMatchObject([
+      { attempt: 1, maxAttempts: 10, status },
+      { attempt: 2, maxAttempts: 10, status },
+    ]);
+    expect(server.requests.length).toBe(3);
+    const [first, ...others] = server.requests;
+    for (const other of others) expect(other.rawBody.equals(first?.rawBody ?? Buffer.of())).toBe(true);
+  });
+
+  it.each<[string, Fault]>([
+    ["split at every byte", { kind: "split" }],
+    ["wrong content type", { kind: "wrong-content-type" }],
+    ["wrong content type, JSON", { kind: "wrong-content-type", contentType: "application/json" }],
+  ])("%s: makes no difference", async (_, fault) => {
+    const server = await serve({ script: [{ ...good, fault }] });
+    const call = await callerFor(server.url, dialect).call();
+    expect(call.outcome).toMatchObject({ ok: true, message: { content: [{ text: "the whole answer" }] } });
+    expect(retriesOf(call)).toEqual([]);
+  });
+
+  it("waits at least as long as the server asks, in seconds, milliseconds or by date", async () => {
+    const server = await serve({
+      script: [
+        {
+          reply: good,
+          faults: [
+            { kind: "status", status: 503, retryAfter: { seconds: 7 } },
+            { kind: "status", status: 503, retryAfter: { milliseconds: 12_345 } },
+            { kind: "status", status: 429, retryAfter: { dateInSeconds: 60 } },
+          ],
+        },
+      ],
+    });
+    const call = await callerFor(server.url, dialect).call();
+    expect(call.outcome.ok).toBe(true);
+    const [seconds, milliseconds, date] = retriesOf(call).map(({ delayMs }) => delayMs);
+    expect([seconds, milliseconds]).toEqual([7_000, 12_345]);
+    expect(date).toBeGreaterThan(55_000);
+    expect(date).toBeLessThanOrEqual(61_000);
+  });
+
+  it("asks at most ten times, and then gives the longest partial text", async () => {
+    const cut = (afterBytes: number): Fault => ({ kind: "close", afterBytes });
+    const long = { content: [{ text: Array.from({ length: 40 }, (_, index) => `word${index} `) }] };
+    const faults = [cut(200), cut(4_000), ...Array.from({ length: 8 }, () => cut(300))];
+    const server = await serve({ script: [{ reply: long, faults, times: "always" }] });
+    const caller = callerFor(server.url, dialect);
+    const call = await caller.call();
+    expect(errorOf(call)).toMatchObject({ code: "connection", message: expect.stringMatching(/Tried 10 times/) });
+    expect(server.requests.length).toBe(10);
+    expect(retriesOf(call).length).toBe(9);
+    const partial = call.outcome.ok ? [] : call.outcome.partial;
+    expect(partial).toMatchObject([{ type: "text", text: expect.stringMatching(/^word0 word1 word2 word3 /) }]);
+    expect(caller.delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+  });
+
+  it("takes no stream without its end for an answer", async () => {
+    const server = await serve({ script: [{ reply: good, faults: [{ kind: "missing-end" }], times: "always" }] });
+    const call = await callerFor(server.url, dialect).call();
+    expect(call.outcome.ok).toBe(true);
+    // A finish reason and a clean close are a complete answer for OpenAI-compatible servers.
+    expect(retriesOf(call).length).toBe(dialect === "anthropic" ? 1 : 0);
+  });
+});
+
+describe.each(dialects)("faults that stay, %s", (dialect) => {
+  it.each<[string, Fault, string, RegExp]>([
+    ["400", { kind: "status", status: 400, message: "tools.0: bad" }, "bad_request", /tools\.0: bad/],
+    ["401", { kind: "status", status: 401 }, "auth", /(ANTHROPIC|OPENAI)_API_KEY/],
+    ["403", { kind: "status", status: 403 }, "auth", /(ANTHROPIC|OPENAI)_API_KEY/],
+    ["spend cap", { kind: "spend-cap" }, "spend_cap", /credit and spending limit/],
+    ["HTML with 200", { kind: "html" }, "protocol", /base URL/],
+    ["HTML with 404", { kind: "status", status: 404, body: "<html>no</html>" }, "protocol", /base URL/],
+    [
+      "redirect",
+      { kind: "status", status: 301, headers: { location: "https://x.test/v1?key=1" } },
+      "protocol",
+      /x\.test\/v1 /,
+    ],
+    [
+      "prompt too long",
+      { kind: "status", status: 400, message: "prompt is too long: 250000 tokens" },
+      "context_overflow",
+      /compact/,
+    ],
+    [
+      "context length",
+      { kind: "status", status: 400, errorType: "context_length_exceeded" },
+      "context_overflow",
+      /compact/,
+    ],
+    ["too large", { kind: "status", status: 413 }, "context_overflow", /compact/],
+    [
+      "no tools",
+      { kind: "status", status: 400, message: "registry.test/m does not support tools" },
+      "unsupported",
+      /--model/,
+    ],
+    [
+      "retry-after of hours",
+      { kind: "status", status: 429, retryAfter: { seconds: 7_200 } },
+      "rate_limited",
+      /wait 2h/,
+    ],
+  ])("%s: one request, one sentence with the cure", async (_, fault, code, message) => {
+    const server = await serve({ script: [{ ...good, fault }] });
+    const caller = callerFor(server.url, dialect);
+    const call = await caller.call();
+    expect(errorOf(call)).toMatchObject({ code, message: expect.stringMatching(message) });
+    expect(server.requests.length).toBe(1);
+    expect(caller.delays).toEqual([]);
+  });
+
+  it("names the model that does not exist", async () => {
+    const server = await serve({ script: [], models: ["other"] });
+    const error = errorOf(await callerFor(server.url, dialect).call());
+    expect(error).toMatchObject({ code: "unknown_model", message: expect.stringMatching(/"test-model".*--model/) });
+  });
+
+  it("says that an answer is too large, and holds no more of it than the limit", async () => {
+    const server = await serve({ script: [{ ...good, fault: { kind: "huge", bytes: 3_000_000 } }] });
+    const call = await callerFor(server.url, dialect, { maxAnswerBytes: 1_000_000 }).call();
+    expect(errorOf(call)).toMatchObject({ code: "protocol", message: expect.stringMatching(/more than 1 MB/) });
+    expect(server.requests.length).toBe(1);
+  });
+
+  it("gives up on a silent server after three tries, with what had come", async () => {
+    const hang: Fault = { kind: "hang", afterBytes: dialect === "anthropic" ? 700 : 500 };
+    const text = Array.from({ length: 30 }, (_, index) => `w${index} `);
+    const server = await serve({
+      script: [{ reply: { content: [{ text }] }, faults: [{ kind: "hang" }, hang, hang], times: "always" }],
+    });
+    const call = await callerFor(server.url, dialect, { idleMs: 60 }).call();
+    expect(errorOf(call).code).toBe("stalled");
+    expect(retriesOf(call).map(({ maxAttempts }) => maxAttempts)).toEqual([3, 3]);
+    const partial = call.outcome.ok ? [] : call.outcome.partial;
+    expect(partial).toMatchObject([{ type: "text", text: expect.stringMatching(/^w0 /) }]);
+  });
+
+  it("never shows the key, even when the server does", async () => {
+    const message = `Incorrect API key provided: ${testKey}. Also Bearer ${testKey}`;
+    const server = await serve({ script: [{ ...good, fault: { kind: "status", status: 401, message } }] });
+    const call = await callerFor(server.url, dialect).call();
+    expect(errorOf(call).message).toMatch(/Incorrect API key provided/);
+    expect(JSON.stringify(call)).not.toContain(testKey);
+  });
+});
+
+describe.each(dialects)("calls that can't be run, %s", (dialect) => {
+  it("are left out when the limit cut them, and counted", async () => {
+    const content = ["Writing.", { tool: "Write", inputJson: ['{"path":"a",', '"text":"', "hel", 'lo"}'] }];
+    const fault: Fault = { kind: "truncated-tool-json", end: "max-tokens" };
+    const server = await serve({ script: [{ content, fault }] });
+    const { outcome } = await callerFor(server.url, dialect).call();
+    expect(outcome).toMatchObject({
+      ok: true,
+      stopReason: "max_tokens",
+      incompleteCalls: 1,
+      message: { content: [{ type: "text", text: "Writing." }] },
+    });
+  });
+
+  it("are void when the connection broke inside them", async () => {
+    const content = ["Writing.", { tool: "Write", inputJson: ['{"path":"a",', '"text":"', "hel", 'lo"}'] }];
+    const fault: Fault = { kind: "truncated-tool-json", end: "close" };
+    const server = await serve({ script: [{ reply: { content }, faults: [fault], times: "always" }] });
+    const call = await callerFor(server.url, dialect, { retry: { maxAttempts: 1 } }).call();
+    expect(call.outcome).toMatchObject({ ok: false, partial: [{ type: "text", text: "Writing." }] });
+    expect(call.outcome.ok ? [] : call.outcome.partial.map(({ type }) => type)).toEqual(["text"]);
+  });
+
+  it("are left out when their input is no object", async () => {
+    const content = [
+      { tool: "A", inputJson: '["x"]' },
+      { tool: "B", inputJson: '{"ok":true}' },
+      { tool: "C", inputJson: '{"broken' },
+    ];
+    const server = await serve({ script: [{ content }] });
+    const { outcome } = await callerFor(server.url, dialect).call();
+    expect(outcome).toMatchObject({
+      ok: true,
+      incompleteCalls: 2,
+      message: { content: [{ type: "tool_call", callId: "call_1", name: "B", inputJson: '{"ok":true}' }] },
+    });
+  });
+
+  it("keep ids apart when the provider repeats one, and carry a megabyte", async () => {
+    const twice = await serve({
+      script: [
+        {
+          content: [
+            { tool: "A", input: { a: 1 } },
+            { tool: "A", input: { a: 2 } },
+          ],
+          fault: { kind: "same-tool-id-twice" },
+        },
+      ],
+    });
+    const same = await callerFor(twice.url, dialect).call();
+    expect(same.outcome).toMatchObject({
+      ok: true,
+      message: {
+        content: [
+          { callId: "call_0", inputJson: '{"a":1}' },
+          { callId: "call_1", inputJson: '{"a":2}' },
+        ],
+      },
+    });
+    const large = await serve({
+      script: [{ content: [{ tool: "A", input: { a: 1 } }], fault: { kind: "large-argument" } }],
+    });
+    const { outcome } = await callerFor(large.url, dialect).call();
+    const [block] = outcome.ok ? outcome.message.content : [];
+    expect(block?.type === "tool_call" && block.inputJson.length).toBeGreaterThan(1_000_000);
+  });
+});
+
+describe.each(dialects)("damaged streams, %s", (dialect) => {
+  it("put U+FFFD for bytes that are not UTF-8", async () => {
+    const server = await serve({ script: [{ content: "before and after", fault: { kind: "invalid-utf8" } }] });
+    const { outcome } = await callerFor(server.url, dialect).call();
+    const [block] = outcome.ok ? outcome.message.content : [];
+    expect(block?.type === "text" && block.text).toContain("\ufffd");
+  });
+
+  it("survive any event that comes twice", async () => {
+    for (let event = 0; event < 9; event += 1) {
+      const server = await serve({
+        script: [{ content: [{ text: ["ab", "cd"] }], fault: { kind: "duplicate-event", event } }],
+      });
+      const { outcome } = await callerFor(server.url, dialect).call();
+      const [block] = outcome.ok ? outcome.message.content : [];
+      expect(block?.type === "text" && block.text, `event ${event}`).toMatch(/^(ab){1,2}(cd){1,2}$/);
+    }
+  });
+});
+
+describe("a slow server", () => {
+  it("is not taken for a silent one", async () => {
+    const content = [{ text: ["all in all longer than a second".repeat(8)] }];
+    const server = await serve({ script: [{ content, fault: { kind: "slow", msPerByte: 1 } }] });
+    const call = await callerFor(server.url, "anthropic", { idleMs: 1_000 }).call();
+    expect(call.outcome.ok).toBe(true);
+    expect(server.requests.length).toBe(1);
+  });
+});
+
+describe("the prompt", () => {
+  it("is asked for its bytes once, however often they are sent", async () => {
+    const server = await serve({ script: [{ reply: good, faults: [{ kind: "status", status: 500 }] }] });
+    const prompt = promptOf();
+    let asked = 0;
+    const body = (dialect: Dialect) => {
+      asked += 1;
+      return prompt.body(dialect);
+    };
+    const counting = { ...prompt, body };
+    expect((await callerFor(server.url, "anthropic").call({ prompt: counting })).outcome.ok).toBe(true);
+    expect(asked).toBe(1);
+  });
+});

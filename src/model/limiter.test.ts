@@ -1,0 +1,223 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Delay } from "./delay.ts";
+import { createLimiter, type Limiter, type Pass } from "./limiter.ts";
+import { callerFor, serve } from "./wire.test-support.ts";
+
+/** Time that moves only when somebody waits for it: to the earliest wait, when nothing else can happen. */
+function createVirtualTime() {
+  let now = 0;
+  let sleepers: { at: number; wake: () => void }[] = [];
+  const delay: Delay = (milliseconds, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const sleeper = { at: now + milliseconds, wake: resolve };
+      sleepers.push(sleeper);
+      signal?.addEventListener("abort", () => {
+        sleepers = sleepers.filter((other) => other !== sleeper);
+        resolve();
+      });
+    });
+  return {
+    clock: { monotonic: () => now },
+    delay,
+    now: () => now,
+    async run(until: Promise<unknown>): Promise<void> {
+      let done = false;
+      void until.finally(() => {
+        done = true;
+      });
+      while (!done) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (done) return;
+        const next = sleepers.reduce((first, other) => (other.at < first.at ? other : first), sleepers[0] ?? stuck());
+        sleepers = sleepers.filter((other) => other !== next);
+        now = next.at;
+        next.wake();
+      }
+    },
+  };
+}
+
+function stuck(): never {
+  throw new Error("everybody waits and nobody for time");
+}
+
+/** A new signal each time, as every run has its own. */
+function free(): AbortSignal {
+  return new AbortController().signal;
+}
+
+async function enter(limiter: Limiter): Promise<Pass> {
+  const pass = await limiter.enter(limiter.ticket(), free());
+  if (!pass) throw new Error("not aborted");
+  return pass;
+}
+
+describe("the limiter", () => {
+  it("lets everybody through while nobody refuses", async () => {
+    const limiter = createLimiter({ clock: { monotonic: () => 0 } });
+    await Promise.all(Array.from({ length: 1_000 }, () => enter(limiter)));
+    expect(limiter.state()).toEqual({ limit: Number.POSITIVE_INFINITY, active: 1_000, waiting: 0, held: false });
+  });
+
+  it("holds everybody for as long as the provider asked, then lets one ahead", async () => {
+    const time = createVirtualTime();
+    const limiter = createLimiter(time);
+    const passes = await Promise.all(Array.from({ length: 8 }, () => enter(limiter)));
+    for (const pass of passes) pass.leave({ kind: "throttled", holdMs: 5_000 });
+    expect(limiter.state().limit).toBe(4);
+    const entered: number[] = [];
+    const all = Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const pass = await enter(limiter);
+        entered.push(time.now());
+        expect(limiter.state().active).toBeLessThanOrEqual(4);
+        await time.delay(1_000);
+        pass.leave({ kind: "answered" });
+      }),
+    );
+    await time.run(all);
+    // Nothing went well before, so one goes alone, then another, then as many as the limit allows.
+    expect(entered).toEqual([5_000, 6_000, 7_000, 8_000, 8_000, 8_000]);
+  });
+
+  it("counts a burst of refusals once", async () => {
+    const limiter = createLimiter(createVirtualTime());
+    const passes = await Promise.all(Array.from({ length: 100 }, () => enter(limiter)));
+    for (const pass of passes) pass.leave({ kind: "throttled", holdMs: 1 });
+    expect(limiter.state().limit).toBe(50);
+  });
+
+  it("forgets its limit when a quiet time has passed", async () => {
+    const time = createVirtualTime();
+    const limiter = createLimiter(time);
+    (await enter(limiter)).leave({ kind: "throttled", holdMs: 1_000 });
+    expect(limiter.state().limit).toBe(1);
+    const use = async () => {
+      for (let index = 0; index < 30; index += 1) {
+        const pass = await enter(limiter);
+        await time.delay(10_000);
+        pass.leave({ kind: "answered" });
+      }
+    };
+    await time.run(use());
+    expect(limiter.state().limit).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("lets those who came first go first, also after their retry", async () => {
+    const time = createVirtualTime();
+    const limiter = createLimiter(time);
+    const first = limiter.ticket();
+    const pass = await limiter.enter(first, free());
+    const order: string[] = [];
+    const go = async (name: string, ticket: number) => {
+      const mine = await limiter.enter(ticket, free());
+      order.push(name);
+      await time.delay(10);
+      mine?.leave({ kind: "answered" });
+    };
+    pass?.leave({ kind: "throttled", holdMs: 100 });
+    const all = Promise.all([go("second", limiter.ticket()), go("third", limiter.ticket()), go("first again", first)]);
+    await time.run(all);
+    expect(order).toEqual(["first again", "second", "third"]);
+  });
+
+  it("lets go of who is aborted while waiting, and of its own timer", async () => {
+    const time = createVirtualTime();
+    const limiter = createLimiter(time);
+    (await enter(limiter)).leave({ kind: "throttled", holdMs: 60_000 });
+    const controller = new AbortController();
+    const waiting = limiter.enter(limiter.ticket(), controller.signal);
+    expect(limiter.state()).toMatchObject({ waiting: 1, held: true });
+    controller.abort();
+    expect(await waiting).toBeUndefined();
+    await Promise.resolve();
+    expect(limiter.state()).toMatchObject({ waiting: 0, held: false });
+  });
+
+  it("never has more active than its limit, and everybody gets through", async () => {
+    const ends = fc.array(fc.constantFrom("answered", "failed", "throttled"), { minLength: 1, maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(ends, fc.integer({ min: 1, max: 20 }), async (script, callers) => {
+        const time = createVirtualTime();
+        const limiter = createLimiter(time);
+        let next = 0;
+        let finished = 0;
+        const work = async (): Promise<void> => {
+          const ticket = limiter.ticket();
+          for (;;) {
+            const before = limiter.state().limit;
+            const pass = await limiter.enter(ticket, free());
+            expect(limiter.state().active).toBeLessThanOrEqual(Math.max(before, limiter.state().limit, callers));
+            await time.delay(7);
+            const end = script[next++] ?? "answered";
+            pass?.leave(
+              end === "throttled" ? { kind: "throttled", holdMs: 50 } : { kind: end as "answered" | "failed" },
+            );
+            if (end !== "throttled") break;
+          }
+          finished += 1;
+        };
+        await time.run(Promise.all(Array.from({ length: callers }, work)));
+        expect(finished).toBe(callers);
+        expect(limiter.state()).toMatchObject({ active: 0, waiting: 0 });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("brings twenty callers through five requests a minute, about one refusal a minute, in order", async () => {
+    const time = createVirtualTime();
+    const limiter = createLimiter(time);
+    const perWindow = 5;
+    const windowMs = 60_000;
+    const taken = new Map<number, { ok: number; refused: number }>();
+    const served: number[] = [];
+    const most = { attempts: 0 };
+    const call = async (caller: number) => {
+      const ticket = limiter.ticket();
+      for (let attempts = 1; ; attempts += 1) {
+        most.attempts = Math.max(most.attempts, attempts);
+        const pass = await limiter.enter(ticket, free());
+        const window = Math.floor(time.now() / windowMs);
+        const count = taken.get(window) ?? { ok: 0, refused: 0 };
+        taken.set(window, count);
+        const ok = count.ok < perWindow;
+        count[ok ? "ok" : "refused"] += 1;
+        await time.delay(2_000);
+        if (ok) {
+          served.push(caller);
+          return pass?.leave({ kind: "answered" });
+        }
+        pass?.leave({ kind: "throttled", holdMs: (window + 1) * windowMs - time.now() });
+      }
+    };
+    await time.run(Promise.all(Array.from({ length: 20 }, (_, caller) => call(caller))));
+    expect(served).toEqual(Array.from({ length: 20 }, (_, caller) => caller));
+    expect(time.now()).toBeLessThan(4 * windowMs);
+    const later = [...taken.entries()].filter(([window]) => window > 0).map(([, { refused }]) => refused);
+    // The first burst can't know the limit; from then on it is learnt.
+    expect(Math.max(...later)).toBeLessThanOrEqual(1);
+    expect(most.attempts).toBeLessThanOrEqual(5);
+  });
+});
+
+describe("the limiter on the wire", () => {
+  it("is shared by callers: all finish though the server takes five at a time", async () => {
+    let inWindow = 0;
+    const server = await serve({
+      script: () => {
+        inWindow += 1;
+        if (inWindow <= 5) return { content: "ok" };
+        inWindow = 0;
+        return { content: "", fault: { kind: "status", status: 429, retryAfter: { milliseconds: 20 } } };
+      },
+    });
+    const caller = callerFor(server.url, "anthropic");
+    const calls = await Promise.all(Array.from({ length: 20 }, () => caller.call()));
+    expect(calls.every(({ outcome }) => outcome.ok)).toBe(true);
+    expect(caller.limiter.state()).toMatchObject({ active: 0, waiting: 0 });
+    expect(server.requests.some(({ status }) => status === 429)).toBe(true);
+  });
+});

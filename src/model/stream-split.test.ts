@@ -1,0 +1,134 @@
+import { createParser } from "eventsource-parser";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ModelProgress } from "../ports/index.ts";
+import { createApiServer, type Reply } from "../testing/index.ts";
+import type { AnswerReader } from "./answer.ts";
+import { createAnthropicReader } from "./anthropic-reader.ts";
+import { createOpenaiReader } from "./openai-reader.ts";
+import { createUtf8Decoder } from "./utf8-decoder.ts";
+import { callerFor, type Dialect, promptOf, testKey, textDeltas } from "./wire.test-support.ts";
+
+/** The bytes a server really sends for a reply. */
+async function streamOf(reply: Reply, dialect: Dialect): Promise<Buffer> {
+  const server = await createApiServer({ script: [reply] });
+  const path = dialect === "anthropic" ? "/v1/messages" : "/v1/chat/completions";
+  const response = await fetch(server.url + path, {
+    method: "POST",
+    body: Buffer.concat(promptOf().body(dialect)),
+    headers: {
+      "content-type": "application/json",
+      "x-api-key": testKey,
+      "anthropic-version": "2023-06-01",
+      authorization: `Bearer ${testKey}`,
+    },
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  await server.close();
+  expect(response.status).toBe(200);
+  return bytes;
+}
+
+function readIn(dialect: Dialect, chunks: Iterable<Buffer>) {
+  const progress: ModelProgress[] = [];
+  const make = dialect === "anthropic" ? createAnthropicReader : createOpenaiReader;
+  const origin = { provider: "p", model: "m" };
+  const reader: AnswerReader = make({ origin, callId: (index) => `c${index}`, emit: (event) => progress.push(event) });
+  const decoder = createUtf8Decoder();
+  const problems: string[] = [];
+  const parser = createParser({
+    onEvent({ data }) {
+      const problem = reader.event(data);
+      if (problem !== undefined) problems.push(problem);
+    },
+  });
+  for (const chunk of chunks) parser.feed(decoder.write(chunk));
+  parser.feed(decoder.end());
+  return { problems, ended: reader.ended(), answer: reader.answer(), progress };
+}
+
+/** Compared as text: deep equality of thousands of readings takes long. */
+function sameAs(whole: unknown, reading: unknown): boolean {
+  return JSON.stringify(reading) === JSON.stringify(whole);
+}
+
+const reply: Reply = {
+  content: [
+    { thinking: ["Grüße, ", "考え中"], signature: "c2ln" },
+    { text: ["emoji 👩‍👩‍👧‍👦", " 🙂", " 你好 \u2028 end\r\n", 'quotes " \\ '] },
+    { tool: "Read", inputJson: ['{"path":"ä', '.ts","n":1.0', "}"] },
+    { tool: "LS", inputJson: "" },
+  ],
+};
+
+describe.each<Dialect>(["anthropic", "openai"])("a stream cut anywhere, %s", (dialect) => {
+  it("gives one and the same answer for every place of one cut", async () => {
+    const bytes = await streamOf(reply, dialect);
+    const whole = readIn(dialect, [bytes]);
+    expect(whole).toMatchObject({ ended: true, problems: [] });
+    expect(whole.answer.message.content.filter(({ type }) => type === "tool_call").length).toBe(2);
+    for (let cut = 0; cut <= bytes.length; cut += 1) {
+      const reading = readIn(dialect, [bytes.subarray(0, cut), bytes.subarray(cut)]);
+      if (!sameAs(whole, reading)) expect(reading, `cut at ${cut}`).toEqual(whole);
+    }
+  });
+
+  it("gives it for every byte alone, and for random pieces", async () => {
+    const bytes = await streamOf(reply, dialect);
+    const whole = readIn(dialect, [bytes]);
+    expect(
+      readIn(
+        dialect,
+        Array.from(bytes, (byte) => Buffer.of(byte)),
+      ),
+    ).toEqual(whole);
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 30 }), (sizes) => {
+        const chunks: Buffer[] = [];
+        for (let at = 0, index = 0; at < bytes.length; index += 1) {
+          const size = sizes[index % sizes.length] ?? 1;
+          chunks.push(bytes.subarray(at, at + size));
+          at += size;
+        }
+        expect(readIn(dialect, chunks)).toEqual(whole);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("is complete at no earlier byte than its end marker", async () => {
+    const bytes = await streamOf(reply, dialect);
+    const marker = bytes.lastIndexOf(dialect === "anthropic" ? '"message_stop"' : "[DONE]");
+    for (let cut = 0; cut < marker; cut += 7) expect(readIn(dialect, [bytes.subarray(0, cut)]).ended).toBe(false);
+  });
+});
+
+describe("surrogates", () => {
+  const half = (text: string) => text.replace(/[\ud800-\udfff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
+  const events = (texts: readonly string[]) =>
+    texts.map((text) => `data: {"choices":[{"delta":{"content":"${half(text)}"}}]}\n\n`).join("");
+  const end = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+
+  it("of one character in two deltas are shown together", () => {
+    const { answer, progress } = readIn("openai", [Buffer.from(events(["a\ud83d", "\ude42b"]) + end)]);
+    expect(answer.message.content).toEqual([{ type: "text", text: "a🙂b" }]);
+    expect(progress).toEqual([
+      { type: "text.delta", text: "a" },
+      { type: "text.delta", text: "🙂b" },
+    ]);
+  });
+
+  it("without a partner become U+FFFD, so that the answer can be sent back", () => {
+    const { answer } = readIn("openai", [Buffer.from(events(["x\ud83d", "y\ude42"]) + end)]);
+    expect(answer.message.content).toEqual([{ type: "text", text: "x\ufffdy\ufffd" }]);
+  });
+});
+
+describe("on the wire", () => {
+  it("one byte per packet changes nothing", async () => {
+    const server = await createApiServer({ script: [{ content: "naïve 🙂 你好", fault: { kind: "split" } }] });
+    const call = await callerFor(server.url, "anthropic").call();
+    await server.close();
+    expect(textDeltas(call)).toBe("naïve 🙂 你好");
+  });
+});
