@@ -1,5 +1,5 @@
 import { wildcardHazard } from "./command-hazards.ts";
-import { baseName, looseReadings, simpleWords } from "./shell-words.ts";
+import { baseName, type LooseReading, looseReadings, simpleWords } from "./shell-words.ts";
 
 /** The specifier of a `Bash(…)` rule. */
 export interface CommandPattern {
@@ -17,7 +17,11 @@ export function parseCommandPattern(specifier: string): CommandPattern {
   const text = rest ? trimmed.slice(0, -2).trimEnd() : trimmed;
   // Stars are held as a letter that no rule has while the words are read.
   const held = text.includes(HELD_STAR) ? undefined : simpleWords(text.replaceAll("*", HELD_STAR));
-  return { exact: held?.map((word) => word.replaceAll(HELD_STAR, "*")), loose: looseReadings(text)[0] ?? [], rest };
+  return {
+    exact: held?.map((word) => word.replaceAll(HELD_STAR, "*")),
+    loose: looseReadings(text)[0]?.words() ?? [],
+    rest,
+  };
 }
 
 /** Allows one simple command: word for word, `*` within a word, and what follows where the rule ends in a wildcard. */
@@ -31,7 +35,7 @@ export function allowsCommand(pattern: CommandPattern, words: readonly string[],
 
 /** What restrictions search in. */
 export interface CommandReading {
-  readonly readings: readonly (readonly string[])[];
+  readonly readings: readonly LooseReading[];
   /** Only the first word can be a program: the command is simple, and of a kind that runs nothing else. */
   readonly headOnly: boolean;
 }
@@ -47,7 +51,11 @@ export function restrictsCommand({ loose }: CommandPattern, { readings, headOnly
   if (first === undefined) return true;
   const program = baseName(first);
   const isProgram = (word: string) => namesOf(word).some((name) => matchWord(program, name));
-  return readings.some((words) => {
+  // Most commands hold nothing of the program's name; then their words need not be told apart.
+  const trace = program.split("*").reduce((longest, part) => (part.length > longest.length ? part : longest), "");
+  return readings.some((reading) => {
+    if (!reading.text.includes(trace)) return false;
+    const words = reading.words();
     const starts = headOnly ? words.slice(0, 1) : words;
     // With a free gap in the rule, what follows any start follows the first one.
     if (loose.includes("*")) {

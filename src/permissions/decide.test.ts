@@ -213,6 +213,7 @@ describe("modes", () => {
     expect(bash("git status", { mode })).toBe("allow");
     expect(read("a", { mode })).toBe("allow");
     expect(judge("mcp__db__query", {}, { mode }).effect).toBe("deny");
+    expect(judge("mcp__db__query", {}, { mode, rules: [["ask", "mcp__db"]] }).effect).toBe("deny");
     expect(judge("mcp__db__query", {}, { mode, rules: [["allow", "mcp__db__query"]] }).effect).toBe("allow");
   });
 

@@ -77,11 +77,11 @@ function judgeUndescribed(toolName: string, compiled: CompiledPolicy): Finding {
     return builtin("deny", "unusable input", `The input of ${toolName} does not say what it would touch.`);
   }
   const found = judgeWhole(toolName, compiled);
-  if (found !== undefined) return found;
+  if (found?.effect === "allow" || found?.effect === "deny") return found;
   if (compiled.policy.mode === "plan" && toolName !== "WebSearch") {
     return builtin("deny", "plan", `Mode plan uses ${toolName} only where a rule allows it.`);
   }
-  return builtin("open", "tool", `No rule allows ${toolName}.`);
+  return found ?? builtin("open", "tool", `No rule allows ${toolName}.`);
 }
 
 function judgeWhole(toolName: string, compiled: CompiledPolicy): Finding | undefined {

@@ -24,28 +24,42 @@ export function simpleWords(text: string): readonly string[] | undefined {
   return hasTilde(command) ? undefined : words;
 }
 
-/** Words as loosely as possible, in several readings, for finding what a restriction names. Never for allowing. */
-export function looseReadings(command: string): readonly (readonly string[])[] {
+/** A command read as loosely as possible, for finding what a restriction names. Never for allowing. */
+export interface LooseReading {
+  readonly text: string;
+  words(): readonly string[];
+}
+
+/** Several readings, because quotes and escapes can join words as well as part them. */
+export function looseReadings(command: string): readonly LooseReading[] {
   const joined = command.replace(/\\\r?\n/g, "");
   const decoded = decodeEscapes(joined);
   const texts = decoded === joined ? [joined] : [joined, decoded];
   const readings = new Set<string>();
   for (const text of texts) {
-    readings.add(text.replace(/["'\\]/g, ""));
-    readings.add(text.replace(/["']/g, " ").replace(/\\/g, ""));
+    const lower = text.toLowerCase();
+    readings.add(lower.replace(/["'\\]/g, ""));
+    readings.add(lower.replace(/["']/g, " ").replace(/\\/g, ""));
   }
-  return [...readings].map((text) =>
-    text
-      .toLowerCase()
-      .split(SEPARATORS)
-      .filter((word) => word !== ""),
-  );
+  return [...readings].map(looseReading);
+}
+
+function looseReading(text: string): LooseReading {
+  let words: readonly string[] | undefined;
+  return {
+    text,
+    words: () => {
+      words ??= text.split(SEPARATORS).filter((word) => word !== "");
+      return words;
+    },
+  };
 }
 
 /** True when what would be executed is only known to the shell: `$X file`, `$(…) file`, `/bin/r?`, `eval`, `| sh`. */
 export function hasHiddenCommand(command: string): boolean {
   // A backtick in place of a program must not vanish with the split.
   const text = command.replace(/\\\r?\n/g, "").replaceAll("`", " $ ;");
+  if (!SUSPICIOUS.test(text)) return false;
   for (const part of text.split(/[;&|\n()]+|(?<=^|\s)[{}!](?=\s|$)/)) {
     const words = part.split(/\s+/).filter((word) => word !== "");
     const start = words.findIndex((word) => !/^[A-Za-z_]\w*\+?=/.test(word) && !grammarWords.has(word));
@@ -82,6 +96,10 @@ const shells = new Set("sh bash dash zsh ksh fish csh tcsh ash".split(" "));
 const evaluators = new Set("eval source . alias hash enable trap bind".split(" "));
 const grammarWords = new Set("if then elif else while until do for case in select function coproc time !".split(" "));
 
+// What hasHiddenCommand could object to has one of these somewhere.
+const SUSPICIOUS = new RegExp(
+  `[$*?[{~]|(?<![\\w-])(${[...evaluators, ...shells].filter((word) => word !== ".").join("|")})(?![\\w-])|(?<=^|[\\s;&|(])\\.\\s`,
+);
 const MAX_SIMPLE = 100_000;
 // Space, plain characters, single-quoted, double-quoted. A backslash or anything the shell reacts to ends the match.
 const PIECE = /([ \t]+)|([\p{L}\p{N}\p{M}_\-./:=,+@%^~]+)|'([^']*)'|"([^"$`\\!]*)"/uy;
