@@ -1,0 +1,194 @@
+import { formatCount, plural } from "../../lib/index.ts";
+import { parseCommits, whyNoHistory } from "./commits.ts";
+import type { Seen } from "./job.ts";
+import { isTest, languageOf } from "./languages.ts";
+import type { Fact, Manifest } from "./read-manifest.ts";
+import { clip, compose, firstOf, rows, type Section } from "./report.ts";
+import { type Hit, type Listing, parsePage } from "./results.ts";
+import type { Survey } from "./survey-files.ts";
+
+export interface MapFindings {
+  readonly path: string;
+  readonly top: Listing;
+  readonly survey: Survey;
+  /** Manifests below the top. */
+  readonly nested: readonly string[];
+  readonly readme: Seen | undefined;
+  readonly manifests: readonly Manifest[];
+  readonly todos: { readonly hits: readonly Hit[]; readonly left: number };
+  readonly log: Seen;
+  readonly status: Seen;
+}
+
+export function mapReport(findings: MapFindings): string {
+  const title = findings.manifests.find((manifest) => manifest.title !== undefined)?.title;
+  const place = findings.path === "." ? "this directory" : findings.path;
+  return compose(`Map of ${title ?? place}`, [
+    { heading: "What it is", lines: aboutLines(findings) },
+    { heading: "Layout", lines: layoutLines(findings) },
+    languageSection(findings.survey),
+    { heading: "Entry points", lines: entryLines(findings) },
+    { heading: "Commands", lines: factLines(commandsOf(findings.manifests), 10, "command") },
+    { heading: "Biggest source files", lines: biggestLines(findings.survey) },
+    { heading: "Tests", lines: testLines(findings) },
+    { heading: "TODO and FIXME", lines: todoLines(findings.todos) },
+    { heading: "Recent history", lines: historyLines(findings) },
+  ]);
+}
+
+function aboutLines({ readme, manifests }: MapFindings): string[] {
+  const lines: string[] = [];
+  const described = manifests.find(({ description }) => description !== undefined)?.description;
+  if (described) lines.push(`- ${clip(described, 200)}`);
+  if (!readme) return lines;
+  const path = String(readme.call.input["file_path"]);
+  const { lines: text } = parsePage(readme.text);
+  const heading = text.find((line) => /^#+\s+\S/.test(line.text)) ?? text.find((line) => /\w/.test(line.text));
+  if (heading) lines.push(`- ${path}:${heading.number}  ${clip(heading.text.replace(/^#+\s+/, ""))}`);
+  const from = heading ? text.indexOf(heading) + 1 : 0;
+  const start = text.findIndex(
+    (line, index) => index >= from && /^[A-Za-z*_`"'(>]/.test(line.text) && !/^[=~-]+$/.test(line.text),
+  );
+  if (start < 0) return lines;
+  const rest = text.slice(start);
+  const end = rest.findIndex((line) => line.text.trim() === "");
+  const paragraph = rest.slice(0, end < 0 ? rest.length : end);
+  lines.push(`- ${path}:${paragraph[0]?.number}  ${clip(paragraph.map((line) => line.text).join(" "), 320)}`);
+  return lines;
+}
+
+function layoutLines({ path, top, survey, nested }: MapFindings): string[] {
+  const { directories, total } = survey;
+  const prefix = path === "." ? 0 : path.length + 1;
+  const sorted = [...directories].sort((left, right) => right.files - left.files || (left.path < right.path ? -1 : 1));
+  const lines = rows(
+    sorted
+      .filter(({ files }) => files > 0)
+      .slice(0, 12)
+      .map((directory) => [
+        `${directory.path}/`,
+        plural(directory.files, "file"),
+        plural(directory.lines, "line"),
+        insideText(directory.inside),
+      ]),
+  );
+  const others = sorted.filter(({ files }) => files === 0).map((directory) => `${directory.path.slice(prefix)}/`);
+  if (others.length > 0) lines.push(`- not counted (empty, binary, or beyond the list): ${clip(others.join(", "))}`);
+  if (top.files.length > 0)
+    lines.push(`- files at the top: ${clip(top.files.map(({ name }) => name).join(", "), 200)}`);
+  if (nested.length > 0) lines.push(`- ${plural(nested.length, "manifest")} below: ${clip(nested.join(", "), 160)}`);
+  lines.push(
+    `- in all ${plural(total.files, "text file")} with ${plural(total.lines, "line")}; empty, binary and ignored files are not counted`,
+  );
+  return lines;
+}
+
+function insideText(names: readonly string[]): string {
+  return clip(names.join(", "), 90);
+}
+
+function languageSection({ languages, total, complete, files }: Survey): Section {
+  const lines = rows(
+    languages
+      .slice(0, 7)
+      .map(({ name, files: count, lines: sum }) => [
+        name,
+        plural(count, "file"),
+        `${Math.round((100 * count) / Math.max(1, total.files))} %`,
+        plural(sum, "line"),
+      ]),
+  );
+  if (languages.length > 7) lines.push(`- and ${plural(languages.length - 7, "other kind")}`);
+  if (!complete)
+    lines.push(
+      `- paths below are from the ${formatCount(files.length)} of ${formatCount(total.files)} files whose names were shown`,
+    );
+  return { heading: "Languages by files", lines };
+}
+
+const usualEntries =
+  /^(src\/|app\/|lib\/|cmd\/[\w-]+\/|packages\/[\w-]+\/src\/|[\w-]+\/)?(index|main|cli|app|server|manage|__main__|lib|mod|Program|Main)\.(ts|tsx|mts|js|jsx|mjs|cjs|py|go|rs|java|kt|cs|rb|php|c|cpp|swift)$/;
+
+function entryLines({ manifests, survey, path }: MapFindings): string[] {
+  const facts = manifests.flatMap(({ entries }) => entries);
+  const lines = factLines(facts, 8, "entry");
+  const start = path === "." ? 0 : path.length + 1;
+  const files = survey.files
+    .filter((file) => usualEntries.test(file.path.slice(start)) && !isTest(file.path))
+    .sort(
+      (left, right) => left.path.split("/").length - right.path.split("/").length || (left.path < right.path ? -1 : 1),
+    );
+  const shown = files.slice(0, 5).map((file) => `- ${file.path}  ${plural(file.count, "line")}, an entry by its name`);
+  return [...lines, ...shown];
+}
+
+/** What builds and tests comes first. */
+function commandsOf(manifests: readonly Manifest[]): Fact[] {
+  const rank = ({ what }: Fact) => {
+    const found = ["start", "build", "test", "check", "lint", "dev"].findIndex((word) =>
+      new RegExp(`\\b${word}$`).test(what),
+    );
+    return found < 0 ? 9 : found;
+  };
+  return manifests
+    .flatMap(({ commands }) => commands)
+    .map((fact, index) => ({ fact, index }))
+    .sort((left, right) => rank(left.fact) - rank(right.fact) || left.index - right.index)
+    .map(({ fact }) => fact);
+}
+
+function factLines(facts: readonly Fact[], count: number, what: string): string[] {
+  const lines = rows(facts.map((fact) => [fact.where, fact.what, clip(fact.detail, 80)]));
+  return firstOf(lines, count, what);
+}
+
+function biggestLines({ files }: Survey): string[] {
+  const source = files.filter(
+    ({ path }) => languageOf(path)?.isCode && !isTest(path) && !/[.-]min\.|\.lock$/.test(path),
+  );
+  const biggest = [...source].sort((left, right) => right.count - left.count || (left.path < right.path ? -1 : 1));
+  return rows(biggest.slice(0, 7).map(({ path, count }) => [path, plural(count, "line")]));
+}
+
+function testLines({ survey, manifests }: MapFindings): string[] {
+  const tests = survey.files.filter(({ path }) => isTest(path));
+  const places = new Map<string, number>();
+  for (const { path } of tests) {
+    const place = path.split("/").slice(0, -1).slice(0, 2).join("/") || ".";
+    places.set(place, (places.get(place) ?? 0) + 1);
+  }
+  const lines: string[] = [];
+  if (tests.length === 0) lines.push("- none found by name");
+  else {
+    const most = [...places].sort((left, right) => right[1] - left[1] || (left[0] < right[0] ? -1 : 1));
+    const where = most.slice(0, 6).map(([place, count]) => `${place} (${count})`);
+    const rest = most.length > 6 ? ` and ${plural(most.length - 6, "more place")}` : "";
+    const bound = survey.complete ? "" : " among the names shown";
+    lines.push(`- ${plural(tests.length, "file")}${bound}: ${where.join(", ")}${rest}`);
+  }
+  const runners = manifests.flatMap((manifest) => manifest.runners);
+  const words = runners
+    .slice(0, 4)
+    .map(({ where, what, detail }) => `${where} ${[what, clip(detail, 50)].join(" ").trim()}`);
+  if (words.length > 0) lines.push(`- run by: ${words.join("; ")}`);
+  return lines;
+}
+
+function todoLines({ hits, left }: MapFindings["todos"]): string[] {
+  if (hits.length === 0) return ["- none in comments"];
+  const found = rows(hits.map(({ path, line, text }) => [`${path}:${line}`, clip(text, 90)]));
+  return [`- ${plural(hits.length + left, "comment")}${left > 0 ? ", the first of them:" : ":"}`, ...found];
+}
+
+function historyLines({ log, status }: MapFindings): string[] {
+  const commits = parseCommits(log.text);
+  if (commits.length === 0) return [`- none: ${whyNoHistory(log)}`];
+  const lines = rows(
+    commits.slice(0, 7).map(({ hash, date, author, subject }) => [hash, date, clip(author, 24), clip(subject, 80)]),
+  );
+  if (!status.ok) return lines;
+  const [branch = "", ...changes] = status.text.split("\n").filter((line) => /^(##|.. \S)/.test(line));
+  const changed = changes.length === 0 ? "nothing uncommitted" : `${plural(changes.length, "uncommitted path")}`;
+  lines.push(`- branch ${clip(branch.replace(/^## /, ""), 80)}: ${changed}`);
+  return lines;
+}

@@ -1,0 +1,186 @@
+import { askAll, grep, list, type PlannedCall, type Seen, type Step } from "./job.ts";
+import { baseName, foreignDirectories, languageOf } from "./languages.ts";
+import { type Counts, type FileCount, type Listing, parseCounts, parseListing } from "./results.ts";
+
+export interface Amount {
+  readonly files: number;
+  readonly lines: number;
+}
+
+export interface Survey {
+  /** Every file we were shown, with its number of lines. */
+  readonly files: readonly FileCount[];
+  readonly total: Amount;
+  /** False: there are more files than we were shown. The amounts below are still of all. */
+  readonly complete: boolean;
+  readonly languages: readonly (Amount & { readonly name: string })[];
+  readonly directories: readonly (Amount & { readonly path: string; readonly inside: readonly string[] })[];
+}
+
+const maxDirectories = 8;
+const maxSplit = 2;
+const maxTypes = 7;
+
+/** Leaves out what others wrote; it stands for a search, beside what .gitignore names. */
+export const foreignGlob = `!**/{${foreignDirectories.join(",")}}/**`;
+
+/** Lines by file below a directory. Empty and binary files have none and are not told. */
+export function countLines(path: string, more: { readonly type?: string; readonly head_limit?: number } = {}) {
+  return grep("^", { path, glob: foreignGlob, output_mode: "count", head_limit: 5_000, ...more });
+}
+
+/** From one count of everything; where its list was cut, from counts by directory and by language. */
+export function* surveyFiles(
+  first: Counts,
+  place: { readonly path: string; readonly top: Listing; readonly isIgnored: (name: string) => boolean },
+): Generator<Step, Survey, readonly Seen[]> {
+  const { path, top, isIgnored } = place;
+  const known = new Map(first.files.map((file) => [file.path, file.count]));
+  const counted = new Map<string, Amount & { readonly inside: readonly string[] }>();
+  const wanted = top.directories
+    .filter((name) => !foreignDirectories.includes(name) && !isIgnored(name))
+    .sort((left, right) => Number(left.startsWith(".")) - Number(right.startsWith(".")))
+    .map((name) => joinPath(path, name));
+  let types: readonly Amounts[] = [];
+  if (first.left > 0) {
+    const directories = wanted.slice(0, maxDirectories);
+    const cut = yield* count(directories, { known, counted, say: "The list was cut: counting by directory." });
+    const split = cut.slice(0, maxSplit);
+    const kinds = typesIn(known.keys()).slice(0, maxTypes);
+    const seen = yield* askAll("Counting by language.", [
+      ...split.map((directory) => list(directory)),
+      ...kinds.map(({ type }): PlannedCall => countLines(path, { type, head_limit: 1 })),
+    ]);
+    types = kinds.flatMap(({ name }, index) => amountsOf(name, seen[split.length + index]));
+    const inner = split.flatMap((directory, index) => innerOf(directory, seen[index]));
+    for (const [index, directory] of split.entries()) describeInside(counted, directory, seen[index]);
+    yield* count(inner.slice(0, maxDirectories), { known, counted: new Map(), say: "Looking deeper." });
+  }
+  const files = [...known].map(([name, lines]) => ({ path: name, count: lines }));
+  const complete = files.length >= first.totalFiles;
+  return {
+    files,
+    total: { files: first.totalFiles, lines: first.totalLines },
+    complete,
+    languages: complete || types.length === 0 ? languagesOf(files) : types,
+    directories: directoriesOf(files, { path, counted, others: wanted }),
+  };
+}
+
+type Amounts = Amount & { readonly name: string };
+
+interface Counting {
+  readonly known: Map<string, number>;
+  readonly counted: Map<string, Amount & { readonly inside: readonly string[] }>;
+  readonly say: string;
+}
+
+/** Answers with the directories whose list was cut, the largest first. */
+function* count(
+  directories: readonly string[],
+  { known, counted, say }: Counting,
+): Generator<Step, readonly string[], readonly Seen[]> {
+  const seen = yield* askAll(
+    say,
+    directories.map((directory) => countLines(directory)),
+  );
+  const cut: { directory: string; files: number }[] = [];
+  for (const [index, directory] of directories.entries()) {
+    const result = seen[index];
+    if (!result?.ok) continue;
+    const counts = parseCounts(result.text);
+    for (const file of counts.files) known.set(file.path, file.count);
+    const inside = insideOf(
+      directory,
+      counts.files.map((file) => file.path),
+    );
+    counted.set(directory, { files: counts.totalFiles, lines: counts.totalLines, inside });
+    if (counts.left > 0) cut.push({ directory, files: counts.totalFiles });
+  }
+  return cut.sort((left, right) => right.files - left.files).map(({ directory }) => directory);
+}
+
+function typesIn(paths: Iterable<string>): { name: string; type: string }[] {
+  const found = new Map<string, { name: string; type: string; files: number }>();
+  for (const path of paths) {
+    const language = languageOf(path);
+    if (language?.type === undefined) continue;
+    const entry = found.get(language.name) ?? { name: language.name, type: language.type, files: 0 };
+    entry.files += 1;
+    found.set(language.name, entry);
+  }
+  return [...found.values()].sort((left, right) => right.files - left.files);
+}
+
+function amountsOf(name: string, seen: Seen | undefined): Amounts[] {
+  if (!seen?.ok) return [];
+  const { totalFiles, totalLines } = parseCounts(seen.text);
+  return totalFiles === 0 ? [] : [{ name, files: totalFiles, lines: totalLines }];
+}
+
+function innerOf(directory: string, seen: Seen | undefined): string[] {
+  if (!seen?.ok) return [];
+  return parseListing(seen.text)
+    .directories.filter((name) => !foreignDirectories.includes(name))
+    .map((name) => joinPath(directory, name));
+}
+
+/** A cut list names only the first directories; the listing names all. */
+function describeInside(counted: Counting["counted"], directory: string, seen: Seen | undefined): void {
+  const amount = counted.get(directory);
+  if (!amount || !seen?.ok) return;
+  const { directories, files } = parseListing(seen.text);
+  counted.set(directory, { ...amount, inside: directories.length > 0 ? directories : files.map(({ name }) => name) });
+}
+
+function languagesOf(files: readonly FileCount[]): Amounts[] {
+  const found = new Map<string, { files: number; lines: number }>();
+  for (const { path, count: lines } of files) {
+    const name = languageOf(path)?.name ?? "other";
+    const amount = found.get(name) ?? { files: 0, lines: 0 };
+    found.set(name, { files: amount.files + 1, lines: amount.lines + lines });
+  }
+  return [...found]
+    .map(([name, amount]) => ({ name, ...amount }))
+    .sort((left, right) => right.files - left.files || (left.name < right.name ? -1 : 1));
+}
+
+function directoriesOf(
+  files: readonly FileCount[],
+  { path, counted, others }: Pick<Counting, "counted"> & { path: string; others: readonly string[] },
+): Survey["directories"] {
+  const byDirectory = new Map<string, FileCount[]>(others.map((name) => [name, []]));
+  for (const file of files) {
+    const top = topOf(path, file.path);
+    if (top === undefined) continue;
+    const group = byDirectory.get(top);
+    if (group) group.push(file);
+    else byDirectory.set(top, [file]);
+  }
+  return [...byDirectory].map(([directory, group]) => {
+    const lines = group.reduce((sum, file) => sum + file.count, 0);
+    const inside = insideOf(
+      directory,
+      group.map((file) => file.path),
+    );
+    return { path: directory, files: group.length, lines, inside, ...counted.get(directory) };
+  });
+}
+
+/** What stands directly in a directory: its directories, or its files where it has none. */
+function insideOf(directory: string, paths: readonly string[]): string[] {
+  const below = paths.map((path) => path.slice(directory.length + 1));
+  const directories = below.flatMap((path) => (path.includes("/") ? [path.slice(0, path.indexOf("/"))] : []));
+  return [...new Set(directories.length > 0 ? directories : below.map(baseName))];
+}
+
+/** The directory directly below `path` that holds the file; undefined for files that stand in `path` itself. */
+function topOf(path: string, file: string): string | undefined {
+  const below = path === "." ? file : file.slice(path.length + 1);
+  const slash = below.indexOf("/");
+  return slash < 0 ? undefined : joinPath(path, below.slice(0, slash));
+}
+
+export function joinPath(directory: string, name: string): string {
+  return directory === "." ? name : `${directory}/${name}`;
+}
