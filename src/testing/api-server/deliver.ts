@@ -32,15 +32,18 @@ async function deliverPaced(response: ServerResponse, delivery: Delivery): Promi
   await pause(pacing.delayMs, gone.signal);
   if (gone.signal.aborted) return;
   const cut = cutOf(fault);
-  if (cut !== undefined && cut.afterBytes === undefined) return breakOff(response, delivery, cut.kind);
+  if (cut !== undefined && cut.afterBytes === undefined)
+    return breakOff(response, { delivery, kind: cut.kind, gone: gone.signal });
   response.writeHead(delivery.status, delivery.headers);
   response.flushHeaders();
   delivery.onStart();
   await pause(pacing.firstByteMs, gone.signal);
   const sent = await writePaced(response, { delivery, gone: gone.signal, limit: cut?.afterBytes ?? Infinity });
   if (gone.signal.aborted) return;
-  if (cut !== undefined && sent === cut.afterBytes) return breakOff(response, delivery, cut.kind);
-  if (fault?.kind === "truncated-tool-json" && fault.end === "close") return breakOff(response, delivery, "close");
+  if (cut !== undefined && sent === cut.afterBytes)
+    return breakOff(response, { delivery, kind: cut.kind, gone: gone.signal });
+  if (fault?.kind === "truncated-tool-json" && fault.end === "close")
+    return breakOff(response, { delivery, kind: "close", gone: gone.signal });
   response.end();
 }
 
@@ -91,11 +94,15 @@ function cutOf(fault: Fault | undefined): Cut | undefined {
   return { kind: fault.kind, afterBytes: fault.afterBytes };
 }
 
-async function breakOff(response: ServerResponse, delivery: Delivery, kind: Cut["kind"]): Promise<void> {
+type BreakingOff = { delivery: Delivery; kind: Cut["kind"]; gone: AbortSignal };
+
+async function breakOff(response: ServerResponse, { delivery, kind, gone }: BreakingOff): Promise<void> {
   if (kind === "hang") {
     if (!response.destroyed) await new Promise((resolve) => response.once("close", resolve));
     return;
   }
+  // A reset that comes together with bytes looks like a plain end to a client on Node: let it read them first.
+  if (kind === "reset" && response.headersSent) await pause(20, gone);
   delivery.onClosing();
   if (kind === "reset") response.socket?.resetAndDestroy();
   else response.destroy();

@@ -23,9 +23,11 @@ export type Sending = {
 
 export function send(url: string, sending: Sending): Promise<Received> {
   return new Promise((resolve) => {
+    let hasResponse = false;
     const headers = { "content-type": "application/json", ...sending.headers };
     const target = new URL(sending.path ?? "/v1/messages", url);
     const request = httpRequest(target, { method: sending.method ?? "POST", headers }, (response) => {
+      hasResponse = true;
       const parts: Buffer[] = [];
       const finish = (end: string) => {
         const chunks = parts.map((part) => part.length);
@@ -39,7 +41,9 @@ export function send(url: string, sending: Sending): Promise<Received> {
       response.once("end", () => finish("complete"));
       response.once("error", (error: NodeJS.ErrnoException) => finish(error.code ?? "broken"));
     });
-    request.once("error", (error: NodeJS.ErrnoException) => {
+    request.on("error", (error: NodeJS.ErrnoException) => {
+      // Node reports a reset on the request too; the response then tells how far it came.
+      if (hasResponse) return;
       resolve({ status: 0, headers: {}, bytes: Buffer.alloc(0), chunks: [], end: error.code ?? "broken" });
     });
     sending.onRequest?.(request);

@@ -99,7 +99,7 @@ describe("broken connections", () => {
 
   it("is a plain end of the connection for close, and a TCP reset for reset", async () => {
     const endOf = async (kind: "close" | "reset") => {
-      await startWith({ kind, afterBytes: 20 });
+      await startWith({ kind });
       const socket = connect(server.port, "127.0.0.1");
       socket.write("POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}");
       socket.resume();
