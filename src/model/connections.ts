@@ -21,9 +21,12 @@ interface ConnectionsOptions {
   readonly environment?: Environment;
   /** Open sockets to one address; the default follows the limit of open files. */
   readonly maxSockets?: number;
+  /** Certificates of authorities to trust instead of the usual ones (PEM). */
+  readonly trusted?: string;
 }
 
-export function createConnections({ environment = process.env, maxSockets }: ConnectionsOptions = {}): Connections {
+export function createConnections(options: ConnectionsOptions = {}): Connections {
+  const { environment = process.env, maxSockets, trusted } = options;
   const connectors = new Map<string, Promise<Connector>>();
   const agents: Agent[] = [];
   const sockets = maxSockets ?? socketsByDescriptorLimit();
@@ -31,7 +34,7 @@ export function createConnections({ environment = process.env, maxSockets }: Con
     prepare(url) {
       let connector = connectors.get(url.origin);
       if (connector === undefined) {
-        connector = connect(url, { environment, sockets, agents });
+        connector = connect(url, { environment, sockets, agents, trusted });
         connectors.set(url.origin, connector);
       }
       return connector;
@@ -52,10 +55,17 @@ interface ConnectOptions {
   readonly environment: Environment;
   readonly sockets: number;
   readonly agents: Agent[];
+  readonly trusted: string | undefined;
 }
 
-async function connect(url: URL, { environment, sockets, agents }: ConnectOptions): Promise<Connector> {
-  const agentOptions = { keepAlive: true, noDelay: true, maxSockets: sockets, maxFreeSockets: sockets };
+async function connect(url: URL, { environment, sockets, agents, trusted }: ConnectOptions): Promise<Connector> {
+  const agentOptions = {
+    keepAlive: true,
+    noDelay: true,
+    maxSockets: sockets,
+    maxFreeSockets: sockets,
+    ...(trusted ? { ca: trusted } : {}),
+  };
   const proxy = proxyFor(url, environment);
   if (proxy !== undefined) {
     const { throughProxy } = await import("./through-proxy.ts");

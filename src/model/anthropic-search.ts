@@ -1,0 +1,125 @@
+import type { Prompt } from "../ports/index.ts";
+import type { AssistantMessage, ModelOutcome, Usage } from "../protocol/index.ts";
+import { parseObject } from "./answer.ts";
+import { createWireModel, type WireModelOptions } from "./wire-model.ts";
+
+/** Fits the WebSearch tool's idea of a search engine. */
+export type ProviderSearch = (
+  query: string,
+  options: { readonly allowedDomains: readonly string[]; readonly blockedDomains: readonly string[] },
+  signal: AbortSignal,
+) => Promise<ProviderSearchOutcome>;
+
+export type ProviderSearchOutcome =
+  | {
+      readonly ok: true;
+      readonly hits: readonly { readonly title: string; readonly url: string; readonly snippet: string }[];
+      readonly summary?: string;
+      /** Tokens the search cost. */
+      readonly usage: Usage;
+    }
+  | { readonly ok: false; readonly message: string };
+
+const maxTokens = 2_048;
+const maxSearches = 3;
+
+/** One small request of its own that declares only the provider's search. Never rejects for what a server does. */
+export function createAnthropicSearch(options: WireModelOptions): ProviderSearch {
+  const model = createWireModel(options);
+  return async (query, domains, signal) => {
+    if (options.provider.dialect !== "anthropic") {
+      return {
+        ok: false,
+        message: `${options.provider.name} has no search of its own; set another search engine in the settings.`,
+      };
+    }
+    const prompt = searchPrompt(options, query, domains);
+    const outcome = await model.call({ prompt, callId: (index) => `search_${index}`, signal }, () => {});
+    return readSearch(outcome);
+  };
+}
+
+function readSearch(outcome: ModelOutcome): ProviderSearchOutcome {
+  if (!outcome.ok) return { ok: false, message: outcome.error.message };
+  const found = hitsIn(outcome.message);
+  const summary = textIn(outcome.message).trim();
+  if (found.hits.length === 0 && found.problem !== undefined) {
+    return { ok: false, message: `The search failed (${found.problem}); try again or use other words.` };
+  }
+  return { ok: true, hits: found.hits, ...(summary === "" ? {} : { summary }), usage: outcome.usage };
+}
+
+/** Citations cut one sentence into several blocks. */
+function textIn({ content }: AssistantMessage): string {
+  return content.map((block) => (block.type === "text" ? block.text : "")).join("");
+}
+
+interface Hit {
+  readonly title: string;
+  readonly url: string;
+  readonly snippet: string;
+}
+
+/** Results come as blocks of the provider's own, each once however many searches found it. */
+function hitsIn(message: AssistantMessage): { hits: readonly Hit[]; problem?: string } {
+  const hits = new Map<string, Hit>();
+  let problem: string | undefined;
+  for (const block of message.content) {
+    if (block.type !== "opaque") continue;
+    const { type, content } = (parseObject(block.json) ?? {}) as { type?: unknown; content?: unknown };
+    if (type !== "web_search_tool_result") continue;
+    if (!Array.isArray(content)) {
+      problem = String((content as { error_code?: unknown } | null)?.error_code ?? "unknown");
+      continue;
+    }
+    for (const result of content as readonly WireResult[]) {
+      if (typeof result.url !== "string" || hits.has(result.url)) continue;
+      const snippet = typeof result.page_age === "string" ? `(${result.page_age})` : "";
+      hits.set(result.url, {
+        title: typeof result.title === "string" ? result.title : result.url,
+        url: result.url,
+        snippet,
+      });
+    }
+  }
+  return { hits: [...hits.values()], ...(problem === undefined ? {} : { problem }) };
+}
+
+interface WireResult {
+  readonly url?: unknown;
+  readonly title?: unknown;
+  readonly page_age?: unknown;
+}
+
+type Domains = Parameters<ProviderSearch>[1];
+
+function searchPrompt({ provider, model }: WireModelOptions, query: string, domains: Domains): Prompt {
+  const text = `Search the web and say in a few sentences what you found, with facts and no advice.\n\nQuery: ${query}`;
+  const messages = [{ role: "user" as const, content: [{ type: "text" as const, text }] }];
+  const body = Buffer.from(
+    JSON.stringify({
+      model,
+      max_tokens: maxTokens,
+      stream: true,
+      tools: [{ type: "web_search_20250305", name: "web_search", max_uses: maxSearches, ...domainFilter(domains) }],
+      messages: [{ role: "user", content: text }],
+    }),
+  );
+  const head = {
+    provider: provider.name,
+    model,
+    dialect: provider.dialect,
+    maxTokens,
+    tools: [],
+    system: "",
+    systemContext: "",
+    userContext: "",
+  };
+  return { head, messages: () => messages, body: () => [body] };
+}
+
+/** The API takes only one of the two lists; the tool filters what comes back by both. */
+function domainFilter({ allowedDomains, blockedDomains }: Domains): object {
+  if (allowedDomains.length > 0) return { allowed_domains: allowedDomains };
+  return blockedDomains.length > 0 ? { blocked_domains: blockedDomains } : {};
+}

@@ -1,0 +1,72 @@
+import { aboutProvider } from "./about.ts";
+import { parseObject } from "./answer.ts";
+import { failureOfConnection } from "./connection-failure.ts";
+import { type Connections, sharedConnections } from "./connections.ts";
+import { modelsUrl } from "./endpoint.ts";
+import { failureOfStatus } from "./http-failure.ts";
+import type { ResolvedProvider } from "./resolved-provider.ts";
+
+export type ModelList =
+  | { readonly ok: true; readonly models: readonly string[] }
+  | { readonly ok: false; readonly message: string };
+
+interface ListOptions {
+  readonly connections?: Connections;
+  readonly timeoutMs?: number;
+}
+
+const maxBytes = 8_000_000;
+
+/** The ids of the models a provider offers: one short question, for people who check their setup. */
+export async function listModels(
+  provider: ResolvedProvider,
+  { connections = sharedConnections(), timeoutMs = 5_000 }: ListOptions = {},
+): Promise<ModelList> {
+  const url = modelsUrl(provider.baseUrl, provider.dialect);
+  const about = aboutProvider(provider, "");
+  const connector = await connections.prepare(url);
+  const headers = {
+    accept: "application/json",
+    "accept-encoding": "identity",
+    "user-agent": "retinue",
+    ...(provider.dialect === "anthropic" ? { "anthropic-version": "2023-06-01" } : {}),
+    ...provider.secretHeaders(),
+  };
+  return new Promise((resolve) => {
+    const end = (list: ModelList) => {
+      clearTimeout(timer);
+      resolve(list);
+      request.destroy();
+    };
+    const fail = (message: string) => end({ ok: false, message });
+    const request = connector.open(url, { method: "GET", headers });
+    const timer = setTimeout(() => fail(`${about.host} did not answer in time; is the server running?`), timeoutMs);
+    request.on("error", (error) => fail(failureOfConnection(error, { about, reached: false }).error.message));
+    request.on("response", (response) => {
+      const { statusCode: status = 0 } = response;
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > maxBytes) fail(`${about.host} sent too much for a list of models; check the base URL.`);
+        else chunks.push(chunk);
+      });
+      response.on("error", () => fail(`The connection to ${about.host} broke; check the network.`));
+      response.on("end", () => {
+        const body = Buffer.concat(chunks).toString("utf8");
+        if (status === 200) return end(readList(body, about.host));
+        fail(failureOfStatus({ status, headers: response.headers, body, now: 0 }, about).error.message);
+      });
+    });
+    request.end();
+  });
+}
+
+function readList(body: string, host: string): ModelList {
+  const { data } = (parseObject(body) ?? {}) as { data?: unknown };
+  if (!Array.isArray(data)) {
+    return { ok: false, message: `${host} did not answer with a list of models; check the base URL.` };
+  }
+  const ids = data.map((entry: { id?: unknown } | null) => entry?.id);
+  return { ok: true, models: ids.filter((id) => typeof id === "string") };
+}
