@@ -111,7 +111,7 @@ function belowRoot(path: string, roots: readonly string[]): string {
   return path.slice(longest.length);
 }
 
-export function isWithin(root: string, path: string): boolean {
+function isWithin(root: string, path: string): boolean {
   if (root === "") return false;
   if (root === "/") return path.startsWith("/");
   return path === root || path.startsWith(`${root}/`);

@@ -14,7 +14,7 @@ export function protectedPart(path: string): string | undefined {
 }
 
 /** As file systems may fold it: case, composition, invisible characters, trailing dots and spaces, streams. */
-export function foldName(name: string): string {
+function foldName(name: string): string {
   const plain = name.normalize("NFC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
   const [first = ""] = plain.toUpperCase().toLowerCase().split(":");
   const trimmed = first.replace(/[. ]+$/, "");
