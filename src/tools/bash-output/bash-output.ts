@@ -1,10 +1,9 @@
 import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
-import { describeEnd, exitCodeOf } from "../bash/describe-end.ts";
+import { describeShell, exitCodeOf, noSuchShell } from "../bash/describe-shell.ts";
 import type { Shell, Shells } from "../bash/shells.ts";
 import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
 import { filterLines } from "./filter-lines.ts";
-import { noSuchShell } from "./no-such-shell.ts";
 
 export interface BashOutputDependencies {
   readonly shells: Shells;
@@ -43,17 +42,11 @@ function present(shell: Shell, filter: string | undefined): ToolOutput {
   const { text, note } = shell.output.takeNew();
   const filtered = filter === undefined ? { ok: true as const, text } : filterLines(text, filter);
   const shown = filtered.ok ? filtered.text.trimEnd() : `${text.trimEnd()}\n[${filtered.message}]`;
-  const parts = [statusOf(shell), shown || "(nothing new)", note === "" ? "" : `[${note}]`];
+  const parts = [describeShell(shell), shown || "(nothing new)", note === "" ? "" : `[${note}]`];
   return {
     content: parts.filter((part) => part !== "").join("\n"),
     details: { shellId: shell.id, running: shell.end === undefined, exitCode: exitCodeOf(shell.end) },
   };
-}
-
-export function statusOf({ id, end, overflowed }: Shell): string {
-  if (overflowed) return `${id}: stopped, its output grew too long.`;
-  if (end === undefined) return `${id}: running.`;
-  return `${id}: ${describeEnd(end) || "Exit code 0."}`;
 }
 
 async function newsOrTimeout(shell: Shell, { signal }: ToolContext, waitMs: number): Promise<void> {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
 import { type CommandOutput, type OutputLimits, outputLimits } from "./command-output.ts";
-import { describeEnd, exitCodeOf } from "./describe-end.ts";
+import { describeEnd, exitCodeOf } from "./describe-shell.ts";
 import type { CommandPlace, Shell, Shells } from "./shells.ts";
 
 export interface BashDependencies extends CommandPlace {

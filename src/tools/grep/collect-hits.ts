@@ -52,9 +52,9 @@ export function collectHits(request: SearchRequest, options: CollectOptions) {
       const left = records - shown.count;
       const details = { matches, files: byPath.size, shown: shown.count };
       const more = left > 0 ? `\n${leftOutNote(left, { complete, request })}` : "";
-      const total =
-        request.mode === "count" ? `\n${plural(matches, "matching line")} in ${plural(records, "file")}` : "";
-      return { content: `${shown.lines.join("\n")}${total}${complete ? "" : " or more"}${more}`, details };
+      const inFiles = `${complete ? "" : "at least "}${plural(matches, "matching line")} in ${plural(records, "file")}`;
+      const total = request.mode === "count" ? `\n${inFiles}` : "";
+      return { content: `${shown.lines.join("\n")}${total}${more}`, details };
     },
   };
 }

@@ -148,6 +148,13 @@ describe.each([
 });
 
 describe("Grep", () => {
+  it("can be cancelled in the middle of an expression that takes for ever", async () => {
+    place.put("as.txt", `${"a".repeat(60)}!\n`);
+    const tool = createGrepTool({ workspace: place.workspace, ripgrep: null });
+    const context = testContext({ signal: AbortSignal.timeout(100) });
+    expect(textOfOutput(await callTool(tool, { pattern: "^(a+)+$" }, context))).toBe("No matches found.");
+  });
+
   it("does not read ripgrep's configuration", async () => {
     const config = place.put("rgrc", "--glob=!*.md\n");
     const before = process.env["RIPGREP_CONFIG_PATH"];

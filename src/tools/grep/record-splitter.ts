@@ -16,20 +16,24 @@ export function createRecordSplitter(
     size += kept.length;
   }
   function flush(): void {
-    const record = pending.length === 1 ? (pending[0] ?? Buffer.alloc(0)) : Buffer.concat(pending);
+    const record = Buffer.concat(pending).toString();
     pending = [];
     size = 0;
-    onRecord(record.toString());
+    onRecord(record);
   }
   return {
     push(chunk) {
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
       let start = 0;
-      for (let end = chunk.indexOf(separator); end >= 0; end = chunk.indexOf(separator, start)) {
-        keep(chunk.subarray(start, end));
-        flush();
+      for (let end = bytes.indexOf(separator); end >= 0; end = bytes.indexOf(separator, start)) {
+        if (size === 0) onRecord(bytes.toString("utf8", start, Math.min(end, start + maxBytes)));
+        else {
+          keep(bytes.subarray(start, end));
+          flush();
+        }
         start = end + 1;
       }
-      keep(chunk.subarray(start));
+      keep(bytes.subarray(start));
     },
     end() {
       if (size > 0) flush();

@@ -1,4 +1,4 @@
-import type { Workspace } from "../../ports/index.ts";
+import type { RunningProcess, Workspace } from "../../ports/index.ts";
 import { createRecordSplitter } from "./record-splitter.ts";
 import { type Hit, maxLineLength, type SearchFiles, type SearchRequest } from "./search-request.ts";
 
@@ -25,8 +25,10 @@ export function createRipgrepSearch(
       cwd: request.directory,
       tag: tag(),
       onOutput(chunk, stream) {
-        if (stream === "stdout" && wanted) splitter.push(chunk);
-        else if (stream === "stderr" && complaint.length < 4_096) complaint += Buffer.from(chunk).toString();
+        if (stream === "stdout" && wanted) {
+          splitter.push(chunk);
+          letOthersRun(process);
+        } else if (stream === "stderr" && complaint.length < 4_096) complaint += Buffer.from(chunk).toString();
       },
     });
     const stop = () => {
@@ -43,6 +45,12 @@ export function createRipgrepSearch(
     if (wanted && code === 2 && complaint.trim() !== "") return { ok: false, message: explain(complaint, request) };
     return { ok: true };
   };
+}
+
+/** ripgrep prints faster than we read: without a break between chunks nothing else would get its turn. */
+function letOthersRun(process: RunningProcess): void {
+  process.pause();
+  setImmediate(() => process.resume());
 }
 
 function argumentsOf(request: SearchRequest): string[] {

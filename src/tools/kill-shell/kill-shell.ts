@@ -1,7 +1,6 @@
 import type { Tool } from "../../ports/index.ts";
+import { describeShell, noSuchShell } from "../bash/describe-shell.ts";
 import type { Shells } from "../bash/shells.ts";
-import { statusOf } from "../bash-output/bash-output.ts";
-import { noSuchShell } from "../bash-output/no-such-shell.ts";
 import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
 
@@ -29,7 +28,7 @@ export function createKillShellTool({ shells }: KillShellDependencies): Tool {
       const wasRunning = shell.end === undefined;
       await shell.kill();
       const before = wasRunning ? "" : " It had ended before; what it left running is ended too.";
-      return { content: `${statusOf(shell)}${before}`, details: { shellId: id } };
+      return { content: `${describeShell(shell)}${before}`, details: { shellId: id } };
     },
   };
 }

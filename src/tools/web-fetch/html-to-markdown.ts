@@ -17,25 +17,30 @@ export async function htmlToMarkdown(
   url: string,
   { signal, limitMs = 10_000 }: { readonly signal: AbortSignal; readonly limitMs?: number },
 ): Promise<HtmlPage> {
-  const converted = await convertInThread({ html, url, modules: modulePaths() }, { signal, limitMs });
+  const modules = modulePaths();
+  const converted = modules && (await convertInThread({ html, url, modules }, { signal, limitMs }));
   return converted ?? { title: "", text: plainText(html) };
 }
 
 interface Job {
   readonly html: string;
   readonly url: string;
-  readonly modules: ReturnType<typeof modulePaths>;
+  readonly modules: Readonly<Record<keyof Libraries, string>>;
 }
 
 /** A thread can't see what a bundler made of `import()`, so it is told where the packages are. */
-function modulePaths() {
-  const requireFrom = createRequire(import.meta.url);
+function modulePaths(): Readonly<Record<keyof Libraries, string>> | undefined {
+  const require = createRequire(import.meta.url);
   const address = (path: string) => pathToFileURL(path).href;
-  return {
-    linkedom: address(requireFrom.resolve("linkedom")),
-    readability: address(requireFrom.resolve("@mozilla/readability")),
-    turndown: address(requireFrom.resolve("turndown")),
-  };
+  try {
+    return {
+      linkedom: address(require.resolve("linkedom")),
+      readability: address(require.resolve("@mozilla/readability")),
+      turndown: address(require.resolve("turndown")),
+    };
+  } catch {
+    return undefined;
+  }
 }
 
 function convertInThread(

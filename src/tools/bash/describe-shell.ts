@@ -1,3 +1,4 @@
+import type { Shell } from "./shells.ts";
 import type { CommandEnd } from "./start-command.ts";
 
 /** How a command ended, in words for the model; empty for a plain success. */
@@ -10,4 +11,15 @@ export function describeEnd(end: CommandEnd): string {
 
 export function exitCodeOf(end: CommandEnd | undefined): number | null {
   return end?.started ? end.code : null;
+}
+
+export function describeShell({ id, end, overflowed }: Shell): string {
+  if (overflowed) return `${id}: stopped, its output grew too long.`;
+  if (end === undefined) return `${id}: running.`;
+  return `${id}: ${describeEnd(end) || "Exit code 0."}`;
+}
+
+export function noSuchShell(id: string, own: readonly Shell[]): string {
+  if (own.length === 0) return `There is no shell ${id}: you have started none in the background.`;
+  return `There is no shell ${id}. Yours: ${own.map((shell) => shell.id).join(", ")}.`;
 }
