@@ -95,10 +95,9 @@ export class Thread {
   /** What an event adds to the conversation. Runs before the fold: a request seals the turn that led to it. */
   private converse(event: DurableEvent): void {
     if (event.type === "head.set") {
-      const head = this.heads.get(event.hash);
-      // A lost head loses bytes, not words: the next run sets a new one.
-      if (head) this.chain = this.chain ? this.chain.withHead(head) : new Chain(head);
-      this.head = head ? event.hash : undefined;
+      const head = this.heads.get(event.hash) ?? lostHead;
+      this.chain = this.chain ? this.chain.withHead(head) : new Chain(head);
+      this.head = head === lostHead ? undefined : event.hash;
       return;
     }
     const { chain } = this;
@@ -117,6 +116,18 @@ export class Thread {
     }
   }
 }
+
+/** Stands in for a head that is gone from the disk: its bytes are lost, the words spoken under it are not. */
+const lostHead: Head = {
+  provider: "lost",
+  model: "lost",
+  dialect: "anthropic",
+  maxTokens: 0,
+  tools: [],
+  system: "",
+  systemContext: "",
+  userContext: "",
+};
 
 function hasText(block: AssistantBlock): boolean {
   return block.type === "text" && block.text.trim() !== "";
