@@ -2,10 +2,19 @@ import { createHands } from "../hands/index.ts";
 import type { Hands, Tool, Workspace } from "../ports/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import {
+  createBashOutputTool,
+  createBashTool,
   createEditTool,
+  createGlobTool,
   createGrepTool,
+  createKillShellTool,
+  createLsTool,
+  createNotebookEditTool,
   createReadTool,
   createSeenFiles,
+  createShells,
+  createTodos,
+  createTodoWriteTool,
   createWebFetchTool,
   createWebSearchTool,
   createWriteTool,
@@ -17,21 +26,31 @@ import type { ChosenModel } from "./choose-model.ts";
 export interface Equipment {
   readonly workspace: Workspace;
   readonly transcript: Transcript;
+  /** Where long outputs are kept whole. */
+  readonly outputDirectory: string;
   readonly settings: Settings;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly chosen: ChosenModel;
 }
 
 /** The built-in tools on this workspace, in the order they are declared to the model: it never changes. */
-export function equip({ workspace, transcript, settings, environment }: Equipment): Hands {
-  const seen = createSeenFiles();
+export function equip({ workspace, transcript, outputDirectory, settings, environment }: Equipment): Hands {
   const { results } = transcript;
+  const seen = createSeenFiles();
+  const shells = createShells();
   const search = searchEngineFor(settings.search, environment);
   const tools: Tool[] = [
     createReadTool({ workspace, seen, results }),
     createEditTool({ workspace, seen }),
     createWriteTool({ workspace, seen }),
+    createNotebookEditTool({ workspace, seen }),
     createGrepTool({ workspace }),
+    createGlobTool({ workspace }),
+    createLsTool({ workspace }),
+    createBashTool({ workspace, shells, outputDirectory }),
+    createBashOutputTool({ shells }),
+    createKillShellTool({ shells }),
+    createTodoWriteTool({ todos: createTodos() }),
     createWebFetchTool(),
     ...("engine" in search ? [createWebSearchTool({ search: search.engine })] : []),
   ];

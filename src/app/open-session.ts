@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { homedir, platform } from "node:os";
+import { homedir, platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ResolvedAgent, resolveMainAgent } from "../agents/index.ts";
 import { errorCode, newRunId, newSessionId, UserError } from "../lib/index.ts";
@@ -80,7 +80,8 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
   const { rules, problems } = collectRules(settings.permissions ?? {}, options, options.settingsFile);
   const transcript = await openFiles(options, { cwd, environment, clock });
   const workspace = createLocalWorkspace({ root: cwd, environment });
-  const hands = equip({ workspace, transcript, settings, environment, chosen });
+  const outputDirectory = transcript.path?.replace(/\.jsonl$/, "") ?? join(tmpdir(), `retinue-${transcript.sessionId}`);
+  const hands = equip({ workspace, transcript, outputDirectory, settings, environment, chosen });
   const permissionMode = options.permissionMode ?? settings.permissions?.defaultMode ?? "default";
   const effort = options.effort ?? settings.effort;
   const agent = resolveMainAgent({
@@ -95,7 +96,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
     maxTurns: options.maxTurns ?? settings.maxTurns ?? DEFAULT_MAX_TURNS,
     workspaceRoot: cwd,
     additionalDirectories: realDirectories(settings.permissions?.additionalDirectories ?? []),
-    readableRoots: [],
+    readableRoots: [outputDirectory],
     platform: platform(),
   });
   const thread = new Thread(MAIN_AGENT, transcript);
