@@ -6,37 +6,75 @@ import { chooseSession } from "./choose-session.ts";
 import type { PrintOptions } from "./command.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { createFormat } from "./formats/create-format.ts";
-import type { Format } from "./formats/format.ts";
-import { createOutput, type Output } from "./output.ts";
+import { createOutput } from "./output.ts";
 import { noPrompt, readPrompt } from "./read-prompt.ts";
+import { type Faces, reportError } from "./report-error.ts";
+import { showProgress } from "./show-progress.ts";
 import { onStopSignal } from "./signals.ts";
 
-/** `retinue -p`: one prompt, one run, its result. Throws a `UserError` when there can't be a run. */
+/** `retinue -p`: one prompt, one run, its result. */
 export async function printRun(options: PrintOptions): Promise<number> {
   let run: Run | undefined;
-  const signals = onStopSignal((signal) => {
-    if (run === undefined) process.exit(signals.code());
-    run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
-  });
   const output = createOutput(process.stdout, () => run?.stop("stopped"));
   const errors = createOutput(process.stderr, () => undefined);
-  const tell = (notice: string): void => void errors.write(`retinue: ${stripControls(notice)}\n`);
-  const format = createFormat({ ...options, forTerminal: output.isTerminal });
-  const prompt = await readPrompt(options.prompt, tell);
-  const session = await open(options, { prompt, tell });
-  for (const notice of session.notices) tell(notice);
-  await output.write(format.opened(session));
-  run = session.prompt(prompt);
-  const ended = await follow(run, { format, output });
-  await session.close().catch((error: unknown) => tell(describeError(error)));
-  await output.write(format.result(ended.result));
-  await errors.write(closingWords(ended.result, session));
-  return signals.code() ?? exitCodeOf(ended.result, ended.modelError);
+  const faces = { format: await createFormat({ ...options, forTerminal: output.isTerminal }), output, errors };
+  const signals = onStopSignal((signal) => {
+    if (run) run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
+    else void endBeforeRun();
+  });
+  const endBeforeRun = async (): Promise<void> => {
+    const failure = { code: "interrupted", message: "Interrupted before the run began." };
+    await output.write(faces.format.failure(failure));
+    process.exit(signals.code());
+  };
+  try {
+    const ended = await perform(options, { ...faces, onStart: (started) => (run = started) });
+    return signals.code() ?? exitCodeOf(ended.result, ended.modelError);
+  } catch (error) {
+    return await reportError(error, faces);
+  }
+}
+
+interface Ended {
+  readonly result: RunResult;
+  readonly modelError: ModelErrorCode | undefined;
+}
+
+async function perform(
+  options: PrintOptions,
+  { format, output, errors, onStart }: Faces & { readonly onStart: (run: Run) => void },
+): Promise<Ended> {
+  const progress = showProgress(errors, options);
+  try {
+    const prompt = await readPrompt(options.prompt, progress.tell);
+    const session = await open(options, { prompt, tell: progress.tell });
+    for (const notice of session.notices) progress.tell(notice);
+    await output.write(format.opened(session));
+    const run = session.prompt(prompt);
+    onStart(run);
+    let modelError: ModelErrorCode | undefined;
+    for await (const update of run) {
+      progress.see(update);
+      modelError = errorAfter(update, modelError);
+      const text = format.update(update);
+      if (text !== "") await output.write(text);
+    }
+    const result = await run.result;
+    // Before the result is told: who reads it may open the session again at once.
+    await session.close().catch((error: unknown) => progress.tell(describeError(error)));
+    progress.end();
+    await output.write(format.result(result));
+    await errors.write(closingWords(result, session));
+    return { result, modelError };
+  } finally {
+    progress.end();
+    await progress.flushed();
+  }
 }
 
 async function open(
   options: PrintOptions,
-  { prompt, tell }: { prompt: string; tell: (notice: string) => void },
+  { prompt, tell }: { readonly prompt: string; readonly tell: (notice: string) => void },
 ): Promise<Session> {
   const home = stateDirectory(process.env);
   const cwd = resolve(options.cwd ?? ".");
@@ -60,21 +98,6 @@ async function open(
     disallowedTools,
     onTrouble: tell,
   });
-}
-
-interface Ended {
-  readonly result: RunResult;
-  readonly modelError: ModelErrorCode | undefined;
-}
-
-async function follow(run: Run, { format, output }: { format: Format; output: Output }): Promise<Ended> {
-  let modelError: ModelErrorCode | undefined;
-  for await (const update of run) {
-    modelError = errorAfter(update, modelError);
-    const text = format.update(update);
-    if (text !== "") await output.write(text);
-  }
-  return { result: await run.result, modelError };
 }
 
 function errorAfter(update: RunUpdate, before: ModelErrorCode | undefined): ModelErrorCode | undefined {

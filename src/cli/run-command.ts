@@ -1,7 +1,8 @@
 import { UserError } from "../lib/index.ts";
 import type { Command } from "./command.ts";
+import { createFormat, formatAskedFor } from "./formats/create-format.ts";
 import { createOutput } from "./output.ts";
-import { reportError } from "./report-error.ts";
+import { type Faces, reportError } from "./report-error.ts";
 
 /** Does what the words ask for and ends the process: everything written has left it by then. */
 export async function runCommand(argv: readonly string[]): Promise<void> {
@@ -10,9 +11,19 @@ export async function runCommand(argv: readonly string[]): Promise<void> {
     const { parseArguments } = await import("./arguments.ts");
     code = await dispatch(parseArguments(argv));
   } catch (error) {
-    code = await reportError(error, argv);
+    code = await reportError(error, await facesFor(argv));
   }
   process.exit(code);
+}
+
+async function facesFor(argv: readonly string[]): Promise<Faces> {
+  const format = await createFormat({
+    outputFormat: formatAskedFor(argv),
+    partialMessages: false,
+    forTerminal: false,
+  });
+  const output = createOutput(process.stdout, () => undefined);
+  return { format, output, errors: createOutput(process.stderr, () => undefined) };
 }
 
 async function dispatch(command: Command): Promise<number> {

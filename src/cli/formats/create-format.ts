@@ -8,8 +8,11 @@ export interface FormatWish {
   readonly forTerminal: boolean;
 }
 
-export function createFormat({ forTerminal }: FormatWish): Format {
-  return createTextFormat({ forTerminal });
+export async function createFormat({ outputFormat, partialMessages, forTerminal }: FormatWish): Promise<Format> {
+  if (outputFormat === "text") return createTextFormat({ forTerminal });
+  if (outputFormat === "json") return (await import("./json.ts")).createJsonFormat();
+  const { createStreamJsonFormat } = await import("./stream-json.ts");
+  return createStreamJsonFormat({ partialMessages, newId: () => crypto.randomUUID() });
 }
 
 /** For when the command line as a whole could not be read. */

@@ -1,0 +1,21 @@
+import type { Format } from "./format.ts";
+import { failureObject, resultObject } from "./result-object.ts";
+import { createWitness } from "./witness.ts";
+
+/** One object at the end, on one line. */
+export function createJsonFormat(): Format {
+  const witness = createWitness();
+  let sessionId: string | null = null;
+  return {
+    opened: (session) => {
+      sessionId = session.id;
+      return "";
+    },
+    update: (update) => {
+      witness.see(update);
+      return "";
+    },
+    result: (result) => `${JSON.stringify(resultObject(result, witness))}\n`,
+    failure: (failure) => `${JSON.stringify(failureObject(failure, sessionId))}\n`,
+  };
+}

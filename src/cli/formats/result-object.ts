@@ -1,0 +1,77 @@
+import { type EndReason, noFacts, noUsage, type RunResult } from "../../protocol/index.ts";
+import type { Failure } from "./format.ts";
+import { wireStopReason, wireUsage } from "./wire-blocks.ts";
+import type { Witness } from "./witness.ts";
+
+/** The last line of a stream and the whole of `json`: the fields others read, then our own. */
+export function resultObject(result: RunResult, witness: Witness): Record<string, unknown> {
+  const { outcome, reason, usage } = result;
+  const isError = outcome !== "succeeded";
+  return {
+    type: "result",
+    subtype: isError ? (errorSubtypes[reason] ?? "error_during_execution") : "success",
+    is_error: isError,
+    duration_ms: result.milliseconds,
+    duration_api_ms: result.modelMilliseconds,
+    num_turns: result.turns,
+    result: result.text,
+    ...(isError ? { errors: [result.message ?? `The run ended: ${reason}.`] } : {}),
+    stop_reason: witness.stopReason === undefined ? null : wireStopReason(witness.stopReason),
+    session_id: result.sessionId,
+    total_cost_usd: result.costUsd ?? 0,
+    usage: wireUsage(usage),
+    modelUsage: {
+      [result.model]: {
+        inputTokens: usage.inputTokens,
+        outputTokens: usage.outputTokens,
+        cacheReadInputTokens: usage.cacheReadTokens,
+        cacheCreationInputTokens: usage.cacheWriteTokens,
+        costUSD: result.costUsd ?? 0,
+      },
+    },
+    permission_denials: witness.denials,
+    terminal_reason: reason === "done" ? "completed" : reason,
+    outcome,
+    reason,
+    ...(result.message === undefined ? {} : { message: result.message }),
+    model: result.model,
+    provider: witness.provider ?? null,
+    cost_known: result.costUsd !== undefined,
+    run_id: result.runId,
+    facts: result.facts,
+  };
+}
+
+const errorSubtypes: Partial<Record<EndReason, string>> = {
+  max_turns: "error_max_turns",
+  budget: "error_max_budget_usd",
+};
+
+/** The same shape where there was no run. */
+export function failureObject({ message, code }: Failure, sessionId: string | null): Record<string, unknown> {
+  return {
+    type: "result",
+    subtype: "error_during_execution",
+    is_error: true,
+    duration_ms: 0,
+    duration_api_ms: 0,
+    num_turns: 0,
+    result: "",
+    errors: [message],
+    stop_reason: null,
+    session_id: sessionId,
+    total_cost_usd: 0,
+    usage: wireUsage(noUsage),
+    modelUsage: {},
+    permission_denials: [],
+    terminal_reason: code,
+    outcome: code === "interrupted" ? "stopped" : "failed",
+    reason: code,
+    message,
+    model: null,
+    provider: null,
+    cost_known: false,
+    run_id: null,
+    facts: noFacts,
+  };
+}

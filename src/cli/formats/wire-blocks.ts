@@ -1,0 +1,53 @@
+import type { AssistantBlock, ResultBlock, StopReason, ToolResult, Usage } from "../../protocol/index.ts";
+
+/** Blocks of an answer in the words of the Messages API, which programs that read stream-json expect. */
+export function wireContent(blocks: readonly AssistantBlock[]): unknown[] {
+  return blocks.map((block) => {
+    if (block.type === "text") return { type: "text", text: block.text };
+    if (block.type === "thinking") return { type: "thinking", thinking: block.text, signature: block.signature ?? "" };
+    if (block.type === "opaque") return parsed(block.json);
+    return { type: "tool_use", id: block.callId, name: block.name, input: parsed(block.inputJson) };
+  });
+}
+
+export function wireToolResult(callId: string, { outcome, content }: ToolResult): unknown {
+  return {
+    type: "tool_result",
+    tool_use_id: callId,
+    content: wireResultContent(content),
+    ...(outcome === "ok" ? {} : { is_error: true }),
+  };
+}
+
+function wireResultContent(blocks: readonly ResultBlock[]): unknown {
+  const [only, second] = blocks;
+  if (only?.type === "text" && second === undefined) return only.text;
+  return blocks.map((block) =>
+    block.type === "text"
+      ? { type: "text", text: block.text }
+      : { type: "image", source: { type: "base64", media_type: block.mediaType, data: block.data } },
+  );
+}
+
+export function wireUsage(usage: Usage): unknown {
+  return {
+    input_tokens: usage.inputTokens,
+    cache_creation_input_tokens: usage.cacheWriteTokens,
+    cache_read_input_tokens: usage.cacheReadTokens,
+    output_tokens: usage.outputTokens,
+  };
+}
+
+export function wireStopReason(reason: StopReason): string {
+  if (reason === "tool_calls") return "tool_use";
+  return reason === "pause" ? "pause_turn" : reason;
+}
+
+/** Text that does not parse stays text: what was recorded is shown, whatever it is. */
+export function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return json;
+  }
+}
