@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scrubEnvironment } from "./scrub-environment.ts";
 
@@ -30,25 +34,32 @@ describe("scrubEnvironment", () => {
       EDITOR: "vi",
       PWD: "/",
     };
-    expect(scrubEnvironment({ ...needed, GONE: undefined })).toEqual({
-      ...needed,
-      GIT_PAGER: "cat",
-      PAGER: "cat",
-      GIT_OPTIONAL_LOCKS: "0",
-      GIT_TERMINAL_PROMPT: "0",
-      NO_COLOR: "1",
-    });
+    const scrubbed = scrubEnvironment({ ...needed, GONE: undefined });
+    expect(scrubbed).toMatchObject({ ...needed, GIT_PAGER: "cat", GIT_OPTIONAL_LOCKS: "0", NO_COLOR: "1" });
+    expect(scrubbed).not.toHaveProperty("GONE");
   });
 
   it("drops what would run code in every shell, and overrides pagers", () => {
     const scrubbed = scrubEnvironment({ BASH_ENV: "/x", ENV: "/x", "BASH_FUNC_git%%": "() { :; }", PAGER: "less" });
-    expect(Object.keys(scrubbed).sort()).toEqual([
-      "GIT_OPTIONAL_LOCKS",
-      "GIT_PAGER",
-      "GIT_TERMINAL_PROMPT",
-      "NO_COLOR",
-      "PAGER",
-    ]);
+    for (const name of ["BASH_ENV", "ENV", "BASH_FUNC_git%%"]) expect(scrubbed).not.toHaveProperty(name);
     expect(scrubbed["PAGER"]).toBe("cat");
+  });
+
+  it("keeps git from running what a repository's configuration names, and what the user configured", () => {
+    const place = mkdtempSync(join(tmpdir(), "retinue-git-"));
+    const mark = join(place, "ran");
+    writeFileSync(join(place, "monitor.sh"), `#!/bin/sh\ntouch '${mark}'\n`, { mode: 0o755 });
+    const git = (environment: NodeJS.ProcessEnv, ...args: string[]) =>
+      spawnSync("git", args, { cwd: place, env: environment, encoding: "utf8" });
+    git(process.env, "init", "-q");
+    git(process.env, "config", "core.fsmonitor", "./monitor.sh");
+    git(process.env, "status");
+    expect(existsSync(mark)).toBe(true);
+    rmSync(mark);
+    const own = { GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "user.name", GIT_CONFIG_VALUE_0: "Somebody" };
+    const scrubbed = scrubEnvironment({ ...process.env, ...own });
+    expect(git(scrubbed, "status").status).toBe(0);
+    expect(existsSync(mark)).toBe(false);
+    expect(git(scrubbed, "config", "user.name").stdout).toBe("Somebody\n");
   });
 });

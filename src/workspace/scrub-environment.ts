@@ -1,6 +1,7 @@
 const secret = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|_PASS$|_PAT$/i;
 /** Harmless although their names look like secrets. */
 const kept = new Set(["TOKENIZERS_PARALLELISM", "KEYTIMEOUT", "SSH_AUTH_SOCK"]);
+const gitKey = /^GIT_CONFIG_KEY_\d+$/;
 /** Run code in, or change the meaning of, every shell that inherits them. */
 const shellHooks =
   /^(BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|IFS|PS4|BASH_FUNC_.*|FORCE_COLOR)$/;
@@ -14,6 +15,12 @@ const quiet = {
   NO_COLOR: "1",
 };
 
+/** Programs that a repository's own configuration would have git run while somebody only looks. */
+const gitConfiguration = [
+  ["core.fsmonitor", "false"],
+  ["log.showSignature", "false"],
+] as const;
+
 /** What a process of the workspace may see of our environment: no keys, tokens or passwords. */
 export function scrubEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
@@ -21,8 +28,18 @@ export function scrubEnvironment(
   const scrubbed: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
     if (value === undefined || shellHooks.test(name)) continue;
-    if (secret.test(name) && !kept.has(name)) continue;
+    if (secret.test(name) && !kept.has(name) && !gitKey.test(name)) continue;
     scrubbed[name] = value;
   }
-  return { ...scrubbed, ...quiet };
+  return { ...scrubbed, ...quiet, ...configureGit(scrubbed) };
+}
+
+/** Added behind what the user configured this way: the last word counts. */
+function configureGit({ GIT_CONFIG_COUNT: before = "" }: Record<string, string>): Record<string, string> {
+  const first = /^\d{1,4}$/.test(before) ? Number(before) : 0;
+  const entries = gitConfiguration.flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${first + index}`, key],
+    [`GIT_CONFIG_VALUE_${first + index}`, value],
+  ]);
+  return { ...Object.fromEntries(entries), GIT_CONFIG_COUNT: String(first + gitConfiguration.length) };
 }
