@@ -1,6 +1,7 @@
-import { accessSync, constants, mkdirSync, statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../lib/index.ts";
+import { makeDirectories } from "./make-directories.ts";
 
 export type HomeCheck =
   | { readonly ok: true; readonly created: boolean }
@@ -10,7 +11,7 @@ export type HomeCheck =
 /** Looks whether sessions can be kept in the state directory; makes it when it is missing. */
 export function checkHome(home: string): HomeCheck {
   try {
-    const created = mkdirSync(home, { recursive: true, mode: 0o700 }) !== undefined;
+    const created = makeDirectories(home).length > 0;
     const sessions = join(home, "projects");
     for (const directory of [home, sessions]) {
       const stat = statSync(directory, { throwIfNoEntry: false });

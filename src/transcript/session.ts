@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, rmdirSync } from "node:fs";
-import { dirname } from "node:path";
-import { errorCode, openAppendFile, UserError } from "../lib/index.ts";
+import { openAppendFile, UserError } from "../lib/index.ts";
 import type { Clock, Journal, ResultStore } from "../ports/index.ts";
 import { type AgentId, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
 import { type AgentLog, loadAgentLog, newAgentLog, readLines } from "./agent-log.ts";
@@ -8,6 +7,7 @@ import { appendLines } from "./append-lines.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createHeads } from "./heads.ts";
 import { acquireLock, type Lock } from "./lock.ts";
+import { makeDirectories } from "./make-directories.ts";
 import { createOpenFiles, type OpenAppendFile } from "./open-files.ts";
 import type { Problem } from "./parse-transcript.ts";
 import { asUserError, createPatience, type Trouble } from "./patience.ts";
@@ -44,7 +44,7 @@ export interface SessionOptions {
 export async function createSession(options: SessionOptions): Promise<Session> {
   const paths = pathsOf(options);
   try {
-    const changedDirectories = makeDirectory(paths);
+    const changedDirectories = makeDirectories(paths.directory);
     if (existsSync(paths.transcript)) throw alreadyThere(options.sessionId);
     const lock = acquireLock(paths.lock, `The session ${options.sessionId}`);
     const { session, logs } = start(options, { paths, lock, changedDirectories });
@@ -60,7 +60,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   if (!hasSession(paths)) throw notThere(options.sessionId);
   let lock: Lock | undefined;
   try {
-    const changedDirectories = makeDirectory(paths);
+    const changedDirectories = makeDirectories(paths.directory);
     lock = acquireLock(paths.lock, `The session ${options.sessionId}`);
     const { session, load } = start(options, { paths, lock, changedDirectories });
     await load();
@@ -165,23 +165,6 @@ function loadOrExplain(agentId: AgentId, path: string): ReturnType<typeof loadAg
 
 function pathsOf({ home, cwd, sessionId }: SessionOptions): SessionPaths {
   return sessionPaths({ home, project: projectName(cwd), sessionId });
-}
-
-/** Gives the directories that have new names in them. */
-function makeDirectory(paths: SessionPaths): string[] {
-  try {
-    mkdirSync(paths.directory, { mode: 0o700 });
-    return [paths.projectDirectory];
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return [];
-    if (errorCode(error) !== "ENOENT") throw error;
-  }
-  const first = mkdirSync(paths.directory, { recursive: true, mode: 0o700 }) ?? paths.directory;
-  const changed: string[] = [];
-  for (let directory = paths.directory; directory.length >= first.length; directory = dirname(directory)) {
-    changed.push(dirname(directory));
-  }
-  return changed;
 }
 
 /** A session in which nobody said a word leaves nothing behind. */

@@ -1,0 +1,35 @@
+import { existsSync } from "node:fs";
+import { expect, it } from "vitest";
+import { createMemorySession } from "./memory-session.ts";
+import { fixedClock, notice, someHead, testPlace } from "./session.test-support.ts";
+import { createSession, type Session } from "./session.ts";
+
+it("a session in memory answers as one on files does", async () => {
+  const place = testPlace();
+  const memory = createMemorySession({ cwd: place.cwd, sessionId: "s1", clock: fixedClock });
+  const files = await createSession(place.options());
+  expect(await use(memory)).toEqual(await use(files));
+  const scratch = memory.scratchDirectory();
+  expect(existsSync(scratch)).toBe(true);
+  await Promise.all([memory.close(), files.close()]);
+  expect(existsSync(scratch)).toBe(false);
+  expect(memory.path).toBeUndefined();
+  await expect(memory.append("main", [notice("late")])).rejects.toThrow("closed");
+});
+
+async function use(session: Session): Promise<unknown[]> {
+  const hash = await session.saveHead(someHead);
+  const answers: unknown[] = [
+    session.sessionId,
+    await session.append("main", [notice("one"), { type: "head.set", hash }]),
+    await session.append("a1", [notice("child")]),
+    await session.append("main", []),
+    await session.append("main", [notice("two")]),
+    hash,
+    await session.loadHead(hash),
+    await session.loadHead("nothing"),
+  ];
+  await session.sync("main");
+  for (const agent of ["main", "a1", "a2"]) answers.push(await session.read(agent));
+  return answers;
+}
