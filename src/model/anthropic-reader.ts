@@ -8,6 +8,7 @@ import {
   type ReaderOptions,
   wellFormed,
 } from "./answer.ts";
+import type { WireBlock, WireDelta, WireEvent, WireMessage, WireUsage } from "./anthropic-wire.ts";
 import { rawMember } from "./raw-member.ts";
 
 /** Reads the Messages dialect. Only `message_stop` completes an answer. */
@@ -237,45 +238,4 @@ function usageOf(tokens: WireUsage): Usage {
     cacheWriteTokens: tokens.cache_creation_input_tokens ?? 0,
     outputTokens: tokens.output_tokens ?? 0,
   };
-}
-
-interface WireEvent {
-  readonly type?: string;
-  readonly index?: number;
-  readonly message?: { readonly usage?: WireUsage };
-  readonly content_block?: WireBlock;
-  readonly delta?: WireDelta;
-  readonly usage?: WireUsage;
-  readonly error?: { readonly type?: unknown; readonly message?: unknown };
-}
-
-interface WireMessage {
-  readonly content?: readonly WireBlock[];
-  readonly stop_reason?: string;
-  readonly usage?: WireUsage;
-}
-
-interface WireBlock {
-  readonly type?: string;
-  readonly text?: string;
-  readonly thinking?: string;
-  readonly signature?: string;
-  readonly name?: string;
-  readonly input?: object | null;
-}
-
-interface WireDelta {
-  readonly type?: string;
-  readonly text?: string;
-  readonly thinking?: string;
-  readonly signature?: string;
-  readonly partial_json?: string;
-  readonly stop_reason?: string | null;
-}
-
-interface WireUsage {
-  input_tokens?: number;
-  cache_creation_input_tokens?: number;
-  cache_read_input_tokens?: number;
-  output_tokens?: number;
 }

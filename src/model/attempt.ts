@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { About } from "./about.ts";
 import { failureOfConnection } from "./connection-failure.ts";
-import type { Connector } from "./connections.ts";
+import type { Connector } from "./connector.ts";
 import { type Failure, failure } from "./failure.ts";
 import { type ReceiveOptions, receiveAnswer, type Verdict } from "./receive-answer.ts";
 import { writePieces } from "./write-pieces.ts";

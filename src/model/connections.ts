@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { Agent, ClientRequest, RequestOptions } from "node:http";
+import type { Agent } from "node:http";
+import type { Connector } from "./connector.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
 import { targetOf } from "./target.ts";
 
@@ -9,12 +10,6 @@ export interface Connections {
   prepare(url: URL): Promise<Connector>;
   /** Ends idle connections; running requests end by themselves. */
   close(): void;
-}
-
-export interface Connector {
-  open(url: URL, options: Pick<RequestOptions, "method" | "headers">): ClientRequest;
-  /** Did this address ever answer? A refusal by a server that was there a moment ago is worth another try. */
-  reached: boolean;
 }
 
 interface ConnectionsOptions {

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Fault } from "../testing/index.ts";
-import { type Call, callerFor, type Dialect, promptOf, serve, testKey } from "./wire.test-support.ts";
+import {
+  type Call,
+  callerFor,
+  connectionsForTest,
+  type Dialect,
+  promptOf,
+  serve,
+  testKey,
+} from "./wire.test-support.ts";
 
 const dialects: readonly Dialect[] = ["anthropic", "openai"];
 const good = { content: "the whole answer" };
@@ -272,12 +280,15 @@ describe.each(dialects)("damaged streams, %s", (dialect) => {
 });
 
 describe("a slow server", () => {
-  it("is not taken for a silent one", async () => {
+  it("is not taken for a silent one, nor is the wait for a connection", async () => {
     const content = [{ text: ["all in all longer than a second".repeat(8)] }];
-    const server = await serve({ script: [{ content, fault: { kind: "slow", msPerByte: 1 } }] });
-    const call = await callerFor(server.url, "anthropic", { idleMs: 1_000 }).call();
-    expect(call.outcome.ok).toBe(true);
-    expect(server.requests.length).toBe(1);
+    const server = await serve({ script: [{ content, fault: { kind: "slow", msPerByte: 1 } }, { content: "quick" }] });
+    const connections = connectionsForTest({ maxSockets: 1 });
+    const caller = callerFor(server.url, "anthropic", { idleMs: 1_000, connections });
+    const [slow, waiting] = await Promise.all([caller.call(), caller.call()]);
+    expect(slow.outcome.ok).toBe(true);
+    expect(waiting.outcome).toMatchObject({ ok: true, message: { content: [{ text: "quick" }] } });
+    expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { atEnd, callerFor } from "./wire.test-support.ts";
 
@@ -230,5 +231,24 @@ describe("Anthropic-compatible servers", () => {
       message: { content: [{ text: "hm", signature: "s" }, { text: "yes" }, { name: "A", inputJson: '{"x":1}' }] },
       usage: { inputTokens: 3, outputTokens: 4 },
     });
+  });
+});
+
+describe("a gateway that compresses", () => {
+  it("is named as the cause, once", async () => {
+    const server = createServer((request, response) => {
+      request.resume().on("end", () => {
+        response.writeHead(200, { "content-encoding": "gzip" });
+        response.end(gzipSync("data: [DONE]\n\n"));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    atEnd(() => new Promise((resolve) => server.close(() => resolve())));
+    const call = await callerFor(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, "openai").call();
+    expect(call.outcome).toMatchObject({
+      ok: false,
+      error: { code: "protocol", message: expect.stringMatching(/gzip/) },
+    });
+    expect(call.progress).toEqual([]);
   });
 });

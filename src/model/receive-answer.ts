@@ -24,11 +24,13 @@ export interface Receiver {
 
 export function receiveAnswer(incoming: IncomingMessage, options: ReceiveOptions): Receiver {
   const { maxAnswerBytes, about } = options;
-  const { statusCode = 0 } = incoming;
+  const { statusCode = 0, headers } = incoming;
+  const packed = headers["content-encoding"] ?? "identity";
   const inner = statusCode >= 200 && statusCode < 300 ? answerReceiver(options) : errorReceiver(incoming, options);
   let bytes = 0;
   return {
     data(chunk) {
+      if (packed !== "identity") return compressed(about, packed);
       bytes += chunk.length;
       return bytes > maxAnswerBytes ? tooLarge(about, maxAnswerBytes) : inner.data(chunk);
     },
@@ -110,6 +112,11 @@ function errorReceiver(incoming: IncomingMessage, { about, now }: ReceiveOptions
 function tooLarge(about: About, maxAnswerBytes: number): Failure {
   const megabytes = Math.max(1, Math.floor(maxAnswerBytes / 1_000_000));
   const message = `${about.provider} sent more than ${megabytes} MB for one answer; ask for less at once, or check that ${about.host} really is a model server.`;
+  return failure("protocol", { message });
+}
+
+function compressed(about: About, encoding: string): Failure {
+  const message = `${about.host} compresses its answers (${about.quote(encoding)}) though it was asked not to; switch that off there or in the gateway in between.`;
   return failure("protocol", { message });
 }
 

@@ -2,7 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import type { Socket } from "node:net";
 import * as tls from "node:tls";
-import type { Connector } from "./connections.ts";
+import type { Connector } from "./connector.ts";
 import { targetOf } from "./target.ts";
 
 interface ProxyOptions {
