@@ -34,8 +34,11 @@ export {
   findSession,
   latestSession,
   listSessions,
+  type ReadTranscript,
+  readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
+export { examine, type Finding } from "./examine.ts";
 export type { Session, SessionOptions } from "./open-session.ts";
 export { openSession, stateDirectory } from "./open-session.ts";
 export { VERSION } from "./version.ts";

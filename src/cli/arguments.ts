@@ -182,7 +182,10 @@ function asUserError({ message, code }: CommanderError, topic: HelpTopic): UserE
   const [sentence = "", hint] = message.replace(/^error: /, "").split("\n");
   const help = topic === "retinue" ? "retinue --help" : `retinue ${topic} --help`;
   const suggestion = hint?.replace(/^\((.*)\)$/, "$1");
-  const dash = code === "commander.unknownOption" ? ` A prompt that begins with a dash goes after "--".` : "";
+  const dash =
+    topic === "retinue" && code === "commander.unknownOption"
+      ? ` A prompt that begins with a dash goes after "--".`
+      : "";
   return usage(capitalized(sentence), suggestion ?? `See "${help}".${dash}`);
 }
 

@@ -1,4 +1,3 @@
-import { UserError } from "../lib/index.ts";
 import type { Command } from "./command.ts";
 import { createFormat, formatAskedFor } from "./formats/create-format.ts";
 import { createOutput } from "./output.ts";
@@ -44,11 +43,14 @@ async function dispatch(command: Command): Promise<number> {
       const { VERSION } = await import("../app/index.ts");
       return say(`${VERSION}\n`);
     }
-    default:
-      throw new UserError(`This build has no "retinue ${command.kind.replace(".", " ")}"`, {
-        code: "usage",
-        exitCode: 2,
-      });
+    case "doctor": {
+      const { doctor } = await import("./doctor.ts");
+      return doctor(command.options);
+    }
+    default: {
+      const { sessions } = await import("./sessions.ts");
+      return sessions(command);
+    }
   }
 }
 

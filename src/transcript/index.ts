@@ -15,5 +15,6 @@ export {
 export { createMemorySession } from "./memory-session.ts";
 export type { Problem } from "./parse-transcript.ts";
 export type { Trouble } from "./patience.ts";
+export { type ReadTranscript, readTranscript } from "./read-transcript.ts";
 export { createSession, openSession, type Session, type SessionOptions } from "./session.ts";
 export type { SessionSummary } from "./summarize-session.ts";

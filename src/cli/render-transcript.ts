@@ -1,0 +1,87 @@
+import { formatCount, formatDuration, plural, stripControls } from "../lib/index.ts";
+import { callsOf, type EventOf, type Line, textOf } from "../protocol/index.ts";
+import { describeCall, oneLine } from "./describe-call.ts";
+
+export interface TranscriptView {
+  readonly id: string;
+  readonly problems: readonly string[];
+}
+
+/** A session as a person reads it: who said what, which tools ran with what outcome, how each run ended. */
+export function renderTranscript(lines: readonly Line[], { id, problems }: TranscriptView): string {
+  const targets = new Map<string, string>();
+  const parts = [`Session ${id}`, ...problems.map((problem) => `! ${oneLine(problem)}`)];
+  for (const line of lines) {
+    if (line.type === "model.ended") {
+      for (const { callId, inputJson } of callsOf(line.message)) targets.set(callId, describeCall(inputJson));
+    }
+    const part = renderLine(line, targets);
+    if (part !== "") parts.push(part);
+  }
+  return `${parts.join("\n")}\n`;
+}
+
+function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
+  switch (line.type) {
+    case "session.created":
+      return `Directory ${oneLine(line.cwd)} · begun ${timeOf(line.at)} · version ${oneLine(line.version)}`;
+    case "run.started":
+      return `\n── ${line.kind === "fresh" ? "Run" : "Resumed"} · ${oneLine(line.model)} · ${oneLine(line.modelReason)} · ${line.permissionMode}`;
+    case "prompt.received":
+      return `\nYou: ${indent(textOf(line.content), "     ").trimStart()}`;
+    case "context.added":
+      return `  (told: ${oneLine(line.text)})`;
+    case "model.retried":
+      return `  … tried again after ${oneLine(line.retry.error)}`;
+    case "model.failed":
+      return `  ✗ The model failed: ${oneLine(line.error.message)}`;
+    case "model.ended": {
+      const text = textOf(line.message.content);
+      return text === "" ? "" : `\n${indent(text, "")}`;
+    }
+    case "tool.ended":
+      return renderCall(line, targets.get(line.callId) ?? "");
+    case "conversation.compacted":
+      return "  (the conversation was summarised here)";
+    case "notice.raised":
+      return `  ! ${oneLine(line.message)}`;
+    case "run.ended":
+      return renderEnd(line);
+    default:
+      return "";
+  }
+}
+
+function renderCall({ name, result, milliseconds }: EventOf<"tool.ended">, target: string): string {
+  const call = `  • ${oneLine(name)}${target && ` ${target}`} · ${result.outcome} · ${formatDuration(milliseconds)}`;
+  const [first] = result.content;
+  if (result.outcome === "ok" || first?.type !== "text") return call;
+  return `${call}\n    ${oneLine(first.text).slice(0, 300)}`;
+}
+
+function renderEnd({ outcome, reason, message, turns, usage, costUsd, milliseconds, facts }: EventOf<"run.ended">) {
+  const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const cached = usage.cacheReadTokens > 0 ? ` (${formatCount(usage.cacheReadTokens)} from cache)` : "";
+  const words = [
+    reason === "done" ? outcome : `${outcome} (${reason})`,
+    plural(turns, "turn"),
+    `${formatCount(input)} tokens in${cached}, ${formatCount(usage.outputTokens)} out`,
+    costUsd === undefined ? "cost unknown" : `$${costUsd.toFixed(4)}`,
+    formatDuration(milliseconds),
+  ];
+  const told = message === undefined || outcome === "succeeded" ? "" : `\n   ${oneLine(message)}`;
+  const files = facts.filesChanged.length === 0 ? "" : `\n   changed: ${facts.filesChanged.map(oneLine).join(", ")}`;
+  return `\n── ${words.join(" · ")}${told}${files}`;
+}
+
+function indent(text: string, mark: string): string {
+  return stripControls(text)
+    .trimEnd()
+    .split("\n")
+    .map((line) => `${mark}${line}`.trimEnd())
+    .join("\n");
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString().replace("T", " ").slice(0, 16);
+}
