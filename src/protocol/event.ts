@@ -141,6 +141,9 @@ export interface ModelRetry {
   readonly error: string;
 }
 
+/** What a face sees of a run, in order: recorded lines, and live events between them. */
+export type RunUpdate = Line | LiveEvent;
+
 /** A line of a transcript. `id` is its sequence number; `parentId` the line before it. */
 export type Line = LineEnvelope & DurableEvent;
 

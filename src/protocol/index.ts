@@ -12,6 +12,7 @@ export type {
   LiveEvent,
   ModelRetry,
   RunEvent,
+  RunUpdate,
 } from "./event.ts";
 export { delivery } from "./event.ts";
 export type { Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
