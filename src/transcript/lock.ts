@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { constants, copyFileSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { constants, copyFileSync, linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { bootId, errorCode, processStartTime, UserError } from "../lib/index.ts";
 
@@ -29,7 +29,7 @@ export function acquireLock(path: string, what: string): Lock {
       if (createExclusively(temporary, path) || takeOver({ path, temporary, what })) return held(path, own);
     }
   } finally {
-    rmSync(temporary, { force: true });
+    unlinkIfThere(temporary);
   }
   throw new UserError(`The lock of ${what} changes all the time (${path})`, {
     code: "session_in_use",
@@ -68,7 +68,7 @@ function held(path: string, own: string): Lock {
 
 function remove(path: string, own: string): void {
   try {
-    if (readLock(path) === own) rmSync(path, { force: true });
+    if (readLock(path) === own) unlinkIfThere(path);
   } catch {
     // It stays behind as a dead owner's lock, which anyone may take over.
   }
@@ -85,7 +85,7 @@ function takeOver({ path, temporary, what }: { path: string; temporary: string; 
   // Only who holds the claim on a text may replace it, and a text never comes back: if it still stands, it is ours.
   const ours = readLock(path) === dead;
   if (ours) replace(path, temporary);
-  for (const each of [...end.claims, claim]) rmSync(each, { force: true });
+  for (const each of [...end.claims, claim]) unlinkIfThere(each);
   return ours;
 }
 
@@ -138,6 +138,15 @@ function readLock(path: string): string | undefined {
   } catch (error) {
     if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return undefined;
     throw error;
+  }
+}
+
+/** `rmSync` would cost the start of every session the loading of a module. */
+function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
   }
 }
 

@@ -1,14 +1,19 @@
 import { dirname } from "node:path";
 import { type AppendFile, openAppendFile } from "../lib/index.ts";
-import type { AgentLog } from "./agent-log.ts";
 
 export type OpenAppendFile = typeof openAppendFile;
 
+export interface FileOwner {
+  readonly path: string;
+  /** The file was created by this process. */
+  readonly isNew: boolean;
+}
+
 /** The transcripts open for writing: never more than a few, however many agents there are. */
 export interface OpenFiles {
-  open(log: AgentLog): AppendFile;
+  open(log: FileOwner): AppendFile;
   /** Forgets a file whose state is uncertain; the next `open` looks at it anew. */
-  drop(log: AgentLog): void;
+  drop(log: FileOwner): void;
   /** Directories with new names that closing has kept from being synced. */
   takeUnsyncedDirectories(): string[];
   closeAll(): Promise<void>;
@@ -16,11 +21,11 @@ export interface OpenFiles {
 
 export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most = 32): OpenFiles {
   // A Map keeps the order of use: the first is the one used longest ago.
-  const files = new Map<AgentLog, AppendFile>();
+  const files = new Map<FileOwner, AppendFile>();
   const unsyncedDirectories = new Set<string>();
   const closing = new Set<Promise<void>>();
 
-  function open(log: AgentLog): AppendFile {
+  function open(log: FileOwner): AppendFile {
     const known = files.get(log);
     if (known !== undefined) {
       files.delete(log);
@@ -36,7 +41,7 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most 
     return file;
   }
 
-  function drop(log: AgentLog): void {
+  function drop(log: FileOwner): void {
     const file = files.get(log);
     if (file === undefined) return;
     files.delete(log);
