@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { MARK, type Place } from "./place.ts";
+
+export interface CommandLine {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** What has come so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Settles when standard error holds the text; rejects when the process ends before. */
+  told(text: string): Promise<void>;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandLineOptions {
+  readonly place: Place;
+  /** Of the model API server. */
+  readonly url: string;
+  readonly args: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Goes before the program, for example strace and its options. */
+  readonly under?: readonly string[];
+}
+
+/** The built program, unless RETINUE_CLI names another one. */
+export const cliPath = process.env["RETINUE_CLI"] ?? join(import.meta.dirname, "../../dist/cli.js");
+
+/** Starts `retinue` as a process of its own, with nothing of this environment but the path. */
+export function startCommandLine({ place, url, args, environment, under = [] }: CommandLineOptions): CommandLine {
+  const [program = "", ...rest] = [...under, process.execPath, cliPath, ...args];
+  const child = spawn(program, rest, {
+    cwd: place.cwd,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: place.root,
+      RETINUE_HOME: place.home,
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: "key-of-the-test",
+      [MARK]: place.mark,
+      ...environment,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const text = { stdout: "", stderr: "" };
+  const listeners = new Set<() => void>();
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (chunk: string) => {
+      text[name] += chunk;
+      for (const listener of listeners) listener();
+    });
+    child[name].on("error", () => undefined);
+  }
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on("error", reject);
+    // A reader that has gone away never sees the end of standard output, so the end of the process must do.
+    child.on("exit", (code, signal) => {
+      const settle = (): void => resolve({ code, signal, ...text });
+      if (child.stdout.destroyed) settle();
+      else child.on("close", settle);
+    });
+  });
+  return {
+    child,
+    ended,
+    stdout: () => text.stdout,
+    stderr: () => text.stderr,
+    told: (wanted) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!text.stderr.includes(wanted)) return;
+          listeners.delete(look);
+          resolve();
+        };
+        listeners.add(look);
+        look();
+        void ended.then(({ stderr }) => reject(new Error(`It ended without "${wanted}": ${stderr}`)));
+      }),
+  };
+}

@@ -1,0 +1,84 @@
+import type { AssistantBlock, Line, ResultBlock, UserBlock } from "../../src/protocol/index.ts";
+
+/** A message as it must stand on the Anthropic wire, cache marks aside. */
+export interface WireMessage {
+  readonly role: "user" | "assistant";
+  readonly content: readonly unknown[];
+}
+
+export interface ExpectedRequest {
+  readonly turn: number;
+  /** JSON of all messages: equal text, equal conversation. */
+  readonly messages: string;
+  /** Whether an answer to it was recorded. */
+  readonly answered: boolean;
+}
+
+/**
+ * Which conversation each request must hold by what the transcript says. Written apart from the product's own way
+ * (loop and conversation), so that the two check each other.
+ */
+export function expectedRequests(lines: readonly Line[]): ExpectedRequest[] {
+  const messages: WireMessage[] = [];
+  const requests: { turn: number; messages: string; answered: boolean }[] = [];
+  let calls: string[] = [];
+  let results = new Map<string, unknown>();
+  let said: unknown[] = [];
+  for (const line of lines) {
+    if (line.type === "prompt.received") said.push(...line.content.flatMap(userBlock));
+    if (line.type === "context.added") said.push({ type: "text", text: line.text });
+    if (line.type === "tool.ended") results.set(line.callId, toolResult(line));
+    if (line.type === "model.requested") {
+      const content = [...calls.flatMap((id) => results.get(id) ?? []), ...said];
+      if (content.length > 0) messages.push({ role: "user", content });
+      [calls, results, said] = [[], new Map(), []];
+      requests.push({ turn: line.turn, messages: JSON.stringify(messages), answered: false });
+    }
+    if (line.type === "model.ended") {
+      const last = requests.at(-1);
+      if (last) last.answered = true;
+      messages.push({ role: "assistant", content: line.message.content.flatMap(assistantBlock) });
+      calls = line.message.content.flatMap((block) => (block.type === "tool_call" ? [block.callId] : []));
+    }
+    if (line.type === "model.failed") {
+      const content = line.partial.filter((block) => block.type === "text").flatMap(assistantBlock);
+      if (content.length > 0) messages.push({ role: "assistant", content });
+    }
+  }
+  return requests;
+}
+
+/** The same JSON for a request that came in. */
+export function receivedMessages(body: unknown): string {
+  const { messages } = body as { messages: unknown };
+  return JSON.stringify(messages, (key, value: unknown) => (key === "cache_control" ? undefined : value));
+}
+
+function userBlock(block: UserBlock): unknown[] {
+  if (block.type === "text") return block.text.trim() === "" ? [] : [{ type: "text", text: block.text }];
+  throw new Error(`A prompt with a block of type ${block.type} is not expected here.`);
+}
+
+function assistantBlock(block: AssistantBlock): unknown[] {
+  if (block.type === "text") return block.text.trim() === "" ? [] : [{ type: "text", text: block.text }];
+  if (block.type === "tool_call") {
+    return [{ type: "tool_use", id: block.callId, name: block.name, input: JSON.parse(block.inputJson) as unknown }];
+  }
+  if (block.type === "opaque") return [JSON.parse(block.json)];
+  if (block.signature === undefined) return [];
+  return [{ type: "thinking", thinking: block.text, signature: block.signature }];
+}
+
+function toolResult({ callId, result }: Extract<Line, { type: "tool.ended" }>): unknown {
+  const error = result.outcome === "ok" ? {} : { is_error: true };
+  return { type: "tool_result", tool_use_id: callId, content: resultContent(result.content), ...error };
+}
+
+function resultContent(content: readonly ResultBlock[]): unknown {
+  const [only, ...others] = content;
+  if (only?.type === "text" && others.length === 0) return only.text;
+  return content.flatMap((block): unknown[] => {
+    if (block.type === "text") return block.text.trim() === "" ? [] : [{ type: "text", text: block.text }];
+    return [{ type: "image", source: { type: "base64", media_type: block.mediaType, data: block.data } }];
+  });
+}

@@ -1,0 +1,72 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import type { Line } from "../../src/protocol/index.ts";
+
+/** A workspace and a state directory of their own, in one directory that is removed at the end. */
+export interface Place {
+  /** In the environment of everything that is started here, under `MARK`. */
+  readonly mark: string;
+  readonly root: string;
+  readonly home: string;
+  readonly cwd: string;
+  remove(): void;
+}
+
+export const MARK = "RELIABILITY_PLACE";
+
+export function createPlace(): Place {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-reliability-")));
+  const cwd = join(root, "work");
+  mkdirSync(cwd);
+  return {
+    mark: basename(root),
+    root,
+    home: join(root, "home"),
+    cwd,
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+/** The one session of the place; undefined before its first line. */
+export function transcriptPath({ home }: Pick<Place, "home">): string | undefined {
+  const projects = join(home, "projects");
+  if (!existsSync(projects)) return undefined;
+  for (const project of readdirSync(projects)) {
+    const name = readdirSync(join(projects, project)).find((each) => each.endsWith(".jsonl"));
+    if (name !== undefined) return join(projects, project, name);
+  }
+  return undefined;
+}
+
+export function sessionIdOf(transcript: string): string {
+  return basename(transcript, ".jsonl");
+}
+
+/** Strict where the product is forgiving: after a clean end every byte of the file is a whole line. */
+export function readTranscript(path: string): Line[] {
+  const text = readFileSync(path, "utf8");
+  if (!text.endsWith("\n")) throw new Error(`${path} does not end in a newline`);
+  return text
+    .slice(0, -1)
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+}
+
+/** The pids of living processes that were started, by whatever way, from within the place. */
+export function livingIn({ mark }: Pick<Place, "mark">): number[] {
+  const wanted = `\0${MARK}=${mark}\0`;
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => pid !== process.pid && environmentOf(pid).includes(wanted));
+}
+
+/** Empty for zombies and for what has ended meanwhile. */
+function environmentOf(pid: number): string {
+  try {
+    return `\0${readFileSync(`/proc/${pid}/environ`, "latin1")}\0`;
+  } catch {
+    return "";
+  }
+}

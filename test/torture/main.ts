@@ -1,0 +1,59 @@
+import { parseArgs } from "node:util";
+import type { Campaign, CampaignReport } from "./campaign.ts";
+import { journal } from "./journal.ts";
+import { kill } from "./kill.ts";
+
+/** How often a campaign runs when nobody says so. */
+const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly count: number }>> = {
+  kill: { run: kill, count: 1_000 },
+  journal: { run: journal, count: 500 },
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seed: { type: "string" }, count: { type: "string" }, seconds: { type: "string" } },
+});
+const seed = numberOf("seed", values.seed, 1);
+const seconds = numberOf("seconds", values.seconds, 3_600);
+const unknown = positionals.filter((name) => !Object.hasOwn(campaigns, name));
+if (unknown.length > 0) fail(`There is no campaign "${unknown[0]}". There are ${Object.keys(campaigns).join(", ")}.`);
+const until = performance.now() + seconds * 1_000;
+const chosen = positionals.length > 0 ? positionals : Object.keys(campaigns);
+let failed = false;
+for (const name of chosen) {
+  const campaign = campaigns[name];
+  if (campaign === undefined) continue;
+  const count = numberOf("count", values.count, campaign.count);
+  const startedAt = performance.now();
+  const report = await campaign.run({ seed, count, until });
+  failed ||= hasFailed(report);
+  console.log(describe(name, { report, seconds: (performance.now() - startedAt) / 1_000 }));
+}
+process.exitCode = failed ? 1 : 0;
+
+function hasFailed({ passed, run, work, skipped }: CampaignReport): boolean {
+  const idle = Object.values(work).every((amount) => amount === 0);
+  return passed < run || (skipped === undefined && (run === 0 || idle));
+}
+
+function describe(name: string, { report, seconds: took }: { report: CampaignReport; seconds: number }): string {
+  const { passed, run, firstFailure, work, skipped } = report;
+  const done = Object.entries(work).map(([what, amount]) => `${amount} ${what}`);
+  return [
+    `${name}: ${passed} / ${run} from seed ${seed} in ${took.toFixed(0)} s (${done.join(", ") || "no work was done"})`,
+    ...(skipped ?? []).map((what) => `  SKIPPED ${what}`),
+    ...(firstFailure === undefined ? [] : [`  first failure: ${firstFailure}`]),
+  ].join("\n");
+}
+
+function numberOf(name: string, text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) fail(`--${name} must be a whole number, not "${text}".`);
+  return value;
+}
+
+function fail(message: string): never {
+  console.error(`torture: ${message}`);
+  process.exit(2);
+}
