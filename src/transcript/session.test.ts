@@ -140,6 +140,7 @@ describe("a session on files", () => {
     const session = await createSession(place.options());
     await session.append("main", notices(1));
     await Promise.all([session.close(), session.close()]);
+    await session.sync("main");
     await expect(session.append("main", notices(1))).rejects.toThrow("closed");
   });
 

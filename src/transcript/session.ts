@@ -131,6 +131,7 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
       return appendLines(logOf(agentId), events, { files, patience, clock });
     },
     async sync(agentId) {
+      if (closing !== undefined) return closing;
       const log = logOf(agentId);
       await log.tail;
       await commit.cover(log);
