@@ -18,8 +18,8 @@ export function parseCommits(text: string): Commit[] {
 }
 
 export function whyNoHistory({ ok, text }: Seen): string {
-  if (/not a git repository/.test(text)) return "this is not a git repository";
-  if (/does not have any commits/.test(text)) return "the git repository has no commits yet";
-  if (ok) return "git told of no commits here";
-  return clip(text, 200);
+  if (/not a git repository/.test(text)) return "none: this is not a git repository";
+  if (/does not have any commits/.test(text)) return "none: the git repository has no commits yet";
+  if (ok) return "none: git tells of no commits here";
+  return `not seen: ${clip(text, 300)}`;
 }

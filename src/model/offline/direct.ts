@@ -1,10 +1,10 @@
 import { plural } from "../../lib/index.ts";
 import { escapePattern, todoPattern } from "./definitions.ts";
 import { ask, glob, grep, type Job, list, read } from "./job.ts";
-import type { ListWish, ReadWish, SearchWish } from "./recognise.ts";
 import { clip, compose, firstOf, rows } from "./report.ts";
 import { parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
 import { foreignGlob } from "./survey-files.ts";
+import type { ListWish, ReadWish, SearchWish } from "./wish.ts";
 
 const maxLines = 200;
 
@@ -16,7 +16,7 @@ export function* browse({ path, pattern }: ListWish): Job {
   const lines = [...directories.map((name) => `- ${name}/`), ...rows(files.map(({ name, size }) => [name, size]))];
   if (left > 0) lines.push(`- and ${left} more that the listing left out`);
   if (lines.length === 0) lines.push("- nothing: the directory is empty");
-  const title = `${path}: ${plural(directories.length, "directory").replace("directorys", "directories")}, ${plural(files.length, "file")}`;
+  const title = `${path}: ${plural(files.length, "file")} and ${directories.length === 1 ? "1 directory" : `${directories.length} directories`}`;
   return { kind: "report", text: compose(title, [{ heading: "Entries", lines: firstOf(lines, maxLines, "entry") }]) };
 }
 

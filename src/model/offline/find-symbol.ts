@@ -2,10 +2,10 @@ import { plural } from "../../lib/index.ts";
 import { definitionPattern, isDefinition, usagePattern } from "./definitions.ts";
 import { ask, askAll, glob, grep, type Job, type Seen } from "./job.ts";
 import { isTest } from "./languages.ts";
-import type { FindWish } from "./recognise.ts";
 import { clip, compose, firstOf, rows, type Section } from "./report.ts";
 import { type Hit, parseHits, parsePage, parsePaths } from "./results.ts";
 import { foreignGlob } from "./survey-files.ts";
+import type { FindWish } from "./wish.ts";
 
 const maxFiles = 12;
 const linesPerFile = 4;

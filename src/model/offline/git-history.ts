@@ -1,8 +1,8 @@
 import { formatCount, plural } from "../../lib/index.ts";
 import { type Commit, parseCommits, whyNoHistory } from "./commits.ts";
 import { ask, askAll, git, type Job, quote, type Seen } from "./job.ts";
-import type { HistoryWish } from "./recognise.ts";
 import { clip, compose, firstOf, rows, type Section } from "./report.ts";
+import type { HistoryWish } from "./wish.ts";
 
 /** The newest commits: what kind, where, by whom, and which files change most. */
 export function* gitHistory({ path, commits: count }: HistoryWish): Job {
@@ -13,7 +13,7 @@ export function* gitHistory({ path, commits: count }: HistoryWish): Job {
   });
   const commits = parseCommits(log.text);
   if (commits.length === 0) {
-    const lines = [`- none: ${whyNoHistory(log)}`];
+    const lines = [`- ${whyNoHistory(log)}`];
     return {
       kind: "report",
       text: compose("Git history", [{ heading: "Commits", lines }]),

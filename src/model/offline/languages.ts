@@ -28,6 +28,9 @@ export function isTest(path: string): boolean {
   return /(^|\/)(tests?|__tests__|spec)\//.test(path) && !/(^|\/)(fixtures|support|helpers)\//.test(path);
 }
 
+/** The file names of `isTest` as a pattern of Glob. */
+export const testNames = "**/{*.test.*,*.spec.*,*_test.*,test_*.py,*_spec.rb,*Test.java,*Tests.cs}";
+
 /** Where other people's code and products of builds stand. */
 export const foreignDirectories: readonly string[] = [
   "node_modules",

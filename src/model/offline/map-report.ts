@@ -12,7 +12,7 @@ export interface MapFindings {
   readonly top: Listing;
   readonly survey: Survey;
   /** Manifests below the top. */
-  readonly nested: readonly string[];
+  readonly nested: { readonly paths: readonly string[]; readonly left: number };
   readonly readme: Seen | undefined;
   readonly manifests: readonly Manifest[];
   readonly todos: { readonly hits: readonly Hit[]; readonly left: number };
@@ -68,19 +68,32 @@ function layoutLines({ path, top, survey, nested }: MapFindings): string[] {
       .map((directory) => [
         `${directory.path}/`,
         plural(directory.files, "file"),
-        plural(directory.lines, "line"),
+        amountOfLines(directory.lines),
         insideText(directory.inside),
       ]),
   );
-  const others = sorted.filter(({ files }) => files === 0).map((directory) => `${directory.path.slice(prefix)}/`);
+  const others = sorted
+    .filter(({ files, path: name }) => files === 0 && !name.slice(prefix).startsWith("."))
+    .map((directory) => `${directory.path.slice(prefix)}/`);
   if (others.length > 0) lines.push(`- not counted (empty, binary, or beyond the list): ${clip(others.join(", "))}`);
   if (top.files.length > 0)
     lines.push(`- files at the top: ${clip(top.files.map(({ name }) => name).join(", "), 200)}`);
-  if (nested.length > 0) lines.push(`- ${plural(nested.length, "manifest")} below: ${clip(nested.join(", "), 160)}`);
-  lines.push(
-    `- in all ${plural(total.files, "text file")} with ${plural(total.lines, "line")}; empty, binary and ignored files are not counted`,
-  );
+  if (nested.paths.length > 0)
+    lines.push(
+      `- ${plural(nested.paths.length + nested.left, "manifest")} below: ${clip(nested.paths.join(", "), 160)}`,
+    );
+  lines.push(totalLine(total));
   return lines;
+}
+
+function totalLine({ files, lines }: Survey["total"]): string {
+  if (lines === 0) return `- in all ${plural(files, "file")}; lines were not counted`;
+  return `- in all ${plural(files, "text file")} with ${plural(lines, "line")}; empty, binary and ignored files are not counted`;
+}
+
+/** Where lines could not be counted there are none to tell. */
+function amountOfLines(lines: number): string {
+  return lines === 0 ? "" : plural(lines, "line");
 }
 
 function insideText(names: readonly string[]): string {
@@ -95,7 +108,7 @@ function languageSection({ languages, total, complete, files }: Survey): Section
         name,
         plural(count, "file"),
         `${Math.round((100 * count) / Math.max(1, total.files))} %`,
-        plural(sum, "line"),
+        amountOfLines(sum),
       ]),
   );
   if (languages.length > 7) lines.push(`- and ${plural(languages.length - 7, "other kind")}`);
@@ -118,7 +131,7 @@ function entryLines({ manifests, survey, path }: MapFindings): string[] {
     .sort(
       (left, right) => left.path.split("/").length - right.path.split("/").length || (left.path < right.path ? -1 : 1),
     );
-  const shown = files.slice(0, 5).map((file) => `- ${file.path}  ${plural(file.count, "line")}, an entry by its name`);
+  const shown = files.slice(0, 5).map((file) => `- ${file.path}  an entry by its name`);
   return [...lines, ...shown];
 }
 
@@ -143,11 +156,11 @@ function factLines(facts: readonly Fact[], count: number, what: string): string[
 }
 
 function biggestLines({ files }: Survey): string[] {
-  const source = files.filter(
-    ({ path }) => languageOf(path)?.isCode && !isTest(path) && !/[.-]min\.|\.lock$/.test(path),
-  );
+  const source = files
+    .filter(({ count }) => count > 0)
+    .filter(({ path }) => languageOf(path)?.isCode && !isTest(path) && !/[.-]min\.|\.lock$/.test(path));
   const biggest = [...source].sort((left, right) => right.count - left.count || (left.path < right.path ? -1 : 1));
-  return rows(biggest.slice(0, 7).map(({ path, count }) => [path, plural(count, "line")]));
+  return rows(biggest.slice(0, 7).map(({ path, count }) => [path, amountOfLines(count)]));
 }
 
 function testLines({ survey, manifests }: MapFindings): string[] {
@@ -158,8 +171,9 @@ function testLines({ survey, manifests }: MapFindings): string[] {
     places.set(place, (places.get(place) ?? 0) + 1);
   }
   const lines: string[] = [];
-  if (tests.length === 0) lines.push("- none found by name");
-  else {
+  if (survey.tests !== undefined) lines.push(`- ${plural(survey.tests, "file")} by name`);
+  else if (tests.length === 0) lines.push("- none found by name");
+  if (tests.length > 0) {
     const most = [...places].sort((left, right) => right[1] - left[1] || (left[0] < right[0] ? -1 : 1));
     const where = most.slice(0, 6).map(([place, count]) => `${place} (${count})`);
     const rest = most.length > 6 ? ` and ${plural(most.length - 6, "more place")}` : "";
@@ -182,7 +196,7 @@ function todoLines({ hits, left }: MapFindings["todos"]): string[] {
 
 function historyLines({ log, status }: MapFindings): string[] {
   const commits = parseCommits(log.text);
-  if (commits.length === 0) return [`- none: ${whyNoHistory(log)}`];
+  if (commits.length === 0) return [`- ${whyNoHistory(log)}`];
   const lines = rows(
     commits.slice(0, 7).map(({ hash, date, author, subject }) => [hash, date, clip(author, 24), clip(subject, 80)]),
   );

@@ -1,10 +1,10 @@
 import { todoPattern } from "./definitions.ts";
-import { ask, askAll, git, glob, grep, type Job, list, quote, read, type Seen } from "./job.ts";
+import { ask, askAll, git, glob, grep, type Job, list, quote, read, type Seen, type Step } from "./job.ts";
 import { foreignDirectories } from "./languages.ts";
 import { type MapFindings, mapReport } from "./map-report.ts";
 import { manifestNames, readManifest } from "./read-manifest.ts";
 import { compose } from "./report.ts";
-import { type Listing, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
+import { type Counts, type Listing, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
 import { countLines, foreignGlob, joinPath, surveyFiles } from "./survey-files.ts";
 
 const maxManifests = 5;
@@ -36,8 +36,9 @@ export function* mapRepository(path = "."): Job {
     ],
   );
   const isIgnored = ignoredNames(files.find(({ call }) => String(call.input["file_path"]).endsWith(".gitignore")));
-  const nested = parsePaths(textIn(below)).paths.filter(isOwn).sort();
-  const counts = parseCounts(textIn(counted));
+  const manifestsBelow = parsePaths(textIn(below));
+  const nested = manifestsBelow.paths.filter(isOwn).sort();
+  const counts = counted?.ok ? parseCounts(counted.text) : yield* countByNames(path);
   const survey = yield* surveyFiles(counts, { path, top, isIgnored });
   const inner = yield* askAll(
     "Reading the manifests below.",
@@ -47,7 +48,7 @@ export function* mapRepository(path = "."): Job {
     path,
     top,
     survey,
-    nested,
+    nested: { paths: nested, left: manifestsBelow.left },
     readme: files.find(
       (seen) => seen.ok && readme !== undefined && seen.call.input["file_path"] === joinPath(path, readme),
     ),
@@ -57,6 +58,14 @@ export function* mapRepository(path = "."): Job {
     status,
   };
   return { kind: "report", text: mapReport(findings), told };
+}
+
+/** Where lines can't be counted: the names of the newest files, and how many there are. */
+function* countByNames(path: string): Generator<Step, Counts, readonly Seen[]> {
+  const { names } = yield* ask("Listing the files by name.", { names: glob("**/*", path) });
+  const { paths, left } = parsePaths(textIn(names));
+  const files = paths.filter(isOwn).map((name) => ({ path: name, count: 0 }));
+  return { files, totalFiles: files.length + left, totalLines: 0, left: 0 };
 }
 
 function textIn(seen: Seen | undefined): string {

@@ -1,11 +1,14 @@
-import { estimateTokens } from "../../lib/index.ts";
+import { describeError, estimateTokens } from "../../lib/index.ts";
 import type { Model, ModelDescription, ModelProgress, ModelRequest } from "../../ports/index.ts";
 import type { AssistantBlock, Message, ModelOutcome, StopReason, Usage } from "../../protocol/index.ts";
-import { type Plan, plan } from "./plan.ts";
+import type { Plan } from "./plan.ts";
+
+/** Loaded when first asked: with another model nobody pays for it. */
+const loadPlan = () => import("./plan.ts");
 
 /** Answers without a network or a key: it recognises a few jobs, does them with the tools, and says what it is. */
 export function createOfflineModel(): Model {
-  return { describe: () => description, call: (request, emit) => answer(request, emit) };
+  return { describe: () => description, call: answerOrExplain };
 }
 
 const description: ModelDescription = {
@@ -17,7 +20,17 @@ const description: ModelDescription = {
   prices: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
 };
 
+async function answerOrExplain(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome> {
+  try {
+    return await answer(request, emit);
+  } catch (error) {
+    const message = `The offline model failed: ${describeError(error)} Put the request in other words.`;
+    return { ok: false, error: { code: "protocol", message }, partial: [] };
+  }
+}
+
 async function answer(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome> {
+  const { plan } = await loadPlan();
   if (request.signal.aborted) return aborted([]);
   const { head } = request.prompt;
   const messages = request.prompt.messages();

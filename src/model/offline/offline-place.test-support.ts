@@ -39,6 +39,8 @@ export interface OfflinePlace {
 
 export interface PlaceOptions {
   readonly without?: readonly string[];
+  /** Null: search without it. */
+  readonly ripgrep?: null;
   /** An existing directory instead of a temporary one; it is left as it is. */
   readonly root?: string;
 }
@@ -46,7 +48,7 @@ export interface PlaceOptions {
 const results: ResultStore = { save: async (id) => `retinue://result/${id}`, read: async () => undefined };
 
 /** A temporary directory, the real tools on it and the offline model before them. */
-export function createOfflinePlace({ without = [], root: given }: PlaceOptions = {}): OfflinePlace {
+export function createOfflinePlace({ without = [], root: given, ...search }: PlaceOptions = {}): OfflinePlace {
   const made = realpathSync(mkdtempSync(join(tmpdir(), "offline-")));
   const root = given ?? join(made, "project");
   if (given === undefined) mkdirSync(root);
@@ -55,8 +57,8 @@ export function createOfflinePlace({ without = [], root: given }: PlaceOptions =
   const shells = createShells();
   const tools: Tool[] = [
     createReadTool({ workspace, seen: createSeenFiles(), results }),
-    createGrepTool({ workspace }),
-    createGlobTool({ workspace }),
+    createGrepTool({ workspace, ...search }),
+    createGlobTool({ workspace, ...search }),
     createLsTool({ workspace }),
     createBashTool({ workspace, shells, outputDirectory: join(made, "output") }),
   ].filter((tool) => !without.includes(tool.declaration.name));

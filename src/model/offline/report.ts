@@ -2,7 +2,7 @@ import { plural } from "../../lib/index.ts";
 import type { Seen } from "./job.ts";
 
 export const introduction =
-  "> Retinue's offline model, not a language model: every line below is from a tool's result. For a real one set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local server: `retinue --provider ollama --model NAME`.";
+  "> From Retinue's offline model, not a language model. For one: ANTHROPIC_API_KEY, OPENAI_API_KEY, or a local server (`retinue --provider ollama --model NAME`).";
 
 /** A report: what it is, a title, then sections; empty ones are left out. */
 export function compose(title: string, sections: readonly (Section | undefined)[]): string {

@@ -48,7 +48,7 @@ export function* summariseDirectory(path: string, seen: Seen): Job {
   const text = compose(`${path}: ${plural(counts.totalFiles, "text file")}, ${plural(counts.totalLines, "line")}`, [
     {
       heading: "What it says about itself",
-      lines: readmeLines(joinPath(path, readme ?? ""), readme ? pages[0] : undefined),
+      lines: ownWords(pages[0]),
     },
     { heading: "Directories", lines: firstOf(rows(inner), 20, "directory") },
     { heading: "Files", lines: [...firstOf(rows(cells), 40, "file"), ...cut] },
@@ -75,9 +75,14 @@ function commentOf(seen: Seen | undefined): string {
     .join(" ");
 }
 
-function readmeLines(path: string, seen: Seen | undefined): string[] {
-  if (!seen?.ok) return [];
-  const { lines } = parsePage(seen.text);
-  const telling = lines.filter(({ text }) => /^(#+ )?[A-Za-z*`]/.test(text)).slice(0, 4);
+/** The beginning of its README, or of the file that speaks for the others. */
+function ownWords(seen: Seen | undefined): string[] {
+  const path = String(seen?.call.input["file_path"]);
+  if (!seen?.ok || !/(^|\/)(readme|index|mod|lib|__init__)(\.\w+)?$/i.test(path)) return [];
+  const page = parsePage(seen.text);
+  const isReadme = /(^|\/)readme/i.test(path);
+  const telling = isReadme
+    ? page.lines.filter(({ text }) => /^(#+ )?[A-Za-z*`]/.test(text)).slice(0, 4)
+    : leadingComment(page);
   return telling.map(({ number, text }) => `- ${path}:${number}  ${clip(text.replace(/^#+ /, ""), 200)}`);
 }

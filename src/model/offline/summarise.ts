@@ -1,4 +1,4 @@
-import { ask, glob, type Job, list, read, type Seen } from "./job.ts";
+import { ask, glob, type Job, list, type Report, read, type Seen } from "./job.ts";
 import { baseName } from "./languages.ts";
 import { compose } from "./report.ts";
 import { parsePaths } from "./results.ts";
@@ -9,8 +9,10 @@ import { summariseFile } from "./summarise-file.ts";
 export function* summarise(path: string): Job {
   const first = yield* open(path);
   if (first.ok) return yield* summariseSeen(path, first);
-  const other = yield* isFileName(path) ? openDirectory(path) : openFile(path);
-  if (other.ok) return told(yield* summariseSeen(path, other), [first]);
+  if (/is (not )?a directory/.test(first.text)) {
+    const other = yield* first.call.name === "Read" ? openDirectory(path) : openFile(path);
+    return other.ok ? told(yield* summariseSeen(path, other), [first]) : notFound(path);
+  }
   const { named, inside } = yield* ask(`${path} is not there: looking for the name elsewhere.`, {
     named: glob(`**/{${baseName(path)},${baseName(path)}.*}`),
     inside: glob(`**/${baseName(path)}/*`),
@@ -19,10 +21,13 @@ export function* summarise(path: string): Job {
   const directories = pathsIn(inside).map((file) => file.slice(0, file.lastIndexOf("/")));
   const found = [...new Set([...directories, ...files])].sort((left, right) => left.length - right.length);
   const best = found[0];
-  if (best === undefined) return { kind: "report", text: compose(`${path}: not found`, []) };
+  if (best === undefined) return notFound(path);
   const second = yield* directories.includes(best) ? openDirectory(best) : openFile(best);
-  if (!second.ok) return { kind: "report", text: compose(`${path}: not found`, []) };
-  return told(yield* summariseSeen(best, second), [first, other]);
+  return second.ok ? told(yield* summariseSeen(best, second), [first]) : notFound(path);
+}
+
+function notFound(path: string): Report {
+  return { kind: "report", text: compose(`${path}: not found`, []) };
 }
 
 function* summariseSeen(path: string, seen: Seen): Job {

@@ -1,6 +1,6 @@
-import { askAll, grep, list, type PlannedCall, type Seen, type Step } from "./job.ts";
-import { baseName, foreignDirectories, languageOf } from "./languages.ts";
-import { type Counts, type FileCount, type Listing, parseCounts, parseListing } from "./results.ts";
+import { askAll, glob, grep, list, type PlannedCall, type Seen, type Step } from "./job.ts";
+import { baseName, foreignDirectories, languageOf, testNames } from "./languages.ts";
+import { type Counts, type FileCount, type Listing, parseCounts, parseListing, parsePaths } from "./results.ts";
 
 export interface Amount {
   readonly files: number;
@@ -13,6 +13,8 @@ export interface Survey {
   readonly total: Amount;
   /** False: there are more files than we were shown. The amounts below are still of all. */
   readonly complete: boolean;
+  /** How many files are tests by their name, where names were not all shown. */
+  readonly tests?: number;
   readonly languages: readonly (Amount & { readonly name: string })[];
   readonly directories: readonly (Amount & { readonly path: string; readonly inside: readonly string[] })[];
 }
@@ -42,16 +44,21 @@ export function* surveyFiles(
     .sort((left, right) => Number(left.startsWith(".")) - Number(right.startsWith(".")))
     .map((name) => joinPath(path, name));
   let types: readonly Amounts[] = [];
+  let tests: number | undefined;
   if (first.left > 0) {
     const directories = wanted.slice(0, maxDirectories);
     const cut = yield* count(directories, { known, counted, say: "The list was cut: counting by directory." });
     const split = cut.slice(0, maxSplit);
     const kinds = typesIn(known.keys()).slice(0, maxTypes);
-    const seen = yield* askAll("Counting by language.", [
+    const [named, ...seen] = yield* askAll("Counting by language.", [
+      glob(testNames, path),
       ...split.map((directory) => list(directory)),
       ...kinds.map(({ type }): PlannedCall => countLines(path, { type, head_limit: 1 })),
     ]);
-    types = kinds.flatMap(({ name }, index) => amountsOf(name, seen[split.length + index]));
+    types = kinds
+      .flatMap(({ name }, index) => amountsOf(name, seen[split.length + index]))
+      .sort((left, right) => right.files - left.files);
+    tests = countPaths(named);
     const inner = split.flatMap((directory, index) => innerOf(directory, seen[index]));
     for (const [index, directory] of split.entries()) describeInside(counted, directory, seen[index]);
     yield* count(inner.slice(0, maxDirectories), { known, counted: new Map(), say: "Looking deeper." });
@@ -62,6 +69,7 @@ export function* surveyFiles(
     files,
     total: { files: first.totalFiles, lines: first.totalLines },
     complete,
+    ...(complete || tests === undefined ? {} : { tests }),
     languages: complete || types.length === 0 ? languagesOf(files) : types,
     directories: directoriesOf(files, { path, counted, others: wanted }),
   };
@@ -116,6 +124,12 @@ function amountsOf(name: string, seen: Seen | undefined): Amounts[] {
   if (!seen?.ok) return [];
   const { totalFiles, totalLines } = parseCounts(seen.text);
   return totalFiles === 0 ? [] : [{ name, files: totalFiles, lines: totalLines }];
+}
+
+function countPaths(seen: Seen | undefined): number | undefined {
+  if (!seen?.ok) return undefined;
+  const { paths, left } = parsePaths(seen.text);
+  return paths.length + left;
 }
 
 function innerOf(directory: string, seen: Seen | undefined): string[] {
