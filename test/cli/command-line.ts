@@ -1,0 +1,104 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { onTestFinished } from "vitest";
+import { type ApiServer, type ApiServerOptions, createApiServer, type Script } from "../../src/testing/index.ts";
+
+const program = resolve(import.meta.dirname, "../../dist/cli.js");
+
+export interface Place {
+  readonly home: string;
+  readonly cwd: string;
+}
+
+/** A directory to work in and a state directory, gone after the test. */
+export function createPlace(): Place {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-cli-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const cwd = join(root, "work");
+  mkdirSync(cwd);
+  return { home: join(root, "home"), cwd };
+}
+
+export async function serve(script: Script, options: Omit<ApiServerOptions, "script"> = {}): Promise<ApiServer> {
+  const server = await createApiServer({ script, ...options });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+export interface StartOptions extends Place {
+  /** Set: the Anthropic provider at this server, with a key. */
+  readonly server?: ApiServer;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What stands on standard input; nothing if absent. */
+  readonly input?: string;
+}
+
+export function startRetinue(
+  words: readonly string[],
+  { home, cwd, server, environment }: StartOptions,
+): ChildProcessWithoutNullStreams {
+  const child = spawn(process.execPath, [program, ...words], {
+    cwd,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: join(home, ".."),
+      RETINUE_HOME: home,
+      ...(server ? { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "sk-test-secret" } : {}),
+      ...environment,
+    },
+  });
+  onTestFinished(() => {
+    if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+  });
+  return child;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export async function retinue(words: readonly string[], options: StartOptions): Promise<Ended> {
+  const child = startRetinue(words, options);
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(options.input ?? "");
+  return ended(child);
+}
+
+export function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {
+  const parts = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      parts[name] += text;
+    });
+  }
+  return new Promise((settle) => child.on("close", (code, signal) => settle({ code, signal, ...parts })));
+}
+
+export interface ResultLine {
+  readonly type: string;
+  readonly subtype: string;
+  readonly is_error: boolean;
+  readonly result: string;
+  readonly errors?: readonly string[];
+  readonly session_id: string;
+  readonly reason: string;
+  readonly outcome: string;
+  readonly permission_denials: readonly { readonly tool_name: string; readonly message: string }[];
+  readonly facts: { readonly filesChanged: readonly string[]; readonly unknown: readonly string[] };
+}
+
+export function resultOf({ stdout }: Ended): ResultLine {
+  return JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as ResultLine;
+}
+
+export function jsonLines({ stdout }: Ended): Record<string, unknown>[] {
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
