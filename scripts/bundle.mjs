@@ -4,6 +4,7 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { leanBuiltins } from "./lean-builtins.mjs";
 
 // Finds its binary beside itself, so it has to stay where npm put it.
 const external = ["@vscode/ripgrep"];
@@ -24,7 +25,9 @@ export async function bundle({ root, entry, directory }) {
     external: [...external, "canvas"],
     // Some CommonJS packages hash their own file name.
     define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" },
-    plugins: [sameNamesAsNode(root)],
+    plugins: [leanBuiltins(), sameNamesAsNode(root)],
+    minifyWhitespace: true,
+    minifySyntax: true,
     legalComments: "none",
     metafile: true,
     logLevel: "warning",

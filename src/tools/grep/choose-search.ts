@@ -3,7 +3,6 @@ import type { Workspace } from "../../ports/index.ts";
 import { findRipgrep } from "./find-ripgrep.ts";
 import { createRipgrepSearch } from "./ripgrep-search.ts";
 import type { SearchFiles } from "./search-request.ts";
-import { searchInThread } from "./thread-search.ts";
 
 /** Ripgrep where there is one, else a thread of our own; looked for at the first search. */
 export function chooseSearch({
@@ -18,8 +17,13 @@ export function chooseSearch({
     if (!chosen) {
       const program = ripgrep === undefined ? findRipgrep(process.env) : (ripgrep ?? undefined);
       const tag = () => `search-${randomBytes(8).toString("hex")}`;
-      chosen = program === undefined ? searchInThread : createRipgrepSearch(workspace, { program, tag });
+      chosen = program === undefined ? inThread : createRipgrepSearch(workspace, { program, tag });
     }
     return chosen(request, listener);
   };
 }
+
+const inThread: SearchFiles = async (request, listener) => {
+  const { searchInThread } = await import("./thread-search.ts");
+  return searchInThread(request, listener);
+};

@@ -1,5 +1,4 @@
 import { formatBytes, plural } from "../../lib/index.ts";
-import { htmlToMarkdown } from "./html-to-markdown.ts";
 
 export type PageText =
   | { readonly ok: true; readonly title: string; readonly text: string }
@@ -21,8 +20,13 @@ export async function pageText({ url, contentType, body }: Page, signal: AbortSi
   const raw = decode(body, contentType);
   const isHtml =
     type === "text/html" || type === "application/xhtml+xml" || (type === "" && /^\s*<(!doctype|html)/i.test(raw));
-  const { title, text } = isHtml ? await htmlToMarkdown(raw, url, { signal }) : { title: "", text: raw };
+  const { title, text } = isHtml ? await markdownOf(raw, url, signal) : { title: "", text: raw };
   return { ok: true, title: withoutInvisible(title).text, text: told(withoutInvisible(text)) };
+}
+
+async function markdownOf(html: string, url: string, signal: AbortSignal): Promise<{ title: string; text: string }> {
+  const { htmlToMarkdown } = await import("./html-to-markdown.ts");
+  return htmlToMarkdown(html, url, { signal });
 }
 
 const textTypes =
