@@ -37,7 +37,7 @@ export interface Equipment {
 export function equip({ workspace, transcript, outputDirectory, settings, environment }: Equipment): Hands {
   const { results } = transcript;
   const seen = createSeenFiles();
-  const shells = createShells();
+  const shells = createShells(transcript.sessionId);
   const search = searchEngineFor(settings.search, environment);
   const tools: Tool[] = [
     createReadTool({ workspace, seen, results }),

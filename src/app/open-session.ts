@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { homedir, platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ResolvedAgent, resolveMainAgent } from "../agents/index.ts";
-import { errorCode, newRunId, newSessionId, UserError } from "../lib/index.ts";
+import { errorCode, newRunId, newSessionId, sweepTagged, UserError } from "../lib/index.ts";
 import { explainDenial } from "../permissions/index.ts";
 import type { Approvals, Clock, Hands, Model, ModelDescription } from "../ports/index.ts";
 import {
@@ -100,7 +100,8 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
     platform: platform(),
   });
   const thread = new Thread(MAIN_AGENT, transcript);
-  if (options.resume !== undefined) await thread.restore();
+  // The lock says that nobody else has this session: what still carries its tag was left by a process that was killed.
+  if (options.resume !== undefined) await Promise.all([thread.restore(), sweepTagged(transcript.sessionId)]);
   const notices = [
     ...(chosen.notice ? [chosen.notice] : []),
     ...problems,

@@ -22,8 +22,11 @@ export interface SpawnOptions {
   readonly cwd?: string;
   /** Added to the scrubbed environment of the workspace. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Everything the process starts carries this mark, so that all of it can be ended. */
-  readonly tag: string;
+  /**
+   * Everything the process starts carries this mark, so that all of it can be ended. A list goes from the widest group
+   * to the process itself; ending the process sweeps only the last.
+   */
+  readonly tag: string | readonly string[];
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
   readonly stdin?: string | Uint8Array;
 }

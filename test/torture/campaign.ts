@@ -43,8 +43,9 @@ export async function runSeeds(
     }
   };
   await Promise.all(Array.from({ length: Math.min(workers, count) }, worker));
-  const [first] = [...failures.keys()].sort((left, right) => left - right);
-  const firstFailure = first === undefined ? undefined : `seed ${first}: ${failures.get(first)}`;
+  const [first, ...others] = [...failures.keys()].sort((left, right) => left - right);
+  const also = others.length > 0 ? ` (also seeds ${others.slice(0, 20).join(", ")})` : "";
+  const firstFailure = first === undefined ? undefined : `seed ${first}: ${failures.get(first)}${also}`;
   return { passed: run - failures.size, run, firstFailure, work };
 }
 

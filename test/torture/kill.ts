@@ -19,11 +19,14 @@ async function killAndResume(seed: number): Promise<Verdict> {
   const lives: Ended[] = [];
   try {
     const killed = 1 + Math.floor(random() * 3);
-    while (lives.length < killed && !isDone(place)) lives.push(await live(place, server, chooseKill(random, steps)));
+    while (lives.length < killed && !isDone(place)) {
+      lives.push(await live(place, server, { kill: chooseKill(random, steps) }));
+    }
     const kills = lives.filter(({ signal }) => signal === "SIGKILL").length;
-    const last = isDone(place) ? undefined : await live(place, server);
-    if (last) lives.push(last);
-    const violations = last && last.code !== 0 ? [`resumed to exit code ${last.code}: ${last.stderr}`] : [];
+    const wasDone = isDone(place);
+    const last = await live(place, server, wasDone ? { words: ["Is there anything else?"] } : {});
+    lives.push(last);
+    const violations = last.code === 0 ? [] : [`resumed to exit code ${last.code}: ${last.stderr}`];
     const transcript = transcriptPath(place);
     if (transcript === undefined) return { violations: [...violations, "there is no transcript"], work: {} };
     const { requests } = server;
@@ -36,7 +39,8 @@ async function killAndResume(seed: number): Promise<Verdict> {
       ends: "done",
     });
     violations.push(...checked.violations);
-    if (checked.work.turns !== steps + 1) violations.push(`${checked.work.turns} turns instead of ${steps + 1}`);
+    const turns = steps + (wasDone ? 2 : 1);
+    if (checked.work.turns !== turns) violations.push(`${checked.work.turns} turns instead of ${turns}`);
     if (violations.length === 0) place.remove();
     else violations.push(`see ${place.root}`);
     return { violations, work: { kills, ...checked.work } };
@@ -58,11 +62,17 @@ function chooseKill(random: Random, steps: number): Kill {
   return { after: "start", delayMs: 150 + Math.floor(random() * 800) };
 }
 
+interface Life {
+  readonly kill?: Kill;
+  /** Said when the session is resumed; without words it goes on with what is there. */
+  readonly words?: readonly string[];
+}
+
 /** One process from start to end: by itself, or killed. */
-async function live(place: Place, server: ApiServer, kill?: Kill): Promise<Ended> {
+async function live(place: Place, server: ApiServer, { kill, words = [] }: Life): Promise<Ended> {
   const transcript = transcriptPath(place);
-  const words = transcript === undefined ? ["Do the work."] : ["--resume", sessionIdOf(transcript)];
-  const args = ["-p", ...words, ...workFlags, "--output-format", "stream-json"];
+  const task = transcript === undefined ? ["Do the work."] : ["--resume", sessionIdOf(transcript), ...words];
+  const args = ["-p", ...task, ...workFlags, "--output-format", "stream-json"];
   const before = server.requests.length;
   const { child, ended } = startCommandLine({ place, url: server.url, args });
   if (kill === undefined) return ended;

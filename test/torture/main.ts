@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { abort } from "./abort.ts";
 import type { Campaign, CampaignReport } from "./campaign.ts";
 import { journal } from "./journal.ts";
 import { kill } from "./kill.ts";
@@ -6,6 +7,7 @@ import { kill } from "./kill.ts";
 /** How often a campaign runs when nobody says so. */
 const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly count: number }>> = {
   kill: { run: kill, count: 1_000 },
+  abort: { run: abort, count: 1 },
   journal: { run: journal, count: 500 },
 };
 

@@ -47,7 +47,10 @@ export interface Shells {
 
 const maxKept = 64;
 
-/** `instance` marks this process' commands, so that another process with the same agent ids never ends them. */
+/**
+ * `instance` marks all commands, so that they are known apart from those of others with the same agent ids, and so that
+ * a later process can sweep what this one left when it was killed.
+ */
 export function createShells(instance: string = randomBytes(6).toString("hex")): Shells {
   const listed = new Map<AgentId, Map<string, Shell>>();
   const unlisted = new Map<AgentId, Set<Shell>>();
@@ -58,7 +61,7 @@ export function createShells(instance: string = randomBytes(6).toString("hex")):
       const { agentId } = request;
       if (request.listed) count += 1;
       const tag = `${instance}-${agentId}-${request.callId}`.replace(/[^\w.-]/g, "_");
-      const shell = startShell(request, { id: `shell_${count}`, tag });
+      const shell = startShell(request, { id: `shell_${count}`, tag: [instance, tag] });
       if (request.listed) {
         const own = listed.get(agentId) ?? new Map<string, Shell>();
         listed.set(agentId, own.set(shell.id, shell));
@@ -92,7 +95,7 @@ function forgetOldest(own: Map<string, Shell>): void {
 
 function startShell(
   { workspace, outputDirectory, limits, callId, command, onOutput }: Start,
-  { id, tag }: { readonly id: string; readonly tag: string },
+  { id, tag }: { readonly id: string; readonly tag: readonly string[] },
 ): Shell {
   const output = createCommandOutput(join(outputDirectory, `${callId.replace(/[^\w-]/g, "_")}.txt`), limits);
   let end: CommandEnd | undefined;

@@ -13,7 +13,8 @@ export interface RunningCommand {
 
 export interface CommandRequest {
   readonly command: string;
-  readonly tag: string;
+  /** From the widest group to the command itself. */
+  readonly tag: readonly string[];
   readonly callId: string;
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
 }
