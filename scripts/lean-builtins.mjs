@@ -2,6 +2,8 @@
 // what node:fs would load only on demand), and heavy ones are loaded before anybody calls them. In the bundle they are
 // taken by process.getBuiltinModule instead, and the functions of heavy ones load their module at the first call.
 
+import { isBuiltin } from "node:module";
+
 // A CommonJS package that is one function: made when it is first called.
 const oneFunction = ["picomatch"];
 
@@ -20,7 +22,9 @@ export function leanBuiltins() {
   return {
     name: "lean-builtins",
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^node:/ }, ({ kind, path, importer }) => {
+      onResolve({ filter: /^[a-z]/ }, ({ kind, path: asked, importer }) => {
+        if (!isBuiltin(asked)) return undefined;
+        const path = asked.startsWith("node:") ? asked : `node:${asked}`;
         // One module per importer, so that a class one lazy file wants is not taken where only a function is called.
         const own = `${path}?${importer}`;
         if (kind === "import-statement") return { path: own, namespace: "lean-import", sideEffects: false };
