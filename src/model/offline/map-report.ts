@@ -2,6 +2,7 @@ import { formatCount, plural } from "../../lib/index.ts";
 import { parseCommits, whyNoHistory } from "./commits.ts";
 import type { Seen } from "./job.ts";
 import { isTest, languageOf } from "./languages.ts";
+import { amountOfLines, innerSection, layoutLines } from "./map-layout.ts";
 import type { Fact, Manifest } from "./read-manifest.ts";
 import { clip, compose, firstOf, rows, type Section } from "./report.ts";
 import { type Hit, type Listing, parsePage } from "./results.ts";
@@ -16,6 +17,8 @@ export interface MapFindings {
   readonly readme: Seen | undefined;
   readonly manifests: readonly Manifest[];
   readonly todos: { readonly hits: readonly Hit[]; readonly left: number };
+  /** First comments of the files that speak for their directories. */
+  readonly doors: readonly Hit[];
   readonly log: Seen;
   readonly status: Seen;
 }
@@ -26,9 +29,10 @@ export function mapReport(findings: MapFindings): string {
   return compose(`Map of ${title ?? place}`, [
     { heading: "What it is", lines: aboutLines(findings) },
     { heading: "Layout", lines: layoutLines(findings) },
+    innerSection(findings),
     languageSection(findings.survey),
     { heading: "Entry points", lines: entryLines(findings) },
-    { heading: "Commands", lines: factLines(commandsOf(findings.manifests), 10, "command") },
+    { heading: "Commands", lines: factLines(commandsOf(findings.manifests), 8, "command") },
     { heading: "Biggest source files", lines: biggestLines(findings.survey) },
     { heading: "Tests", lines: testLines(findings) },
     { heading: "TODO and FIXME", lines: todoLines(findings.todos) },
@@ -39,7 +43,7 @@ export function mapReport(findings: MapFindings): string {
 function aboutLines({ readme, manifests }: MapFindings): string[] {
   const lines: string[] = [];
   const described = manifests.find(({ description }) => description !== undefined)?.description;
-  if (described) lines.push(`- ${clip(described, 200)}`);
+  if (described) lines.push(`- ${described.where}  ${clip(described.detail, 200)}`);
   if (!readme) return lines;
   const path = String(readme.call.input["file_path"]);
   const { lines: text } = parsePage(readme.text);
@@ -57,49 +61,6 @@ function aboutLines({ readme, manifests }: MapFindings): string[] {
   return lines;
 }
 
-function layoutLines({ path, top, survey, nested }: MapFindings): string[] {
-  const { directories, total } = survey;
-  const prefix = path === "." ? 0 : path.length + 1;
-  const sorted = [...directories].sort((left, right) => right.files - left.files || (left.path < right.path ? -1 : 1));
-  const lines = rows(
-    sorted
-      .filter(({ files }) => files > 0)
-      .slice(0, 12)
-      .map((directory) => [
-        `${directory.path}/`,
-        plural(directory.files, "file"),
-        amountOfLines(directory.lines),
-        insideText(directory.inside),
-      ]),
-  );
-  const others = sorted
-    .filter(({ files, path: name }) => files === 0 && !name.slice(prefix).startsWith("."))
-    .map((directory) => `${directory.path.slice(prefix)}/`);
-  if (others.length > 0) lines.push(`- not counted (empty, binary, or beyond the list): ${clip(others.join(", "))}`);
-  if (top.files.length > 0)
-    lines.push(`- files at the top: ${clip(top.files.map(({ name }) => name).join(", "), 200)}`);
-  if (nested.paths.length > 0)
-    lines.push(
-      `- ${plural(nested.paths.length + nested.left, "manifest")} below: ${clip(nested.paths.join(", "), 160)}`,
-    );
-  lines.push(totalLine(total));
-  return lines;
-}
-
-function totalLine({ files, lines }: Survey["total"]): string {
-  if (lines === 0) return `- in all ${plural(files, "file")}; lines were not counted`;
-  return `- in all ${plural(files, "text file")} with ${plural(lines, "line")}; empty, binary and ignored files are not counted`;
-}
-
-/** Where lines could not be counted there are none to tell. */
-function amountOfLines(lines: number): string {
-  return lines === 0 ? "" : plural(lines, "line");
-}
-
-function insideText(names: readonly string[]): string {
-  return clip(names.join(", "), 90);
-}
-
 function languageSection({ languages, total, complete, files }: Survey): Section {
   const lines = rows(
     languages
@@ -107,7 +68,7 @@ function languageSection({ languages, total, complete, files }: Survey): Section
       .map(({ name, files: count, lines: sum }) => [
         name,
         plural(count, "file"),
-        `${Math.round((100 * count) / Math.max(1, total.files))} %`,
+        share(count, total.files),
         amountOfLines(sum),
       ]),
   );
@@ -117,6 +78,11 @@ function languageSection({ languages, total, complete, files }: Survey): Section
       `- paths below are from the ${formatCount(files.length)} of ${formatCount(total.files)} files whose names were shown`,
     );
   return { heading: "Languages by files", lines };
+}
+
+function share(part: number, whole: number): string {
+  const percent = Math.round((100 * part) / Math.max(1, whole));
+  return percent === 0 ? "< 1 %" : `${percent} %`;
 }
 
 const usualEntries =
@@ -131,7 +97,7 @@ function entryLines({ manifests, survey, path }: MapFindings): string[] {
     .sort(
       (left, right) => left.path.split("/").length - right.path.split("/").length || (left.path < right.path ? -1 : 1),
     );
-  const shown = files.slice(0, 5).map((file) => `- ${file.path}  an entry by its name`);
+  const shown = rows(files.slice(0, 5).map((file) => [file.path, "an entry by its name"]));
   return [...lines, ...shown];
 }
 
@@ -160,7 +126,7 @@ function biggestLines({ files }: Survey): string[] {
     .filter(({ count }) => count > 0)
     .filter(({ path }) => languageOf(path)?.isCode && !isTest(path) && !/[.-]min\.|\.lock$/.test(path));
   const biggest = [...source].sort((left, right) => right.count - left.count || (left.path < right.path ? -1 : 1));
-  return rows(biggest.slice(0, 7).map(({ path, count }) => [path, amountOfLines(count)]));
+  return rows(biggest.slice(0, 6).map(({ path, count }) => [path, amountOfLines(count)]));
 }
 
 function testLines({ survey, manifests }: MapFindings): string[] {
@@ -198,7 +164,7 @@ function historyLines({ log, status }: MapFindings): string[] {
   const commits = parseCommits(log.text);
   if (commits.length === 0) return [`- ${whyNoHistory(log)}`];
   const lines = rows(
-    commits.slice(0, 7).map(({ hash, date, author, subject }) => [hash, date, clip(author, 24), clip(subject, 80)]),
+    commits.slice(0, 6).map(({ hash, date, author, subject }) => [hash, date, clip(author, 24), clip(subject, 80)]),
   );
   if (!status.ok) return lines;
   const [branch = "", ...changes] = status.text.split("\n").filter((line) => /^(##|.. \S)/.test(line));

@@ -7,8 +7,12 @@ import { compose } from "./report.ts";
 import { type Counts, type Listing, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
 import { countLines, foreignGlob, joinPath, surveyFiles } from "./survey-files.ts";
 
-const maxManifests = 5;
+const maxManifests = 4;
 const maxNested = 3;
+
+/** The file of a directory that speaks for the others, and how it begins where it says what they are for. */
+const doorGlob = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";
+const doorPattern = '^(//!?|#|/\\*\\*?|""")\\s?[A-Z].*';
 
 /** Lays out what a directory holds. All its questions are about `path`, so that a part can be mapped on its own. */
 export function* mapRepository(path = "."): Job {
@@ -25,11 +29,12 @@ export function* mapRepository(path = "."): Job {
   const readme = top.files.find(({ name }) => /^readme(\.\w+)?$/i.test(name))?.name;
   const kept = [readme, top.files.find(({ name }) => name === ".gitignore")?.name].filter((name) => name !== undefined);
   const told = [log, status];
-  const [counted, todos, below, ...files] = yield* askAll(
+  const [counted, todos, doors, below, ...files] = yield* askAll(
     "Counting files and lines, reading what describes the project.",
     [
       countLines(path),
       grep(todoPattern, { path, glob: foreignGlob, output_mode: "content", head_limit: 10 }),
+      grep(doorPattern, { path, glob: doorGlob, output_mode: "content", head_limit: 250 }),
       glob("*/**/{package.json,pyproject.toml,Cargo.toml,go.mod,pom.xml}", path),
       ...kept.map((name) => read(joinPath(path, name), 120)),
       ...manifests.map((name) => read(name, 1_000)),
@@ -54,6 +59,7 @@ export function* mapRepository(path = "."): Job {
     ),
     manifests: [...files, ...inner].flatMap((seen) => manifestOf(seen, [...manifests, ...nested])),
     todos: parseHits(textIn(todos)),
+    doors: parseHits(textIn(doors)).hits,
     log,
     status,
   };

@@ -11,7 +11,7 @@ export interface Fact {
 
 export interface Manifest {
   readonly title?: string;
-  readonly description?: string;
+  readonly description?: Fact;
   readonly entries: readonly Fact[];
   readonly commands: readonly Fact[];
   readonly runners: readonly Fact[];
@@ -72,14 +72,20 @@ function fromJson(path: string, page: Page): Manifest {
     .map((name) => ({ where: at(name, "ependencies"), what: name, detail: String(packages[name]) }));
   for (const { where, detail } of commands.filter(({ what }) => / test$/.test(what)))
     runners.push({ where, what: "test script", detail });
-  return { ...titled(manifest["name"], manifest["description"]), entries, commands, runners };
+  return {
+    ...titled(manifest["name"]),
+    ...described(at("description"), manifest["description"]),
+    entries,
+    commands,
+    runners,
+  };
 }
 
 function fromToml(path: string, page: Page): Manifest {
   const entries: Fact[] = [];
   const runners: Fact[] = [];
   let section = "";
-  const named: { title?: string; description?: string } = {};
+  const named: { title?: string; description?: Fact } = {};
   for (const { number, text } of page.lines) {
     const where = `${path}:${number}`;
     const header = /^\s*\[+([^\]]+)\]+/.exec(text);
@@ -90,7 +96,7 @@ function fromToml(path: string, page: Page): Manifest {
     const value = (pair[2] ?? "").replace(/^["']|["'],?$/g, "");
     const top = section === "project" || section === "package" || section === "tool.poetry" || section === "metadata";
     if (top && pair[1] === "name") named.title ??= value;
-    else if (top && pair[1] === "description") named.description ??= value;
+    else if (top && pair[1] === "description") named.description ??= { where, what: "description", detail: value };
     else if (/scripts|entry_points|^bin$|^lib$/.test(section))
       entries.push({ where, what: `${section} ${pair[1]}`, detail: value });
     else if (section === "workspace" && pair[1] === "members")
@@ -148,11 +154,12 @@ function fromLines(path: string, page: Page): Manifest {
   return { title: first.detail, entries, commands, runners: [{ where: first.where, what: "go test", detail: "" }] };
 }
 
-function titled(name: unknown, description: unknown): Pick<Manifest, "title" | "description"> {
-  return {
-    ...(typeof name === "string" && name !== "" ? { title: name } : {}),
-    ...(typeof description === "string" && description !== "" ? { description } : {}),
-  };
+function titled(name: unknown): Pick<Manifest, "title"> {
+  return typeof name === "string" && name !== "" ? { title: name } : {};
+}
+
+function described(where: string, text: unknown): Pick<Manifest, "description"> {
+  return typeof text === "string" && text !== "" ? { description: { where, what: "description", detail: text } } : {};
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -1,7 +1,7 @@
 import { plural } from "../../lib/index.ts";
 import type { Seen } from "./job.ts";
 
-export const introduction =
+const introduction =
   "> From Retinue's offline model, not a language model. For one: ANTHROPIC_API_KEY, OPENAI_API_KEY, or a local server (`retinue --provider ollama --model NAME`).";
 
 /** A report: what it is, a title, then sections; empty ones are left out. */

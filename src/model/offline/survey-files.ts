@@ -16,12 +16,22 @@ export interface Survey {
   /** How many files are tests by their name, where names were not all shown. */
   readonly tests?: number;
   readonly languages: readonly (Amount & { readonly name: string })[];
-  readonly directories: readonly (Amount & { readonly path: string; readonly inside: readonly string[] })[];
+  readonly directories: readonly Directory[];
+  /** What stands in the largest of them, where it has directories. */
+  readonly inner: readonly Directory[];
+}
+
+export interface Directory extends Amount {
+  readonly path: string;
+  readonly inside: readonly string[];
+  /** False: there are at least so many. */
+  readonly exact: boolean;
 }
 
 const maxDirectories = 8;
 const maxSplit = 2;
-const maxTypes = 7;
+const maxInner = 10;
+const maxTypes = 5;
 
 /** Leaves out what others wrote; it stands for a search, beside what .gitignore names. */
 export const foreignGlob = `!**/{${foreignDirectories.join(",")}}/**`;
@@ -61,17 +71,20 @@ export function* surveyFiles(
     tests = countPaths(named);
     const inner = split.flatMap((directory, index) => innerOf(directory, seen[index]));
     for (const [index, directory] of split.entries()) describeInside(counted, directory, seen[index]);
-    yield* count(inner.slice(0, maxDirectories), { known, counted: new Map(), say: "Looking deeper." });
+    yield* count(inner.slice(0, maxInner), { known, counted, say: "Looking deeper." });
   }
   const files = [...known].map(([name, lines]) => ({ path: name, count: lines }));
   const complete = files.length >= first.totalFiles;
+  const directories = directoriesOf(files, { path, counted, complete, others: wanted });
+  const largest = [...directories].sort((left, right) => right.files - left.files)[0];
   return {
     files,
     total: { files: first.totalFiles, lines: first.totalLines },
     complete,
     ...(complete || tests === undefined ? {} : { tests }),
     languages: complete || types.length === 0 ? languagesOf(files) : types,
-    directories: directoriesOf(files, { path, counted, others: wanted }),
+    directories,
+    inner: largest === undefined ? [] : directoriesOf(files, { path: largest.path, counted, complete, others: [] }),
   };
 }
 
@@ -161,8 +174,9 @@ function languagesOf(files: readonly FileCount[]): Amounts[] {
 
 function directoriesOf(
   files: readonly FileCount[],
-  { path, counted, others }: Pick<Counting, "counted"> & { path: string; others: readonly string[] },
-): Survey["directories"] {
+  place: Pick<Counting, "counted"> & { path: string; complete: boolean; others: readonly string[] },
+): readonly Directory[] {
+  const { path, counted, complete, others } = place;
   const byDirectory = new Map<string, FileCount[]>(others.map((name) => [name, []]));
   for (const file of files) {
     const top = topOf(path, file.path);
@@ -177,7 +191,8 @@ function directoriesOf(
       directory,
       group.map((file) => file.path),
     );
-    return { path: directory, files: group.length, lines, inside, ...counted.get(directory) };
+    const exact = complete || counted.has(directory);
+    return { path: directory, files: group.length, lines, inside, exact, ...counted.get(directory) };
   });
 }
 
@@ -190,6 +205,7 @@ function insideOf(directory: string, paths: readonly string[]): string[] {
 
 /** The directory directly below `path` that holds the file; undefined for files that stand in `path` itself. */
 function topOf(path: string, file: string): string | undefined {
+  if (path !== "." && !file.startsWith(`${path}/`)) return undefined;
   const below = path === "." ? file : file.slice(path.length + 1);
   const slash = below.indexOf("/");
   return slash < 0 ? undefined : joinPath(path, below.slice(0, slash));
