@@ -1,5 +1,5 @@
 import { plural } from "../../lib/index.ts";
-import type { MapFindings } from "./map-report.ts";
+import type { MapFindings } from "./map-findings.ts";
 import { clip, rows, type Section } from "./report.ts";
 import type { Hit } from "./results.ts";
 import type { Directory, Survey } from "./survey-files.ts";

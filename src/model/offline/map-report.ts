@@ -1,27 +1,12 @@
 import { formatCount, plural } from "../../lib/index.ts";
 import { parseCommits, whyNoHistory } from "./commits.ts";
-import type { Seen } from "./job.ts";
 import { isTest, languageOf } from "./languages.ts";
+import type { MapFindings } from "./map-findings.ts";
 import { amountOfLines, innerSection, layoutLines } from "./map-layout.ts";
 import type { Fact, Manifest } from "./read-manifest.ts";
 import { clip, compose, firstOf, rows, type Section } from "./report.ts";
-import { type Hit, type Listing, parsePage } from "./results.ts";
+import { parsePage } from "./results.ts";
 import type { Survey } from "./survey-files.ts";
-
-export interface MapFindings {
-  readonly path: string;
-  readonly top: Listing;
-  readonly survey: Survey;
-  /** Manifests below the top. */
-  readonly nested: { readonly paths: readonly string[]; readonly left: number };
-  readonly readme: Seen | undefined;
-  readonly manifests: readonly Manifest[];
-  readonly todos: { readonly hits: readonly Hit[]; readonly left: number };
-  /** First comments of the files that speak for their directories. */
-  readonly doors: readonly Hit[];
-  readonly log: Seen;
-  readonly status: Seen;
-}
 
 export function mapReport(findings: MapFindings): string {
   const title = findings.manifests.find((manifest) => manifest.title !== undefined)?.title;

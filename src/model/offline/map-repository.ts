@@ -1,7 +1,8 @@
 import { todoPattern } from "./definitions.ts";
 import { ask, askAll, git, glob, grep, type Job, list, quote, read, type Seen, type Step } from "./job.ts";
 import { foreignDirectories } from "./languages.ts";
-import { type MapFindings, mapReport } from "./map-report.ts";
+import type { MapFindings } from "./map-findings.ts";
+import { mapReport } from "./map-report.ts";
 import { manifestNames, readManifest } from "./read-manifest.ts";
 import { compose } from "./report.ts";
 import { type Counts, type Listing, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";

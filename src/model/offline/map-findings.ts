@@ -1,0 +1,20 @@
+import type { Seen } from "./job.ts";
+import type { Manifest } from "./read-manifest.ts";
+import type { Hit, Listing } from "./results.ts";
+import type { Survey } from "./survey-files.ts";
+
+/** What the tools told for a map. */
+export interface MapFindings {
+  readonly path: string;
+  readonly top: Listing;
+  readonly survey: Survey;
+  /** Manifests below the top. */
+  readonly nested: { readonly paths: readonly string[]; readonly left: number };
+  readonly readme: Seen | undefined;
+  readonly manifests: readonly Manifest[];
+  readonly todos: { readonly hits: readonly Hit[]; readonly left: number };
+  /** First comments of the files that speak for their directories. */
+  readonly doors: readonly Hit[];
+  readonly log: Seen;
+  readonly status: Seen;
+}
