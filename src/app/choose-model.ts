@@ -1,9 +1,11 @@
 import { UserError } from "../lib/index.ts";
 import {
+  createAnthropicSearch,
   createLimiter,
   createOfflineModel,
   createWireModel,
   type Limiter,
+  type ProviderSearch,
   type ResolvedProvider,
   resolveProvider,
 } from "../model/index.ts";
@@ -16,6 +18,8 @@ export interface ChosenModel {
   readonly reason: string;
   /** Undefined for models that are not behind HTTP. */
   readonly provider?: ResolvedProvider;
+  /** The provider's own web search, where it has one. */
+  readonly search?: ProviderSearch;
   /** Told to the user once. */
   readonly notice?: string;
 }
@@ -35,12 +39,9 @@ export function chooseModel({ settings, environment, flags, clock }: ModelWish):
     return { model: createOfflineModel(), requested: flags.model ?? null, reason: "offline", notice: choice.notice };
   }
   const { provider, model, reason, requested } = choice;
-  return {
-    model: createWireModel({ provider, model, limiter: limiterOf(provider, clock), clock }),
-    requested,
-    reason,
-    provider,
-  };
+  const wire = { provider, model, limiter: limiterOf(provider, clock), clock };
+  const search = provider.name === "anthropic" ? { search: createAnthropicSearch(wire) } : {};
+  return { model: createWireModel(wire), requested, reason, provider, ...search };
 }
 
 const limiters = new Map<string, Limiter>();

@@ -33,12 +33,18 @@ export interface Equipment {
   readonly chosen: ChosenModel;
 }
 
+export interface Equipped {
+  readonly hands: Hands;
+  /** Tools that exist and are not there, and why. */
+  readonly absent: readonly { readonly name: string; readonly reason: string }[];
+}
+
 /** The built-in tools on this workspace, in the order they are declared to the model: it never changes. */
-export function equip({ workspace, transcript, outputDirectory, settings, environment }: Equipment): Hands {
+export function equip({ workspace, transcript, outputDirectory, settings, environment, chosen }: Equipment): Equipped {
   const { results } = transcript;
   const seen = createSeenFiles();
   const shells = createShells(transcript.sessionId);
-  const search = searchEngineFor(settings.search, environment);
+  const search = searchEngineFor(settings.search, environment, chosen.search ? { anthropic: chosen.search } : {});
   const tools: Tool[] = [
     createReadTool({ workspace, seen, results }),
     createEditTool({ workspace, seen }),
@@ -54,5 +60,6 @@ export function equip({ workspace, transcript, outputDirectory, settings, enviro
     createWebFetchTool(),
     ...("engine" in search ? [createWebSearchTool({ search: search.engine })] : []),
   ];
-  return createHands({ tools, workspace, results });
+  const absent = "absent" in search ? [{ name: "WebSearch", reason: search.absent }] : [];
+  return { hands: createHands({ tools, workspace, results }), absent };
 }

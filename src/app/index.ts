@@ -29,9 +29,11 @@ export type {
 export type { Run, StopCause } from "../runs/index.ts";
 export { type LoadedSettings, loadSettings } from "../settings/index.ts";
 export {
+  checkHome,
   deleteSession,
   type FoundSession,
   findSession,
+  type HomeCheck,
   latestSession,
   listSessions,
   type ReadTranscript,
@@ -39,6 +41,7 @@ export {
   type SessionSummary,
 } from "../transcript/index.ts";
 export { examine, type Finding } from "./examine.ts";
-export type { Session, SessionOptions } from "./open-session.ts";
-export { openSession, stateDirectory } from "./open-session.ts";
+export { openSession, type SessionOptions } from "./open-session.ts";
+export { stateDirectory } from "./places.ts";
+export type { Session } from "./session.ts";
 export { VERSION } from "./version.ts";

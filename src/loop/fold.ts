@@ -99,7 +99,10 @@ function toolEnded(state: LoopState, event: EventOf<"tool.ended">): LoopState {
   const ended = withCall(state, event.callId, (call) => ({ ...call, status: "ended", result: event.result }));
   const call = ended.calls.find((candidate) => candidate.call.callId === event.callId)?.call;
   if (call === undefined) return state;
-  const counted = withRun(ended, (run) => ({ facts: withFacts(run.facts, call, event.result) }));
+  const counted = withRun(ended, (run) => ({
+    facts: withFacts(run.facts, call, event.result),
+    ...withSpent(run, event.result),
+  }));
   const { repetitions, count } = remember(state.repetitions, call, event.result);
   const remembered = { ...counted, repetitions };
   if (count === WARN_AT) return { ...remembered, toTell: { cause: "loop", text: loopText(call) } };
@@ -109,6 +112,13 @@ function toolEnded(state: LoopState, event: EventOf<"tool.ended">): LoopState {
     "loop",
     `The agent called ${call.name} ${count} times with the same input and the same result.`,
   );
+}
+
+/** A call that asked a model is on the bill of the run that made it. */
+function withSpent(run: ActiveRun, { facts }: ToolResult): Partial<ActiveRun> {
+  const spent = facts?.spent;
+  if (spent === undefined) return {};
+  return { usage: addUsage(run.usage, spent.usage), costUsd: sum(run.costUsd, spent.costUsd) };
 }
 
 function withFacts(facts: RunFacts, call: ToolCall, result: ToolResult): RunFacts {

@@ -173,6 +173,20 @@ describe("facts and sums", () => {
   });
 });
 
+describe("a call that asked a model", () => {
+  it("is on the bill of the run that made it", () => {
+    const spent = { usage: { ...noUsage, inputTokens: 1000, outputTokens: 100 }, costUsd: 0.25 };
+    const state = foldAll([
+      started,
+      prompt,
+      requested(1),
+      answer(1, [call("a", "WebSearch")]),
+      ended("a", "hits", { facts: { spent } }),
+    ]);
+    expect(state.run).toMatchObject({ usage: { inputTokens: 1010, outputTokens: 101 }, costUsd: 0.75 });
+  });
+});
+
 describe("recovery after a lost process", () => {
   it("reports a begun call as of unknown outcome, and leaves one that only waited to be decided again", () => {
     const state = foldAll([

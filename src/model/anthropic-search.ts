@@ -1,5 +1,5 @@
-import type { Prompt } from "../ports/index.ts";
-import type { AssistantMessage, ModelOutcome, Usage } from "../protocol/index.ts";
+import type { ModelDescription, Prompt } from "../ports/index.ts";
+import { type AssistantMessage, costOf, type ModelOutcome, type Usage } from "../protocol/index.ts";
 import { parseObject } from "./answer.ts";
 import { createWireModel, type WireModelOptions } from "./wire-model.ts";
 
@@ -17,6 +17,7 @@ export type ProviderSearchOutcome =
       readonly summary?: string;
       /** Tokens the search cost. */
       readonly usage: Usage;
+      readonly costUsd?: number;
     }
   | { readonly ok: false; readonly message: string };
 
@@ -35,8 +36,12 @@ export function createAnthropicSearch(options: WireModelOptions): ProviderSearch
     }
     const prompt = searchPrompt(options, query, domains);
     const outcome = await model.call({ prompt, callId: (index) => `search_${index}`, signal }, () => {});
-    return readSearch(outcome);
+    return priced(readSearch(outcome), model.describe());
   };
+}
+
+function priced(outcome: ProviderSearchOutcome, { prices }: ModelDescription): ProviderSearchOutcome {
+  return outcome.ok && prices ? { ...outcome, costUsd: costOf(outcome.usage, prices) } : outcome;
 }
 
 function readSearch(outcome: ModelOutcome): ProviderSearchOutcome {

@@ -2,6 +2,7 @@ import type { CallId } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
 import type { ResultBlock } from "./message.ts";
 import type { CommandFact } from "./outcome.ts";
+import type { Usage } from "./usage.ts";
 
 export interface ToolCall {
   readonly callId: CallId;
@@ -24,4 +25,6 @@ export interface ToolResult {
 export interface ToolFacts {
   readonly filesChanged?: readonly string[];
   readonly command?: CommandFact;
+  /** What the call itself cost, where it asked a model. */
+  readonly spent?: { readonly usage: Usage; readonly costUsd?: number };
 }

@@ -1,3 +1,5 @@
+import type { Usage } from "../../protocol/index.ts";
+
 export interface SearchHit {
   readonly title: string;
   readonly url: string;
@@ -10,6 +12,9 @@ export type SearchOutcome =
       readonly hits: readonly SearchHit[];
       /** What the engine says in its own words, if it does. */
       readonly summary?: string;
+      /** Where asking cost tokens. */
+      readonly usage?: Usage;
+      readonly costUsd?: number;
     }
   | { readonly ok: false; readonly message: string };
 

@@ -1,9 +1,9 @@
 import { stripControls } from "../../lib/index.ts";
-import type { Tool } from "../../ports/index.ts";
+import type { Tool, ToolOutput } from "../../ports/index.ts";
 import type { JsonValue } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { belongsTo } from "../web-fetch/check-url.ts";
-import type { Search, SearchHit, SearchOptions } from "./search.ts";
+import type { Search, SearchHit, SearchOptions, SearchOutcome } from "./search.ts";
 
 const maxHits = 10;
 const maxSnippet = 400;
@@ -38,9 +38,14 @@ export function createWebSearchTool({ search }: { readonly search: Search }): To
       return {
         content: present(query, hits, outcome.summary),
         details: { query, hits: hits.map(({ title, url }) => ({ title, url })) },
+        ...spentOn(outcome),
       };
     },
   };
+}
+
+function spentOn({ usage, costUsd }: SearchOutcome & { ok: true }): Pick<ToolOutput, "facts"> {
+  return usage ? { facts: { spent: { usage, ...(costUsd === undefined ? {} : { costUsd }) } } } : {};
 }
 
 function present(query: string, hits: readonly SearchHit[], summary: string | undefined): string {

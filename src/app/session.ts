@@ -1,0 +1,65 @@
+import type { ResolvedAgent } from "../agents/index.ts";
+import { newRunId } from "../lib/index.ts";
+import type { Hands, ModelDescription } from "../ports/index.ts";
+import type { PermissionMode, SessionId, UserBlock } from "../protocol/index.ts";
+import { type Run, type RunServices, startRun, type Thread } from "../runs/index.ts";
+import type { Session as Transcript } from "../transcript/index.ts";
+
+export interface Session {
+  readonly id: SessionId;
+  readonly cwd: string;
+  readonly model: ModelDescription;
+  readonly tools: readonly string[];
+  /** Built-in tools this session does not have, and why. */
+  readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
+  readonly permissionMode: PermissionMode;
+  /** Worth a line to the user: an offline model, a rule that can't be read, a repaired transcript. */
+  readonly notices: readonly string[];
+  /** Undefined where nothing is kept. */
+  readonly transcriptPath: string | undefined;
+  /** Starts a run. One at a time; without words it goes on with what is there. */
+  prompt(words: string | readonly UserBlock[]): Run;
+  /** Ends what is still running and gives up the session. */
+  close(): Promise<void>;
+}
+
+export interface SessionParts extends Pick<Session, "absentTools" | "notices"> {
+  readonly transcript: Transcript;
+  readonly agent: ResolvedAgent;
+  readonly thread: Thread;
+  readonly services: RunServices & { readonly hands: Hands };
+}
+
+export function createSessionOf({ transcript, agent, thread, services, absentTools, notices }: SessionParts): Session {
+  let running: Run | undefined;
+  return {
+    id: services.sessionId,
+    cwd: services.cwd,
+    model: services.model.describe(),
+    tools: agent.policy.pool,
+    absentTools,
+    permissionMode: agent.policy.mode,
+    notices,
+    transcriptPath: transcript.path,
+    prompt: (words) => {
+      if (running) throw new Error("a run is under way in this session: wait for its result first");
+      const run = startRun(services, thread, { runId: newRunId(), agent, prompt: blocksOf(words) });
+      running = run;
+      void run.result.finally(() => {
+        running = undefined;
+      });
+      return run;
+    },
+    close: async () => {
+      running?.stop("stopped");
+      await running?.result;
+      await services.hands.close();
+      await transcript.close();
+    },
+  };
+}
+
+function blocksOf(words: string | readonly UserBlock[]): readonly UserBlock[] {
+  if (typeof words !== "string") return words;
+  return words.trim() === "" ? [] : [{ type: "text", text: words }];
+}

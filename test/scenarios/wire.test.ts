@@ -1,0 +1,156 @@
+import { mkdtempSync, realpathSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openSession, type RunResult, type SessionOptions } from "../../src/app/index.ts";
+import { type ApiServer, createApiServer, type RecordedRequest, type Reply } from "../../src/testing/index.ts";
+
+const read = (path: string): Reply => ({ content: ["Reading.", { tool: "Read", input: { file_path: path } }] });
+const manyReads: Reply = {
+  content: Array.from({ length: 24 }, (_, index) => ({
+    tool: "Read",
+    input: { file_path: "notes.txt", offset: index + 1 },
+  })),
+};
+
+const environments = {
+  anthropic: (url: string) => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url }),
+  openai: (url: string) => ({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` }),
+};
+
+interface Talk {
+  readonly server: ApiServer;
+  readonly result: RunResult;
+  readonly place: { readonly home: string; readonly cwd: string };
+  readonly id: string;
+}
+
+async function talk(wire: "anthropic" | "openai", script: Reply[], options: SessionOptions = {}): Promise<Talk> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-wire-")));
+  const place = { home: join(root, "home"), cwd: mkdtempSync(join(root, "work-")) };
+  writeFileSync(
+    join(place.cwd, "notes.txt"),
+    Array.from({ length: 60 }, (_, index) => `line ${index} — ünïcode 😀`).join("\n"),
+  );
+  const server = await createApiServer({ script });
+  try {
+    const session = await openSession({ ...place, ...options, environment: environments[wire](server.url) });
+    const result = await session.prompt("Read the notes.").result;
+    await session.close();
+    return { server, result, place: { home: place.home, cwd: session.cwd }, id: session.id };
+  } finally {
+    await server.close();
+  }
+}
+
+function unmarked({ rawBody }: RecordedRequest): string {
+  return rawBody.toString("utf8").replaceAll(',"cache_control":{"type":"ephemeral"}', "");
+}
+
+describe.each(["anthropic", "openai"] as const)("a session over the %s wire", (wire) => {
+  it("sends each request as the continuation of the one before, byte for byte", async () => {
+    const { server, result } = await talk(wire, [
+      read("notes.txt"),
+      read("missing.txt"),
+      manyReads,
+      { content: "Done." },
+    ]);
+    server.assertDone();
+    expect(result).toMatchObject({ outcome: "succeeded", turns: 4, text: "Done." });
+    const bodies = server.requests.map(unmarked);
+    for (const [index, body] of bodies.entries()) {
+      const before = bodies[index - 1];
+      if (before) expect(body.startsWith(before.slice(0, -"]}".length))).toBe(true);
+    }
+  });
+
+  it("accounts every token as the provider did", async () => {
+    const { server, result } = await talk(wire, [read("notes.txt"), { content: "Done." }]);
+    const accounts = server.requests.map((request) => request.cache);
+    const total = accounts.reduce((sum, account) => sum + (account?.prompt ?? 0), 0);
+    const { inputTokens, cacheReadTokens, cacheWriteTokens } = result.usage;
+    expect(inputTokens + cacheReadTokens + cacheWriteTokens).toBe(total);
+    expect(cacheReadTokens).toBe(accounts.reduce((sum, account) => sum + (account?.read ?? 0), 0));
+    expect(cacheReadTokens).toBeGreaterThan(0);
+  });
+});
+
+describe("the prompt cache", () => {
+  it("is read up to the request before, also behind a turn of many calls", async () => {
+    const { server } = await talk("anthropic", [read("notes.txt"), manyReads, read("notes.txt"), { content: "Done." }]);
+    const accounts = server.requests.map((request) => request.cache);
+    for (const [index, account] of accounts.entries()) {
+      const before = accounts[index - 1];
+      if (before) expect(account?.read).toBe(before.read + before.written);
+      expect(account?.missed).toBe(0);
+    }
+  });
+
+  it("is found again by a resumed session, whose bytes are the same", async () => {
+    const first = await talk("anthropic", [read("notes.txt"), { content: "Done." }]);
+    const server = await createApiServer({ script: [{ content: "Again." }] });
+    const session = await openSession({
+      ...first.place,
+      resume: first.id,
+      environment: environments.anthropic(server.url),
+    });
+    await session.prompt("And now?").result;
+    await session.close();
+    await server.close();
+    const [last] = first.server.requests.slice(-1).map(unmarked);
+    const [resumed] = server.requests.map(unmarked);
+    expect(resumed?.startsWith(last?.slice(0, -"]}".length) ?? "missing")).toBe(true);
+  });
+});
+
+describe("the first request", () => {
+  it("has all tools in at most 12 KB, with room left for delegation", async () => {
+    const { server } = await talk("anthropic", [{ content: "Done." }]);
+    const [request] = server.requests;
+    const body = request?.body as { tools: { name: string }[] };
+    expect(body.tools.map((tool) => tool.name)).toEqual([
+      "Read",
+      "Edit",
+      "Write",
+      "NotebookEdit",
+      "Grep",
+      "Glob",
+      "LS",
+      "Bash",
+      "BashOutput",
+      "KillShell",
+      "TodoWrite",
+      "WebFetch",
+      "WebSearch",
+    ]);
+    expect(request?.bodyBytes).toBeLessThan(9_500);
+  });
+});
+
+describe("WebSearch through the provider", () => {
+  it("is one small request of its own, and its tokens are on the bill", async () => {
+    const search: Reply = {
+      content: [
+        {
+          block: {
+            type: "web_search_tool_result",
+            tool_use_id: "s",
+            content: [{ type: "web_search_result", url: "https://a.test/", title: "A" }],
+          },
+        },
+        "It is so.",
+      ],
+      usage: { inputTokens: 700, outputTokens: 70 },
+    };
+    const script = [{ content: [{ tool: "WebSearch", input: { query: "is it so" } }] }, search, { content: "Yes." }];
+    const { server, result } = await talk("anthropic", script, { allowedTools: ["WebSearch"] });
+    server.assertDone();
+    const [first, searched, last] = server.requests;
+    expect(searched?.body).toMatchObject({ tools: [{ name: "web_search" }] });
+    expect(unmarked(last as RecordedRequest)).toContain("https://a.test/");
+    expect(result.outcome).toBe("succeeded");
+    const ownInput = [first, last].reduce((sum, request) => sum + (request?.cache?.prompt ?? 0), 0);
+    const { inputTokens, cacheReadTokens, cacheWriteTokens } = result.usage;
+    expect(inputTokens + cacheReadTokens + cacheWriteTokens).toBe(ownInput + 700);
+  });
+});
