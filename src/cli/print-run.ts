@@ -1,13 +1,21 @@
-import { resolve } from "node:path";
-import { loadSettings, openSession, type Run, type Session, stateDirectory } from "../app/index.ts";
+import {
+  checkHome,
+  loadSettings,
+  openSession,
+  type Run,
+  type Session,
+  stateDirectory,
+  UserError,
+} from "../app/index.ts";
 import { describeError, stripControls } from "../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../protocol/index.ts";
 import { chooseSession } from "./choose-session.ts";
 import type { PrintOptions } from "./command.ts";
-import { exitCodeOf } from "./exit-code.ts";
+import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { createFormat } from "./formats/create-format.ts";
 import { createOutput } from "./output.ts";
 import { noPrompt, readPrompt } from "./read-prompt.ts";
+import { realDirectory } from "./real-directory.ts";
 import { type Faces, reportError } from "./report-error.ts";
 import { showProgress } from "./show-progress.ts";
 import { onStopSignal } from "./signals.ts";
@@ -47,7 +55,7 @@ async function perform(
   const progress = showProgress(errors, options);
   try {
     const prompt = await readPrompt(options.prompt, progress.tell);
-    const session = await open(options, { prompt, tell: progress.tell });
+    const session = await open(options, { prompt, tell: progress.tell }).catch(explainHome);
     for (const notice of session.notices) progress.tell(notice);
     await output.write(format.opened(session));
     const run = session.prompt(prompt);
@@ -77,7 +85,7 @@ async function open(
   { prompt, tell }: { readonly prompt: string; readonly tell: (notice: string) => void },
 ): Promise<Session> {
   const home = stateDirectory(process.env);
-  const cwd = resolve(options.cwd ?? ".");
+  const cwd = realDirectory(options.cwd ?? ".");
   const old = chooseSession({ ...options, home, cwd });
   if (prompt === "" && (old === undefined || old.lastOutcome === "succeeded")) throw noPrompt();
   const loaded = loadSettings({ home, ...(options.settings === undefined ? {} : { file: options.settings }) });
@@ -98,6 +106,14 @@ async function open(
     disallowedTools,
     onTrouble: tell,
   });
+}
+
+/** Of a session that can't be opened the usual cause is the state directory, and then that is what must be put right. */
+function explainHome(error: unknown): never {
+  const isConfiguration = error instanceof UserError && error.exitCode === exitCodes.usage;
+  const check = isConfiguration ? undefined : checkHome(stateDirectory(process.env));
+  if (check === undefined || check.ok) throw error;
+  throw new UserError(check.message, { code: "home", exitCode: exitCodes.usage, cause: error });
 }
 
 function errorAfter(update: RunUpdate, before: ModelErrorCode | undefined): ModelErrorCode | undefined {

@@ -24,7 +24,7 @@ function hasPipedInput(): boolean {
   }
 }
 
-const PATIENCE_MS = 3_000;
+const PATIENCE_MS = 2_000;
 
 async function readInput(tell: (notice: string) => void): Promise<string> {
   // Waiting on is right (what is piped in may take its time), but a pipe that a program forgot to close looks the same.

@@ -1,10 +1,9 @@
-import { realpathSync } from "node:fs";
-import { resolve } from "node:path";
 import { deleteSession, listSessions, readTranscript, stateDirectory, UserError } from "../app/index.ts";
 import { plural } from "../lib/index.ts";
 import { sessionByPrefix } from "./choose-session.ts";
 import type { Command } from "./command.ts";
 import { createOutput } from "./output.ts";
+import { realDirectory } from "./real-directory.ts";
 import { renderSessions } from "./render-sessions.ts";
 import { renderTranscript } from "./render-transcript.ts";
 
@@ -56,13 +55,5 @@ async function confirmed(names: readonly string[]): Promise<boolean> {
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     terminal.close();
-  }
-}
-
-function realDirectory(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return resolve(path);
   }
 }

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { parseArguments } from "./arguments.ts";
+
+describe("parseArguments", () => {
+  it("reads a whole command line", () => {
+    const words =
+      "-p Fix it -m large --provider x --effort high --max-turns 7 -C dir -r 01ab --permission-mode plan --settings s.json --verbose --output-format stream-json --include-partial-messages";
+    expect(parseArguments(words.split(" "))).toEqual({
+      kind: "print",
+      options: {
+        prompt: "Fix it",
+        outputFormat: "stream-json",
+        partialMessages: true,
+        model: "large",
+        provider: "x",
+        effort: "high",
+        maxTurns: 7,
+        cwd: "dir",
+        resume: "01ab",
+        continueLatest: false,
+        permissionMode: "plan",
+        allowedTools: [],
+        disallowedTools: [],
+        settings: "s.json",
+        verbose: true,
+      },
+    });
+  });
+
+  it("adds up rules of several flags", () => {
+    const command = parseArguments([
+      "-p",
+      "--allowed-tools",
+      "Read, Bash(git log, x)",
+      "--allowed-tools=Edit Write",
+      "--disallowed-tools",
+      "WebFetch",
+      "go",
+    ]);
+    expect(command).toMatchObject({
+      options: {
+        prompt: "go",
+        allowedTools: ["Read", "Bash(git log, x)", "Edit", "Write"],
+        disallowedTools: ["WebFetch"],
+      },
+    });
+  });
+
+  it("takes the names of commands as words of a prompt, where they do not stand first", () => {
+    expect(parseArguments(["-p", "doctor"])).toMatchObject({ kind: "print", options: { prompt: "doctor" } });
+    expect(parseArguments(["-p", "--", "sessions", "--help"])).toMatchObject({
+      options: { prompt: "sessions --help" },
+    });
+  });
+
+  it.each([
+    [["sessions"], { kind: "sessions.list", json: false, all: false }],
+    [["sessions", "--all", "--json"], { kind: "sessions.list", json: true, all: true }],
+    [["sessions", "list", "-C", "x"], { kind: "sessions.list", json: false, all: false, cwd: "x" }],
+    [["sessions", "show", "a", "--json"], { kind: "sessions.show", id: "a", json: true }],
+    [["sessions", "delete", "a", "b", "-y"], { kind: "sessions.delete", ids: ["a", "b"], yes: true }],
+    [["doctor", "--model", "m"], { kind: "doctor", options: { json: false, model: "m" } }],
+    [["help", "doctor"], { kind: "help", topic: "doctor" }],
+    [["doctor", "-h"], { kind: "help", topic: "doctor" }],
+    [["--version"], { kind: "version" }],
+    [["do", "something", "about", "it"], { kind: "interactive", prompt: "do something about it" }],
+  ])("%j", (words, command) => {
+    expect(parseArguments(words)).toEqual(command);
+  });
+
+  it("throws only errors for people, with exit code 2", () => {
+    const words = [
+      ["--nope"],
+      ["-p", "--max-turns", "x"],
+      ["sessions", "x"],
+      ["sessions", "show", "a", "b"],
+      ["docter"],
+    ];
+    for (const each of words) {
+      expect(() => parseArguments(each)).toThrowError(expect.objectContaining({ name: "UserError", exitCode: 2 }));
+    }
+  });
+});

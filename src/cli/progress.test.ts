@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { type DurableEvent, noUsage, type RunUpdate } from "../protocol/index.ts";
+import { displayWidth } from "./fit-line.ts";
+import { createProgress, type Progress } from "./progress.ts";
+
+function line(event: DurableEvent): RunUpdate {
+  return { v: 1, id: "1", parentId: null, at: 0, ...event };
+}
+
+function answer(inputJson: string): RunUpdate {
+  const call = { type: "tool_call", callId: "c", name: "Read", inputJson } as const;
+  return line({
+    type: "model.ended",
+    turn: 1,
+    message: { role: "assistant", content: [call] },
+    stopReason: "tool_calls",
+    incompleteCalls: 0,
+    usage: { ...noUsage, inputTokens: 1_200, outputTokens: 34 },
+    milliseconds: 5,
+  });
+}
+
+const requested = line({ type: "tool.requested", callId: "c", name: "Read" });
+const ended = line({
+  type: "tool.ended",
+  callId: "c",
+  name: "Read",
+  result: { outcome: "ok", content: [] },
+  milliseconds: 12,
+});
+
+function watch(options: { live: boolean; color?: boolean; columns?: number; now?: () => number }): {
+  progress: Progress;
+  written: string[];
+} {
+  const written: string[] = [];
+  const progress = createProgress({
+    write: (text) => written.push(text),
+    columns: () => options.columns ?? 80,
+    live: options.live,
+    calls: true,
+    color: options.color ?? false,
+    now: options.now ?? (() => 0),
+  });
+  return { progress, written };
+}
+
+describe("progress", () => {
+  it("says which tool works on which file, for how long and at what price in tokens", () => {
+    let time = 0;
+    const { progress, written } = watch({ live: true, now: () => time });
+    progress.see(answer('{"file_path":"src/a.ts"}'));
+    progress.see(requested);
+    time = 3_400;
+    progress.tick();
+    expect(written.at(-1)).toBe("⠙ Read src/a.ts · 3s · 1,234 tokens");
+  });
+
+  it("leaves a line for a call that ended and takes the status away in the end", () => {
+    const { progress, written } = watch({ live: true });
+    progress.see(answer('{"file_path":"src/a.ts"}'));
+    progress.tick();
+    progress.see(ended);
+    expect(written).toContain("✓ Read src/a.ts · 12 ms\n");
+    progress.end();
+    expect(written.at(-1)).toBe("\r\u001b[2K");
+  });
+
+  it("never writes more than the terminal is wide, nor what steers it", () => {
+    const { progress, written } = watch({ live: true, columns: 40 });
+    progress.see(answer(JSON.stringify({ file_path: `\u001b]0;title\u0007${"long/".repeat(40)}` })));
+    progress.see(requested);
+    progress.tick();
+    progress.see(ended);
+    const texts = written.map((text) => text.replace("\r\u001b[2K", "").replace("\n", ""));
+    expect(texts.join("")).not.toContain("\u001b");
+    expect(texts.filter((text) => displayWidth(text) > 40)).toEqual([]);
+  });
+
+  it("moves no cursor and draws nothing over where it is not live", () => {
+    const { progress, written } = watch({ live: false });
+    progress.see(answer('{"command":"npm\\ntest"}'));
+    progress.see(requested);
+    progress.tick();
+    progress.see(ended);
+    progress.tell("Look \u001b[31mhere");
+    progress.end();
+    expect(written).toEqual(["✓ Read npm test · 12 ms\n", "retinue: Look here\n"]);
+  });
+});

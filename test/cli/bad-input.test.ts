@@ -1,0 +1,126 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createPlace, type Ended, resultOf, retinue, serve } from "./command-line.ts";
+
+/** One sentence with the cure, on standard error, without a stack. */
+function expectComplaint(run: Ended, { code, says }: { code: number; says: RegExp }): void {
+  expect(run.stderr).toMatch(says);
+  expect(run.code).toBe(code);
+  expect(run.stdout).toBe("");
+  expect(run.stderr).toMatch(/^retinue: .+[.?)"]\n/);
+  expect(run.stderr).not.toMatch(/\n\s+at .+:\d+/);
+}
+
+describe("bad usage", () => {
+  it.each([
+    [["-p", "x", "--modle", "y"], /--modle.*Did you mean --model\?/],
+    [["-p"], /no prompt.*retinue -p "/],
+    [["-p", "   "], /no prompt/],
+    [["-p", "x", "--max-turns", "0"], /--max-turns.*whole number/],
+    [["-p", "x", "--max-turns", "many"], /--max-turns.*whole number/],
+    [["-p", "x", "--output-format", "xml"], /--output-format.*text, json, stream-json/],
+    [["-p", "x", "--permission-mode", "yolo"], /--permission-mode.*acceptEdits/],
+    [["-p", "x", "--effort", "huge"], /--effort.*medium/],
+    [["-p", "x", "--model"], /--model.*argument missing/],
+    [["-p", "x", "--model", ""], /--model.*empty/],
+    [["-p", "x", "--resume", "a", "--continue"], /--resume and --continue/],
+    [["-p", "x", "--include-partial-messages"], /stream-json/],
+    [["-p", "x", "--cwd", "does/not/exist"], /does\/not\/exist does not exist.*--cwd/],
+    [["-p", "- a list"], /goes after "--"/],
+    [["sesions", "list"], /no command "sesions".*retinue sessions/],
+    [["sessions", "lst"], /Did you mean "list"/],
+    [["sessions", "show"], /needs the id/],
+    [["sessions", "delete", "zzz", "--yes"], /no sessions yet/],
+    [["Fix", "the", "tests", "please"], /no interactive mode yet.*retinue -p "Fix the tests please"/],
+    [[], /no interactive mode yet/],
+    [["doctor", "--jsn"], /--jsn.*--json/],
+  ])("%j is refused with exit code 2", async (words, says) => {
+    expectComplaint(await retinue(words, createPlace()), { code: 2, says });
+  });
+
+  it.each(["json", "stream-json"])("is told to programs as a result (%s)", async (format) => {
+    const run = await retinue(["-p", "x", "--output-format", format, "--bogus"], createPlace());
+    expect(run.code).toBe(2);
+    expect(run.stdout.trimEnd().split("\n")).toHaveLength(1);
+    expect(resultOf(run)).toMatchObject({
+      type: "result",
+      is_error: true,
+      errors: [expect.stringContaining("--bogus")],
+    });
+  });
+});
+
+describe("bad configuration", () => {
+  it.each([
+    ["a broken settings file", '{"model": }', /settings\.json:1:\d+/],
+    ["a wrong setting", '{"maxTurns": "many"}', /settings\.json: maxTurns must be/],
+  ])("%s", async (_, text, says) => {
+    const place = createPlace();
+    mkdirSync(place.home);
+    writeFileSync(join(place.home, "settings.json"), text);
+    expectComplaint(await retinue(["-p", "x"], place), { code: 2, says });
+  });
+
+  it.each([
+    ["a settings file that is not there", ["--settings", "none.json"], /no settings file none\.json.*--settings/],
+    ["an unknown provider", ["--provider", "antropic"], /no provider "antropic".*Did you mean "anthropic"/],
+    ["a provider without its key", ["--provider", "anthropic"], /ANTHROPIC_API_KEY/],
+    ["a model without a provider", ["--model", "gpt-9"], /OPENAI_API_KEY/],
+  ])("%s", async (_, words, says) => {
+    const place = createPlace();
+    const run = await retinue(["-p", "x", ...words], place);
+    expectComplaint(run, { code: 2, says });
+  });
+
+  it("a model the provider does not know", async () => {
+    const place = createPlace();
+    const server = await serve([{ reply: { content: "no" }, times: "always" }], { models: ["known-model"] });
+    const run = await retinue(["-p", "x", "--model", "unknown-model"], { ...place, server });
+    expectComplaint(run, { code: 2, says: /unknown-model/ });
+  });
+
+  it("a key the provider does not accept", async () => {
+    const place = createPlace();
+    const server = await serve([{ reply: { content: "no" }, times: "always" }], { apiKey: "another" });
+    const run = await retinue(["-p", "x"], { ...place, server });
+    expectComplaint(run, { code: 2, says: /ANTHROPIC_API_KEY/ });
+    expect(run.stderr).not.toContain("sk-test-secret");
+  });
+
+  // Root may write wherever there is a mode to ignore, but not here.
+  it.runIf(process.platform === "linux")("a state directory that can't be written", async () => {
+    const run = await retinue(["-p", "x"], { ...createPlace(), environment: { RETINUE_HOME: "/sys/kernel/retinue" } });
+    expectComplaint(run, { code: 2, says: /state directory \/sys\/kernel\/retinue .*RETINUE_HOME/ });
+  });
+
+  it("a state directory that is a file", async () => {
+    const place = createPlace();
+    writeFileSync(place.home, "");
+    const run = await retinue(["-p", "x"], place);
+    expect(run.stderr).toContain(place.home);
+    expect(run.stderr).not.toMatch(/\n\s+at /);
+    expect(run.code).toBeGreaterThan(0);
+    expect(run.stdout).toBe("");
+  });
+});
+
+describe("a model that fails", () => {
+  it("ends with exit code 1 and the reason", async () => {
+    const place = createPlace();
+    const fault = { kind: "status", status: 400, message: "prompt: unacceptable" } as const;
+    const server = await serve([{ reply: { content: "no", fault } }]);
+    const run = await retinue(["-p", "x"], { ...place, server });
+    expectComplaint(run, { code: 1, says: /unacceptable/ });
+    expect(run.stderr).toContain("--resume");
+  });
+
+  it("is told to programs as a result", async () => {
+    const place = createPlace();
+    const fault = { kind: "spend-cap" } as const;
+    const server = await serve([{ reply: { content: "no", fault } }]);
+    const run = await retinue(["-p", "x", "--output-format", "stream-json"], { ...place, server });
+    expect(run.code).toBe(1);
+    expect(resultOf(run)).toMatchObject({ subtype: "error_during_execution", is_error: true, reason: "model_error" });
+  });
+});

@@ -1,0 +1,99 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { VERSION } from "../../src/app/index.ts";
+import { createPlace, resultOf, retinue, serve } from "./command-line.ts";
+
+describe("retinue sessions", () => {
+  it("lists, shows and deletes", async () => {
+    const place = createPlace();
+    writeFileSync(join(place.cwd, "a.txt"), "hello\n");
+    const server = await serve([
+      { content: ["Looking.", { tool: "Read", input: { file_path: "a.txt" } }] },
+      { content: [{ tool: "Bash", input: { command: "touch b" } }] },
+      { content: "It says hello\u001b[31m." },
+    ]);
+    const run = await retinue(["-p", "What does it say?", "--output-format", "json"], { ...place, server });
+    const { session_id: id } = resultOf(run);
+
+    const list = await retinue(["sessions", "list"], place);
+    expect(list.stdout).toMatch(new RegExp(`${id} +just now +succeeded +3 +What does it say\\?`));
+    const json = JSON.parse((await retinue(["sessions", "list", "--all", "--json"], place)).stdout) as {
+      path: string;
+    }[];
+    expect(json).toEqual([expect.objectContaining({ id, lastOutcome: "succeeded", cwd: place.cwd })]);
+
+    const show = await retinue(["sessions", "show", id.slice(0, 20)], place);
+    expect(show.stdout).toContain("You: What does it say?");
+    expect(show.stdout).toMatch(/• Read a\.txt · ok/);
+    expect(show.stdout).toMatch(/• Bash touch b · denied/);
+    expect(show.stdout).toMatch(/── succeeded · 3 turns · [\d,]+ tokens in/);
+    expect(show.stdout).not.toContain("\u001b");
+    const lines = (await retinue(["sessions", "show", id, "--json"], place)).stdout.trimEnd().split("\n");
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ type: "session.created", sessionId: id });
+    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ type: "run.ended" });
+
+    const unasked = await retinue(["sessions", "delete", id], place);
+    expect(unasked.code).toBe(2);
+    expect(unasked.stderr).toContain("--yes");
+    expect(existsSync(json[0]?.path ?? "")).toBe(true);
+    expect(await retinue(["sessions", "delete", id, "--yes"], place)).toMatchObject({ code: 0 });
+    expect(existsSync(json[0]?.path ?? "")).toBe(false);
+    expect((await retinue(["sessions"], place)).stdout).toContain("no sessions");
+  });
+});
+
+describe("retinue doctor", () => {
+  it("finds a provider that answers, and never shows the key", async () => {
+    const place = createPlace();
+    const server = await serve([], { models: ["claude-sonnet-5-5"] });
+    const run = await retinue(["doctor", "--model", "claude-sonnet-5-5"], { ...place, server });
+    expect(run.stdout).toContain("key from ANTHROPIC_API_KEY");
+    expect(run.stdout).toContain("offers claude-sonnet-5-5");
+    expect(run.stdout + run.stderr).not.toContain("sk-test-secret");
+    expect(run.code).toBe(0);
+  });
+
+  it("is content with the offline model, with a remark", async () => {
+    const run = await retinue(["doctor", "--json"], createPlace());
+    const report = JSON.parse(run.stdout) as { ok: boolean; findings: { name: string; status: string }[] };
+    expect(report.ok).toBe(true);
+    expect(report.findings.find(({ name }) => name === "provider")).toMatchObject({
+      status: "warn",
+      cure: expect.stringContaining("ANTHROPIC_API_KEY"),
+    });
+    expect(report.findings.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["retinue", "node", "settings", "ripgrep", "git", "bash", "sandbox", "state"]),
+    );
+    expect(run.code).toBe(0);
+  });
+
+  it("fails for a server that does not answer, broken settings and an unusable state directory", async () => {
+    const place = createPlace();
+    writeFileSync(place.home, "");
+    const server = await serve([]);
+    await server.close();
+    const settings = join(place.cwd, "settings.json");
+    writeFileSync(settings, "{");
+    const run = await retinue(["doctor", "--settings", settings], { ...place, server });
+    expect(run.code).toBe(1);
+    for (const name of ["settings", "connection", "state"]) expect(run.stdout).toMatch(new RegExp(`✗ ${name} `));
+    expect(run.stdout).toContain("3 things are broken.");
+  });
+});
+
+describe("help and version", () => {
+  it.each([[["--help"]], [["-p", "x", "--help"]], [["help"]]])("%j shows the main page", async (words) => {
+    const run = await retinue(words, createPlace());
+    expect(run).toMatchObject({ code: 0, stderr: "" });
+    expect(run.stdout).toContain("Examples\n  retinue -p ");
+  });
+
+  it.each([[["sessions", "--help"]], [["help", "sessions"]]])("%j shows the page of sessions", async (words) => {
+    expect((await retinue(words, createPlace())).stdout).toContain("retinue sessions delete ID");
+  });
+
+  it("shows the version", async () => {
+    expect(await retinue(["--version"], createPlace())).toMatchObject({ code: 0, stdout: `${VERSION}\n` });
+  });
+});

@@ -1,0 +1,146 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, watch, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { messagesOf, type RecordedRequest } from "../../src/testing/index.ts";
+import { createPlace, ended, resultOf, retinue, serve, startRetinue } from "./command-line.ts";
+
+/** Cache marks move with the end of the conversation; everything else must stay byte for byte. */
+function withoutMarks({ rawBody }: RecordedRequest): string {
+  return rawBody.toString("utf8").replace(/,"cache_control":\{[^}]*\}/g, "");
+}
+
+/** All but what closes the list of messages and the object. */
+function opening(request: RecordedRequest): string {
+  return withoutMarks(request).replace(/\][^\]]*$/, "");
+}
+
+describe("going on with a session", () => {
+  it("continues the latest one with the very bytes it had sent", async () => {
+    const place = createPlace();
+    writeFileSync(join(place.cwd, "a.txt"), "hello\n");
+    const server = await serve([
+      { content: ["Looking.", { tool: "Read", input: { file_path: "a.txt" } }] },
+      { content: "It says hello." },
+      { content: "Bye." },
+    ]);
+    const first = await retinue(["-p", "What does it say?"], { ...place, server });
+    expect(first.code).toBe(0);
+    const second = await retinue(["-p", "Thanks", "--continue"], { ...place, server });
+    expect(second).toMatchObject({ code: 0, stdout: "Bye.\n", stderr: "" });
+    const [, before, after] = server.requests;
+    if (!before || !after) throw new Error("three requests were expected");
+    expect(opening(before).length).toBeGreaterThan(1_000);
+    expect(withoutMarks(after).startsWith(opening(before))).toBe(true);
+    expect(messagesOf(after).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant", "user"]);
+    server.assertDone();
+  });
+
+  it("resumes by the beginning of the id, and refuses one that fits two or none", async () => {
+    const place = createPlace();
+    const server = await serve([{ content: "1" }, { content: "2" }, { content: "3" }]);
+    const json = ["--output-format", "json"];
+    const one = resultOf(await retinue(["-p", "one", ...json], { ...place, server }));
+    const two = resultOf(await retinue(["-p", "two", ...json], { ...place, server }));
+    const common = sharedBeginning(one.session_id, two.session_id);
+
+    const ambiguous = await retinue(["-p", "go", "--resume", common], { ...place, server });
+    expect(ambiguous.code).toBe(2);
+    expect(ambiguous.stderr).toContain(one.session_id);
+    expect(ambiguous.stderr).toContain(two.session_id);
+    expect(ambiguous.stderr).toContain("more of the id");
+
+    const none = await retinue(["-p", "go", "--resume", "zzz"], { ...place, server });
+    expect(none.code).toBe(2);
+    expect(none.stderr).toContain(two.session_id);
+
+    const unique = one.session_id.slice(0, common.length + 1);
+    const resumed = resultOf(await retinue(["-p", "go", "--resume", unique, ...json], { ...place, server }));
+    expect(resumed).toMatchObject({ session_id: one.session_id, result: "3" });
+    server.assertDone();
+  });
+
+  it("does not act on another directory than the session's", async () => {
+    const place = createPlace();
+    const server = await serve([{ content: "1" }, { content: "2" }]);
+    const first = resultOf(await retinue(["-p", "one", "--output-format", "json"], { ...place, server }));
+    const elsewhere = join(place.cwd, "below");
+    mkdirSync(elsewhere);
+    const refused = await retinue(["-p", "go", "--resume", first.session_id], { ...place, cwd: elsewhere, server });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`--cwd '${place.cwd}'`);
+    const empty = await retinue(["-p", "go", "--continue"], { ...place, cwd: elsewhere, server });
+    expect(empty.code).toBe(2);
+    const link = join(place.home, "link");
+    symlinkSync(place.cwd, link);
+    const words = ["-p", "go", "--resume", first.session_id, "--cwd", link];
+    expect(await retinue(words, { ...place, cwd: elsewhere, server })).toMatchObject({ code: 0, stdout: "2\n" });
+  });
+
+  it("stops at the turn limit with exit code 3 and goes on from there without a new prompt", async () => {
+    const place = createPlace();
+    writeFileSync(join(place.cwd, "a.txt"), "hello\n");
+    const server = await serve([
+      { content: [{ tool: "Read", input: { file_path: "a.txt" } }] },
+      { when: { toolResultContains: "hello" }, reply: { content: "It says hello." } },
+    ]);
+    const run = await retinue(["-p", "Read", "--max-turns", "1"], { ...place, server });
+    expect(run.code).toBe(3);
+    expect(run.stderr).toContain("--resume");
+    const resumed = await retinue(["-p", "--continue"], { ...place, server });
+    expect(resumed).toMatchObject({ code: 0, stdout: "It says hello.\n" });
+    const nothing = await retinue(["-p", "--continue"], { ...place, server });
+    expect(nothing.code).toBe(2);
+    expect(nothing.stderr).toContain("no prompt");
+  });
+
+  it("tells the model that a command's outcome is unknown after the process was killed", async () => {
+    const place = createPlace();
+    const command = "echo once >> log; echo $$ > pid; mv pid ready; exec sleep 60";
+    const server = await serve([
+      { content: [{ tool: "Bash", input: { command } }] },
+      { when: { toolResultContains: "unknown" }, reply: { content: "I will look." } },
+    ]);
+    const words = ["-p", "Run it", "--permission-mode", "bypassPermissions"];
+    const child = startRetinue(words, { ...place, server });
+    child.stdin.end();
+    const death = ended(child);
+    await fileAppears(place.cwd, "ready");
+    const orphan = Number(readFileSync(join(place.cwd, "ready"), "utf8"));
+    onTestFinished(() => endIfAlive(orphan));
+    child.kill("SIGKILL");
+    expect((await death).signal).toBe("SIGKILL");
+
+    const json = ["--output-format", "json", "--permission-mode", "bypassPermissions"];
+    const resumed = await retinue(["-p", "--continue", ...json], { ...place, server });
+    expect(resumed.code).toBe(0);
+    expect(resultOf(resumed)).toMatchObject({ result: "I will look." });
+    expect(readFileSync(join(place.cwd, "log"), "utf8")).toBe("once\n");
+    server.assertDone();
+  });
+});
+
+function sharedBeginning(left: string, right: string): string {
+  let length = 0;
+  while (left[length] === right[length]) length += 1;
+  return left.slice(0, length);
+}
+
+function endIfAlive(processId: number): void {
+  try {
+    process.kill(processId, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+function fileAppears(directory: string, name: string): Promise<void> {
+  return new Promise<void>((settle) => {
+    const watcher = watch(directory, () => look());
+    const look = (): void => {
+      if (!readdirSync(directory).includes(name)) return;
+      watcher.close();
+      settle();
+    };
+    look();
+  });
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { messagesOf } from "../../src/testing/index.ts";
+import { createPlace, ended, resultOf, retinue, serve, startRetinue } from "./command-line.ts";
+
+const hang = { kind: "hang" } as const;
+
+describe("signals", () => {
+  it("Ctrl+C ends a hanging request, and the session goes on later with a valid conversation", async () => {
+    const place = createPlace();
+    const server = await serve([{ reply: { content: "Here I am." }, faults: [hang] }]);
+    const child = startRetinue(["-p", "Wait", "--output-format", "stream-json"], { ...place, server });
+    child.stdin.end();
+    const end = ended(child);
+    await server.waitForRequest(1);
+    child.kill("SIGINT");
+    const run = await end;
+    expect(run).toMatchObject({ code: 130, signal: null });
+    const result = resultOf(run);
+    expect(result).toMatchObject({ type: "result", is_error: true, outcome: "stopped", reason: "interrupted" });
+    expect(run.stderr).toContain(`--resume ${result.session_id}`);
+
+    const resumed = await retinue(["-p", "Go on", "--resume", result.session_id], { ...place, server });
+    expect(resumed).toMatchObject({ code: 0, stdout: "Here I am.\n" });
+    const request = server.requests[1];
+    if (!request) throw new Error("a second request was expected");
+    expect(request.refusal).toBeUndefined();
+    expect(JSON.stringify(messagesOf(request))).toContain("Go on");
+  });
+
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("%s ends the run with exit code %i", async (signal, code) => {
+    const place = createPlace();
+    const server = await serve([{ reply: { content: "never", fault: hang }, times: "always" }]);
+    const child = startRetinue(["-p", "Wait", "--output-format", "json"], { ...place, server });
+    child.stdin.end();
+    const end = ended(child);
+    await server.waitForRequest(1);
+    child.kill(signal);
+    const run = await end;
+    expect(run.code).toBe(code);
+    expect(resultOf(run)).toMatchObject({ outcome: "stopped", is_error: true });
+  });
+
+  it("Ctrl+C while it waits for standard input ends at once, with a result for programs", async () => {
+    const place = createPlace();
+    const child = startRetinue(["-p", "--output-format", "json", "--verbose"], place);
+    const end = ended(child);
+    // It says that it waits, so the handlers stand by then.
+    await new Promise((settle) => child.stderr.once("data", settle));
+    child.kill("SIGINT");
+    const run = await end;
+    expect(run.code).toBe(130);
+    expect(resultOf(run)).toMatchObject({ outcome: "stopped", is_error: true });
+  });
+
+  it("leaves a transcript in which the run has ended", async () => {
+    const place = createPlace();
+    const server = await serve([{ reply: { content: "never" }, faults: [hang], times: "always" }]);
+    const child = startRetinue(["-p", "Wait"], { ...place, server });
+    child.stdin.end();
+    const end = ended(child);
+    await server.waitForRequest(1);
+    child.kill("SIGINT");
+    expect((await end).stdout).toBe("");
+    const list = await retinue(["sessions", "list", "--json"], place);
+    const [session] = JSON.parse(list.stdout) as { path: string; inUse: boolean; lastOutcome: string }[];
+    expect(session).toMatchObject({ inUse: false, lastOutcome: "stopped" });
+    const last =
+      readFileSync(session?.path ?? "", "utf8")
+        .trimEnd()
+        .split("\n")
+        .at(-1) ?? "";
+    expect(JSON.parse(last)).toMatchObject({ type: "run.ended", reason: "interrupted" });
+  });
+});

@@ -1,0 +1,63 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { messagesOf } from "../../src/testing/index.ts";
+import { createPlace, ended, retinue, serve, startRetinue } from "./command-line.ts";
+
+describe("standard input and output", () => {
+  it.each([
+    ["alone", ["-p"], "Only this\n", "Only this"],
+    ["after the words of the argument", ["-p", "Review this"], "diff --git\n", "Review this\n\ndiff --git"],
+  ])("takes the prompt from standard input %s", async (_, words, input, prompt) => {
+    const place = createPlace();
+    const server = await serve([{ content: "ok" }]);
+    expect(await retinue(words, { ...place, server, input })).toMatchObject({ code: 0, stdout: "ok\n" });
+    const [request] = server.requests;
+    if (!request) throw new Error("a request was expected");
+    expect(JSON.stringify(messagesOf(request).at(-1))).toContain(JSON.stringify(prompt).slice(1, -1));
+  });
+
+  it("takes words after -- as the prompt, whatever they begin with", async () => {
+    const place = createPlace();
+    const server = await serve([{ content: "ok" }]);
+    const run = await retinue(["-p", "--", "--help", "me"], { ...place, server });
+    expect(run).toMatchObject({ code: 0, stdout: "ok\n" });
+  });
+
+  it.each(["text", "json", "stream-json"])("gives a slow reader all of a long answer (%s)", async (format) => {
+    const place = createPlace();
+    const text = "0123456789abcdef".repeat(40_000);
+    const server = await serve([{ content: text, pacing: { chunkCharacters: 64_000 } }]);
+    const child = startRetinue(["-p", "Go", "--output-format", format], { ...place, server });
+    child.stdin.end();
+    let received = "";
+    let reads = 0;
+    for await (const chunk of child.stdout.setEncoding("utf8")) {
+      received += chunk;
+      if (reads++ < 5) await pause(20);
+    }
+    if (format === "text") expect(received).toBe(`${text}\n`);
+    else expect(JSON.parse(received.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ result: text });
+  });
+
+  it("is quiet when the reader goes away", async () => {
+    const place = createPlace();
+    const server = await serve([{ content: "x".repeat(500_000), pacing: { chunkCharacters: 64_000 } }]);
+    const child = startRetinue(["-p", "Go"], { ...place, server });
+    child.stdin.end();
+    child.stdout.destroy();
+    const run = await ended(child);
+    expect(run).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("says nothing about its progress where nobody watches, unless asked", async () => {
+    const place = createPlace();
+    const server = await serve([
+      { content: [{ tool: "LS", input: { path: "." } }] },
+      { content: "ok" },
+      { content: [{ tool: "LS", input: { path: "." } }] },
+      { content: "ok" },
+    ]);
+    expect((await retinue(["-p", "Go"], { ...place, server })).stderr).toBe("");
+    expect((await retinue(["-p", "Go", "--verbose"], { ...place, server })).stderr).toMatch(/^✓ LS \. · .+\n$/);
+  });
+});
