@@ -1,0 +1,104 @@
+// Makes docs/assets/map.svg anew: a real run of the built command line in a real terminal (tmux), as it looks there.
+//   node scripts/picture.mjs
+
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+const root = resolve(import.meta.dirname, "..");
+const command = 'retinue -p "Map this repository"';
+const columns = 132;
+const rows = 46;
+
+const directory = mkdtempSync(join(tmpdir(), "retinue-picture-"));
+const socket = `retinue-picture-${process.pid}`;
+const tmux = (...words) => execFileSync("tmux", ["-L", socket, ...words], { encoding: "utf8" });
+try {
+  const screen = photograph();
+  mkdirSync(join(root, "docs/assets"), { recursive: true });
+  writeFileSync(join(root, "docs/assets/map.svg"), draw(screen.split("\n").slice(0, rows)));
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+function photograph() {
+  const program = join(directory, "retinue");
+  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "dist/cli.js")}" "$@"\n`);
+  chmodSync(program, 0o755);
+  // The shell says when it shows a prompt: once at its start, once when the command has ended.
+  const variables = {
+    PATH: `${directory}:${process.env.PATH}`,
+    HOME: directory,
+    LANG: "C.UTF-8",
+    TERM: "tmux-256color",
+    PS1: "$ ",
+    PROMPT_COMMAND: `tmux -L ${socket} wait-for -S prompt`,
+  };
+  const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const shell = ["env", "-i", ...words, "bash", "--norc", "--noprofile"];
+  tmux("-f", "/dev/null", "new-session", "-d", "-x", `${columns}`, "-y", `${rows}`, "-c", root, ...shell);
+  try {
+    tmux("wait-for", "prompt");
+    tmux("send-keys", command, "Enter");
+    tmux("wait-for", "prompt");
+    // With its colours, from the first line that scrolled away on.
+    return tmux("capture-pane", "-e", "-p", "-S", "-");
+  } finally {
+    tmux("kill-server");
+  }
+}
+
+function draw(lines) {
+  const cell = { width: 7.2, height: 17 };
+  const margin = 16;
+  const width = Math.ceil(columns * cell.width + 2 * margin);
+  const height = lines.length * cell.height + 2 * margin;
+  // What a line switches on holds for the lines below it too.
+  const codes = new Set();
+  const texts = lines.map((line, index) => {
+    const y = margin + (index + 0.75) * cell.height;
+    const spans = spansOf(line, codes).map(({ text, column, style }) => {
+      const x = (margin + column * cell.width).toFixed(1);
+      const length = (text.length * cell.width).toFixed(1);
+      return `<text x="${x}" y="${y}" textLength="${length}"${style}>${escaped(text)}</text>`;
+    });
+    return spans.join("");
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escaped(command)} in a terminal">
+<rect width="100%" height="100%" rx="8" fill="#16181d"/>
+<g fill="#d6d9e0" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="12" xml:space="preserve" style="white-space: pre">
+${texts.filter((text) => text !== "").join("\n")}
+</g>
+</svg>
+`;
+}
+
+/** Pieces of a line with one look each; of the looks a terminal has, only those that the program uses. */
+function spansOf(line, codes) {
+  const spans = [];
+  let column = 0;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is read
+  for (const part of line.split(/(\u001b\[[\d;]*m)/)) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is read
+    const change = /^\u001b\[([\d;]*)m$/.exec(part);
+    if (change) {
+      for (const code of change[1].split(";").map(Number)) {
+        if (code === 0) codes.clear();
+        else if (code === 22) for (const each of [1, 2]) codes.delete(each);
+        else codes.add(code);
+      }
+      continue;
+    }
+    const text = part.trimEnd();
+    const lead = text.length - text.trimStart().length;
+    const style = `${codes.has(2) ? ' opacity="0.55"' : ""}${codes.has(1) ? ' font-weight="bold"' : ""}`;
+    if (text !== "") spans.push({ text: text.trimStart(), column: column + lead, style });
+    column += part.length;
+  }
+  return spans;
+}
+
+function escaped(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}
