@@ -1,0 +1,63 @@
+/** What is shown does not fit what was printed: a sentence; undefined when it fits. */
+export function mismatch(shown: string, printed: string, language: string): string | undefined {
+  if (language === "json") return mismatchOfJson(JSON.parse(shown), JSON.parse(printed), "");
+  if (language === "jsonl") return mismatchOfLines(shown, printed, jsonLineFits);
+  return mismatchOfLines(shown, printed, fits);
+}
+
+/** Every shown line must be printed, in this order; lines in between are passed only where a line of `…` says so. */
+function mismatchOfLines(
+  shown: string,
+  printed: string,
+  same: (shown: string, printed: string) => boolean,
+): string | undefined {
+  const lines = printed.trimEnd().split("\n");
+  let at = 0;
+  let mayPass = false;
+  for (const line of shown.trimEnd().split("\n")) {
+    if (line.trim() === "…") {
+      mayPass = true;
+      continue;
+    }
+    const found = lines.findIndex((each, index) => index >= at && same(line, each));
+    if (found === -1 || (!mayPass && found !== at)) return `"${line}" is not at line ${at + 1} of:\n${printed}`;
+    at = found + 1;
+    mayPass = false;
+  }
+  return mayPass || at === lines.length ? undefined : `more was printed than is shown:\n${printed}`;
+}
+
+/** `…` stands for any text. */
+function fits(shown: string, printed: string): boolean {
+  const parts = shown.trimEnd().split("…");
+  const pattern = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^\\n]*");
+  return new RegExp(`^${pattern}$`).test(printed.trimEnd());
+}
+
+function jsonLineFits(shown: string, printed: string): boolean {
+  return mismatchOfJson(JSON.parse(shown), JSON.parse(printed), "") === undefined;
+}
+
+/** The same keys, unless the shown object has the key `…`; numbers fit any number, since they are measured. */
+function mismatchOfJson(shown: unknown, printed: unknown, path: string): string | undefined {
+  const differs = `${path || "the value"} is shown as ${JSON.stringify(shown)} but was ${JSON.stringify(printed)}`;
+  if (typeof shown === "string" && shown === "…") return undefined;
+  if (typeof shown !== typeof printed || (shown === null) !== (printed === null)) return differs;
+  if (Array.isArray(shown) !== Array.isArray(printed)) return differs;
+  if (typeof shown === "string") return fits(shown, String(printed).replaceAll("\n", " ")) ? undefined : differs;
+  if (typeof shown === "number") return undefined;
+  if (typeof shown !== "object" || shown === null) return shown === printed ? undefined : differs;
+  const wanted = shown as Record<string, unknown>;
+  const there = printed as Record<string, unknown>;
+  const keys = Object.keys(wanted).filter((key) => key !== "…");
+  const missing = keys.find((key) => !(key in there));
+  if (missing !== undefined) return `${path}.${missing} is shown but was not there`;
+  const hidden = Object.keys(there).find((key) => !(key in wanted));
+  const open = "…" in wanted || (Array.isArray(shown) && shown.at(-1) === "…");
+  if (hidden !== undefined && !open) return `${path}.${hidden} was there but is not shown`;
+  for (const key of keys) {
+    const problem = mismatchOfJson(wanted[key], there[key], `${path}.${key}`);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}

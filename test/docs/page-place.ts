@@ -1,0 +1,117 @@
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { listSessions } from "../../src/app/index.ts";
+import { startFromFile } from "../../src/testing/index.ts";
+import type { Directive } from "./blocks.ts";
+import { repository } from "./repository.ts";
+
+/** Where the examples of one page run, one after the other: a repository, a home, and `retinue` on the path. */
+export interface PagePlace {
+  readonly settingsFile: string;
+  /** Runs a program as a reader of the page would. */
+  run(program: readonly string[], directive: Directive): Promise<Printed>;
+  /** The text with the session id that stands for the newest one replaced by it. */
+  fill(text: string, directive: Directive): string;
+  remove(): void;
+}
+
+export interface Printed {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export const root = join(import.meta.dirname, "../..");
+
+export function createPagePlace(): PagePlace {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "retinue-docs-")));
+  const cwd = join(base, "shop");
+  const home = join(base, ".retinue");
+  const settingsFile = join(home, "settings.json");
+  makeRepository(cwd);
+  mkdirSync(home);
+  putOnPath(join(base, "bin"));
+  const environment = {
+    PATH: `${join(base, "bin")}:${process.env["PATH"]}`,
+    HOME: base,
+    LANG: "C.UTF-8",
+    TERM: "dumb",
+  };
+
+  async function run(program: readonly string[], directive: Directive): Promise<Printed> {
+    if (directive.api === undefined) return start(program, { cwd, environment });
+    const server = await startFromFile(join(import.meta.dirname, "answers", `${directive.api}.json`));
+    const settings = directive.address === undefined ? undefined : readFileSync(settingsFile, "utf8");
+    try {
+      if (settings !== undefined) writeFileSync(settingsFile, settings.replaceAll(directive.address!, server.url));
+      const provider = variablesFor(directive.wire, server.url);
+      const printed = await start(program, { cwd, environment: { ...environment, ...provider } });
+      server.assertDone();
+      return printed;
+    } finally {
+      if (settings !== undefined) writeFileSync(settingsFile, settings);
+      await server.close();
+    }
+  }
+
+  return {
+    settingsFile,
+    run,
+    fill: (text, { session }) => {
+      if (session === undefined) return text;
+      const newest = listSessions({ home })[0];
+      if (newest === undefined) throw new Error(`There is no session that ${session} could stand for.`);
+      return text.replaceAll(session, newest.id);
+    },
+    remove: () => rmSync(base, { recursive: true, force: true }),
+  };
+}
+
+function variablesFor(wire: Directive["wire"], url: string): Record<string, string> {
+  if (wire === "openai") return { OPENAI_API_KEY: "key-of-the-test", OPENAI_BASE_URL: `${url}/v1` };
+  return wire === "none" ? {} : { ANTHROPIC_API_KEY: "key-of-the-test", ANTHROPIC_BASE_URL: url };
+}
+
+function start(
+  [program = "", ...words]: readonly string[],
+  { cwd, environment }: { readonly cwd: string; readonly environment: Record<string, string> },
+): Promise<Printed> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, { cwd, env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: 15_000 });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+function putOnPath(bin: string): void {
+  mkdirSync(bin);
+  const program = join(bin, "retinue");
+  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "dist/cli.js")}" "$@"\n`);
+  chmodSync(program, 0o755);
+}
+
+function makeRepository(cwd: string): void {
+  const git = (...words: readonly string[]) =>
+    execFileSync("git", ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...words], {
+      cwd,
+      stdio: "ignore",
+    });
+  mkdirSync(cwd);
+  git("init", "-b", "main");
+  for (const [path, text] of Object.entries(repository)) {
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    writeFileSync(join(cwd, path), text);
+    if (path !== ".env") git("add", path);
+  }
+  git("commit", "-m", "A shop with a cart");
+}
