@@ -18,7 +18,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
 
 const text = (said: string): Reply => ({ content: said });
 const readCall = (turn: number, cwd: string): Reply => ({
-  content: [{ tool: "Read", input: { file_path: join(cwd, "file.txt"), offset: turn, limit: 20 } }],
+  content: [{ tool: "Read", input: { file_path: join(cwd, "file.txt"), offset: turn, limit: 4 } }],
 });
 
 /** Alternates between the two clients, so that a busy moment hits both. */

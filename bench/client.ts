@@ -13,7 +13,7 @@ export type Client = "retinue" | "floor";
 /** One process that talks to one fresh server until the script ends. Times in milliseconds. */
 export interface Measured {
   readonly startToFirstRequest: number;
-  /** Between the last byte of an answer and the arrival of the next request. */
+  /** Between the last byte of an answer and the beginning of the next request. */
   readonly gaps: readonly number[];
   readonly wall: number;
   readonly cpuMs: number;
@@ -85,12 +85,12 @@ export async function run({ client, reply, flags = [], place = newPlace(), usage
   const { requests } = server;
   await server.close();
   if (code !== 0) throw new Error(`${client} exited with ${code}: ${errors}`);
-  const gaps = requests.slice(1).map((request, index) => request.arrivedAt - (requests[index]?.lastByteAt ?? 0));
+  const gaps = requests.slice(1).map((request, index) => request.beganAt - (requests[index]?.lastByteAt ?? 0));
   const used = usage
     ? (JSON.parse(readFileSync(usageFile, "utf8")) as { cpuMs: number; rssMb: number })
     : { cpuMs: 0, rssMb: 0 };
   return {
-    startToFirstRequest: (requests[0]?.arrivedAt ?? 0) - startedAt,
+    startToFirstRequest: (requests[0]?.beganAt ?? 0) - startedAt,
     gaps,
     wall,
     ...used,

@@ -35,10 +35,17 @@ export function createRecorder(options: { light: boolean; now: () => number }): 
   return {
     requests,
     async record(incoming, response) {
+      const beganAt = options.now();
       const rawBody = await readBody(incoming);
       if (rawBody === undefined) return undefined;
       const connection = connectionOf(incoming.socket);
-      const arrival = { ordinal: requests.length + 1, connection, arrivedAt: options.now(), light: options.light };
+      const arrival = {
+        ordinal: requests.length + 1,
+        connection,
+        beganAt,
+        arrivedAt: options.now(),
+        light: options.light,
+      };
       const live = makeRequest(incoming, { response, rawBody, ...arrival });
       response.prependOnceListener("close", () => stopped && live.closing());
       requests.push(live.request);
@@ -66,6 +73,7 @@ type Arrival = {
   rawBody: Buffer;
   ordinal: number;
   connection: number;
+  beganAt: number;
   arrivedAt: number;
   light: boolean;
 };
@@ -90,6 +98,7 @@ function makeRequest(incoming: IncomingMessage, arrival: Arrival): LiveRequest {
     model: "",
     streaming: false,
     streamsUsage: false,
+    beganAt: arrival.beganAt,
     arrivedAt: arrival.arrivedAt,
     connection: arrival.connection,
     bytesSent: 0,

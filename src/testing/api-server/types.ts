@@ -184,6 +184,9 @@ export type RecordedRequest = {
   readonly streaming: boolean;
   /** The OpenAI wire's stream_options.include_usage. */
   readonly streamsUsage: boolean;
+  /** When its headers were there. */
+  readonly beganAt: number;
+  /** When its body was there too. */
   readonly arrivedAt: number;
   /** Requests over one kept-alive connection share it. */
   readonly connection: number;
