@@ -1,5 +1,6 @@
 import type { Head, Message } from "../protocol/index.ts";
 import { serializerFor } from "./dialects.ts";
+import { withoutLoneSurrogates } from "./lone-surrogates.ts";
 import { type MarkPlace, Tape } from "./tape.ts";
 
 /** Consecutive messages and their bytes. A sealed chunk takes no more messages and is shared by every chain that has it. */
@@ -28,7 +29,8 @@ export function writeBytes(chunk: Chunk, head: Head, count: number): void {
   for (let index = chunk.tape.segments; index < count; index += 1) {
     const message = chunk.messages[index];
     if (message === undefined) return;
-    chunk.tape.write(serializer.segment(message, head));
+    const segment = serializer.segment(message, head);
+    chunk.tape.write({ ...segment, text: withoutLoneSurrogates(segment.text) });
   }
 }
 

@@ -1,0 +1,58 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Head } from "../protocol/index.ts";
+import { Chain } from "./chain.ts";
+import { withoutLoneSurrogates } from "./lone-surrogates.ts";
+
+describe("withoutLoneSurrogates", () => {
+  it.each([
+    ["a lone high half", String.raw`"a\ud83d b"`, String.raw`"a\ufffd b"`],
+    ["a lone low half", String.raw`"\uDC4B"`, String.raw`"\ufffd"`],
+    ["halves in the wrong order", String.raw`"\udc4b\ud83d"`, String.raw`"\ufffd\ufffd"`],
+    ["a pair in escapes", String.raw`"\ud83d\uDC4B"`, String.raw`"\ud83d\uDC4B"`],
+    ["a backslash before letters", String.raw`"\\ud83d"`, String.raw`"\\ud83d"`],
+    ["a backslash before a half", String.raw`"\\\ud83d"`, String.raw`"\\\ufffd"`],
+  ])("%s", (_, json, expected) => {
+    expect(withoutLoneSurrogates(json)).toBe(expected);
+  });
+
+  it("gives JSON of the same length whose text has no halves and is otherwise the same", () => {
+    const unit = fc.constantFrom("\ud83d", "\udc4b", "\\", "u", "d83d", '"', "é", "\n");
+    fc.assert(
+      fc.property(fc.array(unit), (units) => {
+        const text = units.join("");
+        const json = JSON.stringify(text);
+        const made = withoutLoneSurrogates(json);
+        expect(made.length).toBe(json.length);
+        expect(JSON.parse(made)).toBe(text.replace(/\p{Surrogate}/gu, "\ufffd"));
+      }),
+    );
+  });
+});
+
+it.each(["anthropic", "openai"] as const)("no request holds one, in words, arguments or results (%s)", (dialect) => {
+  const head: Head = {
+    provider: "p",
+    model: "m",
+    dialect,
+    maxTokens: 10,
+    tools: [],
+    system: "",
+    systemContext: "",
+    userContext: "",
+  };
+  const chain = new Chain(head);
+  chain.append({ role: "user", content: [{ type: "text", text: "a \ud83d" }] });
+  chain.append({
+    role: "assistant",
+    content: [{ type: "tool_call", callId: "c", name: "N", inputJson: String.raw`{"x":"\ud83d","y":"\ud83d\udc4b"}` }],
+  });
+  const result = { type: "tool_result" as const, callId: "c", isError: false };
+  chain.append({ role: "user", content: [{ ...result, content: [{ type: "text", text: "\udc4b b" }] }] });
+  const body: unknown = JSON.parse(Buffer.concat(chain.request().body(dialect)).toString());
+  JSON.stringify(body, (_, value: unknown) => {
+    if (typeof value === "string") expect(value).not.toMatch(/\p{Surrogate}/u);
+    return value;
+  });
+  expect(JSON.stringify(body)).toContain("�");
+});
