@@ -53,6 +53,18 @@ export function readTranscript(path: string): Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
+/** Whether the newest run ended by itself; a kill may come after the last word was written. */
+export function isDone(place: Pick<Place, "home">): boolean {
+  const path = transcriptPath(place);
+  if (path === undefined) return false;
+  try {
+    const last = readTranscript(path).at(-1);
+    return last?.type === "run.ended" && last.reason === "done";
+  } catch {
+    return false;
+  }
+}
+
 /** The pids of living processes that were started, by whatever way, from within the place. */
 export function livingIn({ mark }: Pick<Place, "mark">): number[] {
   const wanted = `\0${MARK}=${mark}\0`;

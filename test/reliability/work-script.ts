@@ -8,7 +8,6 @@ export type Random = () => number;
 /** One answer of the model: these calls, in this order. */
 type Step = readonly ToolPart[];
 
-const ledger = 'echo "$RETINUE_CALL_ID" >> ledger.txt';
 /** In every call that the flags below forbid. */
 export const FORBIDDEN = "forbidden";
 
@@ -19,7 +18,7 @@ export const workFlags = [
   "--allowed-tools",
   "Bash",
   "--disallowed-tools",
-  `Bash(touch *)`,
+  "Bash(touch *)",
 ] as const;
 
 /**
@@ -37,7 +36,9 @@ export function planWork(place: Place, { random, steps }: { random: Random; step
   };
 }
 
+/** No two calls are the same: the runtime ends an agent that repeats itself. */
 function makeStep(place: Place, index: number, random: Random): Step {
+  const ledger = `echo "$RETINUE_CALL_ID" >> ledger.txt; : step ${index}`;
   // The first two make sure that every run has an effect and a denial.
   if (index === 0) return [bash(ledger)];
   if (index === 1) return [bash(`touch ${FORBIDDEN}`), bash(ledger)];
@@ -45,13 +46,13 @@ function makeStep(place: Place, index: number, random: Random): Step {
     () => [bash(ledger)],
     () => [bash(`${ledger}; sleep 0.1`), bash(ledger)],
     () => [bash(`sleep 0.05; ${ledger}`)],
-    () => [read("a"), read("b"), read("c"), { tool: "LS", input: { path: "." } }],
+    () => [read("a", index), read("b", index), read("c", index), { tool: "LS", input: { path: "." } }],
     () => edit(place, index),
     () => [{ tool: "Write", input: { file_path: `new-${index}.txt`, content: `step ${index}\n` } }, bash(ledger)],
     () => [bash(`touch ${FORBIDDEN}-${index}`)],
-    () => [{ tool: "WebFetch", input: { url: `http://127.0.0.1:9/${FORBIDDEN}`, prompt: "What is there?" } }],
+    () => [{ tool: "WebFetch", input: { url: `http://127.0.0.1:9/${FORBIDDEN}/${index}`, prompt: "What is there?" } }],
     () => [bash(`${ledger}; seq 1 ${20_000 + index}`)],
-    () => [{ tool: "NoSuchTool", input: {} }, read("a"), bash("exit 3")],
+    () => [{ tool: "NoSuchTool", input: { index } }, read("a", index), bash(`exit ${index}`)],
   ];
   return kinds[Math.floor(random() * kinds.length)]?.() ?? [];
 }
@@ -60,8 +61,8 @@ function bash(command: string): ToolPart {
   return { tool: "Bash", input: { command } };
 }
 
-function read(name: string): ToolPart {
-  return { tool: "Read", input: { file_path: `${name}.txt` } };
+function read(name: string, offset: number): ToolPart {
+  return { tool: "Read", input: { file_path: `${name}.txt`, offset } };
 }
 
 /** A file of its own for each step: a call that ran twice would fail the second time. */
@@ -69,5 +70,5 @@ function edit(place: Place, index: number): Step {
   const name = `edit-${index}`;
   writeFileSync(join(place.cwd, `${name}.txt`), "before\n");
   const change = { file_path: `${name}.txt`, old_string: "before", new_string: "after" };
-  return [read(name), { tool: "Edit", input: change }];
+  return [read(name, 1), { tool: "Edit", input: change }];
 }

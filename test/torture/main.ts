@@ -1,13 +1,19 @@
 import { parseArgs } from "node:util";
 import { abort } from "./abort.ts";
+import { apiFaults } from "./api-faults.ts";
 import type { Campaign, CampaignReport } from "./campaign.ts";
 import { journal } from "./journal.ts";
 import { kill } from "./kill.ts";
+import { killPoints } from "./kill-points.ts";
+import { streamSplit } from "./stream-split.ts";
 
 /** How often a campaign runs when nobody says so. */
 const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly count: number }>> = {
   kill: { run: kill, count: 1_000 },
+  "kill-points": { run: killPoints, count: 500 },
   abort: { run: abort, count: 1 },
+  "api-faults": { run: apiFaults, count: 500 },
+  "stream-split": { run: streamSplit, count: 40 },
   journal: { run: journal, count: 500 },
 };
 

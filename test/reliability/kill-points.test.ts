@@ -1,0 +1,16 @@
+import { spawnSync } from "node:child_process";
+import { expect, it } from "vitest";
+import { fewKillPoints } from "../torture/kill-points.ts";
+
+const hasStrace = spawnSync("strace", ["-V"]).status === 0;
+if (!hasStrace) console.warn("SKIPPED: kill points need strace, which is not here.");
+
+it.runIf(hasStrace)(
+  "loses nothing when it dies in the middle of changing its files",
+  async () => {
+    const report = await fewKillPoints({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
+    expect(report).toMatchObject({ passed: 6, run: 6, firstFailure: undefined });
+    expect(report.work).toMatchObject({ "kills at link": 1, "kills at rename": 1, "kills at write": 3 });
+  },
+  60_000,
+);

@@ -1,0 +1,8 @@
+import { expect, it } from "vitest";
+import { streamSplit } from "../torture/stream-split.ts";
+
+it("writes the same transcript however the bytes of the stream are split", async () => {
+  const report = await streamSplit({ seed: 1, count: 4, until: Number.POSITIVE_INFINITY });
+  expect(report).toMatchObject({ passed: 4, run: 4, firstFailure: undefined });
+  expect(report.work["lines"]).toBeGreaterThan(40);
+});

@@ -1,0 +1,165 @@
+import { openSession, type RunResult, type Session } from "../../src/app/index.ts";
+import { createConnections, createLimiter, createWireModel } from "../../src/model/index.ts";
+import { type ApiServer, createApiServer, type Fault, type Reply } from "../../src/testing/index.ts";
+import { checkInvariants, type Work } from "../reliability/check-invariants.ts";
+import { createPlace, MARK, type Place } from "../reliability/place.ts";
+import { seededRandom } from "../reliability/seeded-random.ts";
+import { FORBIDDEN, planWork, type Random } from "../reliability/work-script.ts";
+import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
+
+/** Strikes any answer. */
+export const anyFaults: readonly Fault[] = [
+  ...[400, 401, 408, 429, 500, 502, 503, 529].map((status): Fault => ({ kind: "status", status })),
+  { kind: "status", status: 429, retryAfter: { milliseconds: 5 } },
+  { kind: "status", status: 429, retryAfter: { seconds: 7_200 } },
+  { kind: "spend-cap" },
+  { kind: "hang" },
+  { kind: "hang", afterBytes: "random" },
+  { kind: "close" },
+  { kind: "close", afterBytes: "random" },
+  { kind: "reset" },
+  { kind: "reset", afterBytes: "random" },
+  { kind: "split" },
+  { kind: "error-event" },
+  { kind: "error-event", afterEvents: 1, errorType: "api_error" },
+  { kind: "invalid-utf8" },
+  { kind: "duplicate-event" },
+  { kind: "missing-end" },
+  { kind: "wrong-content-type" },
+  { kind: "html" },
+  { kind: "huge", bytes: 1_500_000 },
+  { kind: "huge", bytes: 1_500_000, oneEvent: true },
+];
+
+/** Strikes an answer with a tool call in it. */
+export const callFaults: readonly Fault[] = [
+  { kind: "truncated-tool-json", end: "close" },
+  { kind: "truncated-tool-json", end: "max-tokens" },
+  { kind: "unknown-tool" },
+  { kind: "wrong-argument-types" },
+  { kind: "large-argument" },
+  { kind: "same-tool-id-twice" },
+];
+
+/** Q7: faults mixed by the seed; runs that end in an error are resumed. Each ends in success or one stated error. */
+export const apiFaults: Campaign = (options) =>
+  runSeeds(options, (seed) => {
+    const random = seededRandom(seed);
+    const rate = 0.1 + random() * 0.5;
+    return workUnderFaults({ random, strike: (hasCall) => (random() < rate ? pick(random, hasCall) : undefined) });
+  });
+
+function pick(random: Random, hasCall: boolean): Fault | undefined {
+  const faults = hasCall ? [...anyFaults, ...callFaults] : anyFaults;
+  return faults[Math.floor(random() * faults.length)];
+}
+
+export interface FaultyWork {
+  readonly random: Random;
+  /** The fault of the next answer, if any. */
+  readonly strike: (hasCall: boolean) => Fault | undefined;
+}
+
+const steps = 4;
+const mostRuns = 40;
+
+export async function workUnderFaults({ random, strike }: FaultyWork): Promise<Verdict> {
+  const place = createPlace();
+  const work = planWork(place, { random, steps });
+  let faults = 0;
+  const server = await createApiServer({
+    script: async (request, context) => {
+      const reply = await work(request, context);
+      const fault = strike(hasCall(reply));
+      if (fault !== undefined) faults += 1;
+      return { ...reply, ...(fault ? { fault } : {}) };
+    },
+  });
+  const connections = createConnections({ environment: {} });
+  try {
+    const { violations, runs, transcript } = await runToTheEnd(place, { server, connections });
+    const evidence = { place, transcript, requests: server.requests, forbidden: FORBIDDEN };
+    const checked = checkInvariants(evidence);
+    violations.push(...checked.violations, ...tooLittle(checked.work));
+    if (violations.length === 0) place.remove();
+    else violations.push(`see ${place.root}`);
+    return { violations, work: { faults, runs, ...checked.work } };
+  } finally {
+    connections.close();
+    await server.close();
+  }
+}
+
+function hasCall({ content }: Reply): boolean {
+  return typeof content !== "string" && content.some((part) => typeof part === "object" && "tool" in part);
+}
+
+/** A call that a fault has spoiled may take away its step's effect, so not all of them must be there. */
+function tooLittle({ turns, calls }: Work): string[] {
+  return turns < 2 || calls < 1 ? [`only ${turns} turns and ${calls} calls`] : [];
+}
+
+interface Ways {
+  readonly server: ApiServer;
+  readonly connections: ReturnType<typeof createConnections>;
+}
+
+async function runToTheEnd(place: Place, ways: Ways) {
+  const violations: string[] = [];
+  let session = await open(place, ways);
+  const transcript = session.transcriptPath ?? "";
+  let result = await runOnce(session, "Do the work.");
+  let runs = 1;
+  while (result.outcome !== "succeeded" && runs < mostRuns) {
+    if (!result.message) violations.push(`the run ended with ${result.reason} and no word about it`);
+    if (result.reason === "internal_error") violations.push(`a bug: ${result.message}`);
+    // Every other time by a new process' way: from the files.
+    if (runs % 2 === 0) {
+      await session.close();
+      session = await open(place, { ...ways, resume: session.id });
+    }
+    result = await runOnce(session, "");
+    runs += 1;
+  }
+  await session.close();
+  if (result.outcome !== "succeeded") violations.push(`not done after ${runs} runs: ${result.message}`);
+  return { violations, runs, transcript };
+}
+
+async function runOnce(session: Session, words: string): Promise<RunResult> {
+  const run = session.prompt(words);
+  let ends = 0;
+  for await (const update of run) if (update.type === "run.ended") ends += 1;
+  if (ends !== 1) throw new Error(`a run with ${ends} ends`);
+  return run.result;
+}
+
+function open(place: Place, { server, connections, resume }: Ways & { resume?: string }): Promise<Session> {
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+  const model = createWireModel({
+    provider: {
+      name: "anthropic",
+      dialect: "anthropic",
+      baseUrl: server.url,
+      secretHeaders: () => ({ "x-api-key": "key-of-the-test" }),
+      models: {},
+    },
+    model: "test-model",
+    limiter: createLimiter({ clock }),
+    clock,
+    connections,
+    retry: { maxAttempts: 4, fewAttempts: 2, baseMs: 1, capMs: 3, longestWaitMs: 100 },
+    idleMs: 200,
+    maxAnswerBytes: 1_200_000,
+  });
+  return openSession({
+    home: place.home,
+    cwd: place.cwd,
+    environment: { PATH: process.env["PATH"], HOME: place.root, [MARK]: place.mark },
+    model,
+    permissionMode: "acceptEdits",
+    allowedTools: ["Bash"],
+    disallowedTools: ["Bash(touch *)"],
+    ...(resume === undefined ? {} : { resume }),
+  });
+}
