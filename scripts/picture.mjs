@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
 const command = 'retinue -p "Map this repository"';
-const columns = 132;
+const columns = 140;
 const rows = 46;
 
 const directory = mkdtempSync(join(tmpdir(), "retinue-picture-"));
@@ -50,7 +50,7 @@ function photograph() {
 }
 
 function draw(lines) {
-  const cell = { width: 7.2, height: 17 };
+  const cell = { width: 6.9, height: 16.5 };
   const margin = 16;
   const width = Math.ceil(columns * cell.width + 2 * margin);
   const height = lines.length * cell.height + 2 * margin;
@@ -67,7 +67,7 @@ function draw(lines) {
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escaped(command)} in a terminal">
 <rect width="100%" height="100%" rx="8" fill="#16181d"/>
-<g fill="#d6d9e0" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="12" xml:space="preserve" style="white-space: pre">
+<g fill="#d6d9e0" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="11.5" xml:space="preserve" style="white-space: pre">
 ${texts.filter((text) => text !== "").join("\n")}
 </g>
 </svg>

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { findBlocks } from "./blocks.ts";
+import { mismatch } from "./match-output.ts";
+
+describe("shown output", () => {
+  it.each([
+    ["a\nb", "a\nb\n", "text"],
+    ["a …", "a 12 ms\n", "text"],
+    ["a\n…\nd", "a\nb\nc\nd", "text"],
+    ["…\nb", "a\nb", "text"],
+    ["a\n…", "a\nb\nc", "text"],
+    ['{"a": 1, "b": {"…": "…"}}', '{"a": 2, "b": {"c": true}}', "json"],
+    ['{"a": ["x", "…"]}', '{"a": ["x", "y", "z"]}', "json"],
+    ['{"a": "…"}\n…', '{"a": {"b": 1}}\n{"c": 2}', "jsonl"],
+  ])("%j fits %j", (shown, printed, language) => {
+    expect(mismatch(shown, printed, language)).toBeUndefined();
+  });
+
+  it.each([
+    ["a", "b", "text"],
+    ["a", "a\nb", "text"],
+    ["b", "a\nb", "text"],
+    ["b\na", "a\nb", "text"],
+    ["a.c", "abc", "text"],
+    ['{"a": 1}', '{"a": "1"}', "json"],
+    ['{"a": 1}', '{"a": 1, "b": 2}', "json"],
+    ['{"a": 1, "b": 2}', '{"a": 1}', "json"],
+    ['{"a": ["x"]}', '{"a": ["x", "y"]}', "json"],
+    ['{"a": true}', '{"a": false}', "json"],
+    ['{"a": null}', '{"a": {}}', "json"],
+    ['{"a": "x"}', '{"a": "y"}', "jsonl"],
+  ])("%j does not fit %j", (shown, printed, language) => {
+    expect(mismatch(shown, printed, language)).toEqual(expect.any(String));
+  });
+});
+
+describe("findBlocks", () => {
+  it("reads the comment before a block, and nothing else", () => {
+    const page = "x\n<!-- test: exit=3 api=edit -->\n```sh\nretinue\n```\n\n```text\n```\n";
+    expect(findBlocks(page)).toMatchObject([
+      { language: "sh", text: "retinue", line: 3, directive: { exit: 3, api: "edit", output: false } },
+      { language: "text", text: "", line: 7, directive: { exit: 0 } },
+    ]);
+  });
+
+  it("refuses words it does not know and blocks without an end", () => {
+    expect(() => findBlocks("<!-- test: exti=3 -->\n```sh\n```")).toThrow("exti");
+    expect(() => findBlocks("```sh\nretinue")).toThrow("line 1");
+  });
+});
