@@ -1,4 +1,4 @@
-import { callsOf, type Message, textOf } from "../../protocol/index.ts";
+import { callsOf, type Message, textOf, type UserBlock } from "../../protocol/index.ts";
 import type { PlannedCall, Seen } from "./job.ts";
 
 export interface CurrentRequest {
@@ -10,8 +10,8 @@ export interface CurrentRequest {
 /** The last thing the user said, and the calls made since. "Go on" means the request before it, with its calls. */
 export function currentRequest(messages: readonly Message[]): CurrentRequest {
   const spoken = messages.flatMap((message, index) => {
-    const text = message.role === "user" ? textOf(message.content).trim() : "";
-    return text === "" ? [] : [{ text, index }];
+    if (message.role !== "user" || message.content.every((block) => block.type === "tool_result")) return [];
+    return [{ text: textOf(message.content.filter((block) => !isNote(block))).trim(), index }];
   });
   const last = spoken.at(-1) ?? { text: "", index: 0 };
   const meant = spoken.findLast(({ text }) => !isGoOn(text)) ?? last;
@@ -25,9 +25,18 @@ export function currentRequest(messages: readonly Message[]): CurrentRequest {
   };
 }
 
+/** What the runtime tells the model stands in brackets; it asks for nothing. */
+function isNote(block: UserBlock): boolean {
+  return block.type === "text" && /^\[[^\]]*\]$/.test(block.text.trim());
+}
+
+/** No words at all is a session that was resumed. */
 function isGoOn(text: string): boolean {
-  return /^(please |ok(ay)?[,.]? )?(continue|go on|go ahead|carry on|resume|keep going|proceed|try again|retry)\b[\s.!]*$/i.test(
-    text,
+  return (
+    text === "" ||
+    /^(please |ok(ay)?[,.]? )?(continue|go on|go ahead|carry on|resume|keep going|proceed|try again|retry)\b[\s.!]*$/i.test(
+      text,
+    )
   );
 }
 

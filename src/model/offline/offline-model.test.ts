@@ -111,6 +111,15 @@ describe("plan", () => {
     expect(second.report).toContain("a.ts:2");
   });
 
+  it("goes on with the last request of a session that is resumed without words", async () => {
+    const { outcome } = await ask([
+      say("Map this repository"),
+      { role: "assistant", content: [{ type: "text", text: "Looking." }] },
+      say("[Your previous run ended early: max_turns.]"),
+    ]);
+    expect(outcome).toMatchObject({ ok: true, stopReason: "tool_calls" });
+  });
+
   it("goes on with what was interrupted, and repeats only what failed", async () => {
     place = createOfflinePlace();
     place.put({ "a.ts": "export const one = 1;\n" });

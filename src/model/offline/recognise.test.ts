@@ -42,6 +42,10 @@ describe("recognise", () => {
     expect(recognise(words)).toEqual({ kind: "find", symbol: "createHands", path: "." });
   });
 
+  it("lists the directory it stands in", () => {
+    expect(recognise("List files in .")).toMatchObject({ path: "." });
+  });
+
   it("finds a name in a directory", () => {
     expect(recognise("find all references to Thread in src/app")).toEqual({
       kind: "find",

@@ -26,7 +26,7 @@ function plain(request: string): string {
     .trim();
   for (let before = ""; before !== words; ) {
     before = words;
-    words = words.replace(courtesies, "").replace(/[\s.?!,;:]+$|,?\s+(please|thanks|thank you|for me)$/i, "");
+    words = words.replace(courtesies, "").replace(/\s+$|(?<=\S)[.?!,;:]+$|,?\s+(please|thanks|thank you|for me)$/i, "");
   }
   return words;
 }

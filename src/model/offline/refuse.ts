@@ -9,7 +9,7 @@ export function* refuse(text: string): Job {
 }
 
 const explanation = `This is Retinue's offline model, not a language model: it writes no text or code of its own and changes nothing.
-For a language model set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local server: \`retinue --provider ollama --model NAME\`.
+For a language model set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local server: \`retinue -p … --provider ollama --model NAME\`.
 
 What it can do, with the tools and without a network:
 - map a repository                 "Map this repository"

@@ -2,7 +2,7 @@ import { plural } from "../../lib/index.ts";
 import type { Seen } from "./job.ts";
 
 const introduction =
-  "> From Retinue's offline model, not a language model. For one: ANTHROPIC_API_KEY, OPENAI_API_KEY, or a local server (`retinue --provider ollama --model NAME`).";
+  "> From Retinue's offline model, not a language model. For one: ANTHROPIC_API_KEY, OPENAI_API_KEY, or a local server (`retinue -p … --provider ollama --model NAME`).";
 
 /** A report: what it is, a title, then sections; empty ones are left out. */
 export function compose(title: string, sections: readonly (Section | undefined)[]): string {
