@@ -24,7 +24,7 @@ export async function doctor({ json, settings, provider, model }: DoctorOptions)
 const signs = { ok: "✓", warn: "!", fail: "✗" } as const;
 const colors = { ok: 32, warn: 33, fail: 31 } as const;
 
-export function renderFindings(findings: readonly Finding[], { color }: { readonly color: boolean }): string {
+function renderFindings(findings: readonly Finding[], { color }: { readonly color: boolean }): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.flatMap(({ name, status, found, cure }) => {
     const sign = color ? `\u001b[${colors[status]}m${signs[status]}\u001b[39m` : signs[status];

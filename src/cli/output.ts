@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
-import { errorCode } from "../lib/index.ts";
+import { describeError, errorCode } from "../lib/index.ts";
+import { exitCodes } from "./exit-code.ts";
 
 export interface Output {
   readonly isTerminal: boolean;
@@ -13,7 +14,7 @@ export function createOutput(stream: Writable & { readonly isTTY?: boolean }, on
   const lose = (error: Error): void => {
     if (isGone) return;
     isGone = true;
-    if (errorCode(error) !== "EPIPE") process.exitCode = 1;
+    if (errorCode(error) !== "EPIPE") fail(error);
     onGone();
   };
   stream.on("error", lose);
@@ -29,4 +30,10 @@ export function createOutput(stream: Writable & { readonly isTTY?: boolean }, on
       });
     },
   };
+}
+
+/** What was asked for has not been delivered: that is no success, whatever else went well. */
+function fail(error: Error): void {
+  process.exitCode = exitCodes.failed;
+  process.stderr.write(`retinue: The output can't be written: ${describeError(error)}\n`);
 }

@@ -13,7 +13,7 @@ export interface Faces {
 export async function reportError(error: unknown, { format, output, errors }: Faces): Promise<number> {
   const message = stripControls(describeError(error));
   const isExpected = error instanceof UserError;
-  const hint = isExpected ? "" : " This is a bug of retinue; RETINUE_DEBUG=1 shows where.";
+  const hint = isExpected ? "" : ". This is a bug of retinue; RETINUE_DEBUG=1 shows where.";
   await output.write(format.failure({ message, code: isExpected ? error.code : "internal_error" }));
   await errors.write(`retinue: ${message}${hint}\n${stackOf(error)}`);
   return isExpected ? error.exitCode : exitCodes.failed;

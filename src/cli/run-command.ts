@@ -1,3 +1,4 @@
+import { parseArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { createFormat, formatAskedFor } from "./formats/create-format.ts";
 import { createOutput } from "./output.ts";
@@ -5,14 +6,17 @@ import { type Faces, reportError } from "./report-error.ts";
 
 /** Does what the words ask for and ends the process: everything written has left it by then. */
 export async function runCommand(argv: readonly string[]): Promise<void> {
+  const fail = async (error: unknown): Promise<number> => reportError(error, await facesFor(argv));
+  // A bug in the background must not show a person a stack, nor leave a program without a result.
+  process.once("uncaughtException", (error) => void fail(error).then((code) => process.exit(code)));
   let code: number;
   try {
-    const { parseArguments } = await import("./arguments.ts");
     code = await dispatch(parseArguments(argv));
   } catch (error) {
-    code = await reportError(error, await facesFor(argv));
+    code = await fail(error);
   }
-  process.exit(code);
+  // An output that could not be written has set the exit code already.
+  process.exit(code || process.exitCode);
 }
 
 async function facesFor(argv: readonly string[]): Promise<Faces> {

@@ -21,7 +21,8 @@ export function showProgress(errors: Output, { verbose }: { readonly verbose: bo
     live,
     calls: errors.isTerminal || verbose,
     color: live && !env["NO_COLOR"],
-    now: () => performance.now(),
+    // The global `performance` would load its modules at every start.
+    now: () => process.uptime() * 1000,
   });
   const timer = live ? setInterval(() => progress.tick(), TICK_MS) : undefined;
   timer?.unref();

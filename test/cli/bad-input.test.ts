@@ -22,7 +22,7 @@ describe("bad usage", () => {
     [["-p", "x", "--output-format", "xml"], /--output-format.*text, json, stream-json/],
     [["-p", "x", "--permission-mode", "yolo"], /--permission-mode.*acceptEdits/],
     [["-p", "x", "--effort", "huge"], /--effort.*medium/],
-    [["-p", "x", "--model"], /--model.*argument missing/],
+    [["-p", "x", "--model"], /--model needs a value.*NAME/],
     [["-p", "x", "--model", ""], /--model.*empty/],
     [["-p", "x", "--resume", "a", "--continue"], /--resume and --continue/],
     [["-p", "x", "--include-partial-messages"], /stream-json/],

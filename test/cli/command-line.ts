@@ -33,13 +33,16 @@ export interface StartOptions extends Place {
   readonly environment?: Readonly<Record<string, string>>;
   /** What stands on standard input; nothing if absent. */
   readonly input?: string;
+  /** Words of a program that starts ours, which stands after them. */
+  readonly through?: readonly string[];
 }
 
 export function startRetinue(
   words: readonly string[],
-  { home, cwd, server, environment }: StartOptions,
+  { home, cwd, server, environment, through = [] }: StartOptions,
 ): ChildProcessWithoutNullStreams {
-  const child = spawn(process.execPath, [program, ...words], {
+  const [file = "", ...rest] = [...through, process.execPath, program, ...words];
+  const child = spawn(file, rest, {
     cwd,
     env: {
       PATH: process.env["PATH"],

@@ -56,6 +56,22 @@ describe("signals", () => {
     expect(resultOf(run)).toMatchObject({ outcome: "stopped", is_error: true });
   });
 
+  it("a bug in the background shows a program a result and a person no stack", async () => {
+    const place = createPlace();
+    const server = await serve([{ reply: { content: "never", fault: hang }, times: "always" }]);
+    const plant = 'process.on("SIGUSR2", () => { throw new Error("planted"); })';
+    const environment = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(plant)}` };
+    const child = startRetinue(["-p", "Wait", "--output-format", "stream-json"], { ...place, server, environment });
+    child.stdin.end();
+    const end = ended(child);
+    await server.waitForRequest(1);
+    child.kill("SIGUSR2");
+    const run = await end;
+    expect(run.code).toBe(1);
+    expect(resultOf(run)).toMatchObject({ type: "result", is_error: true, errors: ["planted"] });
+    expect(run.stderr).toBe("retinue: planted. This is a bug of retinue; RETINUE_DEBUG=1 shows where.\n");
+  });
+
   it("leaves a transcript in which the run has ended", async () => {
     const place = createPlace();
     const server = await serve([{ reply: { content: "never" }, faults: [hang], times: "always" }]);

@@ -49,6 +49,18 @@ describe("standard input and output", () => {
     expect(run).toMatchObject({ code: 0, stderr: "" });
   });
 
+  it.runIf(process.platform === "linux")(
+    "does not call it a success when the answer could not be written",
+    async () => {
+      const place = createPlace();
+      const server = await serve([{ content: "Hello." }]);
+      const through = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
+      const run = await retinue(["-p", "Go"], { ...place, server, through });
+      expect(run.code).toBe(1);
+      expect(run.stderr).toMatch(/^retinue: The output can't be written: The disk is full/);
+    },
+  );
+
   it("says nothing about its progress where nobody watches, unless asked", async () => {
     const place = createPlace();
     const server = await serve([

@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readOptions } from "./read-options.ts";
+
+const kinds = {
+  model: { value: "NAME", short: "m" },
+  print: { short: "p" },
+  level: { value: "L", choices: ["low", "high"] },
+};
+const read = (...argv: string[]) => readOptions(argv, { kinds, help: "x --help" });
+
+describe("readOptions", () => {
+  it("reads long, short, joined and inline forms", () => {
+    expect(read("--model", "a", "-m", "b", "--model=c").values("model")).toEqual(["a", "b", "c"]);
+    const joined = read("-pm", "a", "word");
+    expect([joined.has("print"), joined.value("model"), joined.words]).toEqual([true, "a", ["word"]]);
+    expect(read("--model=-a").value("model")).toBe("-a");
+    expect(read("--", "-p", "--model").words).toEqual(["-p", "--model"]);
+  });
+
+  it.each([
+    [["--modle", "a"], "Did you mean --model?"],
+    [["--modle=a"], "There is no option --modle"],
+    [["-x"], "There is no option -x"],
+    [["--model"], "needs a value"],
+    [["--model", "-p"], "needs a value"],
+    [["--model", " "], "is empty"],
+    [["--print=yes"], "takes no value"],
+    [["--level", "hihg"], "Did you mean high?"],
+    [["--constructor"], "There is no option --constructor"],
+    [["--__proto__=1"], "There is no option --__proto__"],
+  ])("refuses %j", (argv, says) => {
+    let message = "";
+    try {
+      read(...argv);
+    } catch (error) {
+      const { message: what, cure } = error as { message: string; cure: string };
+      message = `${what}. ${cure}`;
+    }
+    expect(message).toContain(says);
+  });
+
+  it("reads anything or refuses it with words for a person", () => {
+    const word = fc.oneof(fc.string(), fc.constantFrom("-p", "-m", "--model", "--", "--level", "low", "-pm", "--x=y"));
+    fc.assert(
+      fc.property(fc.array(word), (argv) => {
+        try {
+          const { words } = read(...argv);
+          expect(words.length).toBeLessThanOrEqual(argv.length);
+        } catch (error) {
+          expect(error).toMatchObject({ name: "UserError", exitCode: 2 });
+        }
+      }),
+    );
+  });
+});
