@@ -95,6 +95,7 @@ export function createProgress({ write, columns, live, calls, color, now }: Prog
       }
       if (update.type === "model.ended") {
         const { usage, message } = update;
+        doing = "working";
         tokens += usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
         for (const call of callsOf(message)) targets.set(call.callId, describeCall(call.inputJson));
       }

@@ -12,13 +12,22 @@ export function renderTranscript(lines: readonly Line[], { id, problems }: Trans
   const targets = new Map<string, string>();
   const parts = [`Session ${id}`, ...problems.map((problem) => `! ${oneLine(problem)}`)];
   for (const line of lines) {
-    if (line.type === "model.ended") {
-      for (const { callId, inputJson } of callsOf(line.message)) targets.set(callId, describeCall(inputJson));
-    }
-    const part = renderLine(line, targets);
+    const part = renderAnyLine(line, targets);
     if (part !== "") parts.push(part);
   }
   return `${parts.join("\n")}\n`;
+}
+
+/** Files get damaged, and newer versions write other fields: one line that can't be shown must not hide the rest. */
+function renderAnyLine(line: Line, targets: Map<string, string>): string {
+  try {
+    if (line.type === "model.ended") {
+      for (const { callId, inputJson } of callsOf(line.message)) targets.set(callId, describeCall(inputJson));
+    }
+    return renderLine(line, targets);
+  } catch {
+    return `! Entry ${oneLine(line.id)} (${oneLine(line.type)}) can't be shown.`;
+  }
 }
 
 function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {

@@ -115,6 +115,14 @@ describe("a model that fails", () => {
     expect(run.stderr).toContain("--resume");
   });
 
+  it("is not there at all: exit code 1 and where it was looked for", async () => {
+    const place = createPlace();
+    const server = await serve([]);
+    await server.close();
+    const run = await retinue(["-p", "x"], { ...place, server });
+    expectComplaint(run, { code: 1, says: new RegExp(`127\\.0\\.0\\.1:${server.port}.*base URL`) });
+  });
+
   it("is told to programs as a result", async () => {
     const place = createPlace();
     const fault = { kind: "spend-cap" } as const;
