@@ -100,8 +100,9 @@ export class Thread {
       this.head = head === lostHead ? undefined : event.hash;
       return;
     }
+    // A damaged transcript may have lost the line that sets the head.
+    this.chain ??= new Chain(lostHead);
     const { chain } = this;
-    if (chain === undefined) return;
     if (event.type === "model.requested") {
       const turn = userTurn(this.current);
       if (turn) chain.append(turn);
