@@ -1,11 +1,18 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { abort } from "./abort.ts";
 import { apiFaults } from "./api-faults.ts";
 import type { Campaign, CampaignReport } from "./campaign.ts";
+import { damage } from "./damage.ts";
+import { fullDisk } from "./disk.ts";
+import { hugeOutput } from "./huge-output.ts";
 import { journal } from "./journal.ts";
 import { kill } from "./kill.ts";
 import { killPoints } from "./kill-points.ts";
+import { sameBytes } from "./same-bytes.ts";
 import { streamSplit } from "./stream-split.ts";
+import { twoProcesses } from "./two-processes.ts";
 
 /** How often a campaign runs when nobody says so. */
 const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly count: number }>> = {
@@ -14,6 +21,11 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   abort: { run: abort, count: 1 },
   "api-faults": { run: apiFaults, count: 500 },
   "stream-split": { run: streamSplit, count: 40 },
+  "full-disk": { run: fullDisk, count: 30 },
+  damage: { run: damage, count: 300 },
+  "two-processes": { run: twoProcesses, count: 50 },
+  "huge-output": { run: hugeOutput, count: 1 },
+  "same-bytes": { run: sameBytes, count: 200 },
   journal: { run: journal, count: 500 },
 };
 
@@ -27,6 +39,7 @@ const unknown = positionals.filter((name) => !Object.hasOwn(campaigns, name));
 if (unknown.length > 0) fail(`There is no campaign "${unknown[0]}". There are ${Object.keys(campaigns).join(", ")}.`);
 const until = performance.now() + seconds * 1_000;
 const chosen = positionals.length > 0 ? positionals : Object.keys(campaigns);
+if (process.env["RETINUE_CLI"] === undefined) build();
 let failed = false;
 for (const name of chosen) {
   const campaign = campaigns[name];
@@ -52,6 +65,13 @@ function describe(name: string, { report, seconds: took }: { report: CampaignRep
     ...(skipped ?? []).map((what) => `  SKIPPED ${what}`),
     ...(firstFailure === undefined ? [] : [`  first failure: ${firstFailure}`]),
   ].join("\n");
+}
+
+/** The campaigns run the built program; RETINUE_CLI names another one. */
+function build(): void {
+  const program = join(import.meta.dirname, "../../scripts/build.mjs");
+  const { status } = spawnSync(process.execPath, [program, "--if-stale", "--cli-only"], { stdio: "inherit" });
+  if (status !== 0) fail("the build failed, see above.");
 }
 
 function numberOf(name: string, text: string | undefined, otherwise: number): number {

@@ -1,0 +1,61 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createApiServer } from "../../src/testing/index.ts";
+import { canMount, fullDisk, withSmallDisk } from "../torture/disk.ts";
+import { startCommandLine } from "./command-line.ts";
+import { createPlace, type Place, transcriptPath } from "./place.ts";
+
+const mounts = canMount();
+if (!mounts) console.warn("SKIPPED: full and read-only disks need a mount, which only root on Linux may make.");
+
+it.runIf(mounts)(
+  "waits on a full disk, says so, and goes on when there is space",
+  async () => {
+    const report = await fullDisk({ seed: 1, count: 3, until: Number.POSITIVE_INFINITY });
+    expect(report).toMatchObject({ passed: 3, run: 3, firstFailure: undefined, work: { pauses: 3 } });
+  },
+  60_000,
+);
+
+describe("the state directory", () => {
+  async function run(place: Place) {
+    const server = await createApiServer({ script: () => ({ content: "Hello." }) });
+    try {
+      return await startCommandLine({ place, url: server.url, args: ["-p", "Hello?"] }).ended;
+    } finally {
+      await server.close();
+    }
+  }
+
+  it("is made when it is missing", async () => {
+    const place = createPlace();
+    const deep = { ...place, home: join(place.root, "not", "yet", "there") };
+    expect(await run(deep)).toMatchObject({ code: 0, stdout: "Hello.\n" });
+    expect(existsSync(transcriptPath(deep) ?? "")).toBe(true);
+    place.remove();
+  });
+
+  it("below a file is refused, with the cure, and the file is left as it was", async () => {
+    const place = createPlace();
+    const file = join(place.root, "file");
+    writeFileSync(file, "mine");
+    const { code, stdout, stderr } = await run({ ...place, home: join(file, "home") });
+    expect(code).not.toBe(0);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(file);
+    expect(stderr).not.toMatch(/\n\s+at |bug of retinue/);
+    expect(readFileSync(file, "utf8")).toBe("mine");
+    place.remove();
+  });
+
+  it.runIf(mounts)("on a read-only file system is refused in words", async () => {
+    await withSmallDisk("size=64k,ro", async (place) => {
+      const { code, stdout, stderr } = await run(place);
+      expect(code).not.toBe(0);
+      expect(stdout).toBe("");
+      expect(stderr).toMatch(/read-only|EROFS/);
+      expect(stderr).not.toMatch(/\n\s+at |bug of retinue/);
+    });
+  });
+});

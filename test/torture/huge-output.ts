@@ -1,0 +1,123 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, ftruncateSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createApiServer, messagesOf, type ToolPart } from "../../src/testing/index.ts";
+import { checkInvariants } from "../reliability/check-invariants.ts";
+import { startCommandLine } from "../reliability/command-line.ts";
+import { createPlace, type Place, transcriptPath } from "../reliability/place.ts";
+import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
+
+interface Flood {
+  readonly name: string;
+  readonly prepare?: (place: Place) => void;
+  readonly call: ToolPart;
+  /** What the model must be told. */
+  readonly says: RegExp;
+}
+
+const allowedMegabytes = 100;
+
+const floods: readonly Flood[] = [
+  {
+    name: "200 MB of output",
+    call: { tool: "Bash", input: { command: "yes | head -c 200000000" } },
+    says: /left out|omitted|whole output|\.txt/,
+  },
+  {
+    name: "one line of 50 MB",
+    call: { tool: "Bash", input: { command: "head -c 50000000 /dev/zero | tr '\\0' x" } },
+    says: /left out|omitted|whole output|\.txt/,
+  },
+  {
+    name: "a FIFO",
+    prepare: ({ cwd }) => void spawnSync("mkfifo", [join(cwd, "pipe")]),
+    call: { tool: "Read", input: { file_path: "pipe" } },
+    says: /not a (regular )?file/,
+  },
+  { name: "/dev/zero", call: { tool: "Read", input: { file_path: "/dev/zero" } }, says: /not a (regular )?file/ },
+  {
+    name: "a file of 1 GB",
+    prepare: ({ cwd }) => {
+      const descriptor = openSync(join(cwd, "sparse"), "w");
+      ftruncateSync(descriptor, 1024 ** 3);
+      closeSync(descriptor);
+    },
+    call: { tool: "Read", input: { file_path: "sparse" } },
+    says: /binary|too (large|long|big)|GB|cut/,
+  },
+  {
+    name: "a search in 1 GB",
+    prepare: ({ cwd }) => {
+      const descriptor = openSync(join(cwd, "sparse"), "w");
+      ftruncateSync(descriptor, 1024 ** 3);
+      closeSync(descriptor);
+    },
+    call: { tool: "Grep", input: { pattern: "needle" } },
+    says: /[Nn]o (match|files|hits)|nothing/,
+  },
+  {
+    name: "100,000 hits",
+    prepare: ({ cwd }) =>
+      void spawnSync("bash", ["-c", "yes needle in a line of hay | head -n 100000 > hay.txt"], { cwd }),
+    call: { tool: "Grep", input: { pattern: "needle", output_mode: "content" } },
+    says: /needle/,
+  },
+];
+
+/** Q13: floods of output are capped with a note; memory stays within 100 MB of a run without them. */
+export const hugeOutput: Campaign = async (options) => {
+  const quiet = await highestMemory({ name: "nothing", call: { tool: "LS", input: { path: "." } }, says: /./ });
+  return runSeeds(
+    { ...options, seed: 0, count: floods.length },
+    async (index) => {
+      const flood = floods[index] as Flood;
+      const { megabytes, violations } = await highestMemory(flood);
+      const more = Math.round(megabytes - quiet.megabytes);
+      const all = [...quiet.violations, ...violations];
+      if (more > allowedMegabytes) all.push(`${more} MB more than without it`);
+      return {
+        violations: all.map((text) => `${flood.name}: ${text}`),
+        work: { floods: 1, [`MB by ${flood.name}`]: more },
+      } satisfies Verdict;
+    },
+    { workers: 1 },
+  );
+};
+
+async function highestMemory({ prepare, call, says }: Flood): Promise<{ megabytes: number; violations: string[] }> {
+  const place = createPlace();
+  prepare?.(place);
+  const server = await createApiServer({
+    script: [{ content: ["Now.", call] }, { content: "All done." }],
+  });
+  try {
+    const args = ["-p", "Flood me.", "--permission-mode", "bypassPermissions"];
+    const { child, ended } = startCommandLine({ place, url: server.url, args });
+    let kilobytes = 0;
+    const timer = setInterval(() => {
+      kilobytes = Math.max(kilobytes, highWater(child.pid));
+    }, 5);
+    const { code, stderr } = await ended;
+    clearInterval(timer);
+    const violations = code === 0 ? [] : [`exit code ${code}: ${stderr}`];
+    const transcript = transcriptPath(place) ?? "";
+    violations.push(...checkInvariants({ place, transcript, requests: server.requests, ends: "done" }).violations);
+    const [result] = messagesOf(await server.waitForRequest(2)).at(-1)?.toolResults ?? [];
+    if (result === undefined || !says.test(result.text)) violations.push(`said ${result?.text.slice(-300)}`);
+    if ((result?.text.length ?? 0) > 40_000) violations.push(`gave the model ${result?.text.length} characters`);
+    if (kilobytes === 0) violations.push("its memory was not seen");
+    return { megabytes: kilobytes / 1024, violations };
+  } finally {
+    await server.close();
+    place.remove();
+  }
+}
+
+/** The most it ever had in memory, in kilobytes; 0 when it is gone. */
+function highWater(pid: number | undefined): number {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
