@@ -1,7 +1,7 @@
 import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { resolveMainAgent } from "../agents/index.ts";
-import { newSessionId } from "../lib/index.ts";
+import { newSessionId, sweepTagged } from "../lib/index.ts";
 import { explainDenial } from "../permissions/index.ts";
 import type { Approvals, Clock, Model } from "../ports/index.ts";
 import { type Effort, MAIN_AGENT, type PermissionMode, type SessionId, type Settings } from "../protocol/index.ts";
@@ -101,7 +101,8 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
     platform: platform(),
   });
   const thread = new Thread(MAIN_AGENT, transcript);
-  if (options.resume !== undefined) await thread.restore();
+  // The lock says that nobody else has this session: what still carries its tag was left by a process that was killed.
+  if (options.resume !== undefined) await Promise.all([thread.restore(), sweepTagged(transcript.sessionId)]);
   const damage = transcript.problems.map(({ message }) => message);
   const { sessionId } = transcript;
   const { model, notice } = chosen;
