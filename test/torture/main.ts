@@ -37,15 +37,17 @@ const seed = numberOf("seed", values.seed, 1);
 const seconds = numberOf("seconds", values.seconds, 3_600);
 const unknown = positionals.filter((name) => !Object.hasOwn(campaigns, name));
 if (unknown.length > 0) fail(`There is no campaign "${unknown[0]}". There are ${Object.keys(campaigns).join(", ")}.`);
-const until = performance.now() + seconds * 1_000;
+const endAt = performance.now() + seconds * 1_000;
 const chosen = positionals.length > 0 ? positionals : Object.keys(campaigns);
 if (process.env["RETINUE_CLI"] === undefined) build();
 let failed = false;
-for (const name of chosen) {
+for (const [index, name] of chosen.entries()) {
   const campaign = campaigns[name];
   if (campaign === undefined) continue;
   const count = numberOf("count", values.count, campaign.count);
   const startedAt = performance.now();
+  // Each has an equal share of the time that is left.
+  const until = startedAt + (endAt - startedAt) / (chosen.length - index);
   const report = await campaign.run({ seed, count, until });
   failed ||= hasFailed(report);
   console.log(describe(name, { report, seconds: (performance.now() - startedAt) / 1_000 }));
