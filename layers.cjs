@@ -25,7 +25,7 @@ const underApp = [
 
 const rooms = {
   protocol: { rooms: [], packages: [], builtins: false, innerDoor: "schemas", innerPackages: ["zod"] },
-  lib: { rooms: [], packages: ["picomatch", "write-file-atomic", "ulid"], builtins: true },
+  lib: { rooms: [], packages: ["picomatch"], builtins: true },
   ports: { rooms: ["protocol"], packages: [], builtins: false },
   settings: { rooms: ["protocol", "lib"], packages: ["yaml"], builtins: true },
   definitions: { rooms: ["protocol", "lib"], packages: ["yaml", "chokidar"], builtins: true },
@@ -64,7 +64,7 @@ const rooms = {
   cli: {
     rooms: ["protocol", "lib", "app", "client"],
     lazy: ["server", "tui", "acp", "mcp-server", "telemetry", "engine"],
-    packages: ["commander"],
+    packages: [],
     builtins: true,
   },
   testing: { rooms: shared, packages: [], builtins: true },

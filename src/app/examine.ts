@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
-import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { describeError, nearest } from "../lib/index.ts";
 import { listModels, type ProviderChoice, resolveProvider } from "../model/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { loadSettings } from "../settings/index.ts";
+import { findRipgrep, type Search, searchEngineFor } from "../tools/index.ts";
 import { checkHome } from "../transcript/index.ts";
 import { VERSION } from "./version.ts";
 
@@ -25,8 +25,8 @@ export interface ExamineOptions {
   readonly model?: string;
 }
 
-/** Looks at everything a session stands on; asks the provider one short question if there is one. */
-export async function examine(options: ExamineOptions): Promise<readonly Finding[]> {
+/** Asks the provider one short question if there is one. */
+export async function examineSurroundings(options: ExamineOptions): Promise<readonly Finding[]> {
   const { home, environment } = options;
   const { finding: settingsFinding, settings } = examineSettings(options);
   const choice = chooseProvider(options, settings);
@@ -42,6 +42,7 @@ export async function examine(options: ExamineOptions): Promise<readonly Finding
     examineProvider(choice),
     ...reached,
     examineRipgrep(environment),
+    examineSearch(settings, { environment, choice }),
     git,
     bash,
     examineSandbox(environment),
@@ -101,25 +102,28 @@ async function examineReach(choice: ProviderChoice): Promise<Finding[]> {
   return [{ name, status: "warn", found: `${host} answers, but does not list the model ${model}`, cure }];
 }
 
-/** The same places, in the same order, as the search tools look. */
 function examineRipgrep(environment: ExamineOptions["environment"]): Finding {
   const name = "ripgrep";
-  const named = environment["RETINUE_RIPGREP"];
-  const program = named ? usable(named) : (packagedRipgrep() ?? onPath("rg", environment));
+  const program = findRipgrep(environment);
   if (program !== undefined) return { name, status: "ok", found: program };
+  const named = environment["RETINUE_RIPGREP"];
   const cure = named ? "Correct RETINUE_RIPGREP or unset it." : "Install ripgrep for faster searches.";
   return { name, status: "warn", found: "not found; a slower search of our own takes its place", cure };
 }
 
-function packagedRipgrep(): string | undefined {
-  try {
-    const main = createRequire(import.meta.url).resolve("@vscode/ripgrep");
-    const binary = process.platform === "win32" ? "rg.exe" : "rg";
-    return usable(createRequire(main).resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/${binary}`));
-  } catch {
-    return undefined;
-  }
+function examineSearch(
+  settings: Settings,
+  { environment, choice }: { environment: ExamineOptions["environment"]; choice: ProviderChoice },
+): Finding {
+  const name = "web search";
+  const ownSearch = choice.kind === "wire" && choice.provider.name === "anthropic";
+  const search = searchEngineFor(settings.search, environment, ownSearch ? { anthropic: unused } : {});
+  if ("engine" in search) return { name, status: "ok", found: settings.search?.engine ?? "the provider's own" };
+  return { name, status: settings.search === undefined ? "ok" : "warn", found: search.absent };
 }
+
+/** Stands for the provider's search where only its presence counts. */
+const unused: Search = async () => ({ ok: false, message: "" });
 
 interface ProgramCheck {
   readonly environment: ExamineOptions["environment"];

@@ -40,7 +40,7 @@ export {
   readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
-export { examine, type Finding } from "./examine.ts";
+export { examine, type Finding } from "./examine-lazily.ts";
 export { openSession, type SessionOptions } from "./open-session.ts";
 export { stateDirectory } from "./places.ts";
 export type { Session } from "./session.ts";

@@ -103,6 +103,8 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
   const thread = new Thread(MAIN_AGENT, transcript);
   // The lock says that nobody else has this session: what still carries its tag was left by a process that was killed.
   if (options.resume !== undefined) await Promise.all([thread.restore(), sweepTagged(transcript.sessionId)]);
+  // Who configured a search that can't work wants to know; who configured none does not.
+  const asked = settings.search === undefined || settings.search.engine === "off" ? [] : absent;
   const damage = transcript.problems.map(({ message }) => message);
   const { sessionId } = transcript;
   const { model, notice } = chosen;
@@ -111,7 +113,7 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
     agent,
     thread,
     absentTools: absent,
-    notices: [...(notice ? [notice] : []), ...problems, ...damage],
+    notices: [...(notice ? [notice] : []), ...problems, ...asked.map(({ reason }) => reason), ...damage],
     services: { sessionId, version: VERSION, cwd, model, hands, approvals: options.approvals ?? nobody, clock },
   });
 }

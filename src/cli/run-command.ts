@@ -1,3 +1,4 @@
+import { VERSION } from "../app/index.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { createFormat, formatAskedFor } from "./formats/create-format.ts";
@@ -43,10 +44,8 @@ async function dispatch(command: Command): Promise<number> {
       const { helpFor } = await import("./help.ts");
       return say(helpFor(command.topic));
     }
-    case "version": {
-      const { VERSION } = await import("../app/index.ts");
+    case "version":
       return say(`${VERSION}\n`);
-    }
     case "doctor": {
       const { doctor } = await import("./doctor.ts");
       return doctor(command.options);

@@ -1,3 +1,5 @@
+import { randomFillSync } from "node:crypto";
+
 export interface IdSource {
   /** Fills the array with random bytes and returns it. */
   random?: (bytes: Uint8Array) => Uint8Array;
@@ -54,8 +56,7 @@ function encodeTime(milliseconds: number): string {
   return text;
 }
 
-// The global `crypto` is loaded on first use, `node:crypto` with the import.
-function randomText(length: number, random: IdSource["random"] = (bytes) => crypto.getRandomValues(bytes)): string {
+function randomText(length: number, random: IdSource["random"] = (bytes) => randomFillSync(bytes)): string {
   let text = "";
   for (const byte of random(new Uint8Array(length))) text += alphabet.charAt(byte & 31);
   return text;

@@ -7,6 +7,7 @@ export { createShells, type Shells } from "./bash/shells.ts";
 export { type BashOutputDependencies, createBashOutputTool } from "./bash-output/bash-output.ts";
 export { createEditTool, type EditDependencies } from "./edit/edit.ts";
 export { createGlobTool, type GlobDependencies } from "./glob/glob.ts";
+export { findRipgrep } from "./grep/find-ripgrep.ts";
 export { createGrepTool, type GrepDependencies } from "./grep/grep.ts";
 export { createKillShellTool, type KillShellDependencies } from "./kill-shell/kill-shell.ts";
 export { createLsTool, type LsDependencies } from "./ls/ls.ts";

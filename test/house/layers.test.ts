@@ -15,7 +15,7 @@ const plants: { file: string; line: string; rules: string[] }[] = [
   { file: "src/loop/planted-type.ts", line: 'import type {} from "node:fs";', rules: ["loop-builtins"] },
   { file: "src/permissions/planted-fs.ts", line: 'import "fs";', rules: ["permissions-builtins"] },
   { file: "src/lib/planted-room.ts", line: 'import "../protocol/index.ts";', rules: ["lib-rooms"] },
-  { file: "src/lib/planted-package.ts", line: 'import "commander";', rules: ["lib-packages"] },
+  { file: "src/lib/planted-package.ts", line: 'import "eventsource-parser";', rules: ["lib-packages"] },
   { file: "src/lib/planted-dev-package.ts", line: 'import "typescript";', rules: ["lib-packages"] },
   { file: "src/tools/planted-door.ts", line: 'import "../lib/planted-inside.ts";', rules: ["lib-door"] },
   {
@@ -27,10 +27,10 @@ const plants: { file: string; line: string; rules: string[] }[] = [
   { file: "src/cli/planted-tui.ts", line: 'import { a } from "../tui/index.ts";', rules: ["cli-lazy"] },
   { file: "src/cli/planted-runs.ts", line: 'import "../runs/index.ts";', rules: ["cli-rooms"] },
   { file: "src/protocol/planted-schemas.ts", line: 'import "./schemas/index.ts";', rules: ["protocol-schemas-apart"] },
-  { file: "src/protocol/planted-package.ts", line: 'import "commander";', rules: ["protocol-packages"] },
+  { file: "src/protocol/planted-package.ts", line: 'import "eventsource-parser";', rules: ["protocol-packages"] },
   {
     file: "src/protocol/schemas/planted-package.ts",
-    line: 'import "commander";',
+    line: 'import "eventsource-parser";',
     rules: ["protocol-schemas-packages"],
   },
   {
@@ -49,7 +49,7 @@ const plants: { file: string; line: string; rules: string[] }[] = [
   { file: "src/loop/planted.test.ts", line: 'import "node:fs";\nimport "../workspace/planted-inside.ts";', rules: [] },
   { file: "src/cli/planted-good.ts", line: 'export const server = import("../server/index.ts");', rules: [] },
   { file: "src/cli/planted-good-type.ts", line: 'import type {} from "../server/index.ts";', rules: [] },
-  { file: "src/cli/planted-good-package.ts", line: 'import "commander";', rules: [] },
+  { file: "src/model/planted-good-package.ts", line: 'import "eventsource-parser";', rules: [] },
   { file: "src/settings/planted-good.ts", line: 'import "../protocol/schemas/index.ts";', rules: [] },
   { file: "src/tools/planted-good.ts", line: 'import "turndown";\nimport "@mozilla/readability";', rules: [] },
   { file: "src/runs/tools/planted-good.ts", line: 'import "../planted-good.ts";', rules: [] },
