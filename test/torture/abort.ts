@@ -27,10 +27,13 @@ export const abort: Campaign = (options) => {
   return runCases(options, cases, ({ way, command }) => abortOne(way, command));
 };
 
-/** All six shapes in one command, once for each way. */
+/** All six shapes in one command, once for each way, and the most stubborn one by itself. */
 export const abortQuickly: Campaign = (options) => {
   const all = Object.values(shapes).map((shape) => `(${shape}) &`);
-  return runCases(options, ways, (way) => abortOne(way, `${all.join("\n")} wait`));
+  const together = `${all.join("\n")} wait`;
+  const deaf = shapes["deaf to TERM"] ?? "";
+  const cases = [...ways.map((way) => ({ way, command: together })), { way: "SIGINT" as const, command: deaf }];
+  return runCases(options, cases, ({ way, command }) => abortOne(way, command));
 };
 
 async function abortOne(way: Way, command: string): Promise<Verdict> {

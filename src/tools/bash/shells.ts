@@ -17,6 +17,7 @@ export interface Shell {
   readonly exited: Promise<void>;
   /** Settles at the next output or at the end. */
   news(): Promise<void>;
+  /** Settles when nothing of it is left. */
   kill(): Promise<void>;
 }
 
@@ -69,7 +70,8 @@ export function createShells(instance: string = randomBytes(6).toString("hex")):
       } else {
         const own = unlisted.get(agentId) ?? new Set();
         unlisted.set(agentId, own.add(shell));
-        void shell.exited.then(() => own.delete(shell));
+        // What it left behind is ended after it: until then a release must find it here and wait.
+        void shell.exited.then(shell.kill).then(() => own.delete(shell));
       }
       return shell;
     },
@@ -100,6 +102,7 @@ function startShell(
   const output = createCommandOutput(join(outputDirectory, `${callId.replace(/[^\w-]/g, "_")}.txt`), limits);
   let end: CommandEnd | undefined;
   let overflowed = false;
+  let killing: Promise<void> | undefined;
   let waiting: (() => void)[] = [];
   const tell = () => {
     const told = waiting;
@@ -136,9 +139,9 @@ function startShell(
     },
     news: () =>
       end !== undefined || output.hasNew ? Promise.resolve() : new Promise<void>((wake) => waiting.push(wake)),
-    async kill() {
-      await running.end();
-      await exited;
+    kill: () => {
+      killing ??= running.end().then(() => exited);
+      return killing;
     },
   };
 }
