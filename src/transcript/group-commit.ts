@@ -95,8 +95,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     const { count } = log;
     log.dirty = false;
     try {
-      const file = await patience.until(() => files.open(log));
-      await file.sync();
+      // Opened and synced in one step: an append that fails in between closes the file.
+      const begun = await patience.until(() => ({ sync: files.open(log).sync() }));
+      await begun.sync;
     } catch (error) {
       log.dirty = true;
       throw error;
