@@ -3,6 +3,6 @@
 // Called by: runs, which performs operations and journals their events.
 export { fold, userTurn } from "./fold.ts";
 export type { Operation } from "./next.ts";
-export { next, recovery } from "./next.ts";
+export { next, recovery, unknownResults } from "./next.ts";
 export type { LoopState } from "./state.ts";
 export { initialState } from "./state.ts";

@@ -212,6 +212,20 @@ describe("recovery after a lost process", () => {
     expect(userTurn(resumed)).toBeUndefined();
   });
 
+  it("also reports a begun call of a run that broke off and was ended", () => {
+    const broken = foldAll([
+      started,
+      prompt,
+      requested(1),
+      answer(1, [call("a")]),
+      { type: "tool.started", callId: "a" },
+      ...recovery(foldAll([started])),
+    ]);
+    const events = recovery(broken);
+    expect(events).toMatchObject([{ type: "tool.ended", callId: "a", result: { outcome: "unknown" } }]);
+    expect(recovery(foldAll(events, broken))).toEqual([]);
+  });
+
   it("has nothing to say about a run that ended", () => {
     expect(recovery(foldAll([...recovery(foldAll([started, prompt]))], foldAll([started, prompt])))).toEqual([]);
   });

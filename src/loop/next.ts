@@ -1,4 +1,4 @@
-import type { DurableEvent, EndReason, ToolCall } from "../protocol/index.ts";
+import type { DurableEvent, EndReason, EventOf, ToolCall } from "../protocol/index.ts";
 import type { LoopState, Telling } from "./state.ts";
 
 /** What the host has to do now. Performing it makes events; folding them makes the next operation. */
@@ -23,20 +23,11 @@ export function next(state: LoopState): Operation {
   return { kind: "request", turn: state.turn + 1 };
 }
 
-/** What must be written about a run that its process did not live to end. */
+/** What must be written about a run that its process did not live to end, and about calls a broken run left begun. */
 export function recovery(state: LoopState): readonly DurableEvent[] {
-  if (state.run === undefined) return [];
+  const unknown = unknownResults(state);
+  if (state.run === undefined) return unknown;
   const { runId, turns, usage, costUsd, modelMilliseconds, facts, text } = state.run;
-  const begun = state.calls.filter((call) => call.status === "started");
-  const unknown = begun.map(
-    ({ call }): DurableEvent => ({
-      type: "tool.ended",
-      callId: call.callId,
-      name: call.name,
-      result: { outcome: "unknown", content: [{ type: "text", text: UNKNOWN_OUTCOME }] },
-      milliseconds: 0,
-    }),
-  );
   return [
     ...unknown,
     {
@@ -51,13 +42,25 @@ export function recovery(state: LoopState): readonly DurableEvent[] {
       ...(costUsd === undefined ? {} : { costUsd }),
       milliseconds: 0,
       modelMilliseconds,
-      facts: { ...facts, unknown: [...facts.unknown, ...begun.map(({ call }) => call.callId)] },
+      facts: { ...facts, unknown: [...facts.unknown, ...unknown.map(({ callId }) => callId)] },
     },
   ];
 }
 
+/** For every call that was begun and can have no other result any more. */
+export function unknownResults(state: LoopState): readonly EventOf<"tool.ended">[] {
+  const begun = state.calls.filter((call) => call.status === "started");
+  return begun.map(({ call }) => ({
+    type: "tool.ended",
+    callId: call.callId,
+    name: call.name,
+    result: { outcome: "unknown", content: [{ type: "text", text: UNKNOWN_OUTCOME }] },
+    milliseconds: 0,
+  }));
+}
+
 const UNKNOWN_OUTCOME =
-  "Outcome unknown: this call was begun and the process ended before its result was recorded. It may or may not have had its effect. Check before you repeat it.";
+  "Outcome unknown: this call was begun and the run broke off before its result was recorded. It may or may not have had its effect. Check before you repeat it.";
 
 function turnLimitMessage(maxTurns: number): string {
   return `Stopped after ${maxTurns} ${maxTurns === 1 ? "turn" : "turns"}, the limit of this run. Resume the session to go on, or raise --max-turns.`;

@@ -1,6 +1,6 @@
 import { cacheDifference, SERIALIZER_VERSION } from "../conversation/index.ts";
 import { describeError, errorCode } from "../lib/index.ts";
-import { type LoopState, next, type Operation } from "../loop/index.ts";
+import { type LoopState, next, type Operation, recovery, unknownResults } from "../loop/index.ts";
 import type { ModelProgress, Prompt } from "../ports/index.ts";
 import {
   costOf,
@@ -61,6 +61,9 @@ class Host implements RunHost {
   private async begin(): Promise<void> {
     const { services, thread, request } = this;
     const { agent } = request;
+    // An earlier run of this process may have lost its journal in the middle.
+    const left = recovery(thread.state);
+    if (left.length > 0) await this.record(left);
     const events: DurableEvent[] = [];
     if (thread.isNew) {
       events.push({
@@ -181,13 +184,18 @@ class Host implements RunHost {
   /** A bug or a journal that can't be written. The world is told even if the disk can't be. */
   private async endBroken(error: unknown): Promise<RunResult> {
     const reason = errorCode(error) === undefined ? "internal_error" : "journal_error";
-    const event = this.runEnded(reason, describeError(error));
+    const message = describeError(error);
     try {
+      const unknown = unknownResults(this.thread.state);
+      if (unknown.length > 0) await this.record(unknown);
+      const event = this.runEnded(reason, message);
       await this.record([event]);
+      return this.resultOf(event);
     } catch {
+      const event = this.runEnded(reason, message);
       this.outlet.emit({ v: 1, id: "unrecorded", parentId: null, at: this.services.clock.now(), ...event });
+      return this.resultOf(event);
     }
-    return this.resultOf(event);
   }
 }
 
