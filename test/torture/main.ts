@@ -13,6 +13,7 @@ import { killPoints } from "./kill-points.ts";
 import { sameBytes } from "./same-bytes.ts";
 import { streamSplit } from "./stream-split.ts";
 import { twoProcesses } from "./two-processes.ts";
+import { writeErrors } from "./write-errors.ts";
 
 /** How often a campaign runs when nobody says so. */
 const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly count: number }>> = {
@@ -22,6 +23,7 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   "api-faults": { run: apiFaults, count: 500 },
   "stream-split": { run: streamSplit, count: 40 },
   "full-disk": { run: fullDisk, count: 30 },
+  "write-errors": { run: writeErrors, count: 80 },
   damage: { run: damage, count: 300 },
   "two-processes": { run: twoProcesses, count: 50 },
   "huge-output": { run: hugeOutput, count: 1 },

@@ -1,0 +1,17 @@
+import { spawnSync } from "node:child_process";
+import { expect, it } from "vitest";
+import { writeErrors } from "../torture/write-errors.ts";
+
+const hasStrace = spawnSync("strace", ["-V"]).status === 0;
+if (!hasStrace) console.warn("SKIPPED: errors of single writes need strace, which is not here.");
+
+it.runIf(hasStrace)(
+  "waits out a full disk and ends in words on a broken one, at any write",
+  async () => {
+    const report = await writeErrors({ seed: 1, count: 8, until: Number.POSITIVE_INFINITY });
+    expect(report).toMatchObject({ passed: 8, run: 8, firstFailure: undefined });
+    expect(report.work["waits"]).toBeGreaterThan(0);
+    expect(report.work["ends"]).toBeGreaterThan(0);
+  },
+  60_000,
+);

@@ -1,0 +1,66 @@
+import { spawnSync } from "node:child_process";
+import { type ApiServer, createApiServer } from "../../src/testing/index.ts";
+import { checkInvariants } from "../reliability/check-invariants.ts";
+import { type Ended, startCommandLine } from "../reliability/command-line.ts";
+import { createPlace, isDone, type Place, sessionIdOf, transcriptPath } from "../reliability/place.ts";
+import { FORBIDDEN, planWork, workFlags } from "../reliability/work-script.ts";
+import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
+
+/**
+ * Q3, enumerated: the n-th write to the transcript or its log, and two more after it, fail. With a full disk the run
+ * goes on when there is space; with a broken one it ends in words and can be resumed. The seed is n.
+ */
+export const writeErrors: Campaign = async (options) => {
+  if (spawnSync("strace", ["-V"]).status !== 0) {
+    const skipped = ["errors of single writes: there is no strace here"];
+    return { passed: 0, run: 0, firstFailure: undefined, work: {}, skipped };
+  }
+  return runSeeds(options, (seed) => failWrite(Math.ceil(seed / 2), seed % 2 === 0 ? "EIO" : "ENOSPC"));
+};
+
+const steps = 4;
+
+async function failWrite(nth: number, error: "ENOSPC" | "EIO"): Promise<Verdict> {
+  const place = createPlace();
+  const server = await createApiServer({ script: planWork(place, { random: () => 0.45, steps }) });
+  try {
+    await live(place, server, { words: ["--max-turns", "1"] });
+    const struck = await live(place, server, { under: failing(nth, error, place) });
+    const violations: string[] = [];
+    const waited = struck.stderr.includes("Waiting; nothing recorded is lost");
+    if (error === "ENOSPC" && struck.code !== 0) violations.push(`a full disk ended it: ${struck.stderr}`);
+    if (struck.code !== 0 && !/retinue: .*(EIO|can't be)/.test(struck.stderr)) violations.push(`said ${struck.stderr}`);
+    if (/bug of retinue|\n\s+at /.test(struck.stderr)) violations.push(`a bug: ${struck.stderr}`);
+    if (!isDone(place)) {
+      const last = await live(place, server, {});
+      if (last.code !== 0) violations.push(`resumed to exit code ${last.code}: ${last.stderr}`);
+    }
+    const transcript = transcriptPath(place) ?? "";
+    const evidence = { place, transcript, requests: server.requests, forbidden: FORBIDDEN, ends: "done" } as const;
+    const checked = checkInvariants(evidence);
+    violations.push(...checked.violations);
+    if (violations.length === 0) place.remove();
+    const told = violations.map((text) => `${error} at write ${nth}: ${text}; see ${place.root}`);
+    return { violations: told, work: { waits: waited ? 1 : 0, ends: struck.code === 0 ? 0 : 1, ...checked.work } };
+  } finally {
+    await server.close();
+  }
+}
+
+function failing(nth: number, error: string, place: Place): string[] {
+  const transcript = transcriptPath(place) ?? "";
+  const paths = ["-P", transcript, "-P", `${transcript.replace(/\.jsonl$/, "")}/wal.jsonl`];
+  const inject = `inject=write:error=${error}:when=${nth}..${nth + 2}`;
+  return ["strace", "-f", "-qq", "-o", "/dev/null", ...paths, "-e", inject];
+}
+
+interface Life {
+  readonly words?: readonly string[];
+  readonly under?: readonly string[];
+}
+
+function live(place: Place, server: ApiServer, { words = [], under = [] }: Life): Promise<Ended> {
+  const transcript = transcriptPath(place);
+  const task = transcript === undefined ? ["Do the work."] : ["--resume", sessionIdOf(transcript)];
+  return startCommandLine({ place, url: server.url, args: ["-p", ...task, ...words, ...workFlags], under }).ended;
+}
