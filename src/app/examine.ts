@@ -115,7 +115,7 @@ function examineSearch(
   settings: Settings,
   { environment, choice }: { environment: ExamineOptions["environment"]; choice: ProviderChoice },
 ): Finding {
-  const name = "web search";
+  const name = "search";
   const ownSearch = choice.kind === "wire" && choice.provider.name === "anthropic";
   const search = searchEngineFor(settings.search, environment, ownSearch ? { anthropic: unused } : {});
   if ("engine" in search) return { name, status: "ok", found: settings.search?.engine ?? "the provider's own" };
