@@ -7,7 +7,7 @@ import { createPlace, readTranscript, transcriptPath } from "./place.ts";
 
 describe("faults of the model API", () => {
   const faults = [...anyFaults, ...callFaults].map((fault) => [JSON.stringify(fault), fault] as const);
-  it.each(faults)("%s twice: ends in success or one stated error, and can go on", async (_, fault) => {
+  it.concurrent.each(faults)("%s twice: ends in success or one stated error, and can go on", async (_, fault) => {
     let left = 2;
     const strike = (hasCall: boolean): Fault | undefined => (hasCall && left-- > 0 ? fault : undefined);
     const { violations, work } = await workUnderFaults({ random: () => 0, strike });
