@@ -85,7 +85,7 @@ const defaultLimits: Required<HandsLimits> = {
   timeoutMs: 120_000,
   graceMs: 1_500,
   abortGraceMs: 250,
-  releaseMs: 5_000,
+  releaseMs: 15_000,
   maxCharacters: 30_000,
 };
 
