@@ -2,6 +2,17 @@
 // Does not own: behaviour, schemas for checking (protocol/schemas), input and output.
 // Called by: every room.
 export type {
+  AgentBudget,
+  AgentDefinition,
+  CompactRule,
+  DefinitionSource,
+  HookEntry,
+  McpServerUse,
+  SkillDefinition,
+} from "./definition.ts";
+export { definitionSources } from "./definition.ts";
+export type { Diagnostic } from "./diagnostic.ts";
+export type {
   CacheDimension,
   ContextCause,
   Delivery,
