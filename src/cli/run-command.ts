@@ -3,6 +3,7 @@ import { parseArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { createFormat, formatAskedFor } from "./formats/create-format.ts";
 import { createOutput } from "./output.ts";
+import { printRun } from "./print-run.ts";
 import { type Faces, reportError } from "./report-error.ts";
 
 /** Does what the words ask for and ends the process: everything written has left it by then. */
@@ -32,10 +33,8 @@ async function facesFor(argv: readonly string[]): Promise<Faces> {
 
 async function dispatch(command: Command): Promise<number> {
   switch (command.kind) {
-    case "print": {
-      const { printRun } = await import("./print-run.ts");
+    case "print":
       return printRun(command.options);
-    }
     case "interactive": {
       const { refuseInteractive } = await import("./refuse-interactive.ts");
       return refuseInteractive(command.prompt);
