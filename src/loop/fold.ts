@@ -62,7 +62,9 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
     ({ callId, name, inputJson }): CallState => ({ call: { callId, name, inputJson }, status: "new" }),
   );
   const text = textOf(event.message.content);
-  const spent = withRun({ ...state, unanswered: event.stopReason === "pause", calls }, (run) => ({
+  // A damaged transcript may have lost the request; its number must not be given again, it is part of call ids.
+  const turn = Math.max(state.turn, event.turn);
+  const spent = withRun({ ...state, turn, unanswered: event.stopReason === "pause", calls }, (run) => ({
     usage: addUsage(run.usage, event.usage),
     costUsd: sum(run.costUsd, event.costUsd),
     modelMilliseconds: run.modelMilliseconds + event.milliseconds,

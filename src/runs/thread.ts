@@ -1,7 +1,7 @@
 import { Chain } from "../conversation/index.ts";
 import { fold, initialState, type LoopState, recovery, userTurn } from "../loop/index.ts";
 import type { Journal, Prompt } from "../ports/index.ts";
-import type { AgentId, AssistantBlock, DurableEvent, EndReason, Head, Line } from "../protocol/index.ts";
+import type { AgentId, AssistantBlock, DurableEvent, EndReason, Head, Line, UserMessage } from "../protocol/index.ts";
 
 /**
  * One agent's life: its journal, and what follows from it (loop state, conversation). Nothing changes here
@@ -104,10 +104,12 @@ export class Thread {
     this.chain ??= new Chain(lostHead);
     const { chain } = this;
     if (event.type === "model.requested") {
-      const turn = userTurn(this.current);
-      if (turn) chain.append(turn);
+      this.sealTurn(chain);
       this.prompt = chain.request();
     } else if (event.type === "model.ended") {
+      // Nothing is left to seal here unless a damaged transcript has lost the request: no call may stay without a result.
+      this.sealTurn(chain);
+      if (chain.length === 0) chain.append(lostWords);
       chain.append(event.message);
     } else if (event.type === "model.failed") {
       const text = event.partial.filter(hasText);
@@ -116,7 +118,18 @@ export class Thread {
       this.chain = chain.compact(event.summary, event.kept).chain;
     }
   }
+
+  private sealTurn(chain: Chain): void {
+    const turn = userTurn(this.current);
+    if (turn) chain.append(turn);
+  }
 }
+
+/** A conversation begins with a user's words; a damaged transcript may have lost them. */
+const lostWords: UserMessage = {
+  role: "user",
+  content: [{ type: "text", text: "[What was said here is lost: the transcript is damaged.]" }],
+};
 
 /** Stands in for a head that is gone from the disk: its bytes are lost, the words spoken under it are not. */
 const lostHead: Head = {

@@ -31,3 +31,9 @@ it("goes on with all words where the line that sets the head is lost", async () 
     place.remove();
   }
 }, 60_000);
+
+/** Lost stretches that once left a call without its result, an answer without a question, and one call id twice. */
+it.each([9000, 9023, 9057])("goes on after the damage of seed %i", async (seed) => {
+  const report = await damage({ seed, count: 1, until: Number.POSITIVE_INFINITY });
+  expect(report).toMatchObject({ firstFailure: undefined, work: { "gone on": 1 } });
+});
