@@ -8,17 +8,22 @@ import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
 /**
  * Q3, enumerated: the n-th write to the transcript or its log, and two more after it, fail. With a full disk the run
- * goes on when there is space; with a broken one it ends in words and can be resumed. The seed is n.
+ * goes on when there is space; with a broken one it ends in words and can be resumed. The seed chooses n and the error.
  */
 export const writeErrors: Campaign = async (options) => {
   if (spawnSync("strace", ["-V"]).status !== 0) {
     const skipped = ["errors of single writes: there is no strace here"];
     return { passed: 0, run: 0, firstFailure: undefined, work: {}, skipped };
   }
-  return runSeeds(options, (seed) => failWrite(Math.ceil(seed / 2), seed % 2 === 0 ? "EIO" : "ENOSPC"));
+  return runSeeds(options, (seed) => {
+    const which = (seed - 1) % (2 * writes);
+    return failWrite(1 + Math.floor(which / 2), which % 2 === 0 ? "ENOSPC" : "EIO");
+  });
 };
 
 const steps = 4;
+/** About as many as a resumed life makes. */
+const writes = 40;
 
 async function failWrite(nth: number, error: "ENOSPC" | "EIO"): Promise<Verdict> {
   const place = createPlace();
