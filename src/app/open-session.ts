@@ -102,7 +102,8 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
   });
   const thread = new Thread(MAIN_AGENT, transcript);
   // The lock says that nobody else has this session: what still carries its tag was left by a process that was killed.
-  if (options.resume !== undefined) await Promise.all([thread.restore(), sweepTagged(transcript.sessionId)]);
+  if (transcript.leftOpen) await sweepTagged(transcript.sessionId);
+  if (options.resume !== undefined) await thread.restore();
   // Who configured a search that can't work wants to know; who configured none does not.
   const asked = settings.search === undefined || settings.search.engine === "off" ? [] : absent;
   const damage = transcript.problems.map(({ message }) => message);

@@ -24,21 +24,9 @@ export function remember(
   if (exempt.has(call.name)) return { repetitions: past, count: 0 };
   if ((result.facts?.filesChanged?.length ?? 0) > 0) return { repetitions: [], count: 0 };
   const key = `${call.name} ${call.inputJson}`;
-  const told = digest(`${result.outcome} ${textOf(result.content)}`);
+  const told = `${result.outcome} ${textOf(result.content)}`;
   const before = past.find((entry) => entry.call === key);
   const count = before?.result === told ? before.count + 1 : 1;
   const others = past.filter((entry) => entry.call !== key);
   return { repetitions: [...others, { call: key, result: told, count }].slice(-REMEMBERED), count };
-}
-
-/** Two 32-bit hashes side by side: only ever compared within one run, so chance is all it must withstand. */
-function digest(text: string): string {
-  let left = 0x811c9dc5;
-  let right = 0x9747b28c;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    left = Math.imul(left ^ code, 0x01000193);
-    right = Math.imul(right ^ code, 0x85ebca6b) + 0x5bd1e995;
-  }
-  return `${text.length}-${(left >>> 0).toString(36)}-${(right >>> 0).toString(36)}`;
 }

@@ -64,7 +64,7 @@ describe("a lock", () => {
     lock.release();
   });
 
-  it("goes with its process when that exits, and to exactly one of many when it was killed", async () => {
+  it("stays behind when its process exits without giving it up, and goes to exactly one of many", async () => {
     const place = testPlace();
     const path = join(place.root, "lock");
     const program = bundle("hold-lock", place.root);
@@ -73,6 +73,10 @@ describe("a lock", () => {
     expect(await first.go()).toBe("owner");
     first.child.stdin?.end();
     await once(first.child, "exit");
+    expect(existsSync(path)).toBe(true);
+    const heir = acquireLock(path, "It");
+    expect(heir.tookOver).toBe(true);
+    heir.release();
     expect(existsSync(path)).toBe(false);
 
     const killed = await startHolder(program, path);
@@ -87,7 +91,7 @@ describe("a lock", () => {
     expect(answers.filter((answer) => answer === "session_in_use")).toHaveLength(5);
     for (const { child } of rivals) child.stdin?.end();
     await Promise.all(rivals.map(({ child }) => (child.exitCode === null ? once(child, "exit") : undefined)));
-    expect(readdirSync(place.root).sort()).toEqual(["hold-lock.mjs", "project"]);
+    expect(readdirSync(place.root).sort()).toEqual(["hold-lock.mjs", "lock", "project"]);
   });
 });
 

@@ -4,6 +4,8 @@ import { hostname } from "node:os";
 import { bootId, errorCode, processStartTime, UserError } from "../lib/index.ts";
 
 export interface Lock {
+  /** The owner before died or left without giving it up. */
+  readonly tookOver: boolean;
   release(): void;
 }
 
@@ -26,7 +28,8 @@ export function acquireLock(path: string, what: string): Lock {
   writeFileSync(temporary, own, { flag: "wx", mode: 0o600 });
   try {
     for (let attempt = 0; attempt < 100; attempt++) {
-      if (createExclusively(temporary, path) || takeOver({ path, temporary, what })) return held(path, own);
+      if (createExclusively(temporary, path)) return held(path, { own, tookOver: false });
+      if (takeOver({ path, temporary, what })) return held(path, { own, tookOver: true });
     }
   } finally {
     unlinkIfThere(temporary);
@@ -45,23 +48,14 @@ export function lockOwner(path: string): LockOwner | undefined {
   return owner !== undefined && mayBeAlive(owner) ? owner : undefined;
 }
 
-/** Locks of this process, given up when it exits without closing its sessions. */
-const heldLocks = new Map<string, string>();
-let watchingExit = false;
-
-function held(path: string, own: string): Lock {
-  heldLocks.set(path, own);
-  if (!watchingExit) {
-    watchingExit = true;
-    process.on("exit", () => {
-      for (const [each, text] of heldLocks) remove(each, text);
-    });
-  }
+/** Given up by who closes it, not when the process exits: what it leaves behind is then known to be left behind. */
+function held(path: string, { own, tookOver }: { own: string; tookOver: boolean }): Lock {
+  let released = false;
   return {
+    tookOver,
     release() {
-      if (heldLocks.get(path) !== own) return;
-      heldLocks.delete(path);
-      remove(path, own);
+      if (!released) remove(path, own);
+      released = true;
     },
   };
 }

@@ -21,6 +21,7 @@ export function createMemorySession({
     sessionId,
     path: undefined,
     problems: [],
+    leftOpen: false,
     results: {
       async save(id, text) {
         const name = resultName(id);

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { parseJsonLines } from "../lib/index.ts";
 import type { Line } from "../protocol/index.ts";
 
@@ -17,6 +18,36 @@ export interface ParsedTranscript {
 }
 
 export function parseTranscript(bytes: Uint8Array, file: string): ParsedTranscript {
+  const intact = parseIntact(bytes);
+  return intact ? { lines: intact, problems: [], tornAt: undefined } : parseEachLine(bytes, file);
+}
+
+/** Beyond this one string could get too long for the engine. */
+const longestString = 256 << 20;
+
+/**
+ * A file nobody damaged is parsed at one go, as one array; it takes half the time of its lines one by one.
+ * Numbered without a gap and as many as there are newlines, the values are the lines. Undefined: look at each.
+ */
+function parseIntact(bytes: Uint8Array): readonly Line[] | undefined {
+  if (bytes.length > longestString || bytes.at(-1) !== newline || !isUtf8(bytes)) return undefined;
+  let values: readonly unknown[];
+  try {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length - 1).toString("utf8");
+    values = JSON.parse(`[${text.replaceAll("\n", ",")}]`);
+  } catch {
+    return undefined;
+  }
+  if (values.length !== countNewlines(bytes)) return undefined;
+  const isNext = (value: unknown, index: number): boolean => {
+    if (typeof value !== "object" || value === null) return false;
+    const { v, id, type } = value as Partial<Line>;
+    return v === 1 && id === String(index + 1) && typeof type === "string";
+  };
+  return values.every(isNext) ? (values as readonly Line[]) : undefined;
+}
+
+function parseEachLine(bytes: Uint8Array, file: string): ParsedTranscript {
   const { records, bad, tornTail } = parseJsonLines(bytes);
   const problems: Problem[] = [];
   for (const { line, reason } of bad) {

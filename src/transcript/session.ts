@@ -22,6 +22,8 @@ export interface Session extends Journal {
   readonly path: string | undefined;
   /** What reading has found damaged, skipped or restored so far. */
   readonly problems: readonly Problem[];
+  /** Who had it before did not close it: processes it started may still run. */
+  readonly leftOpen: boolean;
   /** A directory for the session's own use, made when first asked for. */
   scratchDirectory(): string;
 }
@@ -124,6 +126,7 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
   const session: Session = {
     sessionId,
     path: paths.transcript,
+    leftOpen: lock.tookOver,
     problems,
     results,
     async append(agentId, events) {
