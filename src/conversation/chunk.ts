@@ -25,13 +25,14 @@ export interface ChainView {
 
 /** Writes the bytes of a chunk's messages up to a count, unless they are there already. */
 export function writeBytes(chunk: Chunk, head: Head, count: number): void {
+  const { messages, tape } = chunk;
+  if (tape.segments >= count) return;
   const serializer = serializerFor(head.dialect);
-  for (let index = chunk.tape.segments; index < count; index += 1) {
-    const message = chunk.messages[index];
-    if (message === undefined) return;
+  const fresh = messages.slice(tape.segments, count).map((message) => {
     const segment = serializer.segment(message, head);
-    chunk.tape.write({ ...segment, text: withoutLoneSurrogates(segment.text) });
-  }
+    return { ...segment, text: withoutLoneSurrogates(segment.text) };
+  });
+  tape.write(fresh);
 }
 
 export function emptyChunk(): Chunk {

@@ -16,18 +16,18 @@ export class Tape {
     return this.used;
   }
 
-  write(segment: SegmentText): void {
-    const size = Buffer.byteLength(segment.text, "utf8");
+  write(segments: readonly SegmentText[]): void {
+    const joined = segments.map(({ text }) => text).join("");
+    const size = Buffer.byteLength(joined, "utf8");
     this.reserve(size);
-    this.used += this.buffer.write(segment.text, this.used, "utf8");
-    const offsetOf = (index: number): number => {
-      if (index < 0) return -1;
-      // Measured from the end: a mark has little behind it, and the text before it may be long.
-      return this.used - Buffer.byteLength(segment.text.slice(index), "utf8");
-    };
-    this.ends.push(this.used);
-    this.lastBlockMarks.push(offsetOf(segment.markAt));
-    this.resultMarks.push(offsetOf(segment.resultsMarkAt));
+    let end = this.used;
+    this.used += this.buffer.write(joined, this.used, "utf8");
+    // A long plain conversation is written at one go; where characters have several bytes each text is measured.
+    const plain = size === joined.length;
+    for (const segment of segments) {
+      end += plain ? segment.text.length : Buffer.byteLength(segment.text, "utf8");
+      this.pushOffsets(segment, end);
+    }
   }
 
   /** Copies one segment of another tape, bytes and marks. */
@@ -58,6 +58,16 @@ export class Tape {
 
   view(from: number, to: number): Uint8Array {
     return this.buffer.subarray(from, to);
+  }
+
+  private pushOffsets({ text, markAt, resultsMarkAt }: SegmentText, end: number): void {
+    this.ends.push(end);
+    // Behind the last block only brackets follow, one byte each.
+    const mark = markAt < 0 ? -1 : end - (text.length - markAt);
+    this.lastBlockMarks.push(mark);
+    if (resultsMarkAt < 0) this.resultMarks.push(-1);
+    else if (resultsMarkAt === markAt) this.resultMarks.push(mark);
+    else this.resultMarks.push(end - Buffer.byteLength(text.slice(resultsMarkAt), "utf8"));
   }
 
   private reserve(bytes: number): void {

@@ -101,6 +101,7 @@ function toolEnded(state: LoopState, event: EventOf<"tool.ended">): LoopState {
   const ended = withCall(state, event.callId, (call) => ({ ...call, status: "ended", result: event.result }));
   const call = ended.calls.find((candidate) => candidate.call.callId === event.callId)?.call;
   if (call === undefined) return state;
+  if (state.run === undefined) return ended;
   const counted = withRun(ended, (run) => ({
     facts: withFacts(run.facts, call, event.result),
     ...withSpent(run, event.result),

@@ -48,9 +48,13 @@ export class Thread {
 
   /** Folds what the journal holds; ends the run that an earlier process left open. */
   async restore(): Promise<void> {
-    for (const line of await this.journal.read(this.agentId)) {
+    const lines = await this.journal.read(this.agentId);
+    const open = openRun(lines);
+    for (const line of lines) {
       if (line.type === "head.set") await this.loadHead(line.hash);
-      this.apply(line);
+      // What a run counts is gone with its end: those that ended need not be counted again.
+      if (line.type === "run.started" && line !== open) this.lines += 1;
+      else this.apply(line);
     }
     const left = recovery(this.current);
     if (left.length > 0) await this.record(left);
@@ -142,6 +146,12 @@ const lostHead: Head = {
   systemContext: "",
   userContext: "",
 };
+
+/** The beginning of the run that has no end. */
+function openRun(lines: readonly Line[]): Line | undefined {
+  const last = lines.findLast(({ type }) => type === "run.started" || type === "run.ended");
+  return last?.type === "run.started" ? last : undefined;
+}
 
 function hasText(block: AssistantBlock): boolean {
   return block.type === "text" && block.text.trim() !== "";

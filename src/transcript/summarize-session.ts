@@ -106,7 +106,7 @@ function readEnds(path: string): Ends {
 /** Lines can be long: looks at more of the file until what is looked for is there, up to a limit. */
 function widen(size: number, read: (bytes: number) => Line[], enough: (lines: Line[]) => boolean): Line[] {
   let lines: Line[] = [];
-  for (let bytes = 32 * 1024; bytes <= 2 * 1024 * 1024; bytes *= 8) {
+  for (let bytes = 4 * 1024; bytes <= 2 * 1024 * 1024; bytes *= 8) {
     lines = read(Math.min(bytes, size));
     if (bytes >= size || enough(lines)) break;
   }
