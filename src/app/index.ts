@@ -34,7 +34,7 @@ export {
   type FoundSession,
   findSession,
   type HomeCheck,
-  latestSession,
+  latestSessionId,
   listSessions,
   type ReadTranscript,
   readTranscript,

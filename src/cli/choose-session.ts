@@ -1,4 +1,4 @@
-import { findSession, latestSession, listSessions, type SessionSummary, UserError } from "../app/index.ts";
+import { findSession, latestSessionId, listSessions, type SessionSummary, UserError } from "../app/index.ts";
 
 export interface SessionWish {
   readonly home: string;
@@ -7,10 +7,10 @@ export interface SessionWish {
   readonly continueLatest: boolean;
 }
 
-/** The session to go on with; undefined when a new one is wanted. */
-export function chooseSession({ home, cwd, resume, continueLatest }: SessionWish): SessionSummary | undefined {
+/** The id of the session to go on with; undefined when a new one is wanted. */
+export function chooseSession({ home, cwd, resume, continueLatest }: SessionWish): string | undefined {
   if (continueLatest) {
-    const latest = latestSession({ home, cwd });
+    const latest = latestSessionId({ home, cwd });
     if (latest === undefined) throw problem(`There is no session of ${cwd} to continue`, `Start one: retinue -p "…".`);
     return latest;
   }
@@ -20,7 +20,7 @@ export function chooseSession({ home, cwd, resume, continueLatest }: SessionWish
   if (session.cwd !== undefined && session.cwd !== cwd) {
     throw problem(`The session ${session.id} belongs to ${session.cwd}`, `Add: --cwd '${session.cwd}'`);
   }
-  return session;
+  return session.id;
 }
 
 /** Throws a `UserError` that lists what the prefix may have meant. */

@@ -9,7 +9,7 @@ import {
 } from "../app/index.ts";
 import { describeError, stripControls } from "../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../protocol/index.ts";
-import { chooseSession } from "./choose-session.ts";
+import { chooseSession, sessionByPrefix } from "./choose-session.ts";
 import type { PrintOptions } from "./command.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { createFormat } from "./formats/create-format.ts";
@@ -87,7 +87,7 @@ async function open(
   const home = stateDirectory(process.env);
   const cwd = realDirectory(options.cwd ?? ".");
   const old = chooseSession({ ...options, home, cwd });
-  if (prompt === "" && (old === undefined || old.lastOutcome === "succeeded")) throw noPrompt();
+  if (prompt === "" && (old === undefined || isDone(home, old))) throw noPrompt();
   const loaded = loadSettings({ home, ...(options.settings === undefined ? {} : { file: options.settings }) });
   for (const notice of loaded.notices) tell(notice);
   const { model, provider, effort, permissionMode, maxTurns, allowedTools, disallowedTools } = options;
@@ -101,11 +101,16 @@ async function open(
     ...(effort === undefined ? {} : { effort }),
     ...(permissionMode === undefined ? {} : { permissionMode }),
     ...(maxTurns === undefined ? {} : { maxTurns }),
-    ...(old === undefined ? {} : { resume: old.id }),
+    ...(old === undefined ? {} : { resume: old }),
     allowedTools,
     disallowedTools,
     onTrouble: tell,
   });
+}
+
+/** A session whose last run succeeded waits for words; any other can go on without. */
+function isDone(home: string, sessionId: string): boolean {
+  return sessionByPrefix({ home, prefix: sessionId }).lastOutcome === "succeeded";
 }
 
 /** Of a session that can't be opened the usual cause is the state directory, and then that is what must be put right. */

@@ -7,7 +7,7 @@ export { deleteSession } from "./delete-session.ts";
 export {
   type FoundSession,
   findSession,
-  latestSession,
+  latestSessionId,
   listSessions,
   type SessionPlace,
   type SessionSearch,

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode, matchPrefix } from "../lib/index.ts";
 import type { SessionId } from "../protocol/index.ts";
@@ -44,16 +44,26 @@ export function findSession({ prefix, ...search }: SessionSearch & { readonly pr
   return { kind: "one", session: summarizeSession(place) };
 }
 
-/** The one that was written last and can be read. */
-export function latestSession(search: SessionSearch): SessionSummary | undefined {
+/** The one that was written last and begins as a session does. Reads next to nothing: a start waits for it. */
+export function latestSessionId(search: SessionSearch): SessionId | undefined {
   const byTime = placesOf(search)
     .map((place) => ({ place, time: modifiedAt(sessionPaths(place).transcript) }))
     .sort((left, right) => right.time - left.time);
-  for (const { place } of byTime) {
-    const summary = summarizeSession(place);
-    if (summary.damaged === undefined) return summary;
+  return byTime.find(({ place }) => beginsAsSession(sessionPaths(place).transcript))?.place.sessionId;
+}
+
+function beginsAsSession(path: string): boolean {
+  try {
+    const file = openSync(path, "r");
+    try {
+      const start = Buffer.alloc(256);
+      return start.toString("latin1", 0, readSync(file, start)).includes('"type":"session.created"');
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return false;
   }
-  return undefined;
 }
 
 export function placesOf({ home, cwd }: SessionSearch): SessionPlace[] {

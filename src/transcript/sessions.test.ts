@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type DurableEvent, noFacts, noUsage, type Outcome } from "../protocol/index.ts";
 import { cleanUp } from "./clean-up.ts";
 import { deleteSession } from "./delete-session.ts";
-import { findSession, latestSession, listSessions } from "./list-sessions.ts";
+import { findSession, latestSessionId, listSessions } from "./list-sessions.ts";
 import { notice, notices, type TestPlace, testPlace } from "./session.test-support.ts";
 import { createSession, type Session } from "./session.ts";
 import { projectName, sessionPaths } from "./session-paths.ts";
@@ -87,7 +87,7 @@ describe("the list of sessions", () => {
   it("is empty where nothing is", () => {
     const place = testPlace();
     expect(listSessions({ home: place.home })).toEqual([]);
-    expect(latestSession({ home: place.home, cwd: place.cwd })).toBeUndefined();
+    expect(latestSessionId({ home: place.home, cwd: place.cwd })).toBeUndefined();
     expect(findSession({ home: place.home, prefix: "x" })).toEqual({ kind: "none" });
   });
 });
@@ -120,8 +120,8 @@ describe("finding a session", () => {
     touch(place, "old", longAgo);
     touch(place, "new", longAgo + day);
     writeFileSync(pathsOf(place, "broken").transcript, "broken");
-    expect(latestSession({ home: place.home, cwd: place.cwd })?.id).toBe("new");
-    expect(latestSession({ home: place.home, cwd: place.root })).toBeUndefined();
+    expect(latestSessionId({ home: place.home, cwd: place.cwd })).toBe("new");
+    expect(latestSessionId({ home: place.home, cwd: place.root })).toBeUndefined();
   });
 });
 
