@@ -33,9 +33,9 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
     case "model.failed":
       return modelFailed(state, event);
     case "tool.requested":
-      return withCall(state, event.callId, (call) => ({ ...call, status: "asked" }));
+      return withCall(state, event.callId, { status: "asked" });
     case "tool.started":
-      return withCall(state, event.callId, (call) => ({ ...call, status: "started" }));
+      return withCall(state, event.callId, { status: "started" });
     case "tool.ended":
       return toolEnded(state, event);
     case "run.ended":
@@ -98,7 +98,7 @@ function reasonOf(error: ModelError): EndReason {
 }
 
 function toolEnded(state: LoopState, event: EventOf<"tool.ended">): LoopState {
-  const ended = withCall(state, event.callId, (call) => ({ ...call, status: "ended", result: event.result }));
+  const ended = withCall(state, event.callId, { status: "ended", result: event.result });
   const call = ended.calls.find((candidate) => candidate.call.callId === event.callId)?.call;
   if (call === undefined) return state;
   if (state.run === undefined) return ended;
@@ -147,8 +147,13 @@ function withRun(state: LoopState, change: (run: ActiveRun) => Partial<ActiveRun
   return state.run === undefined ? state : { ...state, run: { ...state.run, ...change(state.run) } };
 }
 
-function withCall(state: LoopState, callId: string, change: (call: CallState) => CallState): LoopState {
-  return { ...state, calls: state.calls.map((call) => (call.call.callId === callId ? change(call) : call)) };
+function withCall(state: LoopState, callId: string, change: Pick<CallState, "status" | "result">): LoopState {
+  const at = state.calls.findIndex(({ call }) => call.callId === callId);
+  const before = state.calls[at];
+  if (before === undefined) return state;
+  const { status, result } = change;
+  const after: CallState = { call: before.call, status, ...(result ? { result } : {}) };
+  return { ...state, calls: state.calls.with(at, after) };
 }
 
 function sum(left: number | undefined, right: number | undefined): number | undefined {
