@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { canonicalToolName } from "../../protocol/index.ts";
+import type { BuiltInAgent } from "./built-in-agent.ts";
+import { type BuiltInChoice, builtInAgents } from "./built-in-agents.ts";
+
+const environment = { docsDirectory: "/package/docs", stateDirectory: "/home/ada/.retinue" };
+
+function named(name: string, choice: BuiltInChoice = {}): BuiltInAgent {
+  const found = builtInAgents(choice).find(({ definition }) => definition.name === name);
+  if (found === undefined) throw new Error(`no built-in ${name}`);
+  return found;
+}
+
+function names(choice: BuiltInChoice = {}): readonly string[] {
+  return builtInAgents(choice).map(({ definition }) => definition.name);
+}
+
+describe("built-in agents", () => {
+  it("are these, always in this order", () => {
+    expect(names()).toEqual([
+      "general-purpose",
+      "Explore",
+      "Plan",
+      "Bash",
+      "statusline-setup",
+      "retinue-guide",
+      "Verification",
+    ]);
+  });
+
+  it("have the tools of the matrix", () => {
+    const looking = ["Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch"];
+    expect(named("general-purpose").definition.tools).toBeUndefined();
+    expect(named("Explore").definition.tools).toEqual(looking);
+    expect(named("Plan").definition.tools).toEqual(looking);
+    expect(named("Bash").definition.tools).toEqual(["Bash"]);
+    expect(named("statusline-setup").definition.tools).toEqual(["Read", "Edit"]);
+    expect(named("retinue-guide").definition.tools).toEqual(["Glob", "Grep", "Read", "WebFetch", "WebSearch"]);
+    expect(named("Verification").definition.tools).not.toContain("Task");
+  });
+
+  it("name every tool by its own name, never by an alias", () => {
+    for (const { definition } of builtInAgents()) {
+      for (const tool of definition.tools ?? []) expect(canonicalToolName(tool)).toBe(tool);
+    }
+  });
+
+  it("have the properties of the specification", () => {
+    expect(named("Explore").definition).toMatchObject({ model: "small", omitProjectContext: true });
+    expect(named("Explore").definition.criticalReminder).toContain("only look");
+    expect(named("Plan").definition).toMatchObject({ model: "inherit", omitProjectContext: true });
+    expect(named("Bash").definition.model).toBe("inherit");
+    expect(named("statusline-setup").definition).toMatchObject({ model: "medium", color: "orange" });
+    expect(named("retinue-guide").definition).toMatchObject({ model: "small", permissionMode: "dontAsk" });
+    expect(named("Verification").definition).toMatchObject({ model: "inherit", color: "red", background: true });
+  });
+
+  it("say in the prompt of those that only look that they only look", () => {
+    for (const name of ["Explore", "Plan"])
+      expect(named(name).prompt(environment)).toMatch(/no tool that writes or runs/);
+  });
+
+  it("cost little: a description under 100 words, a prompt under 800", () => {
+    for (const { definition, prompt } of builtInAgents()) {
+      expect(definition.description.split(/\s+/).length).toBeLessThan(100);
+      expect(prompt(environment).split(/\s+/).length).toBeLessThan(800);
+    }
+  });
+
+  it("point the guide to the documentation and the settings of this installation", () => {
+    const prompt = named("retinue-guide").prompt(environment);
+    expect(prompt).toContain("/package/docs");
+    expect(prompt).toContain("/home/ada/.retinue/settings.json");
+  });
+
+  it("leave the guide out of a library, however its entry point is spelled", () => {
+    for (const entryPoint of ["sdk", "sdk-ts", "sdk-py", "sdk-cli"]) {
+      expect(names({ entryPoint })).not.toContain("retinue-guide");
+    }
+    expect(names({ entryPoint: "cli" })).toContain("retinue-guide");
+  });
+
+  it("can be switched off by name or alias", () => {
+    expect(names({ disabled: ["explore", "Bash", "claude-code-guide"] })).toEqual([
+      "general-purpose",
+      "Plan",
+      "statusline-setup",
+      "Verification",
+    ]);
+  });
+
+  it("are two in the compact profile, by rules and with hard limits", () => {
+    const compact = { profile: "compact" } as const;
+    expect(names(compact)).toEqual(["explore", "general"]);
+    expect(named("explore", compact).definition).toMatchObject({ maxTurns: 15, timeoutMs: 300_000 });
+    expect(named("explore", compact).definition.permission?.[0]).toEqual({ tool: "*", effect: "deny" });
+    expect(named("general", compact).definition).toMatchObject({
+      maxTurns: 20,
+      permission: [{ tool: "*", effect: "allow" }],
+    });
+    expect(names({ ...compact, disabled: ["Explore"] })).toEqual(["general"]);
+  });
+});
+
+describe("Verification's prompt", () => {
+  const prompt = named("Verification").prompt(environment);
+
+  it("names both ways to fail and the excuses", () => {
+    expect(prompt).toContain("Avoiding verification");
+    expect(prompt).toContain("satisfied with the surface");
+    expect(prompt.match(/^- ".*"/gm)?.length).toBeGreaterThanOrEqual(6);
+  });
+
+  it("ends in one of three verdicts, and never passes what was not run", () => {
+    for (const verdict of ["pass", "fail", "inconclusive"]) expect(prompt).toContain(`\nVERDICT: ${verdict}`);
+    expect(prompt).toContain("if you ran nothing, it is never pass");
+  });
+});

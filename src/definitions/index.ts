@@ -1,0 +1,6 @@
+// Owns: what a project gives: agents, skills, plugins, context files, memory index, and the agents that are built in.
+// Does not own: what they may do (permissions), turning them into something that runs (agents).
+// Called by: agents, runs, app.
+export type { BuiltInAgent, PromptEnvironment } from "./built-in/built-in-agent.ts";
+export { type BuiltInChoice, builtInAgents } from "./built-in/built-in-agents.ts";
+export { compactLimits } from "./built-in/compact-profile.ts";
