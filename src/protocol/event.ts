@@ -59,7 +59,12 @@ export type DurableEvent =
       readonly costUsd?: number;
       readonly milliseconds: number;
     }
-  | { readonly type: "tool.requested"; readonly callId: CallId; readonly name: string; readonly decision?: Decision }
+  | {
+      readonly type: "tool.requested";
+      readonly callId: CallId;
+      readonly name: string;
+      readonly decision?: RecordedDecision;
+    }
   | {
       readonly type: "approval.requested";
       readonly requestId: string;
@@ -113,6 +118,9 @@ export type DurableEvent =
       readonly modelMilliseconds: number;
       readonly facts: RunFacts;
     };
+
+/** What was allowed needs no reason beyond the rule that allowed it; most calls are. */
+export type RecordedDecision = Omit<Decision, "reason"> & { readonly reason?: string };
 
 /** Seen while it happens, never replayed; what counts of it stands in a durable event later. */
 export type LiveEvent =

@@ -22,6 +22,7 @@ export type {
   LineEnvelope,
   LiveEvent,
   ModelRetry,
+  RecordedDecision,
   RunEvent,
   RunUpdate,
 } from "./event.ts";
@@ -65,9 +66,14 @@ export type {
   ModelTier,
   PermissionSettings,
   ProviderSettings,
+  ScopedCompactRule,
   SearchSettings,
   Settings,
+  SettingsOrigin,
+  SettingsScope,
+  SubagentSettings,
 } from "./settings.ts";
+export { settingsScopes } from "./settings.ts";
 export type { CallOutcome, ToolCall, ToolFacts, ToolResult } from "./tool-call.ts";
 export { canonicalToolName } from "./tool-names.ts";
 export type { Prices, Usage } from "./usage.ts";

@@ -1,5 +1,7 @@
+import type { CompactRule } from "./definition.ts";
 import type { Dialect, Effort } from "./head.ts";
-import type { PermissionMode } from "./permission.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
+import type { PermissionMode, RuleScope } from "./permission.ts";
 import type { Prices } from "./usage.ts";
 
 export type ModelTier = "small" | "medium" | "large";
@@ -26,6 +28,17 @@ export interface PermissionSettings {
   readonly deny?: readonly string[];
   readonly defaultMode?: PermissionMode;
   readonly additionalDirectories?: readonly string[];
+  /** Nobody may switch questions off for this machine or user. */
+  readonly disableBypassPermissionsMode?: "disable";
+}
+
+export interface SubagentSettings {
+  /** When subagents have the tools of MCP servers. */
+  readonly mcpTools?: "always" | "foreground" | "never";
+  /** False: nothing runs in the background. */
+  readonly background?: boolean;
+  /** False: the agent that explains this program is not offered. */
+  readonly guide?: boolean;
 }
 
 export interface SearchSettings {
@@ -43,4 +56,35 @@ export interface Settings {
   readonly search?: SearchSettings;
   readonly maxTurns?: number;
   readonly cleanupPeriodDays?: number;
+  /** Variables for the session and for what it starts. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Event to entries, as written. */
+  readonly hooks?: JsonObject;
+  /** Name to definition, as written. */
+  readonly agents?: JsonObject;
+  readonly subagents?: SubagentSettings;
+  readonly compaction?: {
+    /** Share of the window at which a conversation is compacted, 1 to 100. */
+    readonly percent?: number;
+  };
+}
+
+/** Lowest to highest: a higher scope wins. */
+export const settingsScopes = ["user", "project", "local", "environment", "flag", "managed"] as const;
+export type SettingsScope = (typeof settingsScopes)[number];
+
+/** Where one value comes from. */
+export interface SettingsOrigin {
+  /** `permissions.deny[0]` */
+  readonly path: string;
+  readonly value: JsonValue;
+  readonly scope: SettingsScope;
+  /** Absent for what is in no file. */
+  readonly file?: string;
+}
+
+/** A line of a `permissions.jsonc`, with where it stands. */
+export interface ScopedCompactRule extends CompactRule {
+  readonly scope: RuleScope;
+  readonly file: string;
 }

@@ -97,8 +97,10 @@ async function askPerson(
 }
 
 function requestedEvent(call: ToolCall, judgement: Judgement): DurableEvent {
-  const decision = judgement.kind === "decided" ? { decision: judgement.decision } : {};
-  return { type: "tool.requested", callId: call.callId, name: call.name, ...decision };
+  const request: DurableEvent = { type: "tool.requested", callId: call.callId, name: call.name };
+  if (judgement.kind === "invalid") return request;
+  const { effect, rule, scope, reason } = judgement.decision;
+  return { ...request, decision: { effect, rule, scope, ...(effect === "allow" ? {} : { reason }) } };
 }
 
 function textResult(outcome: CallOutcome, text: string): ToolResult {

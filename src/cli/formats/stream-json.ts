@@ -1,5 +1,5 @@
 import { type Session, VERSION } from "../../app/index.ts";
-import type { Decision, EventOf, RunUpdate } from "../../protocol/index.ts";
+import type { EventOf, RecordedDecision, RunUpdate } from "../../protocol/index.ts";
 import type { Format } from "./format.ts";
 import { failureObject, resultObject } from "./result-object.ts";
 import { createStreamEvents, messageId } from "./stream-events.ts";
@@ -14,7 +14,7 @@ export interface StreamOptions {
 /** Every step as a line of JSON; the result is the last one, always there and only once. */
 export function createStreamJsonFormat({ partialMessages, newId }: StreamOptions): Format {
   const witness = createWitness();
-  const decisions = new Map<string, Decision>();
+  const decisions = new Map<string, RecordedDecision>();
   let sessionId: string | null = null;
   let model = "";
   const streamEvents = createStreamEvents(() => model);
@@ -111,7 +111,10 @@ function retryMessage({ retry }: EventOf<"model.retried">): object {
   };
 }
 
-function deniedMessage({ callId, name, result }: EventOf<"tool.ended">, decision: Decision | undefined): object {
+function deniedMessage(
+  { callId, name, result }: EventOf<"tool.ended">,
+  decision: RecordedDecision | undefined,
+): object {
   const [text] = result.content;
   return {
     type: "system",
