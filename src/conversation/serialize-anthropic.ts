@@ -1,5 +1,5 @@
 import type { AssistantBlock, Head, Message, ResultBlock, ToolDeclaration, UserBlock } from "../protocol/index.ts";
-import type { HeadDimension, HeadText, SegmentText, Serializer } from "./serializer.ts";
+import { type HeadDimension, type HeadText, type SegmentText, type Serializer, systemTexts } from "./serializer.ts";
 import { isShownTo } from "./visible-blocks.ts";
 
 export const anthropicSerializer: Serializer = {
@@ -16,13 +16,8 @@ function anthropicHead(head: Head): HeadText {
   if (head.tools.length > 0) text += `,"tools":[${head.tools.map(toolText).join(",")}]`;
   const dimensions: HeadDimension[] = [{ name: "tools_model_thinking", end: text.length }];
   let markAt = -1;
-  const parts = [
-    ["system", head.system],
-    ["system_context", head.systemContext],
-    ["user_context", head.userContext],
-  ] as const;
   let opened = false;
-  for (const [name, part] of parts) {
+  for (const { name, text: part } of systemTexts(head)) {
     if (part.trim() !== "") {
       text += `${opened ? "," : ',"system":['}{"type":"text","text":${JSON.stringify(part)}}`;
       markAt = text.length - 1;

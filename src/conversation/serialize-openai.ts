@@ -8,7 +8,7 @@ import type {
   UserMessage,
 } from "../protocol/index.ts";
 import { textOf } from "../protocol/index.ts";
-import type { HeadDimension, HeadText, SegmentText, Serializer } from "./serializer.ts";
+import { type HeadDimension, type HeadText, type SegmentText, type Serializer, systemTexts } from "./serializer.ts";
 
 export const openaiSerializer: Serializer = {
   head: openaiHead,
@@ -24,13 +24,8 @@ function openaiHead(head: Head): HeadText {
   if (head.tools.length > 0) text += `,"tools":[${head.tools.map(toolText).join(",")}]`;
   const dimensions: HeadDimension[] = [{ name: "tools_model_thinking", end: text.length }];
   text += ',"messages":[';
-  const parts = [
-    ["system", head.system],
-    ["system_context", head.systemContext],
-    ["user_context", head.userContext],
-  ] as const;
   let opened = false;
-  for (const [name, part] of parts) {
+  for (const { name, text: part } of systemTexts(head)) {
     if (part.trim() !== "") {
       // One system message in several escaped pieces: many local servers accept only one, with a string.
       text += opened ? "\\n\\n" : '{"role":"system","content":"';

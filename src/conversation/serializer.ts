@@ -33,3 +33,12 @@ export interface SegmentText {
   /** Behind the last tool result, where siblings of a fork part. */
   readonly resultsMarkAt: number;
 }
+
+/** The texts of a head that come as system words, in order; each is a dimension of the cache key. */
+export function systemTexts(head: Head): readonly { readonly name: HeadDimension["name"]; readonly text: string }[] {
+  return [
+    { name: "system", text: head.system },
+    { name: "system_context", text: head.systemContext },
+    { name: "user_context", text: head.userContext },
+  ];
+}

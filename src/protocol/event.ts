@@ -1,7 +1,7 @@
 import type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
 import type { AssistantBlock, AssistantMessage, UserBlock } from "./message.ts";
 import type { ModelError, StopReason } from "./model-outcome.ts";
-import type { EndReason, Outcome, RunFacts } from "./outcome.ts";
+import type { RunEnd } from "./outcome.ts";
 import type { Decision, PermissionMode } from "./permission.ts";
 import type { ToolResult } from "./tool-call.ts";
 import type { Usage } from "./usage.ts";
@@ -104,20 +104,7 @@ export type DurableEvent =
       readonly turn: number;
     }
   | { readonly type: "notice.raised"; readonly code: string; readonly message: string }
-  | {
-      readonly type: "run.ended";
-      readonly runId: RunId;
-      readonly outcome: Outcome;
-      readonly reason: EndReason;
-      readonly message?: string;
-      readonly text: string;
-      readonly turns: number;
-      readonly usage: Usage;
-      readonly costUsd?: number;
-      readonly milliseconds: number;
-      readonly modelMilliseconds: number;
-      readonly facts: RunFacts;
-    };
+  | ({ readonly type: "run.ended" } & RunEnd);
 
 /** What was allowed needs no reason beyond the rule that allowed it; most calls are. */
 export type RecordedDecision = Omit<Decision, "reason"> & { readonly reason?: string };

@@ -48,7 +48,7 @@ export type {
 } from "./message.ts";
 export { callsOf, textOf } from "./message.ts";
 export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./model-outcome.ts";
-export type { CommandFact, DeniedFact, EndReason, Outcome, RunFacts, RunResult } from "./outcome.ts";
+export type { CommandFact, DeniedFact, EndReason, Outcome, RunEnd, RunFacts, RunResult } from "./outcome.ts";
 export { noFacts, outcomeOf } from "./outcome.ts";
 export type {
   Access,

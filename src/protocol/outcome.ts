@@ -67,9 +67,8 @@ export interface DeniedFact {
 
 export const noFacts: RunFacts = { toolCalls: {}, filesChanged: [], commands: [], denied: [], unknown: [] };
 
-export interface RunResult {
-  readonly sessionId: SessionId;
-  readonly agentId: AgentId;
+/** How a run ended and what it did until then. */
+export interface RunEnd {
   readonly runId: RunId;
   readonly outcome: Outcome;
   readonly reason: EndReason;
@@ -83,6 +82,11 @@ export interface RunResult {
   readonly costUsd?: number;
   readonly milliseconds: number;
   readonly modelMilliseconds: number;
-  readonly model: string;
   readonly facts: RunFacts;
+}
+
+export interface RunResult extends RunEnd {
+  readonly sessionId: SessionId;
+  readonly agentId: AgentId;
+  readonly model: string;
 }
