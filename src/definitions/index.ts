@@ -4,3 +4,13 @@
 export type { BuiltInAgent, PromptEnvironment } from "./built-in/built-in-agent.ts";
 export { type BuiltInChoice, builtInAgents } from "./built-in/built-in-agents.ts";
 export { compactLimits } from "./built-in/compact-profile.ts";
+export { type InstallOutcome, installPlugin } from "./plugins/install-plugin.ts";
+export {
+  type InstalledPlugin,
+  type InstalledPlugins,
+  installedPlugins,
+  pluginDirectory,
+} from "./plugins/installed-plugins.ts";
+export type { PluginDependency } from "./plugins/manifest.ts";
+export { type PluginRecord, readPluginRecords, writePluginRecords } from "./plugins/plugin-records.ts";
+export { type Plugin, readPlugin } from "./plugins/read-plugin.ts";
