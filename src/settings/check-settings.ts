@@ -4,6 +4,8 @@ import { type JsonSchema, permissionModes } from "../protocol/index.ts";
 export interface SettingsCheck {
   /** One sentence each, naming the key. */
   readonly problems: readonly string[];
+  /** The same, with the top-level key it is about. */
+  readonly wrong: readonly { readonly key: string; readonly message: string }[];
   /** Top-level keys we don't know: kept, and told. */
   readonly unknown: readonly string[];
 }
@@ -11,11 +13,18 @@ export interface SettingsCheck {
 /** Whether a value has the shape of `Settings`. A wrong value is a problem: guessing could loosen a rule. */
 export function checkSettings(value: unknown): SettingsCheck {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return { problems: ["settings must be an object: { … }"], unknown: [] };
+    const message = "settings must be an object: { … }";
+    return { problems: [message], wrong: [{ key: "", message }], unknown: [] };
   }
-  const problems = checkSchema(schema, value).map(({ path, message }) => `${path} ${message}`);
-  const known = new Set(Object.keys(properties));
-  return { problems, unknown: Object.keys(value).filter((key) => !known.has(key)) };
+  const wrong = checkSchema(schema, value).map(({ path, message }) => ({
+    key: path.split(/[.[]/, 1)[0] ?? "",
+    message: `${path} ${message}`,
+  }));
+  return {
+    problems: wrong.map(({ message }) => message),
+    wrong,
+    unknown: Object.keys(value).filter((key) => !Object.hasOwn(properties, key) && key !== "$schema"),
+  };
 }
 
 const text: JsonSchema = { type: "string", minLength: 1 };
@@ -56,6 +65,7 @@ const properties: Record<string, JsonSchema> = {
       deny: texts,
       defaultMode: { enum: [...permissionModes] },
       additionalDirectories: texts,
+      disableBypassPermissionsMode: { enum: ["disable"] },
     },
   },
   search: {
@@ -65,6 +75,18 @@ const properties: Record<string, JsonSchema> = {
   },
   maxTurns: count,
   cleanupPeriodDays: { type: "integer", minimum: 0 },
+  env: { type: "object", additionalProperties: { type: "string" } },
+  hooks: { type: "object", additionalProperties: { type: "array", items: { type: "object" } } },
+  agents: { type: "object" },
+  subagents: {
+    type: "object",
+    properties: {
+      mcpTools: { enum: ["always", "foreground", "never"] },
+      background: { type: "boolean" },
+      guide: { type: "boolean" },
+    },
+  },
+  compaction: { type: "object", properties: { percent: { type: "number", minimum: 1, maximum: 100 } } },
 };
 
 const schema: JsonSchema = { type: "object", properties };

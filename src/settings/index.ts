@@ -1,6 +1,9 @@
-// Owns: settings files, read and checked.
-// Does not own: what a setting does, flags, trust in a project's own files.
+// Owns: settings files, read, checked, limited and merged, each value with its origin; the directories a user trusts.
+// Does not own: what a setting does, asking people for their trust.
 // Called by: app.
 export { checkSettings } from "./check-settings.ts";
-export type { LoadedSettings } from "./load-settings.ts";
-export { loadSettings } from "./load-settings.ts";
+export { hashApproval } from "./hash-approval.ts";
+export type { Approval } from "./limit-project.ts";
+export type { LoadedSettings, LoadSettingsOptions } from "./load-settings.ts";
+export { loadSettings, readSettings } from "./load-settings.ts";
+export { createTrustStore, type TrustedPath, type TrustStore } from "./trust-store.ts";

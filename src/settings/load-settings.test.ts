@@ -1,8 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadSettings } from "./index.ts";
+import { loadSettings, readSettings } from "./index.ts";
 
 function homeWith(text?: string): string {
   const home = mkdtempSync(join(tmpdir(), "retinue-settings-"));
@@ -12,7 +13,9 @@ function homeWith(text?: string): string {
 
 describe("loadSettings", () => {
   it("has defaults where there is no file", () => {
-    expect(loadSettings({ home: homeWith() })).toEqual({ settings: {}, notices: [] });
+    const loaded = loadSettings({ home: homeWith() });
+    expect(loaded).toMatchObject({ settings: {}, files: [], rules: [], notices: [], problems: [], untrusted: [] });
+    expect(loaded.file).toBeUndefined();
   });
 
   it("reads comments and trailing commas", () => {
@@ -36,14 +39,91 @@ describe("loadSettings", () => {
     ['{"providers": {"x": {"baseUrl": "localhost:1"}}}', "providers.x.baseUrl"],
     ['{"maxTurns": 0}', "maxTurns must be at least 1"],
     ["[]", "must be an object"],
+    ['{"permissions": {"deny": [{"tool": "Task", "arguments": 1}]}}', "permissions.deny[0]"],
+    ['{"permissions": {"deny": [7]}}', "permissions.deny[0] must be a string"],
   ])("refuses %s", (text, problem) => {
     expect(() => loadSettings({ home: homeWith(text) })).toThrowError(problem);
+  });
+
+  it("reads rules in object form", () => {
+    const home = homeWith('{"permissions": {"deny": [{"tool": "Task", "args": "Explore"}, {"tool": "Bash"}]}}');
+    expect(loadSettings({ home }).rules.map(({ text }) => text)).toEqual(["Task(Explore)", "Bash"]);
+  });
+
+  it("does not mind a byte order mark or the line ends of Windows, and warns of keys given twice", () => {
+    const loaded = loadSettings({ home: homeWith('\ufeff{\r\n "model": "a",\r\n "model": "b"\r\n}\r\n') });
+    expect(loaded.settings).toEqual({ model: "b" });
+    expect(loaded.notices).toEqual([expect.stringMatching(/settings\.json:3:2: .*"model".*twice/)]);
+  });
+
+  it("tells of all unknown keys of a file at once", () => {
+    expect(loadSettings({ home: homeWith('{"x": 1, "toString": 2, "$schema": "y"}') }).notices).toEqual([
+      expect.stringContaining('unknown keys "x", "toString" have no effect'),
+    ]);
+  });
+
+  it.each<[string, Buffer, string]>([
+    ["is too large", Buffer.from(`{"model": "${"m".repeat(1_000_000)}"}`), "is the limit"],
+    ["is no UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), "UTF-8"],
+    ["is UTF-16", Buffer.from("\ufeff{}", "utf16le"), "UTF-8"],
+  ])("refuses a file that %s", (_, content, problem) => {
+    const home = homeWith();
+    writeFileSync(join(home, "settings.json"), content);
+    expect(readSettings({ home }).problems).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it("refuses what is no file, and never waits for it", () => {
+    const home = homeWith();
+    execFileSync("mkfifo", [join(home, "settings.json")]);
+    expect(readSettings({ home }).problems).toEqual([expect.stringContaining("not a regular file")]);
+  });
+
+  it("is frozen through and through", () => {
+    const { settings } = loadSettings({
+      home: homeWith('{"permissions": {"deny": ["A"]}, "hooks": {"Stop": [{"a": {}}]}}'),
+    });
+    const hooks = settings.hooks?.["Stop"] as readonly { readonly a: object }[];
+    for (const part of [settings, settings.permissions?.deny, settings.hooks, hooks, hooks[0], hooks[0]?.a]) {
+      expect(part).toBeDefined();
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+
+  it("says that hooks are not run", () => {
+    const hooks = '{"hooks": {"PreToolUse": [{"hooks": []}]}}';
+    expect(loadSettings({ home: homeWith(hooks) }).notices).toEqual([expect.stringContaining("hooks are not run")]);
+  });
+
+  it("takes __proto__ for a key like any other", () => {
+    const { settings } = loadSettings({ home: homeWith('{"__proto__": {"model": "evil"}, "model": "m"}') });
+    expect(Object.getPrototypeOf(settings)).toBe(Object.prototype);
+    expect(settings.model).toBe("m");
+    expect(({} as { model?: string }).model).toBeUndefined();
+  });
+
+  it("reads variables, ours before those of others", () => {
+    const environment = {
+      CLAUDE_CODE_ALLOW_MCP_TOOLS_FOR_SUBAGENTS: "1",
+      CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "50",
+      RETINUE_AUTOCOMPACT_PCT: "60",
+      CLAUDE_CODE_ENTRYPOINT: "sdk-ts",
+      DISABLE_BACKGROUND_TASKS: "true",
+    };
+    const { settings, origins } = loadSettings({ home: homeWith('{"compaction": {"percent": 90}}'), environment });
+    expect(settings).toEqual({
+      compaction: { percent: 60 },
+      subagents: { mcpTools: "always", background: false, guide: false },
+    });
+    expect(origins.map(({ scope }) => scope)).toEqual(["environment", "environment", "environment", "environment"]);
+    const wrong = loadSettings({ home: homeWith(), environment: { RETINUE_AUTOCOMPACT_PCT: "lots" } });
+    expect(wrong.notices).toEqual([expect.stringContaining("RETINUE_AUTOCOMPACT_PCT")]);
+    expect(loadSettings({ home: homeWith(), environment: { DISABLE_BACKGROUND_TASKS: "0" } }).settings).toEqual({});
   });
 
   it("refuses a file that was named and is not there, with exit code 2", () => {
     const file = join(homeWith(), "none.json");
     expect(() => loadSettings({ home: homeWith(), file })).toThrowError(
-      expect.objectContaining({ exitCode: 2, cure: expect.stringContaining("--settings") }),
+      expect.objectContaining({ exitCode: 2, message: expect.stringContaining("--settings") }),
     );
   });
 });

@@ -1,50 +1,98 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { describeError, errorCode, parseJsonc, UserError } from "../lib/index.ts";
-import type { Settings } from "../protocol/index.ts";
+import { UserError } from "../lib/index.ts";
+import type { Rule, ScopedCompactRule, Settings, SettingsOrigin } from "../protocol/index.ts";
 import { checkSettings } from "./check-settings.ts";
+import { environmentSettings } from "./environment-settings.ts";
+import type { Approval } from "./limit-project.ts";
+import { mergeSettings, type SettingsLayer } from "./merge-settings.ts";
+import { listRuleOf, type ParsedFile, parseSettingsFile, type Trust } from "./parse-settings-file.ts";
+import { readSettingsFile } from "./read-settings-file.ts";
+import { type SettingsPlaces, settingsFiles } from "./settings-files.ts";
+
+export interface LoadSettingsOptions extends SettingsPlaces {
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** What the command line or a program says; stronger than every file but managed ones. */
+  readonly flags?: Settings;
+  /** Whether the user trusts `cwd`. Without that only `deny` and `ask` of its files count. */
+  readonly trusted?: boolean;
+  /** What the user approved of the project's files, by kind and name; absent: whatever stands there now. */
+  readonly approvedHash?: (kind: string, name: string) => string | undefined;
+}
 
 export interface LoadedSettings {
+  /** Merged and frozen. */
   readonly settings: Settings;
-  /** The file they came from; undefined when there is none. */
+  /** The user's own file; undefined when there is none. */
   readonly file?: string;
+  /** Every file that was read, lowest first. */
+  readonly files: readonly string[];
+  readonly origins: readonly SettingsOrigin[];
+  /** Every rule with its scope and file, those of compact files included. */
+  readonly rules: readonly Rule[];
+  readonly compact: readonly ScopedCompactRule[];
   /** Things worth one line to the user: unknown keys, an empty file. */
   readonly notices: readonly string[];
+  /** What must be repaired first: rules may be in it. */
+  readonly problems: readonly string[];
+  /** What the project's files say and is off because the project is not trusted. */
+  readonly untrusted: readonly string[];
+  /** What trusting this project now would approve. */
+  readonly approvals: readonly Approval[];
 }
 
-/** Reads the user's settings. A file somebody named must be there; the default one may be missing. */
-export function loadSettings({ home, file }: { home: string; file?: string }): LoadedSettings {
-  const path = file ?? join(home, "settings.json");
-  const text = readSettings(path, file !== undefined);
-  if (text === undefined) return { settings: {}, notices: [] };
-  if (text.trim() === "") return { settings: {}, file: path, notices: [`${path} is empty; using defaults.`] };
-  const parsed = parseJsonc(text);
-  if ("error" in parsed) {
-    const { line, column, message } = parsed.error;
-    throw broken(`${path}:${line}:${column}: ${message}`, "Repair the file, or move it away to run with defaults.");
-  }
-  const { problems, unknown } = checkSettings(parsed.value);
-  const first = problems[0];
-  if (first !== undefined) {
-    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
-    throw broken(`${path}: ${first}${more}`, "Correct the value, or remove the key.");
-  }
-  const notices = unknown.map((key) => `${path}: unknown key "${key}" has no effect.`);
-  return { settings: parsed.value as unknown as Settings, file: path, notices };
+/** As `readSettings`, for whoever can't go on without rules that may be in a broken file: throws what must be repaired. */
+export function loadSettings(options: LoadSettingsOptions): LoadedSettings {
+  const loaded = readSettings(options);
+  const [first, ...more] = loaded.problems;
+  if (first === undefined) return loaded;
+  const rest = more.length > 0 ? ` (And ${more.length} more of such files.)` : "";
+  throw new UserError(`${first}${rest}`, { code: "settings", exitCode: 2 });
 }
 
-function readSettings(path: string, named: boolean): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (errorCode(error) === "ENOENT" && !named) return undefined;
-    if (errorCode(error) === "ENOENT") {
-      throw broken(`There is no settings file ${path}.`, "Check the path given with --settings.");
-    }
-    throw broken(`The settings file ${path} can't be read: ${describeError(error)}`, "Check its permissions.");
-  }
+/** Reads and merges every settings file. Never throws; what is broken is in `problems`. */
+export function readSettings(options: LoadSettingsOptions): LoadedSettings {
+  const { environment = {}, flags = {}, trusted = false, approvedHash } = options;
+  const trust: Trust = { trusted, approvedHash };
+  const found = settingsFiles(options).flatMap((file) => {
+    const read = readSettingsFile(file);
+    if (read === undefined) return [];
+    return [{ file, ...("text" in read ? parseSettingsFile(read.text, file, trust) : unread(read.problem)) }];
+  });
+  const fromEnvironment = environmentSettings(environment);
+  const layers = [
+    ...found.flatMap(({ layer }) => (layer !== undefined && layer.scope !== "managed" ? [layer] : [])),
+    { scope: "environment", values: plain(fromEnvironment.settings) } as const,
+    { scope: "flag", values: plain(flags) } as const,
+    ...found.flatMap(({ layer }) => (layer?.scope === "managed" ? [layer] : [])),
+  ] satisfies readonly SettingsLayer[];
+  const compact = found.flatMap((each) => each.compact);
+  const own = found.find(({ file, problems }) => file.scope === "user" && file.kind === "retinue" && !problems.length);
+  return {
+    ...mergeSettings(layers),
+    ...(own === undefined ? {} : { file: own.file.path }),
+    files: found.map(({ file }) => file.path),
+    rules: [
+      ...found.flatMap(({ rules }) => rules),
+      ...flagRules(flags),
+      ...compact.flatMap((rule) => listRuleOf(rule) ?? []),
+    ],
+    compact,
+    notices: [...found.flatMap(({ notices }) => notices), ...fromEnvironment.notices],
+    problems: [...found.flatMap(({ problems }) => problems), ...checkSettings(flags).problems],
+    untrusted: found.flatMap(({ off }) => off),
+    approvals: found.flatMap(({ approvals }) => approvals),
+  };
 }
 
-function broken(message: string, cure: string): UserError {
-  return new UserError(message, { code: "settings", cure, exitCode: 2 });
+function unread(problem: string): ParsedFile {
+  return { rules: [], compact: [], notices: [], problems: [problem], off: [], approvals: [] };
+}
+
+function flagRules({ permissions = {} }: Settings): Rule[] {
+  return (["allow", "ask", "deny"] as const).flatMap((effect) =>
+    (permissions[effect] ?? []).map((text): Rule => ({ text, effect, scope: "flag" })),
+  );
+}
+
+function plain(settings: Settings): Readonly<Record<string, unknown>> {
+  return settings as Readonly<Record<string, unknown>>;
 }

@@ -1,0 +1,41 @@
+import type { Settings } from "../protocol/index.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Settings that variables stand for; those of the seeds are read beside ours, which win. */
+export function environmentSettings(environment: Environment): {
+  readonly settings: Settings;
+  readonly notices: readonly string[];
+} {
+  const subagents = {
+    ...(isOn(environment, "ALLOW_MCP_TOOLS_FOR_SUBAGENTS") ? { mcpTools: "always" as const } : {}),
+    ...(isOn(environment, "DISABLE_BACKGROUND_TASKS") || isSet(environment["DISABLE_BACKGROUND_TASKS"])
+      ? { background: false }
+      : {}),
+    ...(environment["CLAUDE_CODE_ENTRYPOINT"]?.startsWith("sdk") ? { guide: false } : {}),
+  };
+  const { percent, notices } = compactionPercent(environment);
+  const settings = {
+    ...(Object.keys(subagents).length > 0 ? { subagents } : {}),
+    ...(percent === undefined ? {} : { compaction: { percent } }),
+  };
+  return { settings, notices };
+}
+
+function isOn(environment: Environment, name: string): boolean {
+  return isSet(environment[`RETINUE_${name}`] ?? environment[`CLAUDE_CODE_${name}`]);
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && !["", "0", "false", "no", "off"].includes(value.toLowerCase());
+}
+
+function compactionPercent(environment: Environment): { percent?: number; notices: readonly string[] } {
+  const names = ["RETINUE_AUTOCOMPACT_PCT", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"];
+  const name = names.find((candidate) => environment[candidate]);
+  const text = name === undefined ? undefined : environment[name];
+  if (text === undefined) return { notices: [] };
+  const percent = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && percent >= 1 && percent <= 100) return { percent, notices: [] };
+  return { notices: [`${name} is "${text}", which is no percentage from 1 to 100; it has no effect.`] };
+}

@@ -1,0 +1,165 @@
+import { relative } from "node:path";
+import { parseJsonc } from "../lib/index.ts";
+import { canonicalToolName, type Effect, type Rule, type ScopedCompactRule } from "../protocol/index.ts";
+import { checkSettings } from "./check-settings.ts";
+import { compactRules } from "./compact-rules.ts";
+import { hashApproval } from "./hash-approval.ts";
+import { type Approval, limitProject, type ProjectLimits } from "./limit-project.ts";
+import type { SettingsLayer } from "./merge-settings.ts";
+import { ruleText } from "./rule-text.ts";
+import type { SettingsFile } from "./settings-files.ts";
+
+/** What one file gives. With a problem it gives nothing, and the caller must not go on as if the file were not there. */
+export interface ParsedFile {
+  readonly layer?: SettingsLayer;
+  readonly rules: readonly Rule[];
+  readonly compact: readonly ScopedCompactRule[];
+  readonly notices: readonly string[];
+  readonly problems: readonly string[];
+  readonly off: readonly string[];
+  readonly approvals: readonly Approval[];
+}
+
+export type Trust = Omit<ProjectLimits, "name">;
+
+export function parseSettingsFile(text: string, file: SettingsFile, trust: Trust): ParsedFile {
+  const { path } = file;
+  if (text.replace(/^\ufeff/, "").trim() === "") return { ...nothing, notices: [`${path} is empty; using defaults.`] };
+  const parsed = parseJsonc(text);
+  if ("error" in parsed) {
+    const { line, column, message } = parsed.error;
+    const cure = "Repair the file, or move it away to run without it.";
+    return broken(`${path}:${line}:${column}: ${message}. ${cure}`);
+  }
+  const warnings = parsed.warnings.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}.`);
+  const found =
+    file.kind === "compact" ? parseCompact(parsed.value, file, trust) : parseLayer(parsed.value, file, trust);
+  return { ...found, notices: [...warnings, ...found.notices] };
+}
+
+const nothing: ParsedFile = { rules: [], compact: [], notices: [], problems: [], off: [], approvals: [] };
+
+function broken(...problems: readonly string[]): ParsedFile {
+  return { ...nothing, problems };
+}
+
+function parseLayer(value: unknown, file: SettingsFile, trust: Trust): ParsedFile {
+  const { path, scope } = file;
+  if (!isMapping(value)) return broken(`${path}: settings must be an object: { … }`);
+  const readable = withRuleTexts(value);
+  const limited =
+    file.inside === undefined ? { ...noLimits, values: readable } : limitProject(readable, limitsOf(file, trust));
+  const foreign: string[] = [];
+  const values = file.kind === "claude" ? inOurWords(limited.values, foreign) : limited.values;
+  const { wrong, unknown } = checkSettings(values);
+  // What has no rules in it and is another program's need not fit ours.
+  const harmless = file.kind === "claude" ? wrong.filter(({ key }) => key !== "permissions" && key !== "hooks") : [];
+  const problems = wrong.filter((each) => !harmless.includes(each));
+  if (problems.length > 0) {
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
+    return broken(`${path}: ${problems[0]?.message}${more}. Correct the value, or remove the key.`);
+  }
+  for (const { key } of harmless) delete values[key];
+  const notices = [
+    ...foreign.map((what) => `${path}: ${what}`),
+    ...harmless.map(({ message }) => `${path}: ${message}; it has no effect.`),
+    ...(unknown.length > 0 ? [`${path}: unknown ${quoted(unknown)} no effect.`] : []),
+    ...(limited.refused.length > 0 ? [`${path}: a project may not set ${limited.refused.join(", ")}; ignored.`] : []),
+    ...(limited.changed.length > 0
+      ? [`${path}: ${limited.changed.join(", ")} changed since you trusted this project and is off. ${approveAgain}`]
+      : []),
+    ...(Object.hasOwn(values, "hooks") ? [`${path}: hooks are not run by this version.`] : []),
+  ];
+  const { off, approvals } = limited;
+  return {
+    ...nothing,
+    layer: { scope, file: path, values },
+    rules: rulesOf(values, file),
+    notices,
+    off: off.map((key) => `${nameOf(file)}: ${key}`),
+    approvals,
+  };
+}
+
+const approveAgain = 'Look at it, then run "retinue trust add".';
+const noLimits = { off: [], changed: [], refused: [], approvals: [] } as const;
+
+function parseCompact(value: unknown, file: SettingsFile, trust: Trust): ParsedFile {
+  const { path, scope } = file;
+  const { rules, problems } = compactRules(value);
+  if (problems.length > 0) return broken(...problems.map((problem) => `${path}: ${problem}.`));
+  const compact = rules.map((rule) => ({ ...rule, scope, file: path }));
+  if (file.inside === undefined) return { ...nothing, compact };
+  const grants = rules.filter(({ effect }) => effect === "allow");
+  if (grants.length === 0) return { ...nothing, compact };
+  const strict = compact.filter(({ effect }) => effect !== "allow");
+  const name = nameOf(file);
+  if (!trust.trusted) return { ...nothing, compact: strict, off: [`${name}: allow`] };
+  // The order decides, so it is approved too.
+  const approvals = [{ kind: "permissions", name, hash: hashApproval(rules) }];
+  const isApproved = trust.approvedHash === undefined || trust.approvedHash("permissions", name) === approvals[0]?.hash;
+  if (isApproved) return { ...nothing, compact, approvals };
+  const notices = [
+    `${path}: its rules changed since you trusted this project; what they allow is off. ${approveAgain}`,
+  ];
+  return { ...nothing, compact: strict, notices, approvals };
+}
+
+function nameOf({ path, inside }: SettingsFile): string {
+  return inside === undefined ? path : relative(inside, path);
+}
+
+function limitsOf(file: SettingsFile, trust: Trust): ProjectLimits {
+  return { ...trust, name: nameOf(file) };
+}
+
+function withRuleTexts(value: Record<string, unknown>): Record<string, unknown> {
+  const { permissions } = value;
+  if (!isMapping(permissions)) return { ...value };
+  const lists = Object.entries(permissions).map(([key, list]): [string, unknown] => [
+    key,
+    Array.isArray(list) && ["allow", "ask", "deny"].includes(key) ? list.map(ruleText) : list,
+  ]);
+  return { ...value, permissions: Object.fromEntries(lists) };
+}
+
+/** Modes and models we have no word for fall back to the default: never to something looser. */
+function inOurWords(values: Record<string, unknown>, notices: string[]): Record<string, unknown> {
+  const mine = { ...values };
+  const { model, permissions } = mine;
+  if (model === "default") delete mine["model"];
+  if (model === "opusplan") mine["model"] = "opus";
+  if (isMapping(permissions) && typeof permissions["defaultMode"] === "string") {
+    const { defaultMode, ...rest } = permissions;
+    if (checkSettings({ permissions: { defaultMode } }).wrong.length > 0) {
+      notices.push(`the permission mode ${JSON.stringify(defaultMode)} is not known here; the default applies.`);
+      mine["permissions"] = rest;
+    }
+  }
+  return mine;
+}
+
+function rulesOf({ permissions }: Record<string, unknown>, { scope, path }: SettingsFile): Rule[] {
+  if (!isMapping(permissions)) return [];
+  return (["allow", "ask", "deny"] as const).flatMap((effect: Effect) =>
+    ((permissions[effect] ?? []) as readonly string[]).map((text) => ({ text, effect, scope, file: path })),
+  );
+}
+
+function quoted(keys: readonly string[]): string {
+  const names = keys.map((key) => `"${key}"`).join(", ");
+  return keys.length === 1 ? `key ${names} has` : `keys ${names} have`;
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A line of the compact form as a rule of a list, for an engine that knows only lists. Lists are stricter: no order loosens them. */
+export function listRuleOf({ tool, pattern, effect, scope, file }: ScopedCompactRule): Rule | undefined {
+  // Everything may be used: no rule, but what is there without one.
+  if (tool === "*" && effect === "allow") return undefined;
+  const name = canonicalToolName(tool);
+  const text = pattern === undefined || pattern === "*" || pattern === "**" ? name : `${name}(${pattern})`;
+  return { text, effect, scope, file };
+}

@@ -1,0 +1,98 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createTrustStore } from "./index.ts";
+
+function directory(): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-trust-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return root;
+}
+
+describe("createTrustStore", () => {
+  it("keeps what was added, across processes, until it is removed", async () => {
+    const stateHome = join(directory(), "state");
+    const store = createTrustStore({ stateHome, now: () => new Date(0) });
+    expect(store.isTrusted("/a")).toBe(false);
+    await store.add("/a");
+    await createTrustStore({ stateHome }).add("/b");
+    await store.add("/a", [{ kind: "hooks", name: "f", hash: "1" }]);
+    const again = createTrustStore({ stateHome });
+    expect(again.list().map(({ path }) => path)).toEqual(["/a", "/b"]);
+    expect(again.list()[0]).toEqual({
+      path: "/a",
+      since: "1970-01-01T00:00:00.000Z",
+      approvals: [{ kind: "hooks", name: "f", hash: "1" }],
+    });
+    expect(await again.remove("/a")).toBe(true);
+    expect(await again.remove("/a")).toBe(false);
+    expect(createTrustStore({ stateHome }).isTrusted("/a")).toBe(false);
+    expect(statSync(join(stateHome, "trust.json")).mode & 0o777).toBe(0o600);
+  });
+
+  it("knows only the very path: not its parents, not what lies below, not another spelling", async () => {
+    const store = createTrustStore({ stateHome: directory() });
+    await store.add("/x/project");
+    for (const path of ["/x", "/x/project/nested", "/x/Project", "/x/project/", "/x/project2"]) {
+      expect(store.isTrusted(path)).toBe(false);
+    }
+  });
+
+  it("does not follow git metadata or a link put in the place of a trusted directory", async () => {
+    const root = directory();
+    const [trusted, other] = [join(root, "trusted"), join(root, "other")];
+    mkdirSync(trusted);
+    mkdirSync(join(other, ".git"), { recursive: true });
+    writeFileSync(join(other, ".git/commondir"), `${trusted}/.git\n`);
+    const store = createTrustStore({ stateHome: join(root, "state") });
+    await store.add(realpathSync(trusted));
+    expect(store.isTrusted(realpathSync(other))).toBe(false);
+    renameSync(trusted, join(root, "moved"));
+    symlinkSync(other, trusted);
+    expect(store.isTrusted(realpathSync(trusted))).toBe(false);
+  });
+
+  it("binds approvals to a hash", async () => {
+    const store = createTrustStore({ stateHome: directory() });
+    const item = { kind: "mcp", name: "server" };
+    await expect(store.approve("/a", { ...item, hash: "1" })).rejects.toThrowError("not trusted");
+    await store.add("/a");
+    expect(store.approvedHash("/a", item)).toBeUndefined();
+    await store.approve("/a", { ...item, hash: "1" });
+    await store.approve("/a", { ...item, hash: "2" });
+    expect(store.approvedHash("/a", item)).toBe("2");
+    expect(store.approvedHash("/a", { ...item, kind: "hooks" })).toBeUndefined();
+    expect(store.approvedHash("/b", item)).toBeUndefined();
+  });
+
+  it.each([
+    "{",
+    "",
+    "[]",
+    '{"version": 2, "trusted": []}',
+    '{"version": 1, "trusted": ["/a"]}',
+    '{"version": 1, "trusted": [{"path": "/a", "since": "", "approvals": [1]}]}',
+    '{"version": 1, "trusted": [], "trusted": [{"path": "/a", "since": "", "approvals": []}]}',
+  ])("trusts nobody, says so and writes nothing over %s", async (text) => {
+    const stateHome = directory();
+    const file = join(stateHome, "trust.json");
+    writeFileSync(file, text);
+    const store = createTrustStore({ stateHome });
+    expect(store.isTrusted("/a")).toBe(false);
+    expect(store.problem).toContain(file);
+    await expect(store.add("/b")).rejects.toThrowError(file);
+    await expect(store.remove("/a")).rejects.toThrowError(file);
+    expect(readFileSync(file, "utf8")).toBe(text);
+  });
+});

@@ -1,0 +1,120 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describeError, errorCode, parseJsonc, UserError, writeAtomically } from "../lib/index.ts";
+import type { Approval } from "./limit-project.ts";
+
+export interface TrustedPath {
+  readonly path: string;
+  /** When the user said so, ISO 8601. */
+  readonly since: string;
+  readonly approvals: readonly Approval[];
+}
+
+/** Directories the user trusts, by the real path that was shown. Nothing a directory holds, `.git` included, can answer for it. */
+export interface TrustStore {
+  /** Why nothing is trusted although there is a file. */
+  readonly problem: string | undefined;
+  /** Exactly this path: neither its parents nor what lies below. */
+  isTrusted(realPath: string): boolean;
+  list(): readonly TrustedPath[];
+  approvedHash(realPath: string, item: { readonly kind: string; readonly name: string }): string | undefined;
+  /** Trusts the path with exactly these approvals; what was approved before is forgotten. */
+  add(realPath: string, approvals?: readonly Approval[]): Promise<void>;
+  /** One more approval for a path that is trusted. */
+  approve(realPath: string, approval: Approval): Promise<void>;
+  /** False if it was not trusted. */
+  remove(realPath: string): Promise<boolean>;
+}
+
+/** On `trust.json` in the state directory. A file that can't be read trusts nobody and is never written over. */
+export function createTrustStore({
+  stateHome,
+  now = () => new Date(),
+}: {
+  readonly stateHome: string;
+  readonly now?: () => Date;
+}): TrustStore {
+  const file = join(stateHome, "trust.json");
+  let { paths, problem } = readTrust(file);
+  const change = async (edit: (fresh: Map<string, TrustedPath>) => void): Promise<void> => {
+    // Another process may have written meanwhile.
+    ({ paths, problem } = readTrust(file));
+    if (problem !== undefined) throw new UserError(problem, { code: "trust", exitCode: 2 });
+    edit(paths);
+    mkdirSync(stateHome, { recursive: true, mode: 0o700 });
+    await writeAtomically(file, `${JSON.stringify({ version: 1, trusted: [...paths.values()] }, null, 2)}\n`);
+  };
+  return {
+    get problem() {
+      return problem;
+    },
+    isTrusted: (realPath) => paths.has(realPath),
+    list: () => [...paths.values()],
+    approvedHash: (realPath, { kind, name }) =>
+      paths.get(realPath)?.approvals.find((known) => known.kind === kind && known.name === name)?.hash,
+    add: (realPath, approvals = []) =>
+      change((fresh) => {
+        fresh.set(realPath, { path: realPath, since: now().toISOString(), approvals: [...approvals] });
+      }),
+    approve: (realPath, approval) =>
+      change((fresh) => {
+        const trusted = fresh.get(realPath);
+        if (trusted === undefined) throw notTrusted(realPath);
+        const others = trusted.approvals.filter(({ kind, name }) => kind !== approval.kind || name !== approval.name);
+        fresh.set(realPath, { ...trusted, approvals: [...others, approval] });
+      }),
+    remove: async (realPath) => {
+      let was = false;
+      if (!readTrust(file).paths.has(realPath) && readTrust(file).problem === undefined) return false;
+      await change((fresh) => {
+        was = fresh.delete(realPath);
+      });
+      return was;
+    },
+  };
+}
+
+function notTrusted(realPath: string): UserError {
+  const cure = 'Run "retinue trust add" there first.';
+  return new UserError(`${realPath} is not trusted, so nothing of it can be approved`, { code: "trust", cure });
+}
+
+interface Trust {
+  paths: Map<string, TrustedPath>;
+  problem: string | undefined;
+}
+
+function readTrust(file: string): Trust {
+  const nobody = (why: string): Trust => ({
+    paths: new Map(),
+    problem: `${file} ${why}, so no directory is trusted. Repair it, or remove it and trust again.`,
+  });
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return { paths: new Map(), problem: undefined };
+    return nobody(`can't be read (${describeError(error)})`);
+  }
+  const parsed = parseJsonc(text);
+  if ("error" in parsed) return nobody(`is broken (line ${parsed.error.line}: ${parsed.error.message})`);
+  const { value } = parsed;
+  const entries = isMapping(value) && value["version"] === 1 ? value["trusted"] : undefined;
+  if (parsed.warnings.length > 0 || !Array.isArray(entries) || !entries.every(isTrustedPath)) {
+    return nobody("does not look as this program writes it");
+  }
+  return { paths: new Map(entries.map((entry) => [entry.path, entry])), problem: undefined };
+}
+
+function isTrustedPath(value: unknown): value is TrustedPath {
+  if (!isMapping(value) || typeof value["path"] !== "string" || typeof value["since"] !== "string") return false;
+  return Array.isArray(value["approvals"]) && value["approvals"].every(isApproval);
+}
+
+function isApproval(value: unknown): value is Approval {
+  return isMapping(value) && ["kind", "name", "hash"].every((key) => typeof value[key] === "string");
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
