@@ -4,6 +4,17 @@
 export type { BuiltInAgent, PromptEnvironment } from "./built-in/built-in-agent.ts";
 export { type BuiltInChoice, builtInAgents } from "./built-in/built-in-agents.ts";
 export { compactLimits } from "./built-in/compact-profile.ts";
+export {
+  type Catalog,
+  type CatalogEntry,
+  type CatalogOptions,
+  createCatalog,
+  type DecidingRule,
+  type Found,
+  type Override,
+  type Place,
+} from "./catalog/create-catalog.ts";
+export { type DelegationList, delegationList, type ListedAgent, type ListLimits } from "./catalog/delegation-list.ts";
 export { type InstallOutcome, installPlugin } from "./plugins/install-plugin.ts";
 export {
   type InstalledPlugin,
@@ -14,3 +25,7 @@ export {
 export type { PluginDependency } from "./plugins/manifest.ts";
 export { type PluginRecord, readPluginRecords, writePluginRecords } from "./plugins/plugin-records.ts";
 export { type Plugin, readPlugin } from "./plugins/read-plugin.ts";
+export { type CheckedFile, checkMarkdownFile } from "./reading/check-markdown-file.ts";
+export { type DefinitionFile, type ReadAgent, readAgentFile } from "./reading/read-agent.ts";
+export { type JsonOrigin, type ReadAgents, readAgentJson } from "./reading/read-agent-json.ts";
+export { type ReadSkill, readSkillFile } from "./reading/read-skill.ts";

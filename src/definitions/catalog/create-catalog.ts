@@ -1,0 +1,250 @@
+import { nearest as nearestWords } from "../../lib/index.ts";
+import { type AgentDefinition, type Diagnostic, definitionSources } from "../../protocol/index.ts";
+
+/** Where a definition stood, as far as that decides between two of one name. Absent: as near as can be, in a file. */
+export interface Place {
+  /** Steps up from where the session works; only project sources have more than 0. */
+  readonly distance: number;
+  readonly form: "file" | "settings";
+  /** 0 for `.agents`, 1 for `.claude`. */
+  readonly directory: number;
+}
+
+/** Agents of plugins come with their full name, `plugin:name`. */
+export interface CatalogEntry {
+  readonly definition: AgentDefinition;
+  readonly place?: Place;
+}
+
+export type DecidingRule = "opt-in" | "source" | "file-over-settings" | "nearest" | "directory" | "path" | "content";
+
+export interface Override<Entry extends CatalogEntry> {
+  readonly winner: Entry;
+  readonly loser: Entry;
+  readonly rule: DecidingRule;
+  /** A sentence for people. */
+  readonly reason: string;
+}
+
+export interface Found<Entry extends CatalogEntry> {
+  readonly agent: Entry;
+  readonly by: "name" | "alias" | "plugin" | "case";
+}
+
+export interface Catalog<Entry extends CatalogEntry = CatalogEntry> {
+  /** One for each name, sorted by name. */
+  readonly agents: readonly Entry[];
+  readonly overrides: readonly Override<Entry>[];
+  /** Duplicates within one source: nobody means those. */
+  readonly diagnostics: readonly Diagnostic[];
+  find(name: string): Found<Entry> | undefined;
+  /** The names most likely meant, best first; filled up to `max` as long as there are agents. */
+  nearest(name: string, max?: number): readonly string[];
+}
+
+export interface CatalogOptions {
+  /** Plugin agents (`plugin:name`) the user lets take the place of the built-in of their bare name. */
+  readonly replaceBuiltIns?: readonly string[];
+}
+
+const aliases: Readonly<Record<string, string>> = {
+  general: "general-purpose",
+  explore: "Explore",
+  "claude-code-guide": "retinue-guide",
+};
+
+/** The order of `entries` does not matter: which of two wins depends on what they are. */
+export function createCatalog<Entry extends CatalogEntry>(
+  entries: readonly Entry[],
+  { replaceBuiltIns = [] }: CatalogOptions = {},
+): Catalog<Entry> {
+  const { winners, overrides } = chooseWinners(entries);
+  const bare = bareNames(winners);
+  for (const [name, agent] of optedIn(winners, replaceBuiltIns)) {
+    const loser = winners.get(name);
+    if (loser) overrides.push(override(agent, loser, "opt-in"));
+    winners.delete(name);
+    bare.set(name, agent);
+  }
+  const agents = Object.freeze([...winners.values()].sort(byName));
+  const folded = foldedNames(winners, bare);
+  return Object.freeze({
+    agents,
+    overrides: Object.freeze(overrides),
+    diagnostics: Object.freeze(overrides.flatMap(diagnose)),
+    find(name: string): Found<Entry> | undefined {
+      const exact = winners.get(name);
+      if (exact) return { agent: exact, by: "name" };
+      const meant = aliasTarget(winners, name);
+      if (meant) return { agent: meant, by: "alias" };
+      const ofPlugin = bare.get(name);
+      if (ofPlugin) return { agent: ofPlugin, by: "plugin" };
+      const [only, other] = folded.get(name.toLowerCase()) ?? [];
+      return only && !other ? { agent: only, by: "case" } : undefined;
+    },
+    nearest: (name: string, max = 10) => nearestAgents(name, { agents, max }),
+  });
+}
+
+function chooseWinners<Entry extends CatalogEntry>(
+  entries: readonly Entry[],
+): { winners: Map<string, Entry>; overrides: Override<Entry>[] } {
+  const byNameOnly = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    const same = byNameOnly.get(entry.definition.name);
+    if (same) same.push(entry);
+    else byNameOnly.set(entry.definition.name, [entry]);
+  }
+  const winners = new Map<string, Entry>();
+  const overrides: Override<Entry>[] = [];
+  for (const name of [...byNameOnly.keys()].sort()) {
+    const [winner, ...losers] = (byNameOnly.get(name) ?? []).sort((a, b) => decide(a, b).sign);
+    if (!winner) continue;
+    winners.set(name, winner);
+    for (const loser of losers) overrides.push(override(winner, loser, decide(winner, loser).rule));
+  }
+  return { winners, overrides };
+}
+
+const steps: readonly [DecidingRule, (entry: CatalogEntry) => number | string][] = [
+  ["source", ({ definition }) => -definitionSources.indexOf(definition.source)],
+  ["file-over-settings", ({ place }) => (place?.form === "settings" ? 1 : 0)],
+  ["nearest", ({ place }) => place?.distance ?? 0],
+  ["directory", ({ place }) => place?.directory ?? 0],
+  ["path", ({ definition }) => definition.file ?? ""],
+  ["content", ({ definition }) => JSON.stringify(definition)],
+];
+
+/** Below zero: `a` wins. */
+function decide(a: CatalogEntry, b: CatalogEntry): { sign: number; rule: DecidingRule } {
+  for (const [rule, measure] of steps) {
+    const [left, right] = [measure(a), measure(b)];
+    if (left !== right) return { sign: left < right ? -1 : 1, rule };
+  }
+  return { sign: 0, rule: "content" };
+}
+
+/** A bare name that two plugins would answer to belongs to neither. */
+function bareNames<Entry extends CatalogEntry>(winners: ReadonlyMap<string, Entry>): Map<string, Entry> {
+  const bare = new Map<string, Entry>();
+  const contested = new Set<string>();
+  for (const entry of winners.values()) {
+    const name = bareName(entry.definition);
+    if (name === undefined || winners.has(name) || aliasTarget(winners, name)) continue;
+    if (bare.has(name)) contested.add(name);
+    bare.set(name, entry);
+  }
+  for (const name of contested) bare.delete(name);
+  return bare;
+}
+
+function optedIn<Entry extends CatalogEntry>(
+  winners: ReadonlyMap<string, Entry>,
+  names: readonly string[],
+): Map<string, Entry> {
+  const chosen = new Map<string, Entry>();
+  for (const full of [...names].sort()) {
+    const entry = winners.get(full);
+    const name = entry && bareName(entry.definition);
+    if (!entry || name === undefined || chosen.has(name)) continue;
+    if (winners.get(name)?.definition.source === "built-in") chosen.set(name, entry);
+  }
+  return chosen;
+}
+
+function bareName({ name, plugin }: AgentDefinition): string | undefined {
+  return plugin !== undefined && name.startsWith(`${plugin}:`) ? name.slice(plugin.length + 1) : undefined;
+}
+
+function aliasTarget<Entry>(winners: ReadonlyMap<string, Entry>, name: string): Entry | undefined {
+  const target = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
+  return target === undefined ? undefined : winners.get(target);
+}
+
+/** Every name that is answered to, in lower case, with all the agents it could mean. */
+function foldedNames<Entry extends CatalogEntry>(
+  winners: ReadonlyMap<string, Entry>,
+  bare: ReadonlyMap<string, Entry>,
+): Map<string, Entry[]> {
+  const folded = new Map<string, Entry[]>();
+  const add = (name: string, entry: Entry) => {
+    const known = folded.get(name.toLowerCase()) ?? [];
+    if (!known.includes(entry)) folded.set(name.toLowerCase(), [...known, entry]);
+  };
+  for (const [name, entry] of winners) add(name, entry);
+  for (const [name, entry] of bare) add(name, entry);
+  for (const name of Object.keys(aliases)) {
+    const target = aliasTarget(winners, name);
+    if (target && !folded.has(name.toLowerCase())) add(name, target);
+  }
+  return folded;
+}
+
+function byName(a: CatalogEntry, b: CatalogEntry): number {
+  return a.definition.name < b.definition.name ? -1 : 1;
+}
+
+function override<Entry extends CatalogEntry>(winner: Entry, loser: Entry, rule: DecidingRule): Override<Entry> {
+  return { winner, loser, rule, reason: reasonOf(winner.definition, loser.definition, rule) };
+}
+
+function reasonOf(winner: AgentDefinition, loser: AgentDefinition, rule: DecidingRule): string {
+  const reasons: Record<DecidingRule, string> = {
+    "opt-in": `You let the plugin agent "${winner.name}" take the place of the built-in.`,
+    source: `The source "${winner.source}" stands above "${loser.source}".`,
+    "file-over-settings": "Within one scope a Markdown file beats the settings key `agents`.",
+    nearest: "The directory nearest to where you work wins.",
+    directory: "`.agents` stands before `.claude`.",
+    path: "Two files of one directory have this name; the first path in alphabetical order wins.",
+    content: "Two definitions in one place have this name; the choice is only stable, not meant.",
+  };
+  return reasons[rule];
+}
+
+/** A higher source or a nearer directory is meant to override; two of a name in one place are not. */
+function diagnose({ winner, loser, rule }: Override<CatalogEntry>): Diagnostic[] {
+  if (rule === "source" || rule === "nearest" || rule === "opt-in") return [];
+  const file = loser.definition.file ?? "";
+  const kept = winner.definition.file ?? `the one from ${winner.definition.source}`;
+  const { name, source } = loser.definition;
+  const why = reasonOf(winner.definition, loser.definition, rule);
+  return [
+    {
+      severity: "warning",
+      file,
+      line: 1,
+      code: rule === "file-over-settings" ? "settings_agent_hidden" : "duplicate_name",
+      message: `The agent "${name}" is defined twice in the ${source} scope; used is ${kept}. ${why}`,
+      fix: "Rename or remove one of the two.",
+    },
+  ];
+}
+
+function nearestAgents(
+  name: string,
+  { agents, max }: { agents: readonly CatalogEntry[]; max: number },
+): readonly string[] {
+  const names = agents.map(({ definition }) => definition.name);
+  const found = new Set(nearestWords(name, names, max));
+  for (const candidate of byDescription(name, agents)) found.add(candidate);
+  for (const candidate of names) found.add(candidate);
+  return [...found].slice(0, max);
+}
+
+/** For a vague name such as `sql-thing`: the agents whose name or description has most of its words. */
+function byDescription(name: string, agents: readonly CatalogEntry[]): string[] {
+  const words = wordsOf(name);
+  const scored = agents.map(({ definition }) => {
+    const said = `${definition.name} ${definition.description}`.toLowerCase();
+    return { name: definition.name, score: words.filter((word) => said.includes(word)).length };
+  });
+  return scored
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1))
+    .map((one) => one.name);
+}
+
+function wordsOf(name: string): string[] {
+  const split = name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  return split.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length >= 3);
+}
