@@ -70,6 +70,8 @@ export interface AgentDefinition {
   readonly forkContext?: boolean;
   readonly criticalReminder?: string;
   readonly initialPrompt?: string;
+  /** Reachable by name, but not offered for delegation. */
+  readonly hidden?: boolean;
   /** Fields nobody here knows, kept as they were. */
   readonly extra?: JsonObject;
 }

@@ -1,0 +1,27 @@
+import { isUtf8 } from "node:buffer";
+
+export type TextEncoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
+
+export interface EncodedText {
+  readonly encoding: TextEncoding;
+  /** Bytes of the byte order mark. */
+  readonly offset: number;
+}
+
+/** What is neither marked nor valid UTF-8 is read as Windows-1252, which every sequence of bytes is. */
+export function detectEncoding(bytes: Uint8Array): EncodedText {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: "utf-16le", offset: 2 };
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: "utf-16be", offset: 2 };
+  if (bytes[0] === 0x2d && bytes[1] === 0 && bytes[2] === 0x2d) return { encoding: "utf-16le", offset: 0 };
+  if (bytes[0] === 0 && bytes[1] === 0x2d && bytes[2] === 0) return { encoding: "utf-16be", offset: 0 };
+  const offset = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  return { encoding: isUtf8(bytes) ? "utf-8" : "windows-1252", offset };
+}
+
+/** The text with every line end as `\n`. `limit`: read only about so many bytes of it. */
+export function decodeText(bytes: Uint8Array, { encoding, offset }: EncodedText, limit = bytes.length): string {
+  const part = bytes.subarray(offset, offset + limit);
+  const buffer = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+  const text = encoding === "utf-8" ? buffer.toString("utf8") : new TextDecoder(encoding).decode(buffer);
+  return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
+}

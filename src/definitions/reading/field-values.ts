@@ -1,0 +1,109 @@
+import { nearest } from "../../lib/index.ts";
+import type { Field } from "./field.ts";
+import type { FieldReader } from "./field-reader.ts";
+
+/** Readers for harmless fields: what has the wrong type is reported and left out. */
+
+export function readText<Name extends string>(reader: FieldReader<Name>, name: Name): string | undefined {
+  const field = reader.get(name);
+  if (field === undefined || isEmpty(field)) return undefined;
+  const text = textOf(field);
+  if (text === undefined) wrongType(reader, field, "a text");
+  return text;
+}
+
+/** Scalars as they were typed: a name `007` is not 7. */
+export function textOf(field: Field): string | undefined {
+  if (typeof field.value === "string") return field.value;
+  if (typeof field.value === "number" || typeof field.value === "boolean") return field.text ?? String(field.value);
+  return undefined;
+}
+
+export function isEmpty(field: Field): boolean {
+  return (
+    field.value === null || field.value === undefined || (typeof field.value === "string" && field.value.trim() === "")
+  );
+}
+
+export function readBoolean<Name extends string>(reader: FieldReader<Name>, name: Name): boolean | undefined {
+  const field = reader.get(name);
+  if (field === undefined || isEmpty(field)) return undefined;
+  const value = booleanOf(field);
+  if (value === undefined) wrongType(reader, field, "true or false");
+  return value;
+}
+
+export function booleanOf({ value }: Field): boolean | undefined {
+  if (typeof value === "boolean") return value;
+  if (typeof value !== "string") return undefined;
+  if (/^(?:true|yes|on)$/i.test(value.trim())) return true;
+  return /^(?:false|no|off)$/i.test(value.trim()) ? false : undefined;
+}
+
+export function readCount<Name extends string>(reader: FieldReader<Name>, name: Name): number | undefined {
+  const field = reader.get(name);
+  if (field === undefined || isEmpty(field)) return undefined;
+  const value = numberOf(field.value);
+  if (value !== undefined && Number.isSafeInteger(value) && value > 0) return value;
+  wrongType(reader, field, "a whole number above 0");
+  return undefined;
+}
+
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
+  if (typeof value !== "string" || !/^\s*\d+(?:\.\d+)?\s*$/.test(value)) return undefined;
+  return Number(value);
+}
+
+export interface Choice<Value extends string, Name extends string> {
+  readonly name: Name;
+  readonly values: readonly Value[];
+}
+
+export function readChoice<Value extends string, Name extends string>(
+  reader: FieldReader<Name>,
+  { name, values }: Choice<Value, Name>,
+): Value | undefined {
+  const field = reader.get(name);
+  if (field === undefined || isEmpty(field)) return undefined;
+  const text = textOf(field)?.trim().toLowerCase();
+  const value = values.find((candidate) => candidate === text);
+  if (value !== undefined) return value;
+  const guess = text === undefined ? undefined : nearest(text, values)[0];
+  wrongType(reader, field, `one of ${values.join(", ")}`, guess);
+  return undefined;
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Seconds, or a number with `ms`, `s`, `m` or `h`. */
+export function readDurationMs<Name extends string>(reader: FieldReader<Name>, name: Name): number | undefined {
+  const field = reader.get(name);
+  if (field === undefined || isEmpty(field)) return undefined;
+  const match = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)?\s*$/.exec(textOf(field) ?? "");
+  const value = match === null ? 0 : Math.round(Number(match[1]) * (unitMs[match[2] ?? "s"] ?? 0));
+  if (value > 0 && Number.isSafeInteger(value)) return value;
+  wrongType(reader, field, 'seconds or a time such as "5m"');
+  return undefined;
+}
+
+// biome-ignore lint/complexity/useMaxParams: a reader, a place, what was wanted and what may have been meant
+export function wrongType<Name extends string>(
+  reader: FieldReader<Name>,
+  field: Field,
+  wanted: string,
+  guess?: string,
+): void {
+  reader.warn(field, {
+    code: "wrong_type",
+    message: `"${field.key}" must be ${wanted}; it is ${describe(field.value)}. The field is ignored.`,
+    fix: guess === undefined ? `Write ${wanted}, or delete the line.` : `Did you mean "${guess}"?`,
+  });
+}
+
+export function describe(value: unknown): string {
+  if (value === null || value === undefined) return "empty";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a mapping";
+  return `"${String(value).slice(0, 60)}"`;
+}

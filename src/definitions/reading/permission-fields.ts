@@ -1,0 +1,140 @@
+import { nearest } from "../../lib/index.ts";
+import {
+  type CompactRule,
+  type DefinitionSource,
+  type Effect,
+  type PermissionMode,
+  permissionModes,
+} from "../../protocol/index.ts";
+import type { Field } from "./field.ts";
+import type { AgentField } from "./field-names.ts";
+import type { FieldReader } from "./field-reader.ts";
+import { booleanOf, describe, isEmpty, textOf } from "./field-values.ts";
+
+type Reader = FieldReader<AgentField>;
+
+/** Every spelling with its mode, peers' words included; never a looser mode than the word means there. */
+const modeWords: Readonly<Record<string, PermissionMode>> = {
+  ...Object.fromEntries(permissionModes.map((mode) => [fold(mode), mode])),
+  manual: "default",
+  ask: "default",
+  auto: "default",
+  alwaysconfirm: "default",
+  confirmrisky: "default",
+  neverconfirm: "bypassPermissions",
+  autoedit: "acceptEdits",
+  yolo: "bypassPermissions",
+  bubble: "default",
+};
+
+/** Strictest first. */
+const strictness: readonly PermissionMode[] = ["plan", "dontAsk", "default", "acceptEdits", "bypassPermissions"];
+
+/** `permissionMode`, Qwen's `approvalMode` and Cursor's `readonly` together: the strictest counts. */
+export function readPermissionMode(reader: Reader, source: DefinitionSource): PermissionMode | undefined {
+  const modes = [readMode(reader, "permissionMode"), readMode(reader, "approvalMode"), readReadonly(reader)];
+  const mode = strictness.find((candidate) => modes.includes(candidate));
+  if (
+    mode !== "bypassPermissions" ||
+    source === "user" ||
+    source === "flag" ||
+    source === "policy" ||
+    source === "built-in"
+  )
+    return mode;
+  const field = reader.get("permissionMode") ?? reader.get("approvalMode");
+  if (field !== undefined)
+    reader.warn(field, {
+      code: "mode_not_allowed",
+      message: `"${describeMode(field)}" from a ${source} file is ignored: a repository can't switch approvals off.`,
+      fix: "Delete the line, or define the agent in your user scope.",
+    });
+  return undefined;
+}
+
+function describeMode(field: Field): string {
+  return `${field.key}: ${textOf(field) ?? ""}`;
+}
+
+function readMode(reader: Reader, name: "permissionMode" | "approvalMode"): PermissionMode | undefined {
+  const field = reader.get(name);
+  if (field === undefined) return undefined;
+  const text = typeof field.value === "string" ? field.value.trim() : "";
+  const mode = Object.hasOwn(modeWords, fold(text)) ? modeWords[fold(text)] : undefined;
+  if (mode === undefined) {
+    const guess = nearest(text, permissionModes)[0];
+    reader.refuse(field, {
+      code: "unreadable_mode",
+      message: `"${field.key}" is ${describe(field.value)}, which is no permission mode. The agent is not loaded, so that it can't run with more rights than meant.`,
+      fix: guess === undefined ? `Write one of ${permissionModes.join(", ")}.` : `Did you mean "${guess}"?`,
+    });
+  }
+  if (fold(text) === "auto")
+    reader.warn(field, {
+      code: "mode_mapped",
+      message: `"${field.key}: auto" is read as "default": nothing here approves by itself.`,
+      fix: `Write one of ${permissionModes.join(", ")}.`,
+    });
+  return mode;
+}
+
+function readReadonly(reader: Reader): PermissionMode | undefined {
+  const field = reader.get("readonly");
+  if (field === undefined) return undefined;
+  const value = booleanOf(field);
+  if (value === undefined)
+    reader.refuse(field, {
+      code: "unreadable_mode",
+      message: `"${field.key}" must be true or false; it is ${describe(field.value)}. The agent is not loaded.`,
+      fix: `Write "${field.key}: true", or delete the line.`,
+    });
+  return value === true ? "plan" : undefined;
+}
+
+/** The compact form: tool to action, or tool to a map of pattern to action; one action alone is for every tool. */
+export function readPermission(reader: Reader): readonly CompactRule[] | undefined {
+  const field = reader.get("permission");
+  if (field === undefined) return undefined;
+  const rules = toRules(field.value);
+  if (rules === undefined || isEmpty(field))
+    reader.refuse(field, {
+      code: "unreadable_permission",
+      message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more rights than meant.`,
+      fix: 'Write lines such as "bash: ask" or "edit: {"*.env": deny}" with allow, ask or deny.',
+    });
+  return rules;
+}
+
+function toRules(value: unknown): CompactRule[] | undefined {
+  const all = toEffect(value);
+  if (all !== undefined) return [{ tool: "*", effect: all }];
+  if (!isMapping(value)) return undefined;
+  const rules: CompactRule[] = [];
+  for (const [tool, action] of Object.entries(value)) {
+    const effect = toEffect(action);
+    if (effect !== undefined) {
+      rules.push({ tool, effect });
+      continue;
+    }
+    if (!isMapping(action)) return undefined;
+    for (const [pattern, patternAction] of Object.entries(action)) {
+      const patternEffect = toEffect(patternAction);
+      if (patternEffect === undefined) return undefined;
+      rules.push({ tool, pattern, effect: patternEffect });
+    }
+  }
+  return rules;
+}
+
+function toEffect(value: unknown): Effect | undefined {
+  const text = typeof value === "string" ? value.trim().toLowerCase() : undefined;
+  return text === "allow" || text === "ask" || text === "deny" ? text : undefined;
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function fold(word: string): string {
+  return word.replace(/[-_ ]/g, "").toLowerCase();
+}

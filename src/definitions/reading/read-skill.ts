@@ -1,0 +1,119 @@
+import path from "node:path";
+import type { Diagnostic, JsonObject, SkillDefinition } from "../../protocol/index.ts";
+import type { Field } from "./field.ts";
+import { type SkillField, skillFieldNames } from "./field-names.ts";
+import { createFieldReader, type FieldReader } from "./field-reader.ts";
+import { booleanOf, describe, readText } from "./field-values.ts";
+import type { DefinitionFile } from "./read-agent.ts";
+import { readFrontmatter } from "./read-frontmatter.ts";
+import { readToolList } from "./tool-list.ts";
+
+export interface ReadSkill {
+  /** Undefined: not loaded; a diagnostic says why. */
+  readonly definition?: SkillDefinition;
+  readonly body: () => string;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Reads one SKILL.md. Never rejects. */
+export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill> {
+  const { bytes, file, source, plugin } = request;
+  const isKnown = (key: string) => skillFieldNames.resolve(key) !== undefined;
+  const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown });
+  if (fields === undefined) return { body, diagnostics };
+  const reader = createFieldReader({ file, fields, diagnostics, names: skillFieldNames, strict: strictFields });
+  const name = readText(reader, "name")?.trim() ?? path.basename(path.dirname(file));
+  const description = readText(reader, "description")?.trim();
+  const allowedTools = readAllowedTools(reader);
+  const modelInvocable = !readDisableInvocation(reader);
+  const nameIsBad = /\p{Cc}/u.test(name);
+  if (nameIsBad || description === undefined)
+    diagnostics.push({ severity: "error", file, line: fields[0]?.line ?? 1, ...(nameIsBad ? badName : noDescription) });
+  if (nameIsBad || description === undefined || reader.refused) return { body, diagnostics };
+  const extra = collectExtra(reader);
+  const definition: SkillDefinition = {
+    name,
+    description,
+    source,
+    file,
+    ...(plugin === undefined ? {} : { plugin }),
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    modelInvocable,
+    ...(extra === undefined ? {} : { extra }),
+  };
+  return { definition, body, diagnostics };
+}
+
+const strictFields = new Set<SkillField>(["allowedTools", "disableModelInvocation"]);
+const badName = {
+  code: "bad_name",
+  message: "The name contains control characters. The skill is not loaded.",
+  fix: "Write the name with visible characters only.",
+} as const;
+const noDescription = {
+  code: "no_description",
+  message: "The skill has no description, so nobody would know when to use it. It is not loaded.",
+  fix: 'Add a line "description: what it does; use it when ...".',
+} as const;
+
+/** The open format separates names by spaces. */
+function readAllowedTools(reader: FieldReader<SkillField>): readonly string[] | undefined {
+  const field = reader.get("allowedTools");
+  if (field === undefined) return undefined;
+  const list = readToolList(spacesToCommas(field));
+  if (list === undefined)
+    reader.refuse(field, {
+      code: "unreadable_tools",
+      message: `"${field.key}" can't be read. The skill is not loaded.`,
+      fix: `Write names separated by commas: "${field.key}: Read, Bash(git diff *)".`,
+    });
+  return list?.listed;
+}
+
+function spacesToCommas(field: Field): Field {
+  if (typeof field.value !== "string" || /[,[\n]/.test(field.value.replace(/\([^)]*\)/g, ""))) return field;
+  const names = field.value.match(/[^\s(]+(?:\([^)]*\))?|\(/g);
+  return names === null ? field : { ...field, value: names.join(",") };
+}
+
+function readDisableInvocation(reader: FieldReader<SkillField>): boolean {
+  const field = reader.get("disableModelInvocation");
+  if (field === undefined || field.value === null) return false;
+  const value = booleanOf(field);
+  if (value === undefined)
+    reader.warn(field, {
+      code: "wrong_type",
+      message: `"${field.key}" must be true or false; it is ${describe(field.value)}. Read as true.`,
+      fix: `Write "${field.key}: true" or delete the line.`,
+    });
+  return value ?? true;
+}
+
+const keptByName = [
+  "license",
+  "compatibility",
+  "metadata",
+  "whenToUse",
+  "argumentHint",
+  "arguments",
+  "userInvocable",
+  "disallowedTools",
+  "model",
+  "effort",
+  "context",
+  "agent",
+  "background",
+  "hooks",
+  "paths",
+  "shell",
+] as const satisfies readonly SkillField[];
+
+/** Fields of the format that `SkillDefinition` has no place for are kept under their own names. */
+function collectExtra(reader: FieldReader<SkillField>): JsonObject | undefined {
+  const kept = keptByName.flatMap((name) => {
+    const field = reader.get(name);
+    return field === undefined ? [] : [[name, field.value] as const];
+  });
+  const extra = { ...Object.fromEntries(kept), ...reader.unknown } as JsonObject;
+  return Object.keys(extra).length === 0 ? undefined : extra;
+}

@@ -1,0 +1,104 @@
+import type { Field } from "./field.ts";
+
+/** What a `tools`-like field says. */
+export interface ToolList {
+  /** As written; empty = none. `*` stays in it. */
+  readonly listed: readonly string[];
+  /** Only a map can say it: `{write: false}`. */
+  readonly excluded: readonly string[];
+  /** A map that only excludes: everything else is inherited. */
+  readonly inheritsRest?: true;
+}
+
+/** Comma-separated text, list, JSON array in a text, map of name to true or false. Undefined: can't be read. */
+export function readToolList(field: Field): ToolList | undefined {
+  const { value } = field;
+  if (value === null || value === undefined) return { listed: [], excluded: [] };
+  if (typeof value === "string") return readString(value);
+  if (Array.isArray(value)) return readItems(value) ?? readRawItems(field.raw);
+  if (typeof value === "object") return readMap(value as Record<string, unknown>);
+  return undefined;
+}
+
+function readString(text: string): ToolList | undefined {
+  const trimmed = text.trim();
+  if (trimmed.startsWith("[")) {
+    try {
+      const parsed: unknown = JSON.parse(trimmed);
+      return Array.isArray(parsed) ? readItems(parsed) : undefined;
+    } catch {
+      if (!trimmed.endsWith("]")) return undefined;
+      return asList(splitList(trimmed.slice(1, -1)));
+    }
+  }
+  if (trimmed.startsWith("{")) return undefined;
+  if (/^-\s/.test(trimmed)) return readRawItems(trimmed);
+  return asList(splitList(trimmed));
+}
+
+/** On commas and line ends outside parentheses: `Bash(git diff, git log)` is one. Undefined: a parenthesis stays open. */
+export function splitList(text: string): string[] | undefined {
+  const items: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let position = 0; position < text.length; position++) {
+    const letter = text[position];
+    if (letter === "(") depth += 1;
+    else if (letter === ")") depth -= 1;
+    else if ((letter === "," || letter === "\n") && depth === 0) {
+      items.push(text.slice(start, position));
+      start = position + 1;
+    }
+    if (depth < 0) return undefined;
+  }
+  if (depth !== 0) return undefined;
+  items.push(text.slice(start));
+  return items.map(cleanItem).filter((item) => item !== "");
+}
+
+function cleanItem(item: string): string {
+  const trimmed = item.trim();
+  return /^(["'`]).*\1$/.test(trimmed) && trimmed.length > 1 ? trimmed.slice(1, -1).trim() : trimmed;
+}
+
+function asList(listed: readonly string[] | undefined): ToolList | undefined {
+  return listed === undefined || listed.some(hasControls) ? undefined : { listed, excluded: [] };
+}
+
+function readItems(items: readonly unknown[]): ToolList | undefined {
+  const listed: string[] = [];
+  for (const item of items) {
+    if (item === null) continue;
+    if (typeof item !== "string") return undefined;
+    if (item.trim() !== "") listed.push(item.trim());
+  }
+  return asList(listed);
+}
+
+/** `- Bash(git: *)` is a mapping to YAML and a tool to its author. */
+function readRawItems(raw: string | undefined): ToolList | undefined {
+  const listed: string[] = [];
+  for (const line of (raw ?? "").split("\n")) {
+    if (line.trim() === "") continue;
+    const item = /^\s*-\s+(.*)$/.exec(line)?.[1];
+    const split = item === undefined ? undefined : splitList(item);
+    if (split?.length !== 1 || !/^[\w.*/:-]+(?:\(.*\))?$/.test(split[0] ?? "")) return undefined;
+    listed.push(...split);
+  }
+  return listed.length === 0 ? undefined : asList(listed);
+}
+
+function readMap(map: Readonly<Record<string, unknown>>): ToolList | undefined {
+  const listed: string[] = [];
+  const excluded: string[] = [];
+  for (const [name, on] of Object.entries(map)) {
+    if (typeof on !== "boolean" || hasControls(name)) return undefined;
+    (on ? listed : excluded).push(name);
+  }
+  const inheritsRest = listed.length === 0 && excluded.length > 0 && !excluded.includes("*");
+  return { listed, excluded, ...(inheritsRest ? { inheritsRest } : {}) };
+}
+
+function hasControls(text: string): boolean {
+  return /\p{Cc}/u.test(text);
+}
