@@ -29,7 +29,3 @@ export { type CheckedFile, checkMarkdownFile } from "./reading/check-markdown-fi
 export { type DefinitionFile, type ReadAgent, readAgentFile } from "./reading/read-agent.ts";
 export { type JsonOrigin, type ReadAgents, readAgentJson } from "./reading/read-agent-json.ts";
 export { type ReadSkill, readSkillFile } from "./reading/read-skill.ts";
-export { type CheckedFile, checkMarkdownFile } from "./reading/check-markdown-file.ts";
-export { type DefinitionFile, type ReadAgent, readAgentFile } from "./reading/read-agent.ts";
-export { type JsonOrigin, type ReadAgents, readAgentJson } from "./reading/read-agent-json.ts";
-export { type ReadSkill, readSkillFile } from "./reading/read-skill.ts";
