@@ -40,8 +40,10 @@ export {
   readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
+export { pluginCommands } from "./commands-lazily.ts";
 export { examine, type Finding } from "./examine-lazily.ts";
 export { openSession, type SessionOptions } from "./open-session.ts";
 export { stateDirectory } from "./places.ts";
+export type { InstalledPlugin, Plugin } from "./plugins.ts";
 export type { Session } from "./session.ts";
 export { VERSION } from "./version.ts";

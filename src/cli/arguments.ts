@@ -1,6 +1,7 @@
 import { nearest } from "../lib/index.ts";
 import { type Effort, type PermissionMode, permissionModes } from "../protocol/index.ts";
 import type { Command, HelpTopic, OutputFormat } from "./command.ts";
+import { parsePlugins } from "./plugins-arguments.ts";
 import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
 import { splitRules } from "./split-rules.ts";
 
@@ -8,6 +9,7 @@ import { splitRules } from "./split-rules.ts";
 export function parseArguments(argv: readonly string[]): Command {
   const [first, ...rest] = argv;
   if (first === "sessions") return parseSessions(rest);
+  if (first === "plugins") return parsePlugins(rest);
   if (first === "doctor") return parseDoctor(rest);
   if (first === "help") return { kind: "help", topic: topicOf(rest[0]) };
   return parseRoot(argv);
@@ -76,7 +78,8 @@ function parseRoot(argv: readonly string[]): Command {
 
 function withoutPrint(words: readonly string[]): Command {
   const [word] = words;
-  const meant = words.length <= 3 && word !== undefined ? nearest(word, ["sessions", "doctor", "help"])[0] : undefined;
+  const meant =
+    words.length <= 3 && word !== undefined ? nearest(word, ["sessions", "plugins", "doctor", "help"])[0] : undefined;
   if (meant !== undefined) throw usageError(`There is no command "${word}"`, `Did you mean "retinue ${meant}"?`);
   return { kind: "interactive", prompt: words.join(" ") };
 }
@@ -144,5 +147,5 @@ function wholeNumber(options: ReadOptions, name: string): number | undefined {
 }
 
 function topicOf(word: string | undefined): HelpTopic {
-  return word === "sessions" || word === "doctor" ? word : "retinue";
+  return word === "sessions" || word === "plugins" || word === "doctor" ? word : "retinue";
 }

@@ -1,7 +1,7 @@
 import type { Effort, PermissionMode } from "../protocol/index.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
-export type HelpTopic = "retinue" | "sessions" | "doctor";
+export type HelpTopic = "retinue" | "sessions" | "plugins" | "doctor";
 
 export interface PrintOptions {
   readonly prompt: string;
@@ -36,6 +36,13 @@ export type Command =
   | { readonly kind: "sessions.list"; readonly json: boolean; readonly all: boolean; readonly cwd?: string }
   | { readonly kind: "sessions.show"; readonly id: string; readonly json: boolean }
   | { readonly kind: "sessions.delete"; readonly ids: readonly string[]; readonly yes: boolean }
+  | { readonly kind: "plugins.list"; readonly json: boolean }
+  | { readonly kind: "plugins.add"; readonly source: string; readonly yes: boolean }
+  | {
+      readonly kind: "plugins.remove" | "plugins.enable" | "plugins.disable";
+      readonly name: string;
+      readonly yes: boolean;
+    }
   | { readonly kind: "doctor"; readonly options: DoctorOptions }
   | { readonly kind: "help"; readonly topic: HelpTopic }
   | { readonly kind: "version" };

@@ -16,6 +16,7 @@ Examples
 Usage
   retinue -p [options] [prompt]    Do what the prompt says, print the answer
   retinue sessions [command]       List, show or delete earlier sessions
+  retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue doctor                   Check what is installed and configured
   retinue help [command]           Show help
 
@@ -79,6 +80,29 @@ Usage
 ID is a session's id or its first letters, if no other begins with them.
 `;
 
+const plugins = `Plugins bring agents, skills, hooks and MCP servers in one directory.
+
+Examples
+  retinue plugins add ./my-plugin
+  retinue plugins add https://example.com/team/plugin.git --yes
+  retinue plugins list
+
+Usage
+  retinue plugins list             Those that were added, and what they bring
+      --json                       As JSON
+  retinue plugins add SOURCE       Copy one from a directory or a git address,
+                                   show what it brings, ask to switch it on
+  -y, --yes                        Switch it on without asking
+  retinue plugins enable NAME      Approve it as it is now and switch it on
+  -y, --yes                        Without asking
+  retinue plugins disable NAME     Switch it off; its files stay
+  retinue plugins remove NAME      Delete its files
+  -y, --yes                        Without asking
+
+Where nobody can be asked, an added plugin stays off until it is enabled with
+--yes. A plugin whose files change after it was approved is off again.
+`;
+
 const doctor = `Checks what Retinue finds here and says how to repair what is missing.
 
 Examples
@@ -96,4 +120,4 @@ Usage
 Ends with 1 if something is broken, with 0 otherwise.
 `;
 
-const pages: Record<HelpTopic, string> = { retinue, sessions, doctor };
+const pages: Record<HelpTopic, string> = { retinue, sessions, plugins, doctor };

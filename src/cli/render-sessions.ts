@@ -1,6 +1,5 @@
 import type { SessionSummary } from "../app/index.ts";
-import { oneLine } from "./describe-call.ts";
-import { displayWidth, fitLine } from "./fit-line.ts";
+import { renderTable } from "./render-table.ts";
 
 export interface ListView {
   /** Of every directory, so that it must be said which. */
@@ -18,18 +17,10 @@ export function renderSessions(sessions: readonly SessionSummary[], { all, now, 
     ago(now - session.updatedAt),
     stateOf(session),
     String(session.turns),
-    ...(all ? [oneLine(session.cwd ?? session.project)] : []),
-    oneLine(session.firstPrompt ?? session.damaged ?? ""),
+    ...(all ? [session.cwd ?? session.project] : []),
+    session.firstPrompt ?? session.damaged ?? "",
   ]);
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => displayWidth(row[column] ?? ""))));
-  const lines = [head, ...rows].map((row) => {
-    const cells = row.map((cell, column) =>
-      column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - displayWidth(cell)),
-    );
-    const line = cells.join("  ").trimEnd();
-    return columns > 0 ? fitLine(line, columns) : line;
-  });
-  return `${lines.join("\n")}\n`;
+  return renderTable([head, ...rows], columns);
 }
 
 function stateOf({ inUse, damaged, lastOutcome }: SessionSummary): string {

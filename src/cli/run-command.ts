@@ -49,6 +49,14 @@ async function dispatch(command: Command): Promise<number> {
       const { doctor } = await import("./doctor.ts");
       return doctor(command.options);
     }
+    case "plugins.list":
+    case "plugins.add":
+    case "plugins.remove":
+    case "plugins.enable":
+    case "plugins.disable": {
+      const { plugins } = await import("./plugins.ts");
+      return plugins(command);
+    }
     default: {
       const { sessions } = await import("./sessions.ts");
       return sessions(command);

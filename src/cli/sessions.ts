@@ -1,7 +1,8 @@
-import { deleteSession, listSessions, readTranscript, stateDirectory, UserError } from "../app/index.ts";
+import { deleteSession, listSessions, readTranscript, stateDirectory } from "../app/index.ts";
 import { plural } from "../lib/index.ts";
 import { sessionByPrefix } from "./choose-session.ts";
 import type { Command } from "./command.ts";
+import { confirm } from "./confirm.ts";
 import { createOutput } from "./output.ts";
 import { realDirectory } from "./real-directory.ts";
 import { renderSessions } from "./render-sessions.ts";
@@ -38,22 +39,7 @@ function show({ id, json }: Extract<Command, { kind: "sessions.show" }>, home: s
 async function remove({ ids, yes }: Extract<Command, { kind: "sessions.delete" }>, home: string): Promise<string> {
   const chosen = ids.map((prefix) => sessionByPrefix({ home, prefix }));
   const names = chosen.map(({ id, firstPrompt }) => `${id}  ${firstPrompt ?? ""}`.trimEnd());
-  if (!yes && !(await confirmed(names))) return "Nothing was deleted.\n";
+  if (!yes && !(await confirm(`${names.join("\n")}\nDelete for good?`))) return "Nothing was deleted.\n";
   for (const { project, id } of chosen) deleteSession({ home, project, sessionId: id });
   return `Deleted ${plural(chosen.length, "session")}.\n`;
-}
-
-async function confirmed(names: readonly string[]): Promise<boolean> {
-  if (!process.stdin.isTTY) {
-    const cure = "Add --yes to delete without being asked.";
-    throw new UserError("There is no terminal to confirm on", { code: "usage", cure, exitCode: 2 });
-  }
-  const { createInterface } = await import("node:readline/promises");
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await terminal.question(`${names.join("\n")}\nDelete for good? [y/N] `);
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    terminal.close();
-  }
 }

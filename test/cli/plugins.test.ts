@@ -1,0 +1,116 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createPlace, type Place, retinue } from "./command-line.ts";
+
+const manifest = JSON.stringify({ name: "kit", version: "1.2.0", dependencies: { base: "^1" } });
+const files = {
+  ".claude-plugin/plugin.json": manifest,
+  "agents/tester.md": "---\nname: tester\ndescription: Tests. Use after changes.\n---\nTest.\n",
+  "hooks/hooks.json": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch stopped"}]}]}}',
+};
+
+function writePlugin({ cwd }: Place): string {
+  const root = join(cwd, "kit");
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+function makeRepository(directory: string): void {
+  const git = (...words: readonly string[]) =>
+    execFileSync("git", ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...words], { cwd: directory });
+  git("init", "-q");
+  git("add", ".");
+  git("commit", "-qm", "A plugin");
+}
+
+async function listed(place: Place): Promise<{ plugins: { name: string; state: string; root: string }[] }> {
+  return JSON.parse((await retinue(["plugins", "list", "--json"], place)).stdout);
+}
+
+describe("retinue plugins", () => {
+  it("adds a directory, off until somebody says yes, and removes it", async () => {
+    const place = createPlace();
+    const root = writePlugin(place);
+    expect((await retinue(["plugins"], place)).stdout).toContain("There are no plugins");
+
+    const added = await retinue(["plugins", "add", "kit"], place);
+    expect(added).toMatchObject({ code: 0 });
+    expect(added.stdout).toContain("agents/tester.md");
+    expect(added.stdout).toContain("touch stopped");
+    expect(added.stdout).toContain("It is off.");
+    const { plugins } = await listed(place);
+    expect(plugins).toMatchObject([{ name: "kit", state: "disabled", version: "1.2.0", source: root }]);
+    expect((await retinue(["plugins", "add", "kit"], place)).stderr).toContain("is there already");
+
+    expect(await retinue(["plugins", "enable", "kit", "--yes"], place)).toMatchObject({ code: 0 });
+    const table = (await retinue(["plugins", "list"], place)).stdout;
+    expect(table).toMatch(/^kit +1\.2\.0 +enabled +1 agent, 1 hook event +base /m);
+    await retinue(["plugins", "disable", "kit"], place);
+    expect((await listed(place)).plugins).toMatchObject([{ state: "disabled" }]);
+
+    expect(await retinue(["plugins", "remove", "kit"], place)).toMatchObject({ code: 2 });
+    expect(existsSync(plugins[0]?.root ?? "")).toBe(true);
+    expect(await retinue(["plugins", "remove", "kit", "--yes"], place)).toMatchObject({ code: 0 });
+    expect(existsSync(plugins[0]?.root ?? "")).toBe(false);
+    expect(existsSync(join(place.cwd, "stopped"))).toBe(false);
+  });
+
+  it("adds a repository without its history and without running anything of it", async () => {
+    const place = createPlace();
+    const root = writePlugin(place);
+    makeRepository(root);
+    const added = await retinue(["plugins", "add", `file://${root}`, "--yes"], place);
+    expect(added, added.stderr).toMatchObject({ code: 0 });
+    expect((await listed(place)).plugins).toMatchObject([{ name: "kit", state: "enabled" }]);
+    expect(existsSync(join(place.home, "plugins/kit/agents/tester.md"))).toBe(true);
+    expect(existsSync(join(place.home, "plugins/kit/.git"))).toBe(false);
+  });
+
+  it("is off again when its files change after the yes", async () => {
+    const place = createPlace();
+    writePlugin(place);
+    await retinue(["plugins", "add", "kit", "--yes"], place);
+    writeFileSync(join(place.home, "plugins/kit/hooks/hooks.json"), "{}");
+    const list = await retinue(["plugins", "list"], place);
+    expect(list.stdout).toMatch(/^kit +1\.2\.0 +changed/m);
+    expect(list.stdout).toContain("retinue plugins enable kit");
+  });
+
+  it.each([
+    "ext::sh -c touch% pwned",
+    "http://example.com/a.git",
+    "--upload-pack=touch pwned",
+    "ssh://-oProxyCommand=touch/pwned",
+    "git://example.com/a.git",
+  ])("refuses the source %j", async (source) => {
+    const place = createPlace();
+    const refused = await retinue(["plugins", "add", "--", source], place);
+    expect(refused.code).toBe(2);
+    expect(existsSync(join(place.cwd, "pwned"))).toBe(false);
+    expect(existsSync(join(place.home, "plugins.json"))).toBe(false);
+  });
+
+  it("refuses links and leaves nothing behind", async () => {
+    const place = createPlace();
+    symlinkSync("/etc/passwd", join(writePlugin(place), "agents/passwd.md"));
+    const refused = await retinue(["plugins", "add", "kit"], place);
+    expect(refused).toMatchObject({ code: 2 });
+    expect(refused.stderr).toContain("agents/passwd.md is a link");
+    expect(existsSync(join(place.home, "plugins/kit"))).toBe(false);
+  });
+
+  it("says what is wrong with a broken record, and does not touch it", async () => {
+    const place = createPlace();
+    writePlugin(place);
+    mkdirSync(place.home);
+    writeFileSync(join(place.home, "plugins.json"), "{");
+    expect((await retinue(["plugins", "list"], place)).stdout).toContain("plugins.json:1:2 can't be read");
+    expect(await retinue(["plugins", "add", "kit"], place)).toMatchObject({ code: 2 });
+    expect(readFileSync(join(place.home, "plugins.json"), "utf8")).toBe("{");
+  });
+});
