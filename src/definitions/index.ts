@@ -15,6 +15,9 @@ export {
   type Place,
 } from "./catalog/create-catalog.ts";
 export { type DelegationList, delegationList, type ListedAgent, type ListLimits } from "./catalog/delegation-list.ts";
+export { contextText } from "./context/context-text.ts";
+export type { ContextFile } from "./context/read-context-files.ts";
+export { type MemoryIndex, type MemoryPlace, memoryDirectory, memoryIndex } from "./memory/memory-index.ts";
 export { type InstallOutcome, installPlugin } from "./plugins/install-plugin.ts";
 export {
   type InstalledPlugin,
@@ -29,3 +32,14 @@ export { type CheckedFile, checkMarkdownFile } from "./reading/check-markdown-fi
 export { type DefinitionFile, type ReadAgent, readAgentFile } from "./reading/read-agent.ts";
 export { type JsonOrigin, type ReadAgents, readAgentJson } from "./reading/read-agent-json.ts";
 export { type ReadSkill, readSkillFile } from "./reading/read-skill.ts";
+export { findSkill, findSkills } from "./skills/find-skills.ts";
+export { loadSnapshot } from "./sources/load-snapshot.ts";
+export { type ProjectLevels, projectLevels } from "./sources/project-levels.ts";
+export type {
+  LoadedAgent,
+  LoadedSkill,
+  SettingsAgents,
+  Snapshot,
+  SnapshotOptions,
+  SnapshotPlugin,
+} from "./sources/snapshot.ts";

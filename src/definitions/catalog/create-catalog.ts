@@ -58,7 +58,7 @@ export function createCatalog<Entry extends CatalogEntry>(
   entries: readonly Entry[],
   { replaceBuiltIns = [] }: CatalogOptions = {},
 ): Catalog<Entry> {
-  const { winners, overrides } = chooseWinners(entries);
+  const { winners, overrides, clashes } = chooseWinners(entries);
   const bare = bareNames(winners);
   for (const [name, agent] of optedIn(winners, replaceBuiltIns)) {
     const loser = winners.get(name);
@@ -71,7 +71,7 @@ export function createCatalog<Entry extends CatalogEntry>(
   return Object.freeze({
     agents,
     overrides: Object.freeze(overrides),
-    diagnostics: Object.freeze(overrides.flatMap(diagnose)),
+    diagnostics: Object.freeze(clashes.flatMap(diagnose)),
     find(name: string): Found<Entry> | undefined {
       const exact = winners.get(name);
       if (exact) return { agent: exact, by: "name" };
@@ -86,24 +86,35 @@ export function createCatalog<Entry extends CatalogEntry>(
   });
 }
 
-function chooseWinners<Entry extends CatalogEntry>(
-  entries: readonly Entry[],
-): { winners: Map<string, Entry>; overrides: Override<Entry>[] } {
-  const byNameOnly = new Map<string, Entry[]>();
+interface Chosen<Entry extends CatalogEntry> {
+  readonly winners: Map<string, Entry>;
+  readonly overrides: Override<Entry>[];
+  /** Against the best of the same source, which may itself have lost to a higher one. */
+  readonly clashes: readonly Override<Entry>[];
+}
+
+function chooseWinners<Entry extends CatalogEntry>(entries: readonly Entry[]): Chosen<Entry> {
+  const groups = new Map<string, Entry[]>();
   for (const entry of entries) {
-    const same = byNameOnly.get(entry.definition.name);
-    if (same) same.push(entry);
-    else byNameOnly.set(entry.definition.name, [entry]);
+    const group = groups.get(entry.definition.name);
+    if (group) group.push(entry);
+    else groups.set(entry.definition.name, [entry]);
   }
   const winners = new Map<string, Entry>();
   const overrides: Override<Entry>[] = [];
-  for (const name of [...byNameOnly.keys()].sort()) {
-    const [winner, ...losers] = (byNameOnly.get(name) ?? []).sort((a, b) => decide(a, b).sign);
+  const clashes: Override<Entry>[] = [];
+  for (const name of [...groups.keys()].sort()) {
+    const [winner, ...losers] = (groups.get(name) ?? []).sort((a, b) => decide(a, b).sign);
     if (!winner) continue;
     winners.set(name, winner);
-    for (const loser of losers) overrides.push(override(winner, loser, decide(winner, loser).rule));
+    let bestOfSource = winner;
+    for (const loser of losers) {
+      overrides.push(override(winner, loser, decide(winner, loser).rule));
+      if (loser.definition.source !== bestOfSource.definition.source) bestOfSource = loser;
+      else clashes.push(override(bestOfSource, loser, decide(bestOfSource, loser).rule));
+    }
   }
-  return { winners, overrides };
+  return { winners, overrides, clashes };
 }
 
 const steps: readonly [DecidingRule, (entry: CatalogEntry) => number | string][] = [
@@ -201,9 +212,9 @@ function reasonOf(winner: AgentDefinition, loser: AgentDefinition, rule: Decidin
   return reasons[rule];
 }
 
-/** A higher source or a nearer directory is meant to override; two of a name in one place are not. */
+/** A nearer directory is meant to override; two of a name in one place are not. */
 function diagnose({ winner, loser, rule }: Override<CatalogEntry>): Diagnostic[] {
-  if (rule === "source" || rule === "nearest" || rule === "opt-in") return [];
+  if (rule === "nearest") return [];
   const file = loser.definition.file ?? "";
   const kept = winner.definition.file ?? `the one from ${winner.definition.source}`;
   const { name, source } = loser.definition;

@@ -1,0 +1,30 @@
+import type { Diagnostic } from "../../protocol/index.ts";
+
+interface Loaded {
+  readonly definition: { readonly file?: string };
+}
+
+interface Read<Entry> {
+  readonly loaded?: Entry;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** A file that is there but does not load keeps the version that did. One that is gone is not asked about. */
+export function keepLastGood<Entry extends Loaded>(
+  read: Read<Entry>,
+  { file, known }: { file: string; known: readonly Entry[] | undefined },
+): Read<Entry> {
+  if (read.loaded || !known) return read;
+  const last = known.find(({ definition }) => definition.file === file);
+  const fault = read.diagnostics.find(({ severity }) => severity === "error");
+  if (!last || !fault) return read;
+  const note: Diagnostic = {
+    severity: "warning",
+    file,
+    line: fault.line,
+    code: "kept_last_good",
+    message: "The file can't be loaded as it is now; the last version that could stays in force.",
+    fix: "Mend the file, or remove it to be rid of the agent or skill.",
+  };
+  return { loaded: last, diagnostics: [...read.diagnostics, note] };
+}

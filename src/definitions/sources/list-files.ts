@@ -1,0 +1,117 @@
+import { type Dirent, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describeError, errorCode } from "../../lib/index.ts";
+import type { Diagnostic } from "../../protocol/index.ts";
+import { isWithin, realPath } from "./project-levels.ts";
+
+export interface ListRequest {
+  readonly directory: string;
+  /** Real path of what the source may read: the project, the user's home, the plugin. */
+  readonly scope: string;
+  readonly wanted: (name: string) => boolean;
+  /** True: a directory that holds a wanted file is not searched further down. */
+  readonly stopAtFound?: boolean;
+}
+
+export interface ListedFile {
+  /** As it stands in the directory. */
+  readonly file: string;
+  /** What to open. Differs from `file` only for links. */
+  readonly target: string;
+}
+
+export interface FileList {
+  readonly exists: boolean;
+  readonly files: readonly ListedFile[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const deepest = 8;
+const most = 5_000;
+
+/** Wanted files of a directory and its subfolders, sorted by path. Names that begin with a dot are editors' leftovers and left alone. */
+export function listFiles(request: ListRequest): FileList {
+  const files: ListedFile[] = [];
+  const diagnostics: Diagnostic[] = [];
+  const visited = new Set<string>();
+  let tooMany = false;
+  const real = realPath(request.directory);
+  if (!isWithin(real, request.scope)) {
+    return { exists: false, files, diagnostics: [outside(request.directory, request.scope)] };
+  }
+  const exists = visit(request.directory, 0);
+  if (tooMany) diagnostics.push(problem(request.directory, "too_many_files", tooManyMessage));
+  return { exists, files, diagnostics };
+
+  function visit(directory: string, depth: number): boolean {
+    const entries = entriesOf(directory, diagnostics);
+    if (!entries) return false;
+    const folders: string[] = [];
+    let found = false;
+    for (const entry of entries) {
+      if (entry.name.startsWith(".")) continue;
+      const path = join(directory, entry.name);
+      const kind = entry.isSymbolicLink() ? linkKind(path) : entry.isDirectory() ? "folder" : "file";
+      if (kind === "folder") folders.push(path);
+      if (kind !== "file" || !request.wanted(entry.name)) continue;
+      if (files.length >= most) {
+        tooMany = true;
+        return true;
+      }
+      found = true;
+      files.push({ file: path, target: entry.isSymbolicLink() ? realPath(path) : path });
+    }
+    if (found && request.stopAtFound) return true;
+    for (const folder of folders) descend(folder, depth + 1);
+    return true;
+  }
+
+  function descend(folder: string, depth: number): void {
+    if (depth > deepest) {
+      diagnostics.push(problem(folder, "too_deep", `Folders more than ${deepest} deep are not read.`));
+      return;
+    }
+    visit(folder, depth);
+  }
+
+  /** A linked folder is followed once, so that a loop of links ends. */
+  function linkKind(path: string): "file" | "folder" | "refused" {
+    const target = realPath(path);
+    if (target === path || !isWithin(target, request.scope)) {
+      diagnostics.push(target === path ? dangling(path) : outside(path, request.scope));
+      return "refused";
+    }
+    if (!statSync(target, { throwIfNoEntry: false })?.isDirectory()) return "file";
+    if (visited.has(target) || isWithin(real, target)) return "refused";
+    visited.add(target);
+    return "folder";
+  }
+}
+
+const tooManyMessage = `Only the first ${most} files of this directory are read.`;
+
+function entriesOf(directory: string, diagnostics: Diagnostic[]): Dirent[] | undefined {
+  try {
+    const entries = readdirSync(directory, { withFileTypes: true });
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== "ENOENT" && code !== "ENOTDIR") {
+      diagnostics.push(problem(directory, "unreadable_directory", describeError(error)));
+    }
+    return undefined;
+  }
+}
+
+function outside(path: string, scope: string): Diagnostic {
+  const message = `This link leads out of ${scope} and is not followed.`;
+  return { ...problem(path, "link_outside", message), fix: "Put the file itself here." };
+}
+
+function dangling(path: string): Diagnostic {
+  return { ...problem(path, "link_broken", "This link leads nowhere."), fix: "Remove it, or mend its target." };
+}
+
+function problem(file: string, code: string, message: string): Diagnostic {
+  return { severity: "error", file, line: 1, code, message };
+}

@@ -1,0 +1,210 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createCatalog } from "../catalog/create-catalog.ts";
+import { loadSnapshot } from "./load-snapshot.ts";
+import type { SnapshotOptions } from "./snapshot.ts";
+
+let place = "";
+let home = "";
+let project = "";
+
+beforeEach(() => {
+  place = realpathSync(mkdtempSync(join(tmpdir(), "retinue-snapshot-")));
+  home = join(place, "home");
+  project = join(place, "project");
+  mkdirSync(home);
+  mkdirSync(join(project, ".git"), { recursive: true });
+});
+
+afterEach(() => rmSync(place, { recursive: true, force: true }));
+
+function write(file: string, text: string): string {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+const agentText = (name: string, description = `Does ${name}.`) =>
+  `---\nname: ${name}\ndescription: ${description}\n---\nYou are ${name}.\n`;
+const agent = (file: string, name: string, description?: string) => write(file, agentText(name, description));
+
+const load = (more: Partial<SnapshotOptions> = {}) =>
+  loadSnapshot({ cwd: project, home, stateHome: join(home, ".retinue"), trusted: true, ...more });
+
+const names = (agents: readonly { definition: { name: string } }[]) => agents.map(({ definition }) => definition.name);
+
+describe("sources", () => {
+  it("are read with subfolders, only .md, with bodies on demand", async () => {
+    agent(join(project, ".claude/agents/one.md"), "one");
+    const deep = agent(join(project, ".claude/agents/team/deep/two.MD"), "two");
+    agent(join(project, ".claude/agents/three.txt"), "three");
+    agent(join(project, ".claude/agents/.four.md"), "four");
+    const { agents, diagnostics } = await load();
+    expect(names(agents)).toEqual(["one", "two"]);
+    expect(agents[1]?.definition).toMatchObject({ source: "project", file: deep });
+    expect(agents[1]?.body().trim()).toBe("You are two.");
+    expect(diagnostics).toEqual([]);
+  });
+
+  it("stand in the order built-in, plugin, user, project, flag, policy", async () => {
+    agent(join(home, ".claude/agents/a.md"), "a", "user");
+    agent(join(project, ".claude/agents/a.md"), "a", "project");
+    agent(join(place, "managed/agents/b.md"), "b", "policy");
+    const settings = {
+      agents: [
+        { source: "user" as const, file: "/s.json", agents: { a: { description: "settings", prompt: "x" } } },
+        { source: "user" as const, file: "/s.json", agents: { c: { description: "settings", prompt: "x" } } },
+      ],
+    };
+    const flags = { agents: { b: { description: "flag", prompt: "x" }, d: { description: "flag", prompt: "Do d." } } };
+    const snapshot = await load({ settings, flags, managedDirectory: join(place, "managed") });
+    const catalog = createCatalog(snapshot.agents);
+    const said = Object.fromEntries(catalog.agents.map(({ definition }) => [definition.name, definition.description]));
+    expect(said).toEqual({ a: "project", b: "policy", c: "settings", d: "flag" });
+    expect(catalog.find("d")?.agent.body()).toBe("Do d.");
+    expect(catalog.diagnostics).toMatchObject([{ code: "settings_agent_hidden", file: "/s.json" }]);
+  });
+
+  it("of a plugin carry its name", async () => {
+    const file = agent(join(place, "kit/agents/lint.md"), "lint");
+    const plugin = { name: "kit", root: join(place, "kit"), agentFiles: [file], skillFiles: [] };
+    const { agents } = await load({ plugins: [plugin] });
+    expect(names(agents)).toEqual(["kit:lint"]);
+    expect(createCatalog(agents).find("lint")?.by).toBe("plugin");
+  });
+
+  it("take .agents/agents before .claude/agents and report what that hides", async () => {
+    agent(join(project, ".agents/agents/one.md"), "one");
+    const other = agent(join(project, ".claude/agents/two.md"), "two");
+    const first = await load();
+    expect(names(first.agents)).toEqual(["one"]);
+    expect(first.diagnostics).toMatchObject([{ code: "hidden_by_directory", file: other, severity: "notice" }]);
+    const merged = await load({ settings: { directories: "merge" } });
+    expect(names(merged.agents)).toEqual(["one", "two"]);
+    expect(merged.diagnostics).toEqual([]);
+  });
+
+  it("let the nearest of nested projects win", async () => {
+    agent(join(project, ".claude/agents/a.md"), "a", "far");
+    agent(join(project, ".claude/agents/b.md"), "b", "far");
+    agent(join(project, "packages/x/.agents/agents/z.md"), "a", "near");
+    const catalog = createCatalog((await load({ cwd: join(project, "packages/x") })).agents);
+    expect(catalog.find("a")?.agent.definition.description).toBe("near");
+    expect(catalog.find("b")?.agent.definition.description).toBe("far");
+    expect(catalog.overrides).toMatchObject([{ rule: "nearest" }]);
+  });
+
+  it("end at the git root, and at home", async () => {
+    agent(join(place, ".claude/agents/above.md"), "above");
+    agent(join(home, ".claude/agents/mine.md"), "mine");
+    mkdirSync(join(home, "work/inner"), { recursive: true });
+    agent(join(home, "work/.claude/agents/work.md"), "work");
+    expect(names((await load()).agents)).toEqual(["mine"]);
+    const inHome = await load({ cwd: join(home, "work/inner") });
+    expect(inHome.agents.map(({ definition }) => [definition.name, definition.source])).toEqual([
+      ["mine", "user"],
+      ["work", "project"],
+    ]);
+    rmSync(join(project, ".git"), { recursive: true });
+    mkdirSync(join(project, "inner"));
+    agent(join(project, ".claude/agents/a.md"), "a");
+    expect(names((await load({ cwd: join(project, "inner") })).agents)).toEqual(["mine"]);
+  });
+
+  it("one bad file hides no other", async () => {
+    agent(join(project, ".claude/agents/a.md"), "a");
+    const bad = write(join(project, ".claude/agents/bad.md"), "---\nname: bad\n---\nNo description.\n");
+    execFileSync("mkfifo", [join(project, ".claude/agents/pipe.md")]);
+    const { agents, diagnostics } = await load();
+    expect(names(agents)).toEqual(["a"]);
+    expect(diagnostics).toMatchObject([{ file: bad, severity: "error" }, { code: "unreadable" }]);
+  });
+});
+
+describe("links", () => {
+  it("that stay in the project are followed, others refused", async () => {
+    agent(join(project, "shared/inside.md"), "inside");
+    const secret = agent(join(place, "elsewhere/outside.md"), "outside");
+    mkdirSync(join(project, ".claude/agents"), { recursive: true });
+    const at = (name: string) => join(project, ".claude/agents", name);
+    symlinkSync("../../shared/inside.md", at("inside.md"));
+    symlinkSync(secret, at("outside.md"));
+    symlinkSync(dirname(secret), at("folder"));
+    symlinkSync("..", at("loop"));
+    symlinkSync("nowhere", at("broken.md"));
+    const { agents, diagnostics } = await load();
+    expect(names(agents)).toEqual(["inside"]);
+    expect(diagnostics.map(({ file, code }) => [file, code])).toEqual([
+      [at("broken.md"), "link_broken"],
+      [at("folder"), "link_outside"],
+      [at("outside.md"), "link_outside"],
+    ]);
+  });
+
+  it("as the directory itself count by where they lead", async () => {
+    agent(join(place, "elsewhere/agents/x.md"), "x");
+    symlinkSync(join(place, "elsewhere"), join(project, ".agents"));
+    agent(join(project, ".claude/agents/y.md"), "y");
+    const { agents, diagnostics } = await load();
+    expect(names(agents)).toEqual(["y"]);
+    expect(diagnostics.map(({ code }) => code)).toContain("link_outside");
+    rmSync(join(project, ".agents"));
+    symlinkSync(".claude", join(project, ".agents"));
+    const linked = await load();
+    expect(names(linked.agents)).toEqual(["y"]);
+    expect(linked.diagnostics).toEqual([]);
+  });
+});
+
+describe("an untrusted workspace", () => {
+  it("gives nothing of its own, and that is said", async () => {
+    agent(join(project, ".claude/agents/a.md"), "a");
+    write(join(project, ".claude/agents/bad.md"), "---\n");
+    write(join(project, ".claude/skills/s/SKILL.md"), "---\nname: s\ndescription: S.\n---\n");
+    write(join(project, "CLAUDE.md"), "Project.");
+    agent(join(home, ".claude/agents/mine.md"), "mine");
+    const settings = {
+      agents: [{ source: "project" as const, file: "/s", agents: { p: { description: "p", prompt: "p" } } }],
+    };
+    const { agents, skills, contextFiles, diagnostics, off } = await load({ trusted: false, settings });
+    expect([names(agents), skills, contextFiles, diagnostics]).toEqual([["mine"], [], [], []]);
+    expect(off).toHaveLength(3);
+    const trusted = await load({ settings });
+    expect(names(trusted.agents)).toEqual(["mine", "a", "p"]);
+    expect(trusted.off).toEqual([]);
+  });
+});
+
+describe("a snapshot", () => {
+  it("is frozen, and its hash follows what is in force", async () => {
+    const file = agent(join(project, ".claude/agents/a.md"), "a");
+    const one = await load();
+    expect(Object.isFrozen(one) && Object.isFrozen(one.agents) && Object.isFrozen(one.agents[0]?.definition)).toBe(
+      true,
+    );
+    expect((await load()).hash).toBe(one.hash);
+    write(file, `${agentText("a")}More.\n`);
+    const two = await load();
+    expect(two.hash).not.toBe(one.hash);
+    expect(one.agents[0]?.body()).not.toContain("More");
+    write(join(project, "AGENTS.md"), "Hello.");
+    expect((await load()).hash).not.toBe(two.hash);
+  });
+
+  it("keeps the last good version of a file that is broken now, and drops one that is gone", async () => {
+    const file = agent(join(project, ".claude/agents/a.md"), "a");
+    const one = await load();
+    write(file, "");
+    const options = { cwd: project, home, stateHome: join(home, ".retinue"), trusted: true };
+    const two = await loadSnapshot(options, one);
+    expect(names(two.agents)).toEqual(["a"]);
+    expect(two.diagnostics.map(({ code }) => code)).toContain("kept_last_good");
+    const three = await loadSnapshot(options, two);
+    expect(three.hash).toBe(one.hash);
+    rmSync(file);
+    expect((await loadSnapshot(options, three)).agents).toEqual([]);
+  });
+});

@@ -1,0 +1,50 @@
+import type { Diagnostic } from "../../protocol/index.ts";
+import { readContextFiles } from "../context/read-context-files.ts";
+import { loadSkills } from "../skills/load-skills.ts";
+import { loadAgents } from "./load-agents.ts";
+import { type ProjectLevels, projectLevels } from "./project-levels.ts";
+import { versionOf } from "./read-bounded.ts";
+import type { Snapshot, SnapshotOptions } from "./snapshot.ts";
+
+/**
+ * Reads everything anew. With `previous`, a file that can't be read now but could then stays in force as it was: whoever
+ * saves a file leaves it half-written for a moment. Never throws for what is in the files.
+ */
+export async function loadSnapshot(options: SnapshotOptions, previous?: Snapshot): Promise<Snapshot> {
+  const levels: ProjectLevels = options.trusted ? projectLevels(options) : { root: "", nearestFirst: [] };
+  const agents = await loadAgents(options, { levels, previous });
+  const skills = await loadSkills(options, { levels, previous });
+  const context = readContextFiles({ ...options, levels });
+  const parts = {
+    agents: agents.agents,
+    skills: skills.skills,
+    contextFiles: context.files,
+    off: options.trusted ? [] : projectParts,
+  };
+  const diagnostics = [...agents.diagnostics, ...skills.diagnostics, ...context.diagnostics].sort(byPlace);
+  return deepFreeze({ ...parts, diagnostics, hash: hashOf(parts) });
+}
+
+const projectParts = ["agents of the project", "skills of the project", "AGENTS.md and CLAUDE.md of the project"];
+
+function byPlace(a: Diagnostic, b: Diagnostic): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return a.line - b.line || (a.code < b.code ? -1 : 1);
+}
+
+function hashOf({ agents, skills, contextFiles, off }: Omit<Snapshot, "diagnostics" | "hash">): string {
+  return versionOf(
+    JSON.stringify([
+      agents.map(({ definition, version }) => [definition.source, definition.name, definition.file ?? "", version]),
+      skills.map(({ definition, version }) => [definition.source, definition.name, definition.file, version]),
+      contextFiles.map(({ file, version }) => [file, version]),
+      off,
+    ]),
+  );
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;
+  for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
+}
