@@ -9,4 +9,8 @@ export interface ResolvedAgent {
   /** What was asked for, by name or alias; null when nobody asked. */
   readonly requestedModel: string | null;
   readonly modelReason: string;
+  /** Stands at the end of every user turn. */
+  readonly criticalReminder?: string;
+  /** The first user turn of a new session, before the person's words. */
+  readonly initialPrompt?: string;
 }

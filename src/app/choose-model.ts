@@ -10,7 +10,7 @@ import {
   resolveProvider,
 } from "../model/index.ts";
 import type { Clock, Model } from "../ports/index.ts";
-import type { Settings } from "../protocol/index.ts";
+import type { AgentDefinition, Settings } from "../protocol/index.ts";
 
 export interface ChosenModel {
   readonly model: Model;
@@ -29,10 +29,31 @@ export interface ModelWish {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly flags: { readonly provider?: string; readonly model?: string };
   readonly clock: Clock;
+  /** Who will work with it. */
+  readonly agent?: AgentDefinition;
 }
 
-/** Flags, then settings, then environment; nothing configured is the offline model. Throws what a person must repair. */
-export function chooseModel({ settings, environment, flags, clock }: ModelWish): ChosenModel {
+/**
+ * Flags, then the agent's definition, then settings, then environment; nothing configured is the offline model.
+ * Throws what a person must repair.
+ */
+export function chooseModel(wish: ModelWish): ChosenModel {
+  const { agent, settings, flags } = wish;
+  const wanted = agent?.model;
+  // `inherit` is the parent's model, and a main agent has no parent.
+  if (agent === undefined || wanted === undefined || wanted === "inherit" || flags.model) return chooseFor(wish);
+  const asked = { ...wish, settings: { ...settings, model: wanted } };
+  const choice = resolveProvider(asked);
+  if (choice.kind === "problem") {
+    const notice = `Agent "${agent.name}" asks for the model ${wanted}: ${choice.message} It works with another one.`;
+    const chosen = chooseFor(wish);
+    return { ...chosen, notice: [chosen.notice, notice].filter(Boolean).join(" ") };
+  }
+  const chosen = chooseFor(asked);
+  return { ...chosen, reason: chosen.reason.replaceAll("settings model", `agent ${agent.name}`) };
+}
+
+function chooseFor({ settings, environment, flags, clock }: ModelWish): ChosenModel {
   const choice = resolveProvider({ settings, environment, flags });
   if (choice.kind === "problem") throw new UserError(choice.message, { code: "provider", exitCode: 2 });
   if (choice.kind === "offline") {

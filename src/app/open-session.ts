@@ -1,10 +1,17 @@
 import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
-import { resolveMainAgent } from "../agents/index.ts";
-import { newSessionId, sweepTagged } from "../lib/index.ts";
+import { type AgentResolution, limitHands, resolveAgent } from "../agents/index.ts";
+import { newSessionId, sweepTagged, UserError } from "../lib/index.ts";
 import { explainDenial } from "../permissions/index.ts";
 import type { Approvals, Clock, Model } from "../ports/index.ts";
-import { type Effort, MAIN_AGENT, type PermissionMode, type SessionId, type Settings } from "../protocol/index.ts";
+import {
+  type Effort,
+  MAIN_AGENT,
+  type PermissionMode,
+  type Rule,
+  type SessionId,
+  type Settings,
+} from "../protocol/index.ts";
 import { Thread } from "../runs/index.ts";
 import {
   createMemorySession,
@@ -14,7 +21,8 @@ import {
 } from "../transcript/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
-import { equip } from "./equip.ts";
+import { type Equipped, equip } from "./equip.ts";
+import type { FoundAgent } from "./find-agent.ts";
 import { type Environment, existingDirectories, stateDirectory, workspaceDirectory } from "./places.ts";
 import { collectRules } from "./rules.ts";
 import { createSessionOf, type Session } from "./session.ts";
@@ -30,6 +38,10 @@ export interface SessionOptions {
   readonly settings?: Settings;
   /** Where the settings came from, for messages about their rules. */
   readonly settingsFile?: string;
+  /** Which agent works; the main agent itself if absent. */
+  readonly agent?: string;
+  /** How the program was entered, for agents that are there only for people at a command line; `sdk` if absent. */
+  readonly entryPoint?: string;
   readonly provider?: string;
   readonly model?: string | Model;
   readonly effort?: Effort;
@@ -46,17 +58,16 @@ export interface SessionOptions {
   readonly onTrouble?: (message: string) => void;
 }
 
-const DEFAULT_MAX_TURNS = 50;
-
 /** Opens a new session, or an old one to go on with. Throws a `UserError` for what a person must repair. */
 export async function openSession(options: SessionOptions = {}): Promise<Session> {
   const { environment = process.env, clock = systemClock, settings = {} } = options;
   const cwd = workspaceDirectory(options.cwd ?? process.cwd());
   const surroundings = { environment, clock, settings, cwd };
-  const chosen = choose(options, surroundings);
+  const found = await find(options, environment);
+  const chosen = choose(options, surroundings, found);
   const transcript = await openFiles(options, surroundings);
   try {
-    return await furnish(options, { ...surroundings, chosen, transcript });
+    return await furnish(options, { ...surroundings, ...(found ? { found } : {}), chosen, transcript });
   } catch (error) {
     await transcript.close();
     throw error;
@@ -71,6 +82,7 @@ interface Surroundings {
 }
 
 interface Opened extends Surroundings {
+  readonly found?: FoundAgent;
   readonly chosen: ChosenModel;
   readonly transcript: Transcript;
 }
@@ -78,28 +90,15 @@ interface Opened extends Surroundings {
 /** Tools, policy, the agent and its thread, on files that are open. */
 async function furnish(options: SessionOptions, opened: Opened): Promise<Session> {
   const { environment, clock, settings, cwd, chosen, transcript } = opened;
-  const { permissions = {} } = settings;
-  const { rules, problems } = collectRules(permissions, options, options.settingsFile);
+  const { rules, problems } = collectRules(settings.permissions ?? {}, options, options.settingsFile);
   const workspace = createLocalWorkspace({ root: cwd, environment });
   const outputDirectory = directoryOf(transcript);
-  const { hands, absent } = equip({ workspace, transcript, outputDirectory, settings, environment, chosen });
-  const effort = options.effort ?? settings.effort;
-  const { maxTokensField } = chosen.provider ?? {};
-  const agent = resolveMainAgent({
-    model: chosen.model.describe(),
-    requestedModel: chosen.requested,
-    modelReason: chosen.reason,
-    ...(maxTokensField ? { maxTokensField } : {}),
-    ...(effort ? { effort } : {}),
-    tools: hands.declarations(),
-    mode: options.permissionMode ?? permissions.defaultMode ?? "default",
-    rules,
-    maxTurns: options.maxTurns ?? settings.maxTurns ?? DEFAULT_MAX_TURNS,
-    workspaceRoot: cwd,
-    additionalDirectories: existingDirectories(permissions.additionalDirectories ?? []),
-    readableRoots: [outputDirectory],
-    platform: platform(),
-  });
+  const equipped = equip({ workspace, transcript, outputDirectory, settings, environment, chosen });
+  const { absent } = equipped;
+  const resolution = resolve(options, { ...opened, equipped, rules, outputDirectory });
+  if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
+  const { agent } = resolution;
+  const hands = limitHands(equipped.hands, resolution.limits);
   const thread = new Thread(MAIN_AGENT, transcript);
   // The lock says that nobody else has this session: what still carries its tag was left by a process that was killed.
   if (transcript.leftOpen) await sweepTagged(transcript.sessionId);
@@ -114,8 +113,42 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
     agent,
     thread,
     absentTools: absent,
-    notices: [...(notice ? [notice] : []), ...problems, ...asked.map(({ reason }) => reason), ...damage],
+    notices: [
+      ...(notice ? [notice] : []),
+      ...problems,
+      ...resolution.notices,
+      ...asked.map(({ reason }) => reason),
+      ...damage,
+    ],
     services: { sessionId, version: VERSION, cwd, model, hands, approvals: options.approvals ?? nobody, clock },
+  });
+}
+
+interface Furniture extends Opened {
+  readonly equipped: Equipped;
+  readonly rules: readonly Rule[];
+  readonly outputDirectory: string;
+}
+
+function resolve(options: SessionOptions, furniture: Furniture): AgentResolution {
+  const { settings, cwd, chosen, found, equipped, rules, outputDirectory } = furniture;
+  const { permissions = {} } = settings;
+  const { maxTokensField } = chosen.provider ?? {};
+  return resolveAgent({
+    ...(found ? { definition: found.definition, prompt: found.prompt } : {}),
+    model: chosen.model.describe(),
+    requestedModel: chosen.requested,
+    modelReason: chosen.reason,
+    ...(maxTokensField ? { maxTokensField } : {}),
+    tools: equipped.hands.declarations(),
+    absentTools: equipped.absent,
+    rules,
+    asked: { mode: options.permissionMode, effort: options.effort, maxTurns: options.maxTurns },
+    settings: { mode: permissions.defaultMode, effort: settings.effort, maxTurns: settings.maxTurns },
+    workspaceRoot: cwd,
+    additionalDirectories: existingDirectories(permissions.additionalDirectories ?? []),
+    readableRoots: [outputDirectory, ...(found?.readableRoots ?? [])],
+    platform: platform(),
   });
 }
 
@@ -128,7 +161,19 @@ const nobody: Approvals = {
   ask: async ({ decision, call }) => ({ answer: "deny", by: "nobody to ask", message: explainDenial(decision, call) }),
 };
 
-function choose(options: SessionOptions, { settings, environment, clock }: Surroundings): ChosenModel {
+/** Loaded when asked for: the main agent itself needs no definitions. */
+async function find(options: SessionOptions, environment: Environment): Promise<FoundAgent | undefined> {
+  const { agent, entryPoint = "sdk", home } = options;
+  if (agent === undefined) return undefined;
+  const { findAgent } = await import("./find-agent.ts");
+  return findAgent(agent, { environment, entryPoint, stateDirectory: home || stateDirectory(environment) });
+}
+
+function choose(
+  options: SessionOptions,
+  { settings, environment, clock }: Surroundings,
+  found: FoundAgent | undefined,
+): ChosenModel {
   const { model, provider } = options;
   if (typeof model === "object") return { model, requested: null, reason: "given by the program" };
   return chooseModel({
@@ -136,6 +181,7 @@ function choose(options: SessionOptions, { settings, environment, clock }: Surro
     environment,
     clock,
     flags: { ...(provider ? { provider } : {}), ...(model ? { model } : {}) },
+    ...(found ? { agent: found.definition } : {}),
   });
 }
 

@@ -32,6 +32,7 @@ export interface SessionParts extends Pick<Session, "absentTools" | "notices"> {
 
 export function createSessionOf({ transcript, agent, thread, services, absentTools, notices }: SessionParts): Session {
   let running: Run | undefined;
+  const opening = (): readonly UserBlock[] => (thread.isNew ? blocksOf(agent.initialPrompt ?? "") : []);
   return {
     id: services.sessionId,
     cwd: services.cwd,
@@ -43,7 +44,7 @@ export function createSessionOf({ transcript, agent, thread, services, absentToo
     transcriptPath: transcript.path,
     prompt: (words) => {
       if (running) throw new Error("a run is under way in this session: wait for its result first");
-      const run = startRun(services, thread, { runId: newRunId(), agent, prompt: blocksOf(words) });
+      const run = startRun(services, thread, { runId: newRunId(), agent, prompt: [...opening(), ...blocksOf(words)] });
       running = run;
       void run.result.finally(() => {
         running = undefined;

@@ -125,7 +125,7 @@ export type LiveEvent =
 export type RunEvent = DurableEvent | LiveEvent;
 export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>;
 
-export type ContextCause = "loop" | "interrupted" | "cut_off" | "resumed";
+export type ContextCause = "loop" | "interrupted" | "cut_off" | "resumed" | "reminder";
 export type CacheDimension = "system" | "system_context" | "user_context" | "tools_model_thinking" | "messages";
 
 export interface ModelRetry {

@@ -117,7 +117,7 @@ class Host implements RunHost {
 
   private async askModel(turn: number): Promise<void> {
     const { services, thread, outlet } = this;
-    await this.record([{ type: "model.requested", turn }]);
+    await this.record([...this.reminder(), { type: "model.requested", turn }]);
     const prompt = thread.newestPrompt;
     if (prompt === undefined) throw new Error("a request without a conversation");
     await this.reportLostCache(prompt, turn);
@@ -144,6 +144,14 @@ class Host implements RunHost {
         { type: "model.failed", turn, error, partial, ...(usage ? { usage } : {}), ...cost, milliseconds },
       ]);
     }
+  }
+
+  /** Written with the request that seals it into a user turn. An answer that only paused goes on without a new turn. */
+  private reminder(): DurableEvent[] {
+    const { criticalReminder } = this.request.agent;
+    const { calls, said } = this.thread.state;
+    if (criticalReminder === undefined || calls.length + said.length === 0) return [];
+    return [{ type: "context.added", cause: "reminder", text: criticalReminder }];
   }
 
   private endStopped(): Promise<RunResult> {

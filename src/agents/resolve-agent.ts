@@ -1,0 +1,151 @@
+import type { ModelDescription } from "../ports/index.ts";
+import {
+  type AgentDefinition,
+  canonicalToolName,
+  type Effort,
+  type Head,
+  type PermissionMode,
+  type Rule,
+  type ToolDeclaration,
+} from "../protocol/index.ts";
+import { chooseMode } from "./choose-mode.ts";
+import { composePrompt, type PromptParts } from "./compose-prompt.ts";
+import { mainAgent } from "./main-agent.ts";
+import { resolveTools, type ToolReport, type ToolSupply } from "./resolve-tools.ts";
+import type { ResolvedAgent } from "./resolved-agent.ts";
+
+export interface AgentRequest {
+  /** Absent: the main agent itself. */
+  readonly definition?: AgentDefinition;
+  /** The definition's body, in full. */
+  readonly prompt?: string;
+  readonly model: ModelDescription;
+  readonly requestedModel: string | null;
+  readonly modelReason: string;
+  readonly maxTokensField?: Head["maxTokensField"];
+  readonly tools: readonly ToolDeclaration[];
+  readonly absentTools?: ToolSupply["absent"];
+  readonly rules: readonly Rule[];
+  /** What a person asked for with this call; beats the definition, which beats the settings. */
+  readonly asked: Wishes;
+  readonly settings: Wishes;
+  /** Absolute real path. */
+  readonly workspaceRoot: string;
+  readonly additionalDirectories: readonly string[];
+  readonly readableRoots: readonly string[];
+  readonly platform: string;
+  readonly skills?: PromptParts["skills"];
+  readonly memory?: string;
+  readonly projectContext?: string;
+}
+
+export interface Wishes {
+  readonly effort?: Effort | undefined;
+  readonly mode?: PermissionMode | undefined;
+  readonly maxTurns?: number | undefined;
+}
+
+export type AgentResolution =
+  | {
+      readonly ok: true;
+      readonly agent: ResolvedAgent;
+      readonly report: ToolReport;
+      /** For `limitHands`. */
+      readonly limits: readonly Rule[];
+      readonly notices: readonly string[];
+    }
+  | { readonly ok: false; readonly message: string };
+
+const DEFAULT_MAX_TURNS = 50;
+/** A quarter of a small window, and never more than an answer needs. */
+const LONGEST_ANSWER = 32_000;
+
+/** A definition and its surroundings as an agent ready to run; the main agent is one more definition. */
+export function resolveAgent(request: AgentRequest): AgentResolution {
+  const { definition = mainAgent.definition, asked, settings, model } = request;
+  if (definition.isolation !== undefined) {
+    return {
+      ok: false,
+      message: `Agent "${definition.name}" works in a copy of its own (isolation: ${definition.isolation}), which the main agent of a session does not have.`,
+    };
+  }
+  const available = request.tools.map(({ name }) => name).filter((name) => !isDenied(name, request.rules));
+  const resolved = resolveTools(definition, { available, absent: request.absentTools ?? [] });
+  const { report, limits } = resolved;
+  if (resolved.problem !== undefined) return { ok: false, message: resolved.problem };
+  const { mode, notice } = chooseMode(definition, {
+    ...(asked.mode === undefined ? {} : { asked: asked.mode }),
+    fallback: settings.mode ?? "default",
+  });
+  const effort = asked.effort ?? definition.effort ?? settings.effort;
+  const tools = request.tools.filter(({ name }) => report.resolvedTools.includes(name));
+  const { criticalReminder, initialPrompt } = definition;
+  const agent: ResolvedAgent = {
+    agentType: definition.name,
+    head: headOf(request, { definition, tools, limits, ...(effort === undefined ? {} : { effort }) }),
+    policy: {
+      mode,
+      pool: tools.map((tool) => tool.name),
+      rules: [...request.rules, ...resolved.rules],
+      workspaceRoots: [request.workspaceRoot, ...request.additionalDirectories],
+      readableRoots: request.readableRoots,
+    },
+    maxTurns: asked.maxTurns ?? definition.maxTurns ?? settings.maxTurns ?? DEFAULT_MAX_TURNS,
+    requestedModel: request.requestedModel,
+    modelReason: request.modelReason,
+    ...(criticalReminder === undefined ? {} : { criticalReminder }),
+    ...(initialPrompt === undefined ? {} : { initialPrompt }),
+  };
+  const notices = [...resolved.notices, ...(notice === undefined ? [] : [notice]), ...unhonoured(definition, model)];
+  return { ok: true, agent, report, limits, notices };
+}
+
+function headOf(
+  request: AgentRequest,
+  {
+    definition,
+    tools,
+    limits,
+    effort,
+  }: {
+    readonly definition: AgentDefinition;
+    readonly tools: readonly ToolDeclaration[];
+    readonly limits: readonly Rule[];
+    readonly effort?: Effort;
+  },
+): Head {
+  const { model, maxTokensField, prompt = mainAgent.prompt, skills = [], memory } = request;
+  return {
+    provider: model.provider,
+    model: model.model,
+    dialect: model.dialect,
+    maxTokens: Math.min(model.maxOutputTokens, LONGEST_ANSWER, Math.floor(model.window / 4)),
+    ...(maxTokensField ? { maxTokensField } : {}),
+    ...(effort ? { effort } : {}),
+    tools,
+    system: composePrompt({ prompt, limits, skills, ...(memory === undefined ? {} : { memory }) }),
+    systemContext: `Workspace: ${request.workspaceRoot}\nPlatform: ${request.platform}`,
+    userContext: definition.omitProjectContext ? "" : (request.projectContext ?? ""),
+  };
+}
+
+/** `Bash` alone takes the tool away; `Bash(rm:*)` leaves it, with a rule. */
+function isDenied(name: string, rules: readonly Rule[]): boolean {
+  return rules.some(
+    ({ effect, text }) => effect === "deny" && !text.includes("(") && canonicalToolName(text.trim()) === name,
+  );
+}
+
+/** Said, so that nobody relies on it. */
+function unhonoured(definition: AgentDefinition, model: ModelDescription): readonly string[] {
+  const fields = (["hooks", "mcpServers", "timeoutMs", "budget", "acceptance"] as const).filter(
+    (field) => definition[field] !== undefined,
+  );
+  const narrow = definition.contextTokens !== undefined && definition.contextTokens < model.window;
+  const names = [
+    ...fields.map((field) => (field === "timeoutMs" ? "timeout" : field)),
+    ...(narrow ? ["contextTokens"] : []),
+  ];
+  if (names.length === 0) return [];
+  return [`Agent "${definition.name}" sets ${names.join(", ")}, which this version does not honour for a main agent.`];
+}

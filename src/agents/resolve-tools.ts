@@ -1,0 +1,120 @@
+import { nearest } from "../lib/index.ts";
+import { checkRules, parseRule } from "../permissions/index.ts";
+import type { AgentDefinition, Rule } from "../protocol/index.ts";
+import { applyCompactRules } from "./apply-compact-rules.ts";
+import { ruleOf } from "./rule-of.ts";
+import { readToolEntry, type ToolEntry } from "./tool-entry.ts";
+
+/** What a definition asked for and what it got. */
+export interface ToolReport {
+  /** No list, or one with `*`: everything there is. */
+  readonly hasWildcard: boolean;
+  /** Entries that name a tool that is here, as written. */
+  readonly validTools: readonly string[];
+  readonly invalidTools: readonly string[];
+  /** Canonical names of the tools the agent has. */
+  readonly resolvedTools: readonly string[];
+}
+
+export interface ResolvedTools {
+  readonly report: ToolReport;
+  /** Restrictions that come with the definition; never a permission, except where a person's own file gives one. */
+  readonly rules: readonly Rule[];
+  /** A tool named here may do only what one of its rules covers. */
+  readonly limits: readonly Rule[];
+  readonly notices: readonly string[];
+  /** Why the agent can't be started. */
+  readonly problem?: string;
+}
+
+export interface ToolSupply {
+  /** Canonical names of the tools that are here, in the order they are declared. */
+  readonly available: readonly string[];
+  /** Tools that exist and are not here, and why. */
+  readonly absent: readonly { readonly name: string; readonly reason: string }[];
+}
+
+/** Never wider than what is listed: an entry nobody can make sense of gives nothing. */
+export function resolveTools(definition: AgentDefinition, supply: ToolSupply): ResolvedTools {
+  const listed = (definition.tools ?? ["*"]).map(readToolEntry);
+  const disallowed = (definition.disallowedTools ?? []).map(readToolEntry);
+  const hasWildcard = listed.some(({ name, hasSpecifier }) => name === "*" && !hasSpecifier);
+  const isHere = ({ covers }: ToolEntry): boolean => supply.available.some(covers);
+  const readable = listed.filter((entry) => !entry.hasSpecifier || isJudged(entry));
+  const valid = readable.filter(isHere);
+  const invalid = listed.filter((entry) => !valid.includes(entry));
+  const removed = disallowed.filter(({ hasSpecifier }) => !hasSpecifier);
+  const granted = supply.available.filter(
+    (tool) => valid.some(({ covers }) => covers(tool)) && !removed.some(({ covers }) => covers(tool)),
+  );
+  const compact = applyCompactRules(definition, granted);
+  const limits = [...limitsOf(valid, compact.pool, definition), ...compact.limits];
+  const denials = disallowed.filter(({ hasSpecifier }) => hasSpecifier);
+  const rules = [...denials.map(({ text }) => ruleOf(definition, text, "deny")), ...compact.rules];
+  const report: ToolReport = {
+    hasWildcard,
+    validTools: valid.map(({ text }) => text),
+    invalidTools: invalid.map(({ text }) => text),
+    resolvedTools: compact.pool,
+  };
+  const unknown = removed.filter((entry) => entry.name !== "*" && !isHere(entry) && !isAbsent(entry, supply));
+  const notices = [
+    ...invalid.map((entry) => explainInvalid(entry, definition, supply)),
+    ...unknown.map(({ text }) => `${nameOf(definition)} disallows ${text}, which is not a tool here.`),
+    ...checkRules([...rules, ...limits]).map(({ message }) => message),
+  ];
+  const problem = problemOf(definition, report, { notices, supply });
+  return { report, rules, limits, notices, ...(problem === undefined ? {} : { problem }) };
+}
+
+/** A specifier nobody can judge can't limit anything, so its tool is not given. */
+function isJudged({ text }: ToolEntry): boolean {
+  const parsed = parseRule(text);
+  return parsed.ok && parsed.target.kind !== "unknown";
+}
+
+/** A tool that is listed once without a specifier is not limited by another entry that has one. */
+function limitsOf(valid: readonly ToolEntry[], pool: readonly string[], definition: AgentDefinition): Rule[] {
+  const whole = valid.filter(isWhole);
+  return valid
+    .filter(({ name }) => pool.includes(name) && !whole.some(({ covers }) => covers(name)))
+    .map(({ text }) => ruleOf(definition, text, "allow"));
+}
+
+function isWhole({ text, hasSpecifier }: ToolEntry): boolean {
+  if (!hasSpecifier) return true;
+  const parsed = parseRule(text);
+  return parsed.ok && parsed.target.kind === "whole";
+}
+
+function isAbsent({ covers }: ToolEntry, { absent }: ToolSupply): boolean {
+  return absent.some(({ name }) => covers(name));
+}
+
+function explainInvalid(entry: ToolEntry, definition: AgentDefinition, { available, absent }: ToolSupply): string {
+  const lists = `${nameOf(definition)} lists ${entry.text}`;
+  const missing = absent.find(({ name }) => entry.covers(name));
+  if (missing !== undefined) return `${lists}, which is not here: ${missing.reason}`;
+  if (available.some(entry.covers))
+    return `${lists}: what stands in the parentheses can't be judged, so it is not given.`;
+  const meant = nearest(entry.name, available)[0];
+  return `${lists}, which is not a tool here.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
+}
+
+function problemOf(
+  definition: AgentDefinition,
+  { resolvedTools }: ToolReport,
+  { notices, supply }: { readonly notices: readonly string[]; readonly supply: ToolSupply },
+): string | undefined {
+  const required = (definition.requiredTools ?? []).map(readToolEntry);
+  const missing = required.filter(({ covers }) => !resolvedTools.some(covers)).map(({ text }) => text);
+  if (missing.length > 0)
+    return `${nameOf(definition)} can't work without ${missing.join(", ")}, which it does not have.`;
+  const askedForSome = definition.tools === undefined || definition.tools.length > 0;
+  if (resolvedTools.length > 0 || !askedForSome || supply.available.length === 0) return undefined;
+  return [`${nameOf(definition)} is left without any tool.`, ...notices].join(" ");
+}
+
+function nameOf({ name, file }: AgentDefinition): string {
+  return file === undefined ? `Agent "${name}"` : `Agent "${name}" (${file})`;
+}

@@ -1,0 +1,26 @@
+import { canonicalToolName } from "../protocol/index.ts";
+
+/** One entry of `tools` or `disallowedTools`. */
+export interface ToolEntry {
+  /** As written. */
+  readonly text: string;
+  /** Canonical, without the specifier. */
+  readonly name: string;
+  readonly hasSpecifier: boolean;
+  covers(toolName: string): boolean;
+}
+
+export function readToolEntry(text: string): ToolEntry {
+  const written = text.trim();
+  const open = written.indexOf("(");
+  const name = canonicalToolName(open === -1 ? written : written.slice(0, open).trim());
+  return { text: written, name, hasSpecifier: open !== -1, covers: covering(name) };
+}
+
+/** `mcp__server` and `mcp__server__*` name all tools of a server. */
+function covering(name: string): (toolName: string) => boolean {
+  if (name === "*") return () => true;
+  if (!name.startsWith("mcp__")) return (toolName) => toolName === name;
+  const server = name.endsWith("__*") ? name.slice(0, -3) : name;
+  return (toolName) => toolName === name || toolName.startsWith(`${server}__`);
+}
