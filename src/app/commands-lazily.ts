@@ -2,3 +2,8 @@
 export function pluginCommands(): Promise<typeof import("./plugins.ts")> {
   return import("./plugins.ts");
 }
+
+/** What `retinue trust` needs. */
+export function trustCommands(): Promise<typeof import("./trust.ts")> {
+  return import("./trust.ts");
+}

@@ -27,7 +27,7 @@ export type {
   UserBlock,
 } from "../protocol/index.ts";
 export type { Run, StopCause } from "../runs/index.ts";
-export { type LoadedSettings, loadSettings } from "../settings/index.ts";
+export { type LoadedSettings, type LoadSettingsOptions, loadSettings, type TrustedPath } from "../settings/index.ts";
 export {
   checkHome,
   deleteSession,
@@ -40,10 +40,12 @@ export {
   readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
-export { pluginCommands } from "./commands-lazily.ts";
+export { pluginCommands, trustCommands } from "./commands-lazily.ts";
 export { examine, type Finding } from "./examine-lazily.ts";
 export { openSession, type SessionOptions } from "./open-session.ts";
 export { stateDirectory } from "./places.ts";
 export type { InstalledPlugin, Plugin } from "./plugins.ts";
+export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./project-settings.ts";
 export type { Session } from "./session.ts";
+export type { AddedTrust, TrustPlace } from "./trust.ts";
 export { VERSION } from "./version.ts";

@@ -23,6 +23,7 @@ import { createLocalWorkspace } from "../workspace/index.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
 import { type Equipped, equip } from "./equip.ts";
 import type { FoundAgent } from "./find-agent.ts";
+import { checkMode, environmentFor } from "./heed-settings.ts";
 import { type Environment, existingDirectories, stateDirectory, workspaceDirectory } from "./places.ts";
 import { collectRules } from "./rules.ts";
 import { createSessionOf, type Session } from "./session.ts";
@@ -38,6 +39,8 @@ export interface SessionOptions {
   readonly settings?: Settings;
   /** Where the settings came from, for messages about their rules. */
   readonly settingsFile?: string;
+  /** The rules of the settings with their scopes, as `loadProjectSettings` gives them, instead of their lists. */
+  readonly rules?: readonly Rule[];
   /** Which agent works; the main agent itself if absent. */
   readonly agent?: string;
   /** How the program was entered, for agents that are there only for people at a command line; `sdk` if absent. */
@@ -60,7 +63,9 @@ export interface SessionOptions {
 
 /** Opens a new session, or an old one to go on with. Throws a `UserError` for what a person must repair. */
 export async function openSession(options: SessionOptions = {}): Promise<Session> {
-  const { environment = process.env, clock = systemClock, settings = {} } = options;
+  const { clock = systemClock, settings = {} } = options;
+  const environment = environmentFor(settings, options.environment ?? process.env);
+  checkMode(settings, options.permissionMode);
   const cwd = workspaceDirectory(options.cwd ?? process.cwd());
   const surroundings = { environment, clock, settings, cwd };
   const found = await find(options, environment);

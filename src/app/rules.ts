@@ -2,6 +2,8 @@ import { checkRules } from "../permissions/index.ts";
 import type { Effect, PermissionSettings, Rule, RuleScope } from "../protocol/index.ts";
 
 export interface RuleFlags {
+  /** Those of settings, with their scopes; they take the place of the lists in `permissions`. */
+  readonly rules?: readonly Rule[];
   readonly allowedTools?: readonly string[];
   readonly disallowedTools?: readonly string[];
 }
@@ -12,10 +14,13 @@ export function collectRules(
   flags: RuleFlags,
   file: string | undefined,
 ): { readonly rules: readonly Rule[]; readonly problems: readonly string[] } {
-  const rules = [
+  const own = flags.rules ?? [
     ...listed(permissions.allow, { effect: "allow", scope: "user", file }),
     ...listed(permissions.ask, { effect: "ask", scope: "user", file }),
     ...listed(permissions.deny, { effect: "deny", scope: "user", file }),
+  ];
+  const rules = [
+    ...own,
     ...listed(flags.allowedTools, { effect: "allow", scope: "flag", file: undefined }),
     ...listed(flags.disallowedTools, { effect: "deny", scope: "flag", file: undefined }),
   ];

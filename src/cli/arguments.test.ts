@@ -4,7 +4,7 @@ import { parseArguments } from "./arguments.ts";
 describe("parseArguments", () => {
   it("reads a whole command line", () => {
     const words =
-      "-p Fix it -m large --provider x --effort high --max-turns 7 -C dir -r 01ab --permission-mode plan --settings s.json --verbose --output-format stream-json --include-partial-messages";
+      "-p Fix it -m large --provider x --effort high --max-turns 7 -C dir -r 01ab --permission-mode plan --settings s.json --trust --verbose --output-format stream-json --include-partial-messages";
     expect(parseArguments(words.split(" "))).toEqual({
       kind: "print",
       options: {
@@ -22,6 +22,7 @@ describe("parseArguments", () => {
         allowedTools: [],
         disallowedTools: [],
         settings: "s.json",
+        trust: true,
         verbose: true,
       },
     });
@@ -59,6 +60,16 @@ describe("parseArguments", () => {
     [["sessions", "list", "-C", "x"], { kind: "sessions.list", json: false, all: false, cwd: "x" }],
     [["sessions", "show", "a", "--json"], { kind: "sessions.show", id: "a", json: true }],
     [["sessions", "delete", "a", "b", "-y"], { kind: "sessions.delete", ids: ["a", "b"], yes: true }],
+    [["trust"], { kind: "trust.list", json: false }],
+    [["trust", "add"], { kind: "trust.add", directory: "." }],
+    [["trust", "remove", "x"], { kind: "trust.remove", directory: "x" }],
+    [["config"], { kind: "config.show", json: false, origin: false, trust: false }],
+    [
+      ["config", "show", "--origin", "-C", "x"],
+      { kind: "config.show", json: false, origin: true, trust: false, cwd: "x" },
+    ],
+    [["help", "trust"], { kind: "help", topic: "trust" }],
+    [["config", "-h"], { kind: "help", topic: "config" }],
     [["doctor", "--model", "m"], { kind: "doctor", options: { json: false, model: "m" } }],
     [["help", "doctor"], { kind: "help", topic: "doctor" }],
     [["doctor", "-h"], { kind: "help", topic: "doctor" }],
@@ -74,6 +85,10 @@ describe("parseArguments", () => {
       ["-p", "--max-turns", "x"],
       ["sessions", "x"],
       ["sessions", "show", "a", "b"],
+      ["trust", "all"],
+      ["trust", "add", "a", "b"],
+      ["config", "set"],
+      ["config", "show", "x"],
       ["docter"],
     ];
     for (const each of words) {

@@ -4,18 +4,22 @@ import type { Command, HelpTopic, OutputFormat } from "./command.ts";
 import { parsePlugins } from "./plugins-arguments.ts";
 import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
 import { splitRules } from "./split-rules.ts";
+import { parseConfig, parseTrust } from "./trust-arguments.ts";
 
 /** Throws a `UserError` with exit code 2 for what it can't read. */
 export function parseArguments(argv: readonly string[]): Command {
   const [first, ...rest] = argv;
   if (first === "sessions") return parseSessions(rest);
   if (first === "plugins") return parsePlugins(rest);
+  if (first === "trust") return parseTrust(rest);
+  if (first === "config") return parseConfig(rest);
   if (first === "doctor") return parseDoctor(rest);
   if (first === "help") return { kind: "help", topic: topicOf(rest[0]) };
   return parseRoot(argv);
 }
 
 const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
+const topics = ["sessions", "plugins", "trust", "config", "doctor"] as const;
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
 const help: OptionKind = { short: "h" };
@@ -38,6 +42,7 @@ const root: Readonly<Record<string, OptionKind>> = {
   "allowed-tools": { value: "RULES" },
   "disallowed-tools": { value: "RULES" },
   settings,
+  trust: {},
   verbose: {},
   version: { short: "V" },
   help,
@@ -67,6 +72,7 @@ function parseRoot(argv: readonly string[]): Command {
       continueLatest: options.has("continue"),
       allowedTools: options.values("allowed-tools").flatMap(splitRules),
       disallowedTools: options.values("disallowed-tools").flatMap(splitRules),
+      trust: options.has("trust"),
       verbose: options.has("verbose"),
       ...(maxTurns === undefined ? {} : { maxTurns }),
       ...(permissionMode === undefined ? {} : { permissionMode }),
@@ -78,8 +84,7 @@ function parseRoot(argv: readonly string[]): Command {
 
 function withoutPrint(words: readonly string[]): Command {
   const [word] = words;
-  const meant =
-    words.length <= 3 && word !== undefined ? nearest(word, ["sessions", "plugins", "doctor", "help"])[0] : undefined;
+  const meant = words.length <= 3 && word !== undefined ? nearest(word, [...topics, "help"])[0] : undefined;
   if (meant !== undefined) throw usageError(`There is no command "${word}"`, `Did you mean "retinue ${meant}"?`);
   return { kind: "interactive", prompt: words.join(" ") };
 }
@@ -147,5 +152,5 @@ function wholeNumber(options: ReadOptions, name: string): number | undefined {
 }
 
 function topicOf(word: string | undefined): HelpTopic {
-  return word === "sessions" || word === "plugins" || word === "doctor" ? word : "retinue";
+  return topics.find((topic) => topic === word) ?? "retinue";
 }

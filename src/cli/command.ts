@@ -1,7 +1,7 @@
 import type { Effort, PermissionMode } from "../protocol/index.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
-export type HelpTopic = "retinue" | "sessions" | "plugins" | "doctor";
+export type HelpTopic = "retinue" | "sessions" | "plugins" | "trust" | "config" | "doctor";
 
 export interface PrintOptions {
   readonly prompt: string;
@@ -19,6 +19,8 @@ export interface PrintOptions {
   readonly allowedTools: readonly string[];
   readonly disallowedTools: readonly string[];
   readonly settings?: string;
+  /** The directory's own files count for this run. */
+  readonly trust: boolean;
   readonly verbose: boolean;
 }
 
@@ -42,6 +44,16 @@ export type Command =
       readonly kind: "plugins.remove" | "plugins.enable" | "plugins.disable";
       readonly name: string;
       readonly yes: boolean;
+    }
+  | { readonly kind: "trust.list"; readonly json: boolean }
+  | { readonly kind: "trust.add" | "trust.remove"; readonly directory: string }
+  | {
+      readonly kind: "config.show";
+      readonly json: boolean;
+      readonly origin: boolean;
+      readonly trust: boolean;
+      readonly cwd?: string;
+      readonly settings?: string;
     }
   | { readonly kind: "doctor"; readonly options: DoctorOptions }
   | { readonly kind: "help"; readonly topic: HelpTopic }

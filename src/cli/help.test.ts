@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { helpFor } from "./help.ts";
 
-describe.each(["retinue", "sessions", "plugins", "doctor"] as const)("help for %s", (topic) => {
+describe.each(["retinue", "sessions", "plugins", "trust", "config", "doctor"] as const)("help for %s", (topic) => {
   const lines = helpFor(topic).split("\n");
 
   it("fits into 80 columns and ends with a newline", () => {

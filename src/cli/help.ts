@@ -17,6 +17,8 @@ Usage
   retinue -p [options] [prompt]    Do what the prompt says, print the answer
   retinue sessions [command]       List, show or delete earlier sessions
   retinue plugins [command]        List, add, remove, enable or disable plugins
+  retinue trust [command]          List, add or remove trusted directories
+  retinue config show              Show the settings that count here
   retinue doctor                   Check what is installed and configured
   retinue help [command]           Show help
 
@@ -38,6 +40,8 @@ Permissions
                                    bypassPermissions
       --allowed-tools RULES        Allow, e.g. "Edit, Bash(npm test)"
       --disallowed-tools RULES     Deny, e.g. "WebFetch, Read(.env)"
+      --trust                      For this run, let the directory's own
+                                   settings count; else they only restrict
 
 Output
       --output-format FORMAT       text, json (the result as one object) or
@@ -103,6 +107,45 @@ Where nobody can be asked, an added plugin stays off until it is enabled with
 --yes. A plugin whose files change after it was approved is off again.
 `;
 
+const trust = `Until you trust a directory, its own settings can only restrict.
+
+Examples
+  retinue trust add
+  retinue trust remove ~/src/shop
+  retinue -p "Run the tests" --trust
+
+Usage
+  retinue trust list               Directories you trust
+      --json                       As JSON, with what was approved
+  retinue trust add [DIRECTORY]    Trust this one or another; shows what counts
+  retinue trust remove [DIRECTORY] No longer
+
+Its settings are settings.json and settings.local.json in .retinue and .claude,
+and permissions.jsonc in .retinue and .agents. Trust holds for exactly this
+directory, not for those below. What its files allow, set or run is off again
+when it changes, until you add it once more.
+`;
+
+const config = `Shows the settings that count here, merged from every file.
+
+Examples
+  retinue config show
+  retinue config show --origin
+  retinue config show --json --origin
+
+Usage
+  retinue config show
+      --origin                     With where each value comes from
+      --json                       As JSON
+  -C, --cwd DIRECTORY              As they count there
+      --settings FILE              Settings instead of ~/.retinue/settings.json
+      --trust                      As if the directory were trusted
+
+Lowest to highest: yours (~/.claude and ~/.retinue/settings.json), those of the
+directory, its settings.local.json, options, the machine's (/etc/retinue). Of
+single values the highest counts, rules add up. Keys and passwords are hidden.
+`;
+
 const doctor = `Checks what Retinue finds here and says how to repair what is missing.
 
 Examples
@@ -120,4 +163,4 @@ Usage
 Ends with 1 if something is broken, with 0 otherwise.
 `;
 
-const pages: Record<HelpTopic, string> = { retinue, sessions, plugins, doctor };
+const pages: Record<HelpTopic, string> = { retinue, sessions, plugins, trust, config, doctor };

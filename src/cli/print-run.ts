@@ -1,6 +1,6 @@
 import {
   checkHome,
-  loadSettings,
+  loadProjectSettings,
   openSession,
   type Run,
   type Session,
@@ -88,14 +88,21 @@ async function open(
   const cwd = realDirectory(options.cwd ?? ".");
   const old = chooseSession({ ...options, home, cwd });
   if (prompt === "" && (old === undefined || isDone(home, old))) throw noPrompt();
-  const loaded = loadSettings({ home, ...(options.settings === undefined ? {} : { file: options.settings }) });
+  const { settings: file, trust } = options;
+  const loaded = loadProjectSettings({
+    home,
+    cwd,
+    environment: process.env,
+    trust,
+    ...(file === undefined ? {} : { file }),
+  });
   for (const notice of loaded.notices) tell(notice);
   const { model, provider, effort, permissionMode, maxTurns, allowedTools, disallowedTools } = options;
   return openSession({
     cwd,
     home,
     settings: loaded.settings,
-    ...(loaded.file === undefined ? {} : { settingsFile: loaded.file }),
+    rules: loaded.rules,
     ...(model === undefined ? {} : { model }),
     ...(provider === undefined ? {} : { provider }),
     ...(effort === undefined ? {} : { effort }),

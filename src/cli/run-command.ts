@@ -57,6 +57,16 @@ async function dispatch(command: Command): Promise<number> {
       const { plugins } = await import("./plugins.ts");
       return plugins(command);
     }
+    case "trust.list":
+    case "trust.add":
+    case "trust.remove": {
+      const { trust } = await import("./trust.ts");
+      return trust(command);
+    }
+    case "config.show": {
+      const { config } = await import("./config.ts");
+      return config(command);
+    }
     default: {
       const { sessions } = await import("./sessions.ts");
       return sessions(command);

@@ -33,9 +33,7 @@ describe("an untrusted project", () => {
   ])("only restricts, by %s", (name) => {
     const loaded = readSettings(projectWith(everything, name));
     expect(loaded.settings).toEqual({ permissions: { deny: ["Read(.env)"], ask: ["Edit"] } });
-    expect(loaded.untrusted).toEqual(
-      ["model", "permissions.allow", "permissions.defaultMode", "env", "hooks"].map((key) => `${name}: ${key}`),
-    );
+    expect(loaded.untrusted).toEqual([`${name}: model, permissions.allow, permissions.defaultMode, env, hooks`]);
     expect(loaded.problems).toEqual([]);
   });
 
@@ -53,6 +51,13 @@ describe("an untrusted project", () => {
       expect(readSettings(projectWith(content))).toMatchObject({ settings: {}, problems: [expect.any(String)] });
     },
   );
+});
+
+it("does not drown the reader in names", () => {
+  const keys = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`key${index}`, 1]));
+  const [off = ""] = readSettings(projectWith(keys)).untrusted;
+  expect(off).toContain("and 1990 more");
+  expect(off.length).toBeLessThan(200);
 });
 
 describe("a trusted project", () => {

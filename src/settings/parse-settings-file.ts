@@ -64,7 +64,7 @@ function parseLayer(value: unknown, file: SettingsFile, trust: Trust): ParsedFil
     ...foreign.map((what) => `${path}: ${what}`),
     ...harmless.map(({ message }) => `${path}: ${message}; it has no effect.`),
     ...(unknown.length > 0 ? [`${path}: unknown ${quoted(unknown)} no effect.`] : []),
-    ...(limited.refused.length > 0 ? [`${path}: a project may not set ${limited.refused.join(", ")}; ignored.`] : []),
+    ...(limited.refused.length > 0 ? [`${path}: a project may not set ${someOf(limited.refused)}; ignored.`] : []),
     ...(limited.changed.length > 0
       ? [`${path}: ${limited.changed.join(", ")} changed since you trusted this project and is off. ${approveAgain}`]
       : []),
@@ -76,7 +76,7 @@ function parseLayer(value: unknown, file: SettingsFile, trust: Trust): ParsedFil
     layer: { scope, file: path, values },
     rules: rulesOf(values, file),
     notices,
-    off: off.map((key) => `${nameOf(file)}: ${key}`),
+    off: off.length > 0 ? [`${nameOf(file)}: ${someOf(off)}`] : [],
     approvals,
   };
 }
@@ -147,8 +147,14 @@ function rulesOf({ permissions }: Record<string, unknown>, { scope, path }: Sett
 }
 
 function quoted(keys: readonly string[]): string {
-  const names = keys.map((key) => `"${key}"`).join(", ");
+  const names = someOf(keys.map((key) => `"${key}"`));
   return keys.length === 1 ? `key ${names} has` : `keys ${names} have`;
+}
+
+/** A file can have more names than anybody wants to read. */
+function someOf(names: readonly string[]): string {
+  const more = names.length > 10 ? ` and ${names.length - 10} more` : "";
+  return `${names.slice(0, 10).join(", ")}${more}`;
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

@@ -1,0 +1,44 @@
+import { homedir } from "node:os";
+import { createTrustStore, type LoadedSettings, type LoadSettingsOptions, loadSettings } from "../settings/index.ts";
+import type { Environment } from "./places.ts";
+
+export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file" | "flags" | "managedDirectory"> {
+  /** The state directory. */
+  readonly home: string;
+  /** The real path of the workspace. */
+  readonly cwd: string;
+  readonly environment: Environment;
+  /** For this once, whatever the store says. */
+  readonly trust: boolean;
+}
+
+export interface ProjectSettings extends LoadedSettings {
+  readonly trusted: boolean;
+}
+
+/**
+ * Every settings file that counts for a workspace, its own only as far as it is trusted. What is off is in the notices.
+ * Throws a `UserError` for what must be repaired first.
+ */
+export function loadProjectSettings(options: ProjectSettingsOptions): ProjectSettings {
+  const { home, cwd, environment, trust, ...rest } = options;
+  const store = createTrustStore({ stateHome: home });
+  const trusted = trust || store.isTrusted(cwd);
+  const loaded = loadSettings({
+    ...rest,
+    home,
+    cwd,
+    environment,
+    userHome: environment["HOME"] || homedir(),
+    trusted,
+    ...(trust ? {} : { approvedHash: (kind: string, name: string) => store.approvedHash(cwd, { kind, name }) }),
+  });
+  const notices = [...(store.problem === undefined ? [] : [store.problem]), ...loaded.notices, ...whatIsOff(loaded)];
+  return { ...loaded, notices, trusted };
+}
+
+function whatIsOff({ untrusted }: LoadedSettings): readonly string[] {
+  if (untrusted.length === 0) return [];
+  const cure = 'Trust it with "retinue trust add", or for one run with --trust.';
+  return [`This directory is not trusted, so this of its files is off: ${untrusted.join("; ")}. ${cure}`];
+}

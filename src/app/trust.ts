@@ -1,0 +1,37 @@
+import type { SettingsOrigin } from "../protocol/index.ts";
+import { createTrustStore, type TrustedPath } from "../settings/index.ts";
+import type { Environment } from "./places.ts";
+import { loadProjectSettings } from "./project-settings.ts";
+
+export interface TrustPlace {
+  readonly home: string;
+  /** The real path. */
+  readonly cwd: string;
+  readonly environment: Environment;
+}
+
+export interface AddedTrust {
+  /** What of the directory's own files counts from now on, until it changes. */
+  readonly counts: readonly SettingsOrigin[];
+  readonly notices: readonly string[];
+}
+
+/** Trusts a directory, and what its files say at this moment. */
+export async function addTrust({ home, cwd, environment }: TrustPlace): Promise<AddedTrust> {
+  const { approvals, origins, notices } = loadProjectSettings({ home, cwd, environment, trust: true });
+  await createTrustStore({ stateHome: home }).add(cwd, approvals);
+  const counts = origins.filter(
+    ({ scope, path }) => (scope === "project" || scope === "local") && !/^permissions\.(deny|ask)\b/.test(path),
+  );
+  return { counts, notices };
+}
+
+/** False if it was not trusted. */
+export function removeTrust({ home, cwd }: Pick<TrustPlace, "home" | "cwd">): Promise<boolean> {
+  return createTrustStore({ stateHome: home }).remove(cwd);
+}
+
+export function listTrust(home: string): { readonly trusted: readonly TrustedPath[]; readonly problem?: string } {
+  const { problem, list } = createTrustStore({ stateHome: home });
+  return { trusted: list(), ...(problem === undefined ? {} : { problem }) };
+}
