@@ -1,0 +1,72 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadSnapshot } from "../sources/load-snapshot.ts";
+import type { SnapshotPlugin } from "../sources/snapshot.ts";
+import { findSkill, findSkills } from "./find-skills.ts";
+
+let place = "";
+let home = "";
+let project = "";
+beforeEach(() => {
+  place = realpathSync(mkdtempSync(join(tmpdir(), "retinue-skills-")));
+  home = join(place, "home");
+  project = join(place, "project");
+  mkdirSync(home);
+  mkdirSync(join(project, ".git"), { recursive: true });
+});
+afterEach(() => rmSync(place, { recursive: true, force: true }));
+
+function skill(folder: string, description: string, name?: string): string {
+  const file = join(folder, "SKILL.md");
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(
+    file,
+    `---\n${name ? `name: ${name}\n` : ""}description: ${description}\n---\nHow to: ${description}\n`,
+  );
+  return file;
+}
+
+const load = async (plugins: SnapshotPlugin[] = []) =>
+  loadSnapshot({ cwd: project, home, stateHome: join(home, ".retinue"), trusted: true, plugins });
+
+describe("skills", () => {
+  it("come from all places, the highest first", async () => {
+    skill(join(project, ".agents/skills/deploy"), "agents");
+    const hidden = skill(join(project, ".claude/skills/deploy"), "claude");
+    skill(join(project, ".claude/skills/group/review"), "review");
+    skill(join(home, ".claude/skills/deploy"), "user");
+    skill(join(home, ".agents/skills/mine"), "mine");
+    const file = skill(join(place, "kit/skills/pack"), "pack");
+    const plugin = { name: "kit", root: join(place, "kit"), agentFiles: [], skillFiles: [file] };
+    const { skills, diagnostics } = await load([plugin]);
+    expect(skills.map(({ definition }) => [definition.name, definition.source])).toEqual([
+      ["deploy", "project"],
+      ["kit:pack", "plugin"],
+      ["mine", "user"],
+      ["review", "project"],
+    ]);
+    expect(skills[0]?.body().trim()).toBe("How to: agents");
+    expect(diagnostics.map(({ code }) => code)).toEqual(["skill_hidden", "skill_hidden"]);
+    expect(diagnostics.map(({ file: at }) => at)).toContain(hidden);
+  });
+
+  it("are found with a leading slash and by a plugin's bare name; a missing one is told with the nearest", async () => {
+    skill(join(project, ".claude/skills/deploy"), "d");
+    const file = skill(join(place, "kit/skills/pack"), "pack");
+    const { skills } = await load([{ name: "kit", root: join(place, "kit"), agentFiles: [], skillFiles: [file] }]);
+    expect(findSkill(skills, "/deploy")?.definition.name).toBe("deploy");
+    expect(findSkill(skills, "pack")?.definition.name).toBe("kit:pack");
+    const { found, diagnostics } = findSkills(skills, ["deploy", "/deploy", "deplo"], { file: "/a.md" });
+    expect(found).toHaveLength(1);
+    expect(diagnostics).toMatchObject([{ code: "unknown_skill", file: "/a.md" }]);
+    expect(diagnostics[0]?.message).toContain('Did you mean "deploy"?');
+  });
+
+  it("do not hold skills of their own further down", async () => {
+    skill(join(project, ".claude/skills/outer"), "outer");
+    skill(join(project, ".claude/skills/outer/examples/inner"), "inner");
+    expect((await load()).skills.map(({ definition }) => definition.name)).toEqual(["outer"]);
+  });
+});
