@@ -58,8 +58,10 @@ export function resolveTools(definition: AgentDefinition, supply: ToolSupply): R
     resolvedTools: compact.pool,
   };
   const unknown = removed.filter((entry) => entry.name !== "*" && !isHere(entry) && !isAbsent(entry, supply));
+  // A built-in lists what it would use where it is there; nobody has to mend that.
+  const told = definition.source === "built-in" ? invalid.filter((entry) => !isAbsent(entry, supply)) : invalid;
   const notices = [
-    ...invalid.map((entry) => explainInvalid(entry, definition, supply)),
+    ...told.map((entry) => explainInvalid(entry, definition, supply)),
     ...unknown.map(({ text }) => `${nameOf(definition)} disallows ${text}, which is not a tool here.`),
     ...checkRules([...rules, ...limits]).map(({ message }) => message),
   ];

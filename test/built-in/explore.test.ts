@@ -40,6 +40,7 @@ describe("Explore", () => {
     expect(toolNames(done)).toEqual(["Read", "Grep", "Glob", "LS", "WebFetch"]);
     for (const level of ["quick", "medium", "very thorough"]) expect(done.head.system).toContain(level);
     expect(done.started.agentType).toBe("Explore");
+    expect(done.notices).toEqual([]);
   });
 
   it("can't write, edit or run anything, also where everything is permitted", async () => {

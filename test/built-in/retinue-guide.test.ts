@@ -1,0 +1,87 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { performTask, toolNames } from "./perform-task.ts";
+
+const docs = resolve(import.meta.dirname, "../../docs");
+
+describe("retinue-guide", () => {
+  it("finds and reads the documentation of the package, which stands outside the workspace", async () => {
+    const { outcomes, results } = await performTask({
+      agent: "retinue-guide",
+      say: "How do I allow a command?",
+      steps: [
+        {
+          calls: [
+            { name: "Glob", input: { pattern: "*.md", path: docs } },
+            { name: "Grep", input: { pattern: "allowed-tools", path: docs } },
+            { name: "Read", input: { file_path: join(docs, "permissions.md") } },
+          ],
+        },
+        { text: "With --allowed-tools (docs/permissions.md)." },
+      ],
+    });
+    expect(outcomes).toEqual(["ok", "ok", "ok"]);
+    for (const page of readdirSync(docs).filter((name) => name.endsWith(".md"))) expect(results[0]).toContain(page);
+  });
+
+  it("has tools that look, the small model's definition, and asks nobody", async () => {
+    const done = await performTask({ agent: "claude-code-guide", say: "Hello?", steps: [{ text: "Hello." }] });
+    expect(toolNames(done)).toEqual(["Read", "Grep", "Glob", "WebFetch"]);
+    expect(done.started).toMatchObject({ agentType: "retinue-guide", permissionMode: "dontAsk" });
+    expect(done.head.system).toContain(docs);
+  });
+
+  it("is denied what would have to be asked, without a question", async () => {
+    const asked: string[] = [];
+    const { outcomes } = await performTask({
+      agent: "retinue-guide",
+      say: "What does this page say?",
+      approvals: {
+        ask: async ({ call }) => {
+          asked.push(call.name);
+          return { answer: "allow", by: "test" };
+        },
+      },
+      steps: [
+        {
+          calls: [
+            { name: "WebFetch", input: { url: "https://example.invalid/", prompt: "?" } },
+            { name: "Read", input: { file_path: "/etc/hostname" } },
+          ],
+        },
+        { text: "I could not open either." },
+      ],
+    });
+    expect(outcomes).toEqual(["denied", "denied"]);
+    expect(asked).toEqual([]);
+  });
+
+  it("looks at the workspace's configuration and changes nothing in it", async () => {
+    const { outcomes, cwd } = await performTask({
+      agent: "retinue-guide",
+      say: "Why is my agent not loaded? Mend it.",
+      files: { ".claude/agents/a.md": "---\nname: a\n---\nDo.\n" },
+      steps: [
+        { calls: [{ name: "Read", input: { file_path: ".claude/agents/a.md" } }] },
+        {
+          calls: [
+            { name: "Write", input: { file_path: "b.md", content: "x" } },
+            { name: "Bash", input: { command: "touch ran.txt" } },
+          ],
+        },
+        { text: "It has no description; I can't change it." },
+      ],
+    });
+    expect(outcomes[0]).toBe("ok");
+    expect(outcomes.slice(1)).not.toContain("ok");
+    expect(existsSync(join(cwd, "b.md")) || existsSync(join(cwd, "ran.txt"))).toBe(false);
+  });
+
+  it("is not there for programs that use Retinue as a library", async () => {
+    const task = { agent: "retinue-guide", say: "Hello?", steps: [] };
+    await expect(performTask({ ...task, entryPoint: "sdk-ts" })).rejects.toThrow('no agent "retinue-guide"');
+    const environment = { PATH: process.env["PATH"], CLAUDE_CODE_ENTRYPOINT: "sdk-py" };
+    await expect(performTask({ ...task, environment })).rejects.toThrow('no agent "retinue-guide"');
+  });
+});
