@@ -1,3 +1,8 @@
+/** What the commands about agents need. Loaded when asked for: a session itself needs none of it. */
+export function agentCommands(): Promise<typeof import("./agents.ts")> {
+  return import("./agents.ts");
+}
+
 /** What the commands about plugins need. Loaded when asked for: a session itself needs none of it. */
 export function pluginCommands(): Promise<typeof import("./plugins.ts")> {
   return import("./plugins.ts");

@@ -40,7 +40,9 @@ export {
   readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
-export { pluginCommands, trustCommands } from "./commands-lazily.ts";
+export type { CatalogPlace } from "./agent-catalog.ts";
+export type { AgentCheck, AgentDetails, AgentList, NewAgent } from "./agents.ts";
+export { agentCommands, pluginCommands, trustCommands } from "./commands-lazily.ts";
 export { examine, type Finding } from "./examine-lazily.ts";
 export { openSession, type SessionOptions } from "./open-session.ts";
 export { stateDirectory } from "./places.ts";

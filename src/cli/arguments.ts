@@ -1,5 +1,6 @@
-import { nearest } from "../lib/index.ts";
-import { type Effort, type PermissionMode, permissionModes } from "../protocol/index.ts";
+import { describeError, nearest } from "../lib/index.ts";
+import { type Effort, type JsonObject, type PermissionMode, permissionModes } from "../protocol/index.ts";
+import { parseAgents } from "./agents-arguments.ts";
 import type { Command, HelpTopic, OutputFormat } from "./command.ts";
 import { parsePlugins } from "./plugins-arguments.ts";
 import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
@@ -10,6 +11,7 @@ import { parseConfig, parseTrust } from "./trust-arguments.ts";
 export function parseArguments(argv: readonly string[]): Command {
   const [first, ...rest] = argv;
   if (first === "sessions") return parseSessions(rest);
+  if (first === "agents") return parseAgents(rest);
   if (first === "plugins") return parsePlugins(rest);
   if (first === "trust") return parseTrust(rest);
   if (first === "config") return parseConfig(rest);
@@ -19,7 +21,7 @@ export function parseArguments(argv: readonly string[]): Command {
 }
 
 const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
-const topics = ["sessions", "plugins", "trust", "config", "doctor"] as const;
+const topics = ["sessions", "agents", "plugins", "trust", "config", "doctor"] as const;
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
 const help: OptionKind = { short: "h" };
@@ -31,6 +33,8 @@ const root: Readonly<Record<string, OptionKind>> = {
   print: { short: "p" },
   "output-format": { value: "FORMAT", choices: formats },
   "include-partial-messages": {},
+  agent: { value: "NAME" },
+  agents: { value: "JSON" },
   model,
   provider,
   effort: { value: "LEVEL", choices: efforts },
@@ -77,7 +81,8 @@ function parseRoot(argv: readonly string[]): Command {
       ...(maxTurns === undefined ? {} : { maxTurns }),
       ...(permissionMode === undefined ? {} : { permissionMode }),
       ...(effort === undefined ? {} : { effort }),
-      ...given(options, ["model", "provider", "cwd", "resume", "settings"]),
+      ...given(options, ["agent", "model", "provider", "cwd", "resume", "settings"]),
+      ...(options.has("agents") ? { agents: jsonObject(options, "agents") } : {}),
     },
   };
 }
@@ -149,6 +154,18 @@ function wholeNumber(options: ReadOptions, name: string): number | undefined {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= 1) return value;
   throw usageError(`--${name} can't be "${text}"`, "It must be a whole number from 1 on.");
+}
+
+function jsonObject(options: ReadOptions, name: string): JsonObject {
+  const cure = `Write --${name} '{"reviewer": {"description": "...", "prompt": "..."}}'.`;
+  let value: unknown;
+  try {
+    value = JSON.parse(options.value(name) ?? "");
+  } catch (error) {
+    throw usageError(`The value of --${name} is not JSON: ${describeError(error)}`, cure);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  throw usageError(`The value of --${name} is not a JSON object`, cure);
 }
 
 function topicOf(word: string | undefined): HelpTopic {

@@ -1,12 +1,16 @@
-import type { Effort, PermissionMode } from "../protocol/index.ts";
+import type { Effort, JsonObject, PermissionMode } from "../protocol/index.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
-export type HelpTopic = "retinue" | "sessions" | "plugins" | "trust" | "config" | "doctor";
+export type HelpTopic = "retinue" | "sessions" | "agents" | "plugins" | "trust" | "config" | "doctor";
 
 export interface PrintOptions {
   readonly prompt: string;
   readonly outputFormat: OutputFormat;
   readonly partialMessages: boolean;
+  /** Who works, by name. */
+  readonly agent?: string;
+  /** Agents for this run, name to definition. */
+  readonly agents?: JsonObject;
   readonly model?: string;
   readonly provider?: string;
   readonly effort?: Effort;
@@ -31,6 +35,22 @@ export interface DoctorOptions {
   readonly settings?: string;
 }
 
+interface AgentsPlace {
+  readonly json: boolean;
+  /** Read this project's definitions although it is not trusted. */
+  readonly trust: boolean;
+  readonly cwd?: string;
+}
+
+export interface NewAgentOptions {
+  readonly name?: string;
+  readonly description?: string;
+  readonly tools?: readonly string[];
+  readonly model?: string;
+  readonly scope: "project" | "user";
+  readonly cwd?: string;
+}
+
 /** What the words on the command line ask for. */
 export type Command =
   | { readonly kind: "print"; readonly options: PrintOptions }
@@ -38,6 +58,10 @@ export type Command =
   | { readonly kind: "sessions.list"; readonly json: boolean; readonly all: boolean; readonly cwd?: string }
   | { readonly kind: "sessions.show"; readonly id: string; readonly json: boolean }
   | { readonly kind: "sessions.delete"; readonly ids: readonly string[]; readonly yes: boolean }
+  | ({ readonly kind: "agents.list" } & AgentsPlace)
+  | ({ readonly kind: "agents.show"; readonly name: string } & AgentsPlace)
+  | { readonly kind: "agents.check"; readonly paths: readonly string[]; readonly jsonl: boolean }
+  | ({ readonly kind: "agents.new" } & NewAgentOptions)
   | { readonly kind: "plugins.list"; readonly json: boolean }
   | { readonly kind: "plugins.add"; readonly source: string; readonly yes: boolean }
   | {

@@ -16,6 +16,7 @@ Examples
 Usage
   retinue -p [options] [prompt]    Do what the prompt says, print the answer
   retinue sessions [command]       List, show or delete earlier sessions
+  retinue agents [command]         List, show, check or write agents
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
   retinue config show              Show the settings that count here
@@ -28,6 +29,11 @@ Run
       --max-turns N                Stop after N requests to the model (50)
   -c, --continue                   Go on with this directory's latest session
   -r, --resume ID                  Go on with a session; its first letters do
+
+Agent
+      --agent NAME                 Work as this agent, e.g. Explore or Plan
+      --agents JSON                Agents for this run, by name:
+                                   {"x": {"description": "…", "prompt": "…"}}
 
 Model
   -m, --model NAME                 A model, or small, medium, large
@@ -82,6 +88,34 @@ Usage
   -y, --yes                        Without asking
 
 ID is a session's id or its first letters, if no other begins with them.
+`;
+
+const agents = `Agents are Markdown files that say what an agent does and what it may use.
+
+Examples
+  retinue agents list
+  retinue agents check .claude/agents
+  retinue agents new tester --description "Runs the tests. Use after changes."
+
+Usage
+  retinue agents list              Every agent there is for this directory
+  retinue agents show NAME         One agent, with all that was read of it
+      --trust                      Read this directory's own agents this once,
+                                   although it is not trusted
+  -C, --cwd DIRECTORY              Those of another directory
+      --json                       As JSON
+  retinue agents check [PATH...]   Read every Markdown file there, and say what
+                                   is wrong with it
+      --jsonl                      As JSON, a line for each file
+  retinue agents new NAME          Write a new file; asks for what is missing
+      --description TEXT           What it does and when to use it
+      --tools NAMES                Its tools; without this it inherits all
+  -m, --model NAME                 Its model; without this that of the caller
+      --project                    For this directory, which is the default
+      --user                       For you, in every directory
+
+"check" without a path reads the directories of this place and of yours. It ends
+with 1 if a file that is meant to be an agent or a skill does not load.
 `;
 
 const plugins = `Plugins bring agents, skills, hooks and MCP servers in one directory.
@@ -163,4 +197,4 @@ Usage
 Ends with 1 if something is broken, with 0 otherwise.
 `;
 
-const pages: Record<HelpTopic, string> = { retinue, sessions, plugins, trust, config, doctor };
+const pages: Record<HelpTopic, string> = { retinue, sessions, agents, plugins, trust, config, doctor };

@@ -49,6 +49,13 @@ async function dispatch(command: Command): Promise<number> {
       const { doctor } = await import("./doctor.ts");
       return doctor(command.options);
     }
+    case "agents.list":
+    case "agents.show":
+    case "agents.check":
+    case "agents.new": {
+      const { agents } = await import("./agents.ts");
+      return agents(command);
+    }
     case "plugins.list":
     case "plugins.add":
     case "plugins.remove":

@@ -1,0 +1,101 @@
+import { delegationList } from "../definitions/index.ts";
+import { UserError } from "../lib/index.ts";
+import { type AgentDefinition, canonicalToolName, type DefinitionSource, type Diagnostic } from "../protocol/index.ts";
+import { type AgentCatalog, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
+
+export { type AgentCheck, checkAgents, definitionDirectories } from "./check-agents.ts";
+export { type NewAgent, writeNewAgent } from "./new-agent.ts";
+
+export interface AgentOverride {
+  readonly source: DefinitionSource;
+  readonly file?: string;
+  readonly reason: string;
+}
+
+export interface AgentRow {
+  readonly name: string;
+  readonly source: DefinitionSource;
+  readonly file: string | null;
+  readonly plugin: string | null;
+  readonly model: string | null;
+  /** As written; null: every tool. */
+  readonly tools: readonly string[] | null;
+  readonly disallowedTools: readonly string[];
+  readonly description: string;
+  /** Others of this name that it takes the place of. */
+  readonly overrides: readonly AgentOverride[];
+  /** What it costs in the list a model chooses from. */
+  readonly tokens: number;
+}
+
+export interface AgentList {
+  readonly agents: readonly AgentRow[];
+  readonly diagnostics: readonly Diagnostic[];
+  /** What was not read since the directory is not trusted. */
+  readonly off: readonly string[];
+  /** Of the whole list a model chooses from. */
+  readonly tokens: number;
+}
+
+export async function listAgents(place: CatalogPlace): Promise<AgentList> {
+  const loaded = await loadAgentCatalog(place);
+  const { agents, tokens } = rowsOf(loaded);
+  return { agents, tokens, diagnostics: loaded.diagnostics, off: loaded.snapshot.off };
+}
+
+export interface AgentDetails extends AgentRow {
+  /** All its fields as they were read. */
+  readonly definition: AgentDefinition;
+  /** Canonical names; null: every tool. */
+  readonly resolvedTools: readonly string[] | null;
+  readonly bodyCharacters: number;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Throws a `UserError` that names the nearest ones. */
+export async function showAgent(name: string, place: CatalogPlace): Promise<AgentDetails> {
+  const loaded = await loadAgentCatalog(place);
+  const found = loaded.catalog.find(name);
+  if (found === undefined) throw unknownAgent(name, loaded);
+  const { definition, body } = found.agent;
+  const row = rowsOf(loaded).agents.find((each) => each.name === definition.name)!;
+  return {
+    ...row,
+    definition,
+    resolvedTools: toolNames(definition),
+    bodyCharacters: body().length,
+    diagnostics: loaded.diagnostics.filter(({ file }) => file === definition.file),
+  };
+}
+
+function rowsOf({ catalog }: AgentCatalog): { agents: AgentRow[]; tokens: number } {
+  const { agents: listed, tokens } = delegationList(catalog.agents.map(({ definition }) => definition));
+  const costs = new Map(listed.map((each) => [each.name, each.tokens]));
+  const agents = catalog.agents.map(({ definition }): AgentRow => {
+    const { name, source, file, plugin, model, tools, disallowedTools = [], description } = definition;
+    const overrides = catalog.overrides
+      .filter(({ winner }) => winner.definition === definition)
+      .map(({ loser, reason }) => ({
+        source: loser.definition.source,
+        ...(loser.definition.file === undefined ? {} : { file: loser.definition.file }),
+        reason,
+      }));
+    const written = { file: file ?? null, plugin: plugin ?? null, model: model ?? null, tools: tools ?? null };
+    return { name, source, ...written, disallowedTools, description, overrides, tokens: costs.get(name) ?? 0 };
+  });
+  return { agents, tokens };
+}
+
+/** Without what is bare in `disallowedTools`; a name with a specifier there restricts the tool and leaves it. */
+function toolNames({ tools, disallowedTools = [] }: AgentDefinition): readonly string[] | null {
+  if (tools === undefined || tools.includes("*")) return null;
+  const removed = new Set(disallowedTools.filter((each) => !each.includes("(")).map(canonicalToolName));
+  const names = tools.map((each) => canonicalToolName(each.replace(/\(.*$/s, "").trim()));
+  return [...new Set(names)].filter((each) => !removed.has(each));
+}
+
+function unknownAgent(name: string, { catalog, trusted }: AgentCatalog): UserError {
+  const untrusted = trusted ? "" : " The project's own were not read, since this directory is not trusted (--trust).";
+  const cure = `Nearest: ${catalog.nearest(name, 10).join(", ")}.${untrusted}`;
+  return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
+}

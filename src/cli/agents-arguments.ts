@@ -1,0 +1,75 @@
+import { nearest } from "../lib/index.ts";
+import type { Command } from "./command.ts";
+import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
+import { splitRules } from "./split-rules.ts";
+
+/** The words after `retinue agents`. Throws a `UserError` with exit code 2 for what it can't read. */
+export function parseAgents(argv: readonly string[]): Command {
+  const [first = "list"] = argv;
+  const verb = first.startsWith("-") ? "list" : first;
+  if (verb === "help") return { kind: "help", topic: "agents" };
+  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  if (kinds === undefined) {
+    const meant = nearest(verb, Object.keys(verbs))[0];
+    const cure = meant === undefined ? "There are list, show, check and new." : `Did you mean "${meant}"?`;
+    throw usageError(`"agents" has no command "${verb}"`, cure);
+  }
+  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue agents --help" });
+  if (options.has("help")) return { kind: "help", topic: "agents" };
+  if (verb === "check") return { kind: "agents.check", paths: options.words, jsonl: options.has("jsonl") };
+  if (verb === "new") return parseNew(options);
+  const place = { json: options.has("json"), trust: options.has("trust"), ...directoryOf(options) };
+  const [name, ...more] = options.words;
+  if (verb === "list") {
+    if (name !== undefined) throw usageError('"agents list" takes no name', `Use "retinue agents show ${name}".`);
+    return { kind: "agents.list", ...place };
+  }
+  if (name === undefined) throw usageError('"agents show" needs a name', '"retinue agents list" shows them.');
+  if (more.length > 0) throw usageError('"agents show" takes one name', "Quote a name that has spaces.");
+  return { kind: "agents.show", name, ...place };
+}
+
+const place: Readonly<Record<string, OptionKind>> = {
+  json: {},
+  trust: {},
+  cwd: { value: "DIRECTORY", short: "C" },
+  help: { short: "h" },
+};
+const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
+  list: place,
+  show: place,
+  check: { jsonl: {}, help: { short: "h" } },
+  new: {
+    description: { value: "TEXT" },
+    tools: { value: "NAMES" },
+    model: { value: "NAME", short: "m" },
+    project: {},
+    user: {},
+    cwd: { value: "DIRECTORY", short: "C" },
+    help: { short: "h" },
+  },
+};
+
+function parseNew(options: ReadOptions): Command {
+  const [name, ...more] = options.words;
+  if (more.length > 0) throw usageError('"agents new" takes one name', "Write it with hyphens: code-reviewer.");
+  if (options.has("project") && options.has("user")) {
+    throw usageError("--project and --user are two places", "Use one of them.");
+  }
+  const description = options.value("description");
+  const model = options.value("model");
+  return {
+    kind: "agents.new",
+    scope: options.has("user") ? "user" : "project",
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(model === undefined ? {} : { model }),
+    ...(options.has("tools") ? { tools: options.values("tools").flatMap(splitRules) } : {}),
+    ...directoryOf(options),
+  };
+}
+
+function directoryOf(options: ReadOptions): { readonly cwd?: string } {
+  const cwd = options.value("cwd");
+  return cwd === undefined ? {} : { cwd };
+}

@@ -1,0 +1,203 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createPlace, jsonLines, type Place, retinue } from "./command-line.ts";
+
+function write({ cwd }: Place, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    writeFileSync(join(cwd, path), text);
+  }
+}
+
+const reviewer = `---
+name: reviewer
+description: Reviews changes. Use when code was changed.
+tools: Read, Bash(git diff *, git log *)
+model: small
+---
+Review.
+`;
+const noDescription = "---\nname: silent\n---\nWork.\n";
+
+describe("retinue agents check", () => {
+  it("tells of every Markdown file below a directory, a line each", async () => {
+    const place = createPlace();
+    write(place, {
+      "files/b/reviewer.md": reviewer,
+      "files/a.md": noDescription,
+      "files/pdf/SKILL.md": "---\ndescription: Reads PDF.\n---\n",
+      "files/README.md": "# Agents\n",
+      "files/notes.txt": reviewer,
+      "files/node_modules/x/agent.md": reviewer,
+      "elsewhere/outside.md": reviewer,
+    });
+    symlinkSync(join(place.cwd, "elsewhere"), join(place.cwd, "files/linked"));
+    const run = await retinue(["agents", "check", "--jsonl", "files/"], place);
+    expect(run.code).toBe(1);
+    const lines = jsonLines(run);
+    expect(lines.map(({ file }) => file)).toEqual(["README.md", "a.md", "b/reviewer.md", "pdf/SKILL.md"]);
+    expect(lines[0]).toMatchObject({
+      kind: "agent",
+      loaded: false,
+      diagnostics: [{ line: 1, code: "no_frontmatter" }],
+    });
+    expect(lines[1]).toMatchObject({ loaded: false, diagnostics: [{ code: "no_description" }] });
+    expect(lines[2]).toEqual({
+      file: "b/reviewer.md",
+      kind: "agent",
+      loaded: true,
+      name: "reviewer",
+      description: "Reviews changes. Use when code was changed.",
+      tools: ["Read", "Bash(git diff *, git log *)"],
+      disallowedTools: null,
+      model: "small",
+      diagnostics: [],
+    });
+    expect(lines[3]).toMatchObject({ kind: "skill", loaded: true, name: "pdf" });
+  });
+
+  it("is content with a text beside the agents, but not when it is named itself", async () => {
+    const place = createPlace();
+    write(place, { ".claude/agents/reviewer.md": reviewer, ".claude/agents/README.md": "# Agents\n" });
+    expect(await retinue(["agents", "check"], place)).toMatchObject({
+      code: 0,
+      stdout: "1 agent and 0 skills load. 1 other file defines nothing.\n",
+    });
+    const named = await retinue(["agents", "check", ".claude/agents/README.md"], place);
+    expect(named.code).toBe(1);
+    expect(named.stdout).toMatch(/^\.claude\/agents\/README\.md:1: error: .* \[no_frontmatter\]\n {2}→ /);
+  });
+
+  it("says which path is not there", async () => {
+    const run = await retinue(["agents", "check", "nowhere"], createPlace());
+    expect(run).toMatchObject({ code: 2 });
+    expect(run.stderr).toContain("nowhere does not exist");
+  });
+});
+
+interface Listed {
+  readonly agents: readonly {
+    readonly name: string;
+    readonly source: string;
+    readonly overrides: readonly unknown[];
+  }[];
+  readonly off: readonly string[];
+  readonly diagnostics: readonly { readonly code: string }[];
+}
+
+async function listed(place: Place, ...words: readonly string[]): Promise<Listed> {
+  return JSON.parse((await retinue(["agents", "list", "--json", ...words], place)).stdout) as Listed;
+}
+
+describe("retinue agents list", () => {
+  it("has the built-in ones, and nothing of a project that is not trusted", async () => {
+    const place = createPlace();
+    write(place, { ".claude/agents/reviewer.md": reviewer });
+    const { agents, off } = await listed(place);
+    expect(agents.map(({ name }) => name)).toContain("Explore");
+    expect(agents.map(({ name }) => name)).not.toContain("reviewer");
+    expect(off).toContain("agents of the project");
+    expect((await retinue(["agents"], place)).stdout).toContain("not trusted");
+  });
+
+  it("shows the project's with --trust: cost, what each overrides, and how to see what is wrong", async () => {
+    const place = createPlace();
+    write(place, {
+      ".claude/agents/reviewer.md": reviewer,
+      ".claude/agents/plan.md": reviewer.replace("reviewer", "Plan"),
+      ".claude/agents/silent.md": noDescription,
+    });
+    const { agents, diagnostics } = await listed(place, "--trust");
+    expect(agents).toContainEqual(
+      expect.objectContaining({
+        name: "Plan",
+        source: "project",
+        file: join(place.cwd, ".claude/agents/plan.md"),
+        model: "small",
+        tools: ["Read", "Bash(git diff *, git log *)"],
+        tokens: expect.any(Number),
+        overrides: [{ source: "built-in", reason: expect.stringContaining("stands above") }],
+      }),
+    );
+    expect(diagnostics).toMatchObject([{ code: "no_description" }]);
+    const table = (await retinue(["agents", "list", "--trust"], place)).stdout;
+    expect(table).toMatch(/^reviewer +project +small +\d+ +2 tools +Reviews changes/m);
+    expect(table).toContain('1 error about files: "retinue agents check" shows them.');
+    expect(table).toContain("Plan of project takes the place of that of built-in");
+  });
+
+  it("has the agents of an enabled plugin by their full names, without the powers they may not give themselves", async () => {
+    const place = createPlace();
+    write(place, {
+      "kit/.claude-plugin/plugin.json": '{"name": "kit"}',
+      "kit/agents/reviewer.md": reviewer.replace("model: small", "model: small\npermissionMode: acceptEdits"),
+    });
+    await retinue(["plugins", "add", "kit"], place);
+    expect((await listed(place)).agents.map(({ source }) => source)).not.toContain("plugin");
+    await retinue(["plugins", "enable", "kit", "--yes"], place);
+    const { agents, diagnostics } = await listed(place);
+    expect(agents).toContainEqual(expect.objectContaining({ name: "kit:reviewer", source: "plugin", plugin: "kit" }));
+    expect(diagnostics).toMatchObject([{ code: "ignored_in_plugin" }]);
+  });
+});
+
+describe("retinue agents show", () => {
+  it("tells everything of one agent, by any name it answers to", async () => {
+    const place = createPlace();
+    write(place, { ".agents/agents/reviewer.md": reviewer.replace("model:", "color: blue\nmodle: x\nmodel:") });
+    const { stdout, code } = await retinue(["agents", "show", "Reviewer", "--trust"], place);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^reviewer\nReviews changes\./);
+    expect(stdout).toMatch(/^ {2}file +.*\.agents\/agents\/reviewer\.md$/m);
+    expect(stdout).toMatch(/^ {2}tools +Read, Bash, written as Read, Bash\(git diff \*, git log \*\)$/m);
+    expect(stdout).toMatch(/^ {2}color +blue$/m);
+    expect(stdout).toMatch(/reviewer\.md:\d+: notice: .*modle.* \[unknown_field\]/);
+    const json = JSON.parse((await retinue(["agents", "show", "explore", "--json"], place)).stdout) as object;
+    expect(json).toMatchObject({ name: "Explore", source: "built-in", definition: { name: "Explore" } });
+  });
+
+  it("answers an unknown name with the nearest ones", async () => {
+    const run = await retinue(["agents", "show", "explor"], createPlace());
+    expect(run.code).toBe(2);
+    expect(run.stderr).toMatch(/There is no agent "explor"\. Nearest: Explore, /);
+  });
+});
+
+describe("retinue agents new", () => {
+  it("writes a file that loads, and never overwrites one", async () => {
+    const place = createPlace();
+    const words = [
+      "agents",
+      "new",
+      "tester",
+      "--description",
+      "Runs: the tests. Use after changes.",
+      "--tools",
+      "Read,Bash",
+    ];
+    expect(await retinue(words, place)).toMatchObject({ code: 0 });
+    const file = join(place.cwd, ".agents/agents/tester.md");
+    const before = readFileSync(file, "utf8");
+    const [line] = jsonLines(await retinue(["agents", "check", "--jsonl", file], place));
+    expect(line).toMatchObject({
+      loaded: true,
+      name: "tester",
+      description: "Runs: the tests. Use after changes.",
+      tools: ["Read", "Bash"],
+      diagnostics: [],
+    });
+    expect(await retinue(words, place)).toMatchObject({ code: 2 });
+    expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
+  it("writes for the user, and says what is missing where nobody can be asked", async () => {
+    const place = createPlace();
+    await retinue(["agents", "new", "mine", "--user", "--description", "Helps. Use always."], place);
+    expect(existsSync(join(place.home, "../.agents/agents/mine.md"))).toBe(true);
+    expect((await listed(place)).agents).toContainEqual(expect.objectContaining({ name: "mine", source: "user" }));
+    const run = await retinue(["agents", "new", "other"], place);
+    expect(run).toMatchObject({ code: 2 });
+    expect(run.stderr).toContain('"agents new" needs a description');
+  });
+});
