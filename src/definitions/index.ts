@@ -43,3 +43,4 @@ export type {
   SnapshotOptions,
   SnapshotPlugin,
 } from "./sources/snapshot.ts";
+export { type SnapshotWatch, type WatchOptions, watchSnapshot } from "./watch/watch-snapshot.ts";
