@@ -5,6 +5,7 @@ import { newSessionId, sweepTagged, UserError } from "../lib/index.ts";
 import { explainDenial } from "../permissions/index.ts";
 import type { Approvals, Clock, Model } from "../ports/index.ts";
 import {
+  type AgentDefinition,
   type Effort,
   MAIN_AGENT,
   type PermissionMode,
@@ -22,7 +23,8 @@ import {
 import { createLocalWorkspace } from "../workspace/index.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
 import { type Equipped, equip } from "./equip.ts";
-import type { FoundAgent } from "./find-agent.ts";
+import { gather } from "./gather.ts";
+import type { GatheredAgent } from "./gather-agent.ts";
 import { checkMode, environmentFor } from "./heed-settings.ts";
 import { type Environment, existingDirectories, stateDirectory, workspaceDirectory } from "./places.ts";
 import { collectRules } from "./rules.ts";
@@ -43,6 +45,10 @@ export interface SessionOptions {
   readonly rules?: readonly Rule[];
   /** Which agent works; the main agent itself if absent. */
   readonly agent?: string;
+  /** Agents for this session, by name, in the form of the settings key `agents`. */
+  readonly agents?: Readonly<Record<string, unknown>>;
+  /** Whether the workspace's own agents, skills and instructions (AGENTS.md, CLAUDE.md) count; absent: none are read. */
+  readonly trusted?: boolean;
   /** How the program was entered, for agents that are there only for people at a command line; `sdk` if absent. */
   readonly entryPoint?: string;
   readonly provider?: string;
@@ -68,11 +74,11 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
   checkMode(settings, options.permissionMode);
   const cwd = workspaceDirectory(options.cwd ?? process.cwd());
   const surroundings = { environment, clock, settings, cwd };
-  const found = await find(options, environment);
-  const chosen = choose(options, surroundings, found);
+  const gathered = await gather(options, surroundings);
+  const chosen = choose(options, surroundings, gathered?.definition);
   const transcript = await openFiles(options, surroundings);
   try {
-    return await furnish(options, { ...surroundings, ...(found ? { found } : {}), chosen, transcript });
+    return await furnish(options, { ...surroundings, ...(gathered ? { gathered } : {}), chosen, transcript });
   } catch (error) {
     await transcript.close();
     throw error;
@@ -87,7 +93,7 @@ interface Surroundings {
 }
 
 interface Opened extends Surroundings {
-  readonly found?: FoundAgent;
+  readonly gathered?: GatheredAgent;
   readonly chosen: ChosenModel;
   readonly transcript: Transcript;
 }
@@ -103,6 +109,7 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
   const resolution = resolve(options, { ...opened, equipped, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const { agent } = resolution;
+  checkMode(settings, agent.policy.mode);
   const hands = limitHands(equipped.hands, resolution.limits);
   const thread = new Thread(MAIN_AGENT, transcript);
   // The lock says that nobody else has this session: what still carries its tag was left by a process that was killed.
@@ -121,6 +128,7 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
     notices: [
       ...(notice ? [notice] : []),
       ...problems,
+      ...(opened.gathered?.notices ?? []),
       ...resolution.notices,
       ...asked.map(({ reason }) => reason),
       ...damage,
@@ -136,11 +144,11 @@ interface Furniture extends Opened {
 }
 
 function resolve(options: SessionOptions, furniture: Furniture): AgentResolution {
-  const { settings, cwd, chosen, found, equipped, rules, outputDirectory } = furniture;
+  const { settings, cwd, chosen, gathered, equipped, rules, outputDirectory } = furniture;
   const { permissions = {} } = settings;
   const { maxTokensField } = chosen.provider ?? {};
   return resolveAgent({
-    ...(found ? { definition: found.definition, prompt: found.prompt } : {}),
+    ...gathered,
     model: chosen.model.describe(),
     requestedModel: chosen.requested,
     modelReason: chosen.reason,
@@ -152,7 +160,7 @@ function resolve(options: SessionOptions, furniture: Furniture): AgentResolution
     settings: { mode: permissions.defaultMode, effort: settings.effort, maxTurns: settings.maxTurns },
     workspaceRoot: cwd,
     additionalDirectories: existingDirectories(permissions.additionalDirectories ?? []),
-    readableRoots: [outputDirectory, ...(found?.readableRoots ?? [])],
+    readableRoots: [outputDirectory, ...existingDirectories(gathered?.readableRoots ?? [])],
     platform: platform(),
   });
 }
@@ -166,18 +174,10 @@ const nobody: Approvals = {
   ask: async ({ decision, call }) => ({ answer: "deny", by: "nobody to ask", message: explainDenial(decision, call) }),
 };
 
-/** Loaded when asked for: the main agent itself needs no definitions. */
-async function find(options: SessionOptions, environment: Environment): Promise<FoundAgent | undefined> {
-  const { agent, entryPoint = "sdk", home } = options;
-  if (agent === undefined) return undefined;
-  const { findAgent } = await import("./find-agent.ts");
-  return findAgent(agent, { environment, entryPoint, stateDirectory: home || stateDirectory(environment) });
-}
-
 function choose(
   options: SessionOptions,
   { settings, environment, clock }: Surroundings,
-  found: FoundAgent | undefined,
+  agent: AgentDefinition | undefined,
 ): ChosenModel {
   const { model, provider } = options;
   if (typeof model === "object") return { model, requested: null, reason: "given by the program" };
@@ -186,7 +186,7 @@ function choose(
     environment,
     clock,
     flags: { ...(provider ? { provider } : {}), ...(model ? { model } : {}) },
-    ...(found ? { agent: found.definition } : {}),
+    ...(agent ? { agent } : {}),
   });
 }
 

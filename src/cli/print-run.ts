@@ -97,12 +97,16 @@ async function open(
     ...(file === undefined ? {} : { file }),
   });
   for (const notice of loaded.notices) tell(notice);
-  const { model, provider, effort, permissionMode, maxTurns, allowedTools, disallowedTools } = options;
+  const { agent, agents, model, provider, effort, permissionMode, maxTurns, allowedTools, disallowedTools } = options;
   return openSession({
     cwd,
     home,
     settings: loaded.settings,
     rules: loaded.rules,
+    entryPoint: "cli",
+    trusted: loaded.trusted,
+    ...(agent === undefined ? {} : { agent }),
+    ...(agents === undefined ? {} : { agents }),
     ...(model === undefined ? {} : { model }),
     ...(provider === undefined ? {} : { provider }),
     ...(effort === undefined ? {} : { effort }),

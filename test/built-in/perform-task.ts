@@ -31,7 +31,6 @@ export interface Performed {
 }
 
 export interface Task extends SessionOptions {
-  readonly agent: string;
   readonly say: string;
   /** By path; relative ones stand in the workspace. */
   readonly files?: Readonly<Record<string, string>>;

@@ -1,0 +1,83 @@
+import { homedir } from "node:os";
+import { contextText, findSkills, memoryDirectory, memoryIndex, projectLevels } from "../definitions/index.ts";
+import { UserError } from "../lib/index.ts";
+import type { AgentDefinition, Diagnostic } from "../protocol/index.ts";
+import { type AgentCatalog, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
+import { docsDirectory } from "./docs-directory.ts";
+
+/** What files and flags give to the agent of a session. */
+export interface GatheredAgent {
+  /** Absent: the main agent itself. */
+  readonly definition?: AgentDefinition;
+  readonly prompt?: string;
+  readonly skills: readonly { readonly name: string; readonly text: string }[];
+  readonly memory?: string;
+  readonly projectContext?: string;
+  /** What it may read beyond the workspace. */
+  readonly readableRoots: readonly string[];
+  readonly notices: readonly string[];
+}
+
+/** Everything an agent is made of, by its name. Throws a `UserError` for one that is not there. */
+export async function gatherAgent(name: string | undefined, place: CatalogPlace): Promise<GatheredAgent> {
+  const loaded = await loadAgentCatalog(place);
+  const wrong = loaded.diagnostics.find(({ file, severity }) => file === "--agents" && severity === "error");
+  if (wrong !== undefined) throw new UserError(wrong.message, { code: "agents", exitCode: 2, ...cureOf(wrong) });
+  const projectContext = contextText(loaded.snapshot.contextFiles);
+  const context = projectContext === undefined ? {} : { projectContext };
+  const aboutContext = aboutFiles(loaded, new Set(loaded.snapshot.contextFiles.map(({ file }) => file)));
+  if (name === undefined) return { ...context, skills: [], readableRoots: [], notices: aboutContext };
+  const found = loaded.catalog.find(name);
+  if (found === undefined) throw unknownAgent(name, loaded);
+  const { definition, body } = found.agent;
+  const { found: skills, diagnostics } = findSkills(loaded.snapshot.skills, definition.skills ?? [], {
+    file: definition.file ?? definition.name,
+  });
+  const memory = memoryOf(definition, { ...place, trusted: loaded.trusted });
+  const isGuide = definition.source === "built-in" && definition.name === "retinue-guide";
+  return {
+    ...context,
+    definition,
+    prompt: body(),
+    skills: skills.map((skill) => ({ name: skill.definition.name, text: skill.body() })),
+    ...(memory?.text === undefined ? {} : { memory: memory.text }),
+    readableRoots: [...(isGuide ? [docsDirectory()] : []), ...(memory ? [memory.directory] : [])],
+    notices: [
+      ...(definition.omitProjectContext ? [] : aboutContext),
+      ...aboutFiles(loaded, new Set([definition.file ?? ""])),
+      ...diagnostics.map(described),
+    ],
+  };
+}
+
+function memoryOf(
+  { memory: scope, name: agent }: AgentDefinition,
+  { cwd, home: stateHome, environment, trusted }: CatalogPlace & { readonly trusted: boolean },
+): { readonly directory: string; readonly text?: string } | undefined {
+  if (scope === undefined || (scope !== "user" && !trusted)) return undefined;
+  const { root: projectRoot } = projectLevels({ cwd, home: environment["HOME"] || homedir() });
+  const directory = memoryDirectory({ scope, agent, stateHome, projectRoot });
+  const index = memoryIndex({ directory, within: scope === "user" ? stateHome : projectRoot });
+  return index && { directory, text: index.text };
+}
+
+/** What is wrong with these files; what is only good to know stays with `retinue agents check`. */
+function aboutFiles({ diagnostics }: AgentCatalog, files: ReadonlySet<string>): readonly string[] {
+  return diagnostics.filter(({ file, severity }) => severity !== "notice" && files.has(file)).map(described);
+}
+
+function described({ file, line, message, fix }: Diagnostic): string {
+  return `${file}:${line}: ${message}${fix === undefined ? "" : ` ${fix}`}`;
+}
+
+/** A file of that name that did not load is what the person has to know first. */
+function unknownAgent(name: string, { catalog, diagnostics, trusted }: AgentCatalog): UserError {
+  const broken = diagnostics.find(({ file, severity }) => severity === "error" && file.endsWith(`/${name}.md`));
+  const untrusted = trusted ? "" : " The project's own were not read, since this directory is not trusted (--trust).";
+  const cure = broken ? described(broken) : `Nearest: ${catalog.nearest(name, 10).join(", ")}.${untrusted}`;
+  return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
+}
+
+function cureOf({ fix }: Diagnostic): { readonly cure?: string } {
+  return fix === undefined ? {} : { cure: fix };
+}

@@ -1,0 +1,57 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { Settings } from "../protocol/index.ts";
+import type { GatheredAgent } from "./gather-agent.ts";
+import { type Environment, stateDirectory } from "./places.ts";
+
+export interface Gathering {
+  readonly agent?: string;
+  readonly agents?: Readonly<Record<string, unknown>>;
+  readonly trusted?: boolean;
+  readonly entryPoint?: string;
+  readonly home?: string | false;
+}
+
+/** What files and flags give to the session's agent. Reading definitions is loaded only where there may be something to read. */
+export async function gather(
+  options: Gathering,
+  { cwd, environment, settings }: { cwd: string; environment: Environment; settings: Settings },
+): Promise<GatheredAgent | undefined> {
+  const { agent, agents, trusted = false } = options;
+  const home = options.home || stateDirectory(environment);
+  if (agent === undefined && agents === undefined) {
+    const mayInstruct = trusted || (options.trusted !== undefined && hasOwnInstructions(home, environment));
+    if (!mayInstruct) return undefined;
+  }
+  const { gatherAgent } = await import("./gather-agent.ts");
+  return gatherAgent(agent, {
+    cwd,
+    home,
+    environment,
+    trust: trusted,
+    ...(agents === undefined ? {} : { agents }),
+    builtIn: { disabled: disabledAgents(settings), entryPoint: entryPointOf(options, { environment, settings }) },
+  });
+}
+
+/** Where the user's own instructions may stand; the reading itself decides which of them counts. */
+function hasOwnInstructions(home: string, environment: Environment): boolean {
+  const userHome = environment["HOME"] || homedir();
+  return [join(home, "AGENTS.md"), join(userHome, ".agents/AGENTS.md"), join(userHome, ".claude/CLAUDE.md")].some(
+    (file) => existsSync(file),
+  );
+}
+
+/** `"agents": { "Explore": false }` */
+function disabledAgents({ agents = {} }: Settings): readonly string[] {
+  return Object.keys(agents).filter((name) => agents[name] === false);
+}
+
+function entryPointOf(
+  { entryPoint = "sdk" }: Gathering,
+  { environment, settings }: { environment: Environment; settings: Settings },
+): string {
+  if (settings.subagents?.guide === false) return "sdk";
+  return environment["CLAUDE_CODE_ENTRYPOINT"] || entryPoint;
+}
