@@ -75,19 +75,29 @@ function fieldNames<Name extends string>(table: Readonly<Record<Name, readonly s
   const byFolded = new Map<string, Name>();
   const names = Object.keys(table) as Name[];
   for (const name of names) for (const other of [name, ...table[name]]) byFolded.set(fold(other), name);
+  // The same keys come back in file after file, and both answers take a while to find.
   const known = new Map<string, Name | undefined>();
+  const guesses = new Map<string, Name | undefined>();
   return {
     resolve(key) {
       const exact = byFolded.get(key);
       if (exact !== undefined) return exact;
       if (known.has(key)) return known.get(key);
       const name = byFolded.get(fold(key));
-      if (known.size < 1000) known.set(key, name);
+      if (known.size < maxRemembered) known.set(key, name);
       return name;
     },
-    nearest: (key) => (key.length < 3 ? undefined : (nearest(key, names)[0] as Name | undefined)),
+    nearest(key) {
+      if (key.length < 3) return undefined;
+      if (guesses.has(key)) return guesses.get(key);
+      const name = nearest(key, names)[0] as Name | undefined;
+      if (guesses.size < maxRemembered) guesses.set(key, name);
+      return name;
+    },
   };
 }
+
+const maxRemembered = 1000;
 
 function fold(key: string): string {
   return key.replace(/[-_]/g, "").toLowerCase();

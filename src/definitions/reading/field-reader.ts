@@ -2,20 +2,6 @@ import type { Diagnostic, JsonObject } from "../../protocol/index.ts";
 import type { Field } from "./field.ts";
 import type { FieldNames } from "./field-names.ts";
 
-/** The fields of one definition by their meaning, and the place where all complaints about it are collected. */
-export interface FieldReader<Name extends string> {
-  readonly diagnostics: Diagnostic[];
-  get(name: Name): Field | undefined;
-  /** What nobody here knows, as it was; undefined if there is nothing. */
-  readonly unknown: JsonObject | undefined;
-  /** The definition loads, without this. */
-  warn(field: Field, problem: FieldProblem): void;
-  notice(field: Field, problem: FieldProblem): void;
-  /** The definition must not load. */
-  refuse(field: Field, problem: FieldProblem): void;
-  readonly refused: boolean;
-}
-
 export interface FieldProblem {
   readonly code: string;
   readonly message: string;
@@ -31,41 +17,68 @@ export interface FieldReaderRequest<Name extends string> {
   readonly diagnostics: Diagnostic[];
 }
 
-export function createFieldReader<Name extends string>(request: FieldReaderRequest<Name>): FieldReader<Name> {
-  const { file, names, diagnostics } = request;
-  const byName = new Map<Name, Field>();
-  const unknown: Field[] = [];
-  let refused = false;
-  const add = (severity: Diagnostic["severity"], field: Field, problem: FieldProblem) => {
-    diagnostics.push({ severity, file, line: field.line, ...problem });
-    if (severity === "error") refused = true;
-  };
-  for (const field of request.fields) {
-    const name = names.resolve(field.key);
-    const first = name === undefined ? undefined : byName.get(name);
-    if (name === undefined) unknown.push(field);
-    else if (first === undefined) byName.set(name, field);
-    else if (!sameValue(first, field)) {
-      const severity = request.strict.has(name) ? "error" : "warning";
-      add(severity, field, {
-        code: "duplicate_field",
-        message: `"${field.key}" is given again; line ${first.line} has "${first.key}" already${severity === "error" ? "" : ", which counts"}.`,
-        fix: "Keep one of the two lines.",
-      });
+/** The fields of one definition by their meaning, and the place where all complaints about it are collected. */
+export class FieldReader<Name extends string> {
+  readonly diagnostics: Diagnostic[];
+  /** What nobody here knows, as it was; undefined if there is nothing. */
+  readonly unknown: JsonObject | undefined;
+  readonly #file: string;
+  readonly #byName = new Map<Name, Field>();
+  #refused = false;
+
+  constructor({ file, fields, names, strict, diagnostics }: FieldReaderRequest<Name>) {
+    this.#file = file;
+    this.diagnostics = diagnostics;
+    const unknown: Field[] = [];
+    for (const field of fields) {
+      const name = names.resolve(field.key);
+      const first = name === undefined ? undefined : this.#byName.get(name);
+      if (name === undefined) unknown.push(field);
+      else if (first === undefined) this.#byName.set(name, field);
+      else if (!sameValue(first, field)) this.#reportDuplicate(field, { first, isStrict: strict.has(name) });
     }
+    if (unknown.length === 0) return;
+    this.unknown = toJsonObject(unknown);
+    diagnostics.push(describeUnknown(unknown, { file, names }));
   }
-  if (unknown.length > 0) diagnostics.push(describeUnknown(unknown, { file, names }));
-  return {
-    diagnostics,
-    get: (name) => byName.get(name),
-    unknown: unknown.length === 0 ? undefined : toJsonObject(unknown),
-    warn: (field, problem) => add("warning", field, problem),
-    notice: (field, problem) => add("notice", field, problem),
-    refuse: (field, problem) => add("error", field, problem),
-    get refused() {
-      return refused;
-    },
-  };
+
+  get(name: Name): Field | undefined {
+    return this.#byName.get(name);
+  }
+
+  get present(): Iterable<Name> {
+    return this.#byName.keys();
+  }
+
+  /** Something that may not load was found. */
+  get refused(): boolean {
+    return this.#refused;
+  }
+
+  notice(field: Field, problem: FieldProblem): void {
+    this.diagnostics.push({ severity: "notice", file: this.#file, line: field.line, ...problem });
+  }
+
+  /** The definition loads, without this. */
+  warn(field: Field, problem: FieldProblem): void {
+    this.diagnostics.push({ severity: "warning", file: this.#file, line: field.line, ...problem });
+  }
+
+  /** The definition must not load. */
+  refuse(field: Field, problem: FieldProblem): void {
+    this.diagnostics.push({ severity: "error", file: this.#file, line: field.line, ...problem });
+    this.#refused = true;
+  }
+
+  #reportDuplicate(field: Field, { first, isStrict }: { first: Field; isStrict: boolean }): void {
+    const problem = {
+      code: "duplicate_field",
+      message: `"${field.key}" is given again; line ${first.line} has "${first.key}" already${isStrict ? "" : ", which counts"}.`,
+      fix: "Keep one of the two lines.",
+    };
+    if (isStrict) this.refuse(field, problem);
+    else this.warn(field, problem);
+  }
 }
 
 function sameValue(a: Field, b: Field): boolean {

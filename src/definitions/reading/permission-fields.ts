@@ -32,7 +32,11 @@ const strictness: readonly PermissionMode[] = ["plan", "dontAsk", "default", "ac
 
 /** `permissionMode`, Qwen's `approvalMode` and Cursor's `readonly` together: the strictest counts. */
 export function readPermissionMode(reader: Reader, source: DefinitionSource): PermissionMode | undefined {
-  const modes = [readMode(reader, "permissionMode"), readMode(reader, "approvalMode"), readReadonly(reader)];
+  const modes = [
+    source === "plugin" ? ignoreInPlugin(reader, "permissionMode") : readMode(reader, "permissionMode"),
+    source === "plugin" ? ignoreInPlugin(reader, "approvalMode") : readMode(reader, "approvalMode"),
+    readReadonly(reader),
+  ];
   const mode = strictness.find((candidate) => modes.includes(candidate));
   if (
     mode !== "bypassPermissions" ||
@@ -49,6 +53,18 @@ export function readPermissionMode(reader: Reader, source: DefinitionSource): Pe
       message: `"${describeMode(field)}" from a ${source} file is ignored: a repository can't switch approvals off.`,
       fix: "Delete the line, or define the agent in your user scope.",
     });
+  return undefined;
+}
+
+/** A plugin's agents work by the rules of the one who installed it. */
+export function ignoreInPlugin(reader: Reader, name: AgentField): undefined {
+  const field = reader.get(name);
+  if (field === undefined) return undefined;
+  reader.warn(field, {
+    code: "ignored_in_plugin",
+    message: `"${field.key}" of an agent from a plugin is ignored.`,
+    fix: "Configure it in your own settings, or copy the agent into your user scope.",
+  });
   return undefined;
 }
 

@@ -1,8 +1,16 @@
 import path from "node:path";
-import type { AgentBudget, AgentDefinition, DefinitionSource, Diagnostic, JsonValue } from "../../protocol/index.ts";
+import type {
+  AgentBudget,
+  AgentDefinition,
+  DefinitionSource,
+  Diagnostic,
+  HookEntry,
+  JsonValue,
+  McpServerUse,
+} from "../../protocol/index.ts";
 import type { Field } from "./field.ts";
 import { type AgentField, agentFieldNames } from "./field-names.ts";
-import { createFieldReader, type FieldReader } from "./field-reader.ts";
+import { FieldReader } from "./field-reader.ts";
 import {
   booleanOf,
   describe,
@@ -17,9 +25,9 @@ import {
 } from "./field-values.ts";
 import { readHooks } from "./hooks-field.ts";
 import { readMcpServers } from "./mcp-servers-field.ts";
-import { readPermission, readPermissionMode } from "./permission-fields.ts";
+import { ignoreInPlugin, readPermission, readPermissionMode } from "./permission-fields.ts";
 import { readFrontmatter } from "./read-frontmatter.ts";
-import { readToolList, type ToolList } from "./tool-list.ts";
+import { hasControls, readToolList, type ToolList } from "./tool-list.ts";
 
 export interface DefinitionFile {
   readonly bytes: Uint8Array;
@@ -49,19 +57,23 @@ const nothingWritten: AsWritten = { tools: null, disallowedTools: null, model: n
 
 /** Reads one Markdown agent file. Never rejects. */
 export async function readAgentFile(request: DefinitionFile): Promise<ReadAgent> {
-  const { bytes, file } = request;
-  const isKnown = (key: string) => agentFieldNames.resolve(key) !== undefined;
+  const { bytes, file, source, plugin } = request;
   const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown });
   if (fields === undefined) return { body, diagnostics, written: nothingWritten };
   const defaultName = path.basename(file).replace(/\.md$/i, "");
-  return { ...readAgentFields({ ...request, fields, diagnostics, defaultName }), body };
+  const read = readAgentFields({ fields, file, source, plugin, defaultName, diagnostics });
+  return { ...read, body };
+}
+
+function isKnown(key: string): boolean {
+  return agentFieldNames.resolve(key) !== undefined;
 }
 
 export interface AgentFields {
   readonly fields: readonly Field[];
   readonly file: string;
   readonly source: DefinitionSource;
-  readonly plugin?: string;
+  readonly plugin?: string | undefined;
   readonly defaultName: string;
   readonly diagnostics: Diagnostic[];
 }
@@ -77,18 +89,21 @@ const strictFields = new Set<AgentField>([
 ]);
 
 export function readAgentFields(request: AgentFields): Omit<ReadAgent, "body"> {
-  const { file, diagnostics, plugin } = request;
-  const reader = createFieldReader({ ...request, names: agentFieldNames, strict: strictFields });
-  const { rights, written } = readRights(reader, request);
-  const name = readName(reader, request.defaultName);
-  const description = readDescription(reader);
+  const { file, diagnostics, source, plugin, defaultName } = request;
+  const { fields } = request;
+  const reader = new FieldReader({ file, fields, diagnostics, names: agentFieldNames, strict: strictFields });
+  const definition: Draft = { name: readName(reader, defaultName), description: readDescription(reader), source, file };
+  if (plugin !== undefined) definition.plugin = plugin;
+  const written = readRights(reader, { definition, source });
+  for (const name of reader.present) {
+    const readOptional = optionalFields[name];
+    if (readOptional === undefined) continue;
+    const value = readOptional(reader, source);
+    if (value !== undefined) (definition as Record<string, unknown>)[targets[name] ?? name] = value;
+  }
+  if (reader.unknown !== undefined) definition.extra = reader.unknown;
   const isDisabled = readDisable(reader);
-  const rest = {
-    ...readLimits(reader),
-    ...readBehaviour(reader),
-    ...(request.source === "plugin" ? reportPluginFields(reader) : readAttachments(reader)),
-  };
-  if (description === undefined)
+  if (definition.description === undefined)
     diagnostics.push({
       severity: "error",
       file,
@@ -97,23 +112,21 @@ export function readAgentFields(request: AgentFields): Omit<ReadAgent, "body"> {
       message: "The agent has no description, so nothing would ever be delegated to it. It is not loaded.",
       fix: 'Add a line "description: what it does; use it when ...".',
     });
-  if (description === undefined || name === undefined || reader.refused || isDisabled) return { diagnostics, written };
-  const definition = compact<AgentDefinition>({
-    name,
-    description,
-    source: request.source,
-    file,
-    plugin,
-    ...rights,
-    ...rest,
-    extra: reader.unknown,
-  });
+  if (!isNamed(definition) || reader.refused || isDisabled) return { diagnostics, written };
   return { definition, diagnostics, written };
 }
 
-function readName(reader: FieldReader<AgentField>, defaultName: string): string | undefined {
+type Reader = FieldReader<AgentField>;
+
+type Draft = { -readonly [Key in keyof AgentDefinition]: AgentDefinition[Key] | undefined };
+
+function isNamed(draft: Draft): draft is Draft & AgentDefinition {
+  return draft.name !== undefined && draft.description !== undefined;
+}
+
+function readName(reader: Reader, defaultName: string): string | undefined {
   const name = readText(reader, "name")?.trim() ?? defaultName;
-  if (!/\p{Cc}/u.test(name)) return name;
+  if (!hasControls(name)) return name;
   const field = reader.get("name");
   if (field !== undefined)
     reader.refuse(field, {
@@ -124,7 +137,7 @@ function readName(reader: FieldReader<AgentField>, defaultName: string): string 
   return undefined;
 }
 
-function readDescription(reader: FieldReader<AgentField>): string | undefined {
+function readDescription(reader: Reader): string | undefined {
   const field = reader.get("description");
   if (field !== undefined && Array.isArray(field.value) && field.value.every((item) => typeof item === "string")) {
     const text = field.value.join("\n").trim();
@@ -142,7 +155,7 @@ function readDescription(reader: FieldReader<AgentField>): string | undefined {
 }
 
 /** True also when it can't be read: an agent somebody switched off must not come back by a typing error. */
-function readDisable(reader: FieldReader<AgentField>): boolean {
+function readDisable(reader: Reader): boolean {
   const field = reader.get("disable");
   if (field === undefined || isEmpty(field)) return false;
   const value = booleanOf(field);
@@ -158,29 +171,29 @@ function readDisable(reader: FieldReader<AgentField>): boolean {
 }
 
 /** What the agent may do: here a line that can't be read refuses the file. */
-function readRights(reader: FieldReader<AgentField>, { source }: AgentFields) {
+function readRights(
+  reader: Reader,
+  { definition, source }: { definition: Draft; source: DefinitionSource },
+): AsWritten {
   const tools = readRightsList(reader, "tools");
   const disallowed = readRightsList(reader, "disallowedTools");
-  const isWildcard = tools?.inheritsRest === true || tools?.listed.includes("*") === true;
+  const inheritsAll = tools === undefined || tools.inheritsRest === true || tools.listed.includes("*");
+  if (!inheritsAll) definition.tools = tools.listed;
   // In `tools` a map's `false` takes away; in `disallowedTools` its `true` does.
   const removed = [...(disallowed?.listed ?? []), ...(tools?.excluded.filter((name) => name !== "*") ?? [])];
-  const permissionMode = source === "plugin" ? undefined : readPermissionMode(reader, source);
+  if (removed.length > 0) definition.disallowedTools = removed;
+  const mode = readPermissionMode(reader, source);
+  if (mode !== undefined) definition.permissionMode = mode;
+  const permission = readPermission(reader);
+  if (permission !== undefined) definition.permission = permission;
   return {
-    rights: {
-      tools: tools === undefined || isWildcard ? undefined : tools.listed,
-      disallowedTools: removed.length > 0 ? removed : undefined,
-      permissionMode,
-      permission: readPermission(reader),
-    },
-    written: {
-      tools: tools?.listed ?? null,
-      disallowedTools: disallowed?.listed ?? null,
-      model: (reader.get("model")?.value as JsonValue | undefined) ?? null,
-    },
+    tools: tools?.listed ?? null,
+    disallowedTools: disallowed?.listed ?? null,
+    model: (reader.get("model")?.value as JsonValue | undefined) ?? null,
   };
 }
 
-function readRightsList(reader: FieldReader<AgentField>, name: "tools" | "disallowedTools"): ToolList | undefined {
+function readRightsList(reader: Reader, name: "tools" | "disallowedTools"): ToolList | undefined {
   const field = reader.get(name);
   if (field === undefined) return undefined;
   const list = readToolList(field);
@@ -199,20 +212,49 @@ function readRightsList(reader: FieldReader<AgentField>, name: "tools" | "disall
   return list;
 }
 
-function readLimits(reader: FieldReader<AgentField>) {
-  const minutes = readCount(reader, "timeoutMins");
-  return {
-    model: readModel(reader),
-    effort: readChoice(reader, { name: "effort", values: ["low", "medium", "high", "xhigh", "max"] }),
-    maxTurns: readCount(reader, "maxTurns"),
-    timeoutMs: readDurationMs(reader, "timeout") ?? (minutes === undefined ? undefined : minutes * 60_000),
-    contextTokens: readCount(reader, "contextTokens"),
-    budget: readBudget(reader),
-    acceptance: readText(reader, "acceptance"),
-  };
+type OptionalReader = (reader: Reader, source: DefinitionSource) => unknown;
+
+/** Everything that can be left out without giving the agent more rights. */
+const optionalFields: Partial<Record<AgentField, OptionalReader>> = {
+  model: readModel,
+  effort: (reader) => readChoice(reader, { name: "effort", values: ["low", "medium", "high", "xhigh", "max"] }),
+  maxTurns: (reader) => readCount(reader, "maxTurns"),
+  timeout: (reader) => readDurationMs(reader, "timeout"),
+  timeoutMins: (reader) =>
+    reader.get("timeout") === undefined ? minutesToMs(readCount(reader, "timeoutMins")) : undefined,
+  contextTokens: (reader) => readCount(reader, "contextTokens"),
+  budget: readBudget,
+  acceptance: (reader) => readText(reader, "acceptance"),
+  color: (reader) => readText(reader, "color")?.trim(),
+  background: (reader) => readBoolean(reader, "background"),
+  memory: (reader) => readChoice(reader, { name: "memory", values: ["user", "project", "local"] }),
+  requiredTools: (reader) => readNames(reader, "requiredTools"),
+  skills: (reader) => readNames(reader, "skills")?.map((name) => name.replace(/^\//, "")),
+  mcpServers: (reader, source) => (source === "plugin" ? ignoreInPlugin(reader, "mcpServers") : readServers(reader)),
+  hooks: (reader, source) => (source === "plugin" ? ignoreInPlugin(reader, "hooks") : readHookEntries(reader)),
+  isolation: (reader) => readChoice(reader, { name: "isolation", values: ["worktree"] }),
+  omitProjectContext: (reader) => readBoolean(reader, "omitProjectContext"),
+  forkContext: (reader) => readBoolean(reader, "forkContext"),
+  criticalReminder: (reader) => readText(reader, "criticalReminder"),
+  initialPrompt: (reader) => readText(reader, "initialPrompt"),
+  hidden: (reader) => readBoolean(reader, "hidden"),
+  // opencode's `mode: primary` is an agent for people to talk to: reachable by name, not offered for delegation.
+  mode: (reader) =>
+    readChoice(reader, { name: "mode", values: ["primary", "subagent", "all"] }) === "primary" ? true : undefined,
+};
+
+/** Where a field stands in the definition when not under its own name. */
+const targets: Partial<Record<AgentField, keyof AgentDefinition>> = {
+  timeout: "timeoutMs",
+  timeoutMins: "timeoutMs",
+  mode: "hidden",
+};
+
+function minutesToMs(minutes: number | undefined): number | undefined {
+  return minutes === undefined ? undefined : minutes * 60_000;
 }
 
-function readModel(reader: FieldReader<AgentField>): string | undefined {
+function readModel(reader: Reader): string | undefined {
   const field = reader.get("model");
   if (field === undefined || !Array.isArray(field.value)) return readText(reader, "model")?.trim();
   const first: unknown = field.value[0];
@@ -227,7 +269,7 @@ function readModel(reader: FieldReader<AgentField>): string | undefined {
 
 const budgetKeys = ["tokens", "usd", "turns", "seconds", "spawns", "concurrent"] as const;
 
-function readBudget(reader: FieldReader<AgentField>): AgentBudget | undefined {
+function readBudget(reader: Reader): AgentBudget | undefined {
   const field = reader.get("budget");
   if (field === undefined || isEmpty(field)) return undefined;
   if (typeof field.value !== "object" || Array.isArray(field.value)) {
@@ -248,29 +290,7 @@ function readBudget(reader: FieldReader<AgentField>): AgentBudget | undefined {
   return Object.keys(budget).length === 0 ? undefined : budget;
 }
 
-function readBehaviour(reader: FieldReader<AgentField>) {
-  return {
-    color: readText(reader, "color")?.trim(),
-    background: readBoolean(reader, "background"),
-    memory: readChoice(reader, { name: "memory", values: ["user", "project", "local"] }),
-    requiredTools: readNames(reader, "requiredTools"),
-    skills: readNames(reader, "skills")?.map((name) => name.replace(/^\//, "")),
-    isolation: readChoice(reader, { name: "isolation", values: ["worktree"] }),
-    omitProjectContext: readBoolean(reader, "omitProjectContext"),
-    forkContext: readBoolean(reader, "forkContext"),
-    criticalReminder: readText(reader, "criticalReminder"),
-    initialPrompt: readText(reader, "initialPrompt"),
-    hidden: readHidden(reader),
-  };
-}
-
-/** opencode's `mode: primary` is an agent for people to talk to: reachable by name, not offered for delegation. */
-function readHidden(reader: FieldReader<AgentField>): true | undefined {
-  const mode = readChoice(reader, { name: "mode", values: ["primary", "subagent", "all"] });
-  return readBoolean(reader, "hidden") === true || mode === "primary" ? true : undefined;
-}
-
-function readNames(reader: FieldReader<AgentField>, name: "requiredTools" | "skills"): readonly string[] | undefined {
+function readNames(reader: Reader, name: "requiredTools" | "skills"): readonly string[] | undefined {
   const field = reader.get(name);
   if (field === undefined || isEmpty(field)) return undefined;
   const list = readToolList(field);
@@ -278,38 +298,23 @@ function readNames(reader: FieldReader<AgentField>, name: "requiredTools" | "ski
   return list?.listed;
 }
 
-function readAttachments(reader: FieldReader<AgentField>) {
-  const servers = reader.get("mcpServers");
-  const mcpServers = servers === undefined || isEmpty(servers) ? undefined : readMcpServers(servers);
-  if (servers !== undefined && !isEmpty(servers) && mcpServers === undefined)
-    wrongType(reader, servers, "a list of server names, or a mapping of name to configuration");
-  const hooksField = reader.get("hooks");
-  if (hooksField === undefined || isEmpty(hooksField)) return { mcpServers };
-  const { hooks, problems } = readHooks(hooksField);
+function readServers(reader: Reader): readonly McpServerUse[] | undefined {
+  const field = reader.get("mcpServers");
+  if (field === undefined || isEmpty(field)) return undefined;
+  const servers = readMcpServers(field);
+  if (servers === undefined) wrongType(reader, field, "a list of server names, or a mapping of name to configuration");
+  return servers;
+}
+
+function readHookEntries(reader: Reader): readonly HookEntry[] | undefined {
+  const field = reader.get("hooks");
+  if (field === undefined || isEmpty(field)) return undefined;
+  const { hooks, problems } = readHooks(field);
   for (const message of problems)
-    reader.warn(hooksField, {
+    reader.warn(field, {
       code: "foreign_hooks",
       message,
       fix: 'Write "PreToolUse: [{matcher: Bash, command: ./check.sh}]" below "hooks:" (or PostToolUse, Stop).',
     });
-  return { mcpServers, hooks: hooks.length === 0 ? undefined : hooks };
-}
-
-function reportPluginFields(reader: FieldReader<AgentField>): Record<string, never> {
-  for (const name of ["hooks", "mcpServers", "permissionMode", "approvalMode"] as const) {
-    const field = reader.get(name);
-    if (field !== undefined)
-      reader.warn(field, {
-        code: "ignored_in_plugin",
-        message: `"${field.key}" of an agent from a plugin is ignored.`,
-        fix: "Configure it in your own settings, or copy the agent into your user scope.",
-      });
-  }
-  return {};
-}
-
-/** Leaves out what is undefined: an absent field stays absent. */
-function compact<Value extends object>(value: { [Key in keyof Value]: Value[Key] | undefined }): Value {
-  for (const key of Object.keys(value) as (keyof Value)[]) if (value[key] === undefined) delete value[key];
-  return value as Value;
+  return hooks.length === 0 ? undefined : hooks;
 }

@@ -22,7 +22,7 @@ export interface FrontmatterRequest {
 
 const maxFileBytes = 1024 * 1024;
 const maxFrontmatter = 64 * 1024;
-const firstGlance = 4096;
+const glance = 256;
 
 /** Never throws, whatever the bytes. */
 export async function readFrontmatter({ bytes, file, isKnown }: FrontmatterRequest): Promise<ReadFrontmatter> {
@@ -67,13 +67,13 @@ export async function readFrontmatter({ bytes, file, isKnown }: FrontmatterReque
 
 /** Decodes no more than needed: bodies are long, and most are never asked for. */
 function splitAtGlance(bytes: Uint8Array, decode: (limit: number) => string): SplitFrontmatter {
-  for (let limit = firstGlance; limit < bytes.length; limit *= 4) {
+  const marker = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf("\n---", 3);
+  const limit = marker + glance;
+  if (marker !== -1 && limit < bytes.length) {
     const text = decode(limit);
     const found = splitFrontmatter(text);
-    // A marker in the last line may be cut off.
+    // Where the cut may have gone through a marker, only the whole text tells.
     if (found.kind === "found" && text.lastIndexOf("\n") >= found.bodyStart) return found;
-    if (found.kind === "language") return found;
-    if (found.kind === "none" && text.trimStart().charAt(0) !== "<" && text.trim() !== "") return found;
   }
   return splitFrontmatter(decode(bytes.length));
 }

@@ -2,11 +2,11 @@ import path from "node:path";
 import type { Diagnostic, JsonObject, SkillDefinition } from "../../protocol/index.ts";
 import type { Field } from "./field.ts";
 import { type SkillField, skillFieldNames } from "./field-names.ts";
-import { createFieldReader, type FieldReader } from "./field-reader.ts";
+import { FieldReader } from "./field-reader.ts";
 import { booleanOf, describe, readText } from "./field-values.ts";
 import type { DefinitionFile } from "./read-agent.ts";
 import { readFrontmatter } from "./read-frontmatter.ts";
-import { readToolList } from "./tool-list.ts";
+import { hasControls, readToolList } from "./tool-list.ts";
 
 export interface ReadSkill {
   /** Undefined: not loaded; a diagnostic says why. */
@@ -21,12 +21,12 @@ export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill>
   const isKnown = (key: string) => skillFieldNames.resolve(key) !== undefined;
   const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown });
   if (fields === undefined) return { body, diagnostics };
-  const reader = createFieldReader({ file, fields, diagnostics, names: skillFieldNames, strict: strictFields });
+  const reader = new FieldReader({ file, fields, diagnostics, names: skillFieldNames, strict: strictFields });
   const name = readText(reader, "name")?.trim() ?? path.basename(path.dirname(file));
   const description = readText(reader, "description")?.trim();
   const allowedTools = readAllowedTools(reader);
   const modelInvocable = !readDisableInvocation(reader);
-  const nameIsBad = /\p{Cc}/u.test(name);
+  const nameIsBad = hasControls(name);
   if (nameIsBad || description === undefined)
     diagnostics.push({ severity: "error", file, line: fields[0]?.line ?? 1, ...(nameIsBad ? badName : noDescription) });
   if (nameIsBad || description === undefined || reader.refused) return { body, diagnostics };

@@ -1,4 +1,5 @@
 import type { Field } from "./field.ts";
+import { readSimpleYaml } from "./simple-yaml.ts";
 import type { YamlReader } from "./strict-yaml.ts";
 
 export interface TolerantOptions {
@@ -16,12 +17,17 @@ export function readTolerantYaml(source: string, options: TolerantOptions): Fiel
   const fields: Field[] = [];
   for (const block of cutBlocks(source, options.isKnown)) {
     const line = options.firstLine + block.index;
-    const alone = options.readYaml(`${block.lines.join("\n")}\n`, line);
-    if (alone.kind === "fields" && alone.fields.length === 1 && alone.fields[0] !== undefined)
-      fields.push(alone.fields[0]);
-    else fields.push(asText(block, line));
+    fields.push(readAlone(block, { ...options, firstLine: line }) ?? asText(block, line));
   }
   return fields;
+}
+
+function readAlone(block: Block, { firstLine, readYaml }: TolerantOptions): Field | undefined {
+  const source = `${block.lines.join("\n")}\n`;
+  const simple = readSimpleYaml(source, firstLine);
+  if (simple !== undefined) return simple.length === 1 ? simple[0] : undefined;
+  const strict = readYaml(source, firstLine);
+  return strict.kind === "fields" && strict.fields.length === 1 ? strict.fields[0] : undefined;
 }
 
 interface Block {

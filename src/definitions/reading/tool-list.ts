@@ -99,6 +99,10 @@ function readMap(map: Readonly<Record<string, unknown>>): ToolList | undefined {
   return { listed, excluded, ...(inheritsRest ? { inheritsRest } : {}) };
 }
 
-function hasControls(text: string): boolean {
-  return /\p{Cc}/u.test(text);
+export function hasControls(text: string): boolean {
+  for (let position = 0; position < text.length; position++) {
+    const code = text.charCodeAt(position);
+    if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return true;
+  }
+  return false;
 }
