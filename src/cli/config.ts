@@ -38,13 +38,7 @@ function asJson({ settings, origins, files, compact, untrusted, trusted }: Loade
   return `${JSON.stringify(origin ? all : shown, null, 2)}\n`;
 }
 
-function asText({ origins, compact }: Loaded, origin: boolean): string {
-  if (origins.length === 0 && compact.length === 0) return "Nothing is set; the defaults apply.\n";
-  const rules = compact.map(({ tool, pattern, effect, scope, file }) => ({
-    path: pattern === undefined ? tool : `${tool} ${JSON.stringify(pattern)}`,
-    value: effect,
-    scope: scope === "user" ? ("user" as const) : ("project" as const),
-    file,
-  }));
-  return renderOrigins([...origins, ...rules], { origin });
+function asText({ origins }: Loaded, origin: boolean): string {
+  if (origins.length === 0) return "Nothing is set; the defaults apply.\n";
+  return renderOrigins(origins, { origin });
 }

@@ -4,7 +4,7 @@ import { checkSettings } from "./check-settings.ts";
 import { environmentSettings } from "./environment-settings.ts";
 import type { Approval } from "./limit-project.ts";
 import { mergeSettings, type SettingsLayer } from "./merge-settings.ts";
-import { listRuleOf, type ParsedFile, parseSettingsFile, type Trust } from "./parse-settings-file.ts";
+import { type ParsedFile, parseSettingsFile, type Trust } from "./parse-settings-file.ts";
 import { readSettingsFile } from "./read-settings-file.ts";
 import { type SettingsPlaces, settingsFiles } from "./settings-files.ts";
 
@@ -26,7 +26,7 @@ export interface LoadedSettings {
   /** Every file that was read, lowest first. */
   readonly files: readonly string[];
   readonly origins: readonly SettingsOrigin[];
-  /** Every rule with its scope and file, those of compact files included. */
+  /** Every rule with its scope and file, those of compact files included, as the lists in `settings` have them too. */
   readonly rules: readonly Rule[];
   readonly compact: readonly ScopedCompactRule[];
   /** Things worth one line to the user: unknown keys, an empty file. */
@@ -70,11 +70,7 @@ export function readSettings(options: LoadSettingsOptions): LoadedSettings {
     ...mergeSettings(layers),
     ...(own === undefined ? {} : { file: own.file.path }),
     files: found.map(({ file }) => file.path),
-    rules: [
-      ...found.flatMap(({ rules }) => rules),
-      ...flagRules(flags),
-      ...compact.flatMap((rule) => listRuleOf(rule) ?? []),
-    ],
+    rules: [...found.flatMap(({ rules }) => rules), ...flagRules(flags)],
     compact,
     notices: [...found.flatMap(({ notices }) => notices), ...fromEnvironment.notices],
     problems: [...found.flatMap(({ problems }) => problems), ...checkSettings(flags).problems],

@@ -89,20 +89,27 @@ function parseCompact(value: unknown, file: SettingsFile, trust: Trust): ParsedF
   const { rules, problems } = compactRules(value);
   if (problems.length > 0) return broken(...problems.map((problem) => `${path}: ${problem}.`));
   const compact = rules.map((rule) => ({ ...rule, scope, file: path }));
-  if (file.inside === undefined) return { ...nothing, compact };
-  const grants = rules.filter(({ effect }) => effect === "allow");
-  if (grants.length === 0) return { ...nothing, compact };
+  if (file.inside === undefined || rules.every(({ effect }) => effect !== "allow")) return withLists(compact, file);
   const strict = compact.filter(({ effect }) => effect !== "allow");
   const name = nameOf(file);
-  if (!trust.trusted) return { ...nothing, compact: strict, off: [`${name}: allow`] };
+  if (!trust.trusted) return { ...withLists(strict, file), off: [`${name}: allow`] };
   // The order decides, so it is approved too.
   const approvals = [{ kind: "permissions", name, hash: hashApproval(rules) }];
   const isApproved = trust.approvedHash === undefined || trust.approvedHash("permissions", name) === approvals[0]?.hash;
-  if (isApproved) return { ...nothing, compact, approvals };
+  if (isApproved) return { ...withLists(compact, file), approvals };
   const notices = [
     `${path}: its rules changed since you trusted this project; what they allow is off. ${approveAgain}`,
   ];
-  return { ...nothing, compact: strict, notices, approvals };
+  return { ...withLists(strict, file), notices, approvals };
+}
+
+/** For whoever knows only lists; they are stricter than the compact form: no order loosens them. */
+function withLists(compact: readonly ScopedCompactRule[], file: SettingsFile): ParsedFile {
+  const rules = compact.flatMap((rule) => listRuleOf(rule) ?? []);
+  const listed = (effect: Effect): readonly string[] =>
+    rules.flatMap((rule) => (rule.effect === effect ? [rule.text] : []));
+  const permissions = { allow: listed("allow"), ask: listed("ask"), deny: listed("deny") };
+  return { ...nothing, compact, rules, layer: { scope: file.scope, file: file.path, values: { permissions } } };
 }
 
 function nameOf({ path, inside }: SettingsFile): string {
@@ -161,8 +168,7 @@ function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A line of the compact form as a rule of a list, for an engine that knows only lists. Lists are stricter: no order loosens them. */
-export function listRuleOf({ tool, pattern, effect, scope, file }: ScopedCompactRule): Rule | undefined {
+function listRuleOf({ tool, pattern, effect, scope, file }: ScopedCompactRule): Rule | undefined {
   // Everything may be used: no rule, but what is there without one.
   if (tool === "*" && effect === "allow") return undefined;
   const name = canonicalToolName(tool);
