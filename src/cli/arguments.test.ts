@@ -28,6 +28,15 @@ describe("parseArguments", () => {
     });
   });
 
+  it("reads who works, and agents for this run", () => {
+    const agents = { poet: { description: "Writes verse.", prompt: "You rhyme." } };
+    const command = parseArguments(["-p", "--agent", "poet", "--agents", JSON.stringify(agents), "go"]);
+    expect(command).toMatchObject({ kind: "print", options: { prompt: "go", agent: "poet", agents } });
+    for (const bad of ["{poet", "[]", '"poet"', "null"]) {
+      expect(() => parseArguments(["-p", "--agents", bad, "go"]), bad).toThrow("--agents");
+    }
+  });
+
   it("adds up rules of several flags", () => {
     const command = parseArguments([
       "-p",

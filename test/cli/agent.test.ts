@@ -1,0 +1,60 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { systemOf, toolNamesOf } from "../../src/testing/index.ts";
+import { createPlace, resultOf, retinue, serve } from "./command-line.ts";
+
+const json = ["--output-format", "json"];
+
+it("a built-in works as the main agent with its tools and its model, whatever is permitted", async () => {
+  const place = createPlace();
+  const server = await serve([
+    { content: [{ tool: "Write", input: { file_path: "a.txt", content: "a" } }] },
+    { content: "I only look." },
+  ]);
+  const words = ["-p", "--agent", "Explore", "--permission-mode", "bypassPermissions", ...json, "quick: what is here?"];
+  const ended = await retinue(words, { ...place, server });
+  expect(ended).toMatchObject({ code: 0, stderr: "" });
+  expect(resultOf(ended)).toMatchObject({ subtype: "success", facts: { filesChanged: [] } });
+  expect(existsSync(join(place.cwd, "a.txt"))).toBe(false);
+  const [request] = server.requests;
+  expect(request?.body).toMatchObject({ model: expect.stringContaining("haiku") });
+  expect(toolNamesOf(request!)).not.toContain("Bash");
+  expect(systemOf(request!)).toContain("You find things in a codebase");
+});
+
+it("a flag for the model beats what the agent asks for", async () => {
+  const server = await serve([{ content: "Hello." }]);
+  await retinue(["-p", "--agent", "Explore", "--model", "large", "Hello?"], { ...createPlace(), server });
+  expect(server.requests[0]?.body).toMatchObject({ model: expect.stringContaining("opus") });
+});
+
+it("an agent of the project works where the directory is trusted, and is explained where it is not", async () => {
+  const place = createPlace();
+  mkdirSync(join(place.cwd, ".claude/agents"), { recursive: true });
+  const file = "---\nname: reviewer\ndescription: Reviews.\ntools: Read, Grep\n---\nYou review changes.\n";
+  writeFileSync(join(place.cwd, ".claude/agents/reviewer.md"), file);
+  const server = await serve([{ content: "Reviewed." }]);
+  const untrusted = await retinue(["-p", "--agent", "reviewer", "Review."], { ...place, server });
+  expect(untrusted.code).toBe(2);
+  expect(untrusted.stderr).toContain('no agent "reviewer"');
+  expect(untrusted.stderr).toContain("not trusted");
+  const trusted = await retinue(["-p", "--trust", "--agent", "reviewer", "Review."], { ...place, server });
+  expect(trusted).toMatchObject({ code: 0, stdout: "Reviewed.\n" });
+  expect(toolNamesOf(server.requests[0]!)).toEqual(["Read", "Grep"]);
+  expect(systemOf(server.requests[0]!)).toContain("You review changes.");
+});
+
+it("an agent given on the command line works at once", async () => {
+  const server = await serve([{ content: "A rhyme." }]);
+  const agents = JSON.stringify({ poet: { description: "Writes verse.", prompt: "You rhyme.", tools: "Read" } });
+  const ended = await retinue(["-p", "--agents", agents, "--agent", "poet", "Rhyme."], { ...createPlace(), server });
+  expect(ended).toMatchObject({ code: 0, stdout: "A rhyme.\n", stderr: "" });
+  expect(systemOf(server.requests[0]!)).toContain("You rhyme.");
+});
+
+it("an agent that does not exist is answered with those that do", async () => {
+  const ended = await retinue(["-p", "--agent", "explorer", "Hello?"], createPlace());
+  expect(ended.code).toBe(2);
+  expect(ended.stderr).toContain("Explore");
+});
