@@ -2,6 +2,7 @@
 // Does not own: running it (runs), reading definitions (definitions), deciding on calls (permissions).
 // Called by: runs (types), app.
 export { limitHands } from "./limit-hands.ts";
+export { MAIN_TYPE } from "./main-agent.ts";
 export { type AgentRequest, type AgentResolution, resolveAgent, type Wishes } from "./resolve-agent.ts";
 export type { ToolReport } from "./resolve-tools.ts";
 export type { ResolvedAgent } from "./resolved-agent.ts";

@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { MAIN_TYPE } from "../agents/index.ts";
 import { contextText, findSkills, memoryDirectory, memoryIndex, projectLevels } from "../definitions/index.ts";
 import { UserError } from "../lib/index.ts";
 import type { AgentDefinition, Diagnostic } from "../protocol/index.ts";
@@ -18,17 +19,25 @@ export interface GatheredAgent {
   readonly notices: readonly string[];
 }
 
+export interface NamedAgent {
+  readonly name: string;
+  /** Nobody named it now: it worked in this session before. */
+  readonly isOld: boolean;
+}
+
 /** Everything an agent is made of, by its name. Throws a `UserError` for one that is not there. */
-export async function gatherAgent(name: string | undefined, place: CatalogPlace): Promise<GatheredAgent> {
+export async function gatherAgent(named: NamedAgent | undefined, place: CatalogPlace): Promise<GatheredAgent> {
   const loaded = await loadAgentCatalog(place);
   const wrong = loaded.diagnostics.find(({ file, severity }) => file === "--agents" && severity === "error");
   if (wrong !== undefined) throw new UserError(wrong.message, { code: "agents", exitCode: 2, ...cureOf(wrong) });
   const projectContext = contextText(loaded.snapshot.contextFiles);
   const context = projectContext === undefined ? {} : { projectContext };
   const aboutContext = aboutFiles(loaded, new Set(loaded.snapshot.contextFiles.map(({ file }) => file)));
-  if (name === undefined) return { ...context, skills: [], readableRoots: [], notices: aboutContext };
-  const found = loaded.catalog.find(name);
-  if (found === undefined) throw unknownAgent(name, loaded);
+  const main = { ...context, skills: [], readableRoots: [], notices: aboutContext };
+  if (named === undefined) return main;
+  const found = loaded.catalog.find(named.name);
+  if (found === undefined && named.name === MAIN_TYPE) return main;
+  if (found === undefined) throw unknownAgent(named, loaded);
   const { definition, body } = found.agent;
   const { found: skills, diagnostics } = findSkills(loaded.snapshot.skills, definition.skills ?? [], {
     file: definition.file ?? definition.name,
@@ -71,11 +80,14 @@ function described({ file, line, message, fix }: Diagnostic): string {
 }
 
 /** A file of that name that did not load is what the person has to know first. */
-function unknownAgent(name: string, { catalog, diagnostics, trusted }: AgentCatalog): UserError {
+function unknownAgent({ name, isOld }: NamedAgent, { catalog, diagnostics, trusted }: AgentCatalog): UserError {
   const broken = diagnostics.find(({ file, severity }) => severity === "error" && file.endsWith(`/${name}.md`));
   const untrusted = trusted ? "" : " The project's own were not read, since this directory is not trusted (--trust).";
   const cure = broken ? described(broken) : `Nearest: ${catalog.nearest(name, 10).join(", ")}.${untrusted}`;
-  return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
+  if (!isOld) return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
+  const other = `To go on with another one: --agent NAME, or --agent ${MAIN_TYPE}.`;
+  const message = `This session was worked on by the agent "${name}", which is no longer there`;
+  return new UserError(message, { code: "agent", cure: `${cure} ${other}`, exitCode: 2 });
 }
 
 function cureOf({ fix }: Diagnostic): { readonly cure?: string } {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { MAIN_TYPE } from "../agents/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
 import { type Environment, stateDirectory } from "./places.ts";
@@ -13,19 +14,30 @@ export interface Gathering {
   readonly home?: string | false;
 }
 
+interface Surroundings {
+  readonly cwd: string;
+  readonly environment: Environment;
+  readonly settings: Settings;
+  /** Who worked in this session before. */
+  readonly before: string | undefined;
+}
+
 /** What files and flags give to the session's agent. Reading definitions is loaded only where there may be something to read. */
 export async function gather(
   options: Gathering,
-  { cwd, environment, settings }: { cwd: string; environment: Environment; settings: Settings },
+  { cwd, environment, settings, before }: Surroundings,
 ): Promise<GatheredAgent | undefined> {
-  const { agent, agents, trusted = false } = options;
+  const { agents, trusted = false } = options;
+  const agent = options.agent ?? (before === MAIN_TYPE ? undefined : before);
   const home = options.home || stateDirectory(environment);
   if (agent === undefined && agents === undefined) {
     const mayInstruct = trusted || (options.trusted !== undefined && hasOwnInstructions(home, environment));
     if (!mayInstruct) return undefined;
   }
   const { gatherAgent } = await import("./gather-agent.ts");
-  return gatherAgent(agent, {
+  const isOld = options.agent === undefined;
+  const named = agent === undefined ? undefined : { name: agent, isOld };
+  return gatherAgent(named, {
     cwd,
     home,
     environment,

@@ -43,7 +43,7 @@ export interface SessionOptions {
   readonly settingsFile?: string;
   /** The rules of the settings with their scopes, as `loadProjectSettings` gives them, instead of their lists. */
   readonly rules?: readonly Rule[];
-  /** Which agent works; the main agent itself if absent. */
+  /** Which agent works; if absent, the one that worked before, in a new session the main agent (`main`). */
   readonly agent?: string;
   /** Agents for this session, by name, in the form of the settings key `agents`. */
   readonly agents?: Readonly<Record<string, unknown>>;
@@ -74,13 +74,15 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
   checkMode(settings, options.permissionMode);
   const cwd = workspaceDirectory(options.cwd ?? process.cwd());
   const surroundings = { environment, clock, settings, cwd };
-  const gathered = await gather(options, surroundings);
-  const chosen = choose(options, surroundings, gathered?.definition);
-  const transcript = await openFiles(options, surroundings);
+  let files = options.resume === undefined ? undefined : await openThread(options, surroundings);
   try {
-    return await furnish(options, { ...surroundings, ...(gathered ? { gathered } : {}), chosen, transcript });
+    const gathered = await gather(options, { ...surroundings, before: files?.thread.agentType });
+    const chosen = choose(options, surroundings, gathered?.definition);
+    // Only now: a session that can't begin leaves no files.
+    files ??= await openThread(options, surroundings);
+    return furnish(options, { ...surroundings, ...files, ...(gathered ? { gathered } : {}), chosen });
   } catch (error) {
-    await transcript.close();
+    await files?.transcript.close();
     throw error;
   }
 }
@@ -96,11 +98,12 @@ interface Opened extends Surroundings {
   readonly gathered?: GatheredAgent;
   readonly chosen: ChosenModel;
   readonly transcript: Transcript;
+  readonly thread: Thread;
 }
 
-/** Tools, policy, the agent and its thread, on files that are open. */
-async function furnish(options: SessionOptions, opened: Opened): Promise<Session> {
-  const { environment, clock, settings, cwd, chosen, transcript } = opened;
+/** Tools, policy and the agent, on files that are open. */
+function furnish(options: SessionOptions, opened: Opened): Session {
+  const { environment, clock, settings, cwd, chosen, transcript, thread } = opened;
   const { rules, problems } = collectRules(settings.permissions ?? {}, options, options.settingsFile);
   const workspace = createLocalWorkspace({ root: cwd, environment });
   const outputDirectory = directoryOf(transcript);
@@ -111,10 +114,6 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
   const { agent } = resolution;
   checkMode(settings, agent.policy.mode);
   const hands = limitHands(equipped.hands, resolution.limits);
-  const thread = new Thread(MAIN_AGENT, transcript);
-  // The lock says that nobody else has this session: what still carries its tag was left by a process that was killed.
-  if (transcript.leftOpen) await sweepTagged(transcript.sessionId);
-  if (options.resume !== undefined) await thread.restore();
   // Who configured a search that can't work wants to know; who configured none does not.
   const asked = settings.search === undefined || settings.search.engine === "off" ? [] : absent;
   const damage = transcript.problems.map(({ message }) => message);
@@ -188,6 +187,23 @@ function choose(
     flags: { ...(provider ? { provider } : {}), ...(model ? { model } : {}) },
     ...(agent ? { agent } : {}),
   });
+}
+
+async function openThread(
+  options: SessionOptions,
+  surroundings: Surroundings,
+): Promise<{ readonly transcript: Transcript; readonly thread: Thread }> {
+  const transcript = await openFiles(options, surroundings);
+  try {
+    const thread = new Thread(MAIN_AGENT, transcript);
+    // The lock says that nobody else has this session: what still carries its tag was left by a process that was killed.
+    if (transcript.leftOpen) await sweepTagged(transcript.sessionId);
+    if (options.resume !== undefined) await thread.restore();
+    return { transcript, thread };
+  } catch (error) {
+    await transcript.close();
+    throw error;
+  }
 }
 
 async function openFiles(

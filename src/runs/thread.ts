@@ -16,6 +16,7 @@ export class Thread {
   private head: string | undefined;
   private prompt: Prompt | undefined;
   private ended: EndReason | undefined;
+  private type: string | undefined;
   private lines = 0;
   private writing: Promise<unknown> = Promise.resolve();
 
@@ -46,12 +47,18 @@ export class Thread {
     return this.ended;
   }
 
+  /** Who worked in the newest run. */
+  get agentType(): string | undefined {
+    return this.type;
+  }
+
   /** Folds what the journal holds; ends the run that an earlier process left open. */
   async restore(): Promise<void> {
     const lines = await this.journal.read(this.agentId);
     const open = openRun(lines);
     for (const line of lines) {
       if (line.type === "head.set") await this.loadHead(line.hash);
+      if (line.type === "run.started") this.type = line.agentType;
       // What a run counts is gone with its end: those that ended need not be counted again.
       if (line.type === "run.started" && line !== open) this.lines += 1;
       else this.apply(line);
@@ -93,6 +100,7 @@ export class Thread {
     this.lines += 1;
     this.converse(event);
     if (event.type === "run.ended") this.ended = event.reason;
+    if (event.type === "run.started") this.type = event.agentType;
     this.current = fold(this.current, event);
   }
 

@@ -114,6 +114,37 @@ describe("an agent given with the call", () => {
   });
 });
 
+describe("a session that is resumed", () => {
+  const poet = { poet: { description: "Writes verse.", prompt: "You rhyme.", tools: ["Read"] } };
+
+  it("goes on as the agent that worked before, with no more than its tools", async () => {
+    const first = await performTask({ agent: "Explore", say: "Look.", steps: hello });
+    const second = await performTask({ resume: first.sessionId, at: first, say: "And?", steps: hello });
+    expect(second.started).toMatchObject({ agentType: "Explore", kind: "resume" });
+    expect(toolNames(second)).toEqual(toolNames(first));
+    const third = await performTask({ resume: first.sessionId, at: first, say: "And?", steps: hello });
+    expect(third.started.agentType).toBe("Explore");
+  });
+
+  it("goes on as another where one is named, also as the main agent", async () => {
+    const first = await performTask({ agent: "Explore", say: "Look.", steps: hello });
+    const second = await performTask({ resume: first.sessionId, at: first, agent: "main", say: "Do.", steps: hello });
+    expect(second.started.agentType).toBe("main");
+    expect(toolNames(second)).toContain("Bash");
+  });
+
+  it("does not fall back to more power when its agent is gone", async () => {
+    const first = await performTask({ agent: "poet", agents: poet, say: "Rhyme.", steps: hello });
+    const resume = { resume: first.sessionId, at: first, say: "More.", steps: [] };
+    await expect(performTask(resume)).rejects.toMatchObject({
+      message: 'This session was worked on by the agent "poet", which is no longer there',
+      cure: expect.stringContaining("--agent main"),
+    });
+    const again = await performTask({ ...resume, agents: poet, steps: hello });
+    expect(again.started.agentType).toBe("poet");
+  });
+});
+
 describe("a session", () => {
   it("without a named agent has the project's instructions where it is trusted, and not where it is not", async () => {
     const files = { "AGENTS.md": "Answer in English.\n" };

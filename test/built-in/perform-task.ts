@@ -26,6 +26,7 @@ export interface Performed {
   readonly results: readonly string[];
   readonly requests: readonly (readonly Message[])[];
   readonly notices: readonly string[];
+  readonly sessionId: string;
   readonly cwd: string;
   readonly home: string;
 }
@@ -35,15 +36,13 @@ export interface Task extends SessionOptions {
   /** By path; relative ones stand in the workspace. */
   readonly files?: Readonly<Record<string, string>>;
   readonly steps: readonly ScriptedStep[];
+  /** The place of an earlier task. */
+  readonly at?: Pick<Performed, "cwd" | "home">;
 }
 
 /** A built-in does what a scripted model tells it to, with real tools, in a place of its own. */
-export async function performTask({ say, files = {}, steps, ...options }: Task): Promise<Performed> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-built-in-")));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
-  const cwd = join(root, "work");
-  const home = join(root, "home");
-  mkdirSync(cwd);
+export async function performTask({ say, files = {}, steps, at, ...options }: Task): Promise<Performed> {
+  const { cwd, home } = at ?? createPlace();
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
     writeFileSync(join(cwd, path), text);
@@ -57,7 +56,7 @@ export async function performTask({ say, files = {}, steps, ...options }: Task):
       return scripted.call(request, emit);
     },
   };
-  const environment = { PATH: process.env["PATH"], HOME: root };
+  const environment = { PATH: process.env["PATH"], HOME: dirname(home) };
   const session = await openSession({ entryPoint: "cli", environment, ...options, cwd, home, model });
   const run = session.prompt(say);
   const updates: RunUpdate[] = [];
@@ -77,9 +76,18 @@ export async function performTask({ say, files = {}, steps, ...options }: Task):
     results: ended.map((line) => textOf(line.result.content)),
     requests: scripted.requests,
     notices: session.notices,
+    sessionId: session.id,
     cwd,
     home,
   };
+}
+
+function createPlace(): { readonly cwd: string; readonly home: string } {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-built-in-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const cwd = join(root, "work");
+  mkdirSync(cwd);
+  return { cwd, home: join(root, "home") };
 }
 
 export function toolNames({ head }: Performed): readonly string[] {
