@@ -4,9 +4,9 @@ import { delimiter, join } from "node:path";
 import { describeError, nearest } from "../lib/index.ts";
 import { listModels, type ProviderChoice, resolveProvider } from "../model/index.ts";
 import type { Settings } from "../protocol/index.ts";
-import { loadSettings } from "../settings/index.ts";
 import { findRipgrep, type Search, searchEngineFor } from "../tools/index.ts";
 import { checkHome } from "../transcript/index.ts";
+import { loadProjectSettings } from "./project-settings.ts";
 import { VERSION } from "./version.ts";
 
 /** One thing that was looked at. Never holds a key. */
@@ -19,6 +19,8 @@ export interface Finding {
 
 export interface ExamineOptions {
   readonly home: string;
+  /** The real path of the workspace. */
+  readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly settingsFile?: string;
   readonly provider?: string;
@@ -57,16 +59,19 @@ function examineNode(version: string): Finding {
   return { name: "node", status: "fail", found: version, cure: "Install Node.js 20.19 or newer." };
 }
 
-function examineSettings({ home, settingsFile }: ExamineOptions): { finding: Finding; settings: Settings } {
+function examineSettings({ home, cwd, environment, settingsFile }: ExamineOptions): {
+  finding: Finding;
+  settings: Settings;
+} {
   const name = "settings";
   try {
     const file = settingsFile === undefined ? {} : { file: settingsFile };
-    const loaded = loadSettings({ home, ...file });
+    const loaded = loadProjectSettings({ home, cwd, environment, trust: false, ...file });
     const [notice] = loaded.notices;
-    const found = loaded.file ?? `none at ${join(home, "settings.json")}; the defaults apply`;
+    const files = loaded.files.join(", ");
+    const found = files === "" ? `none at ${join(home, "settings.json")}; the defaults apply` : files;
     if (notice === undefined) return { finding: { name, status: "ok", found }, settings: loaded.settings };
-    const cure = "Correct or remove it.";
-    return { finding: { name, status: "warn", found: notice, cure }, settings: loaded.settings };
+    return { finding: { name, status: "warn", found: notice }, settings: loaded.settings };
   } catch (error) {
     return { finding: { name, status: "fail", found: describeError(error) }, settings: {} };
   }

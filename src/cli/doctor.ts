@@ -3,11 +3,13 @@ import { stripControls } from "../lib/index.ts";
 import type { DoctorOptions } from "./command.ts";
 import { exitCodes } from "./exit-code.ts";
 import { createOutput } from "./output.ts";
+import { realDirectory } from "./real-directory.ts";
 
 /** `retinue doctor`: what was found, and how to repair what is missing. */
 export async function doctor({ json, settings, provider, model }: DoctorOptions): Promise<number> {
   const findings = await examine({
     home: stateDirectory(process.env),
+    cwd: realDirectory("."),
     environment: process.env,
     ...(settings === undefined ? {} : { settingsFile: settings }),
     ...(provider === undefined ? {} : { provider }),
