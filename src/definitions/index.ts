@@ -17,6 +17,7 @@ export {
 export { type DelegationList, delegationList, type ListedAgent, type ListLimits } from "./catalog/delegation-list.ts";
 export { contextText } from "./context/context-text.ts";
 export type { ContextFile } from "./context/read-context-files.ts";
+export { type LintRequest, lintAgent } from "./lint/lint-agent.ts";
 export { type MemoryIndex, type MemoryPlace, memoryDirectory, memoryIndex } from "./memory/memory-index.ts";
 export { type InstallOutcome, installPlugin } from "./plugins/install-plugin.ts";
 export {
