@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Reply } from "../src/testing/index.ts";
 import { type Client, type Measured, median, newPlace, run } from "./client.ts";
+import { definitionsCase } from "./definitions-case.ts";
 import type { Figure } from "./figure.ts";
 import { grepCase } from "./grep-case.ts";
 
@@ -14,6 +15,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   long: longCase,
   resume: resumeCase,
   grep: grepCase,
+  definitions: definitionsCase,
 };
 
 const text = (said: string): Reply => ({ content: said });

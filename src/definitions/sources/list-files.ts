@@ -1,5 +1,5 @@
 import { type Dirent, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { sep } from "node:path";
 import { describeError, errorCode } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
 import { isWithin, realPath } from "./project-levels.ts";
@@ -50,7 +50,7 @@ export function listFiles(request: ListRequest): FileList {
     let found = false;
     for (const entry of entries) {
       if (entry.name.startsWith(".")) continue;
-      const path = join(directory, entry.name);
+      const path = directory + sep + entry.name;
       const kind = entry.isSymbolicLink() ? linkKind(path) : entry.isDirectory() ? "folder" : "file";
       if (kind === "folder") folders.push(path);
       if (kind !== "file" || !request.wanted(entry.name)) continue;

@@ -45,6 +45,7 @@ function hashOf({ agents, skills, contextFiles, off }: Omit<Snapshot, "diagnosti
 
 function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;
-  for (const inner of Object.values(value)) deepFreeze(inner);
-  return Object.freeze(value);
+  Object.freeze(value);
+  for (const key in value) deepFreeze(value[key]);
+  return value;
 }

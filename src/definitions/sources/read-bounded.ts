@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { describeError, errorCode } from "../../lib/index.ts";
 
@@ -16,17 +16,25 @@ export function readBounded(file: string, limit: number): BoundedRead {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(file, flags);
-    const stats = fstatSync(descriptor);
-    if (!stats.isFile()) return { missing: false, problem: "It is not a regular file." };
-    return readAll(descriptor, { size: Math.min(stats.size, limit), complete: stats.size <= limit });
+    const first = readSync(descriptor, scratch, 0, Math.min(scratch.length, limit + 1), 0);
+    // Most definitions fit, and then one read tells all: a regular file gives less than asked for only at its end.
+    if (first > 0 && first < scratch.length && first <= limit) return { bytes: kept(first), complete: true };
+    return readLong(descriptor, limit);
   } catch (error) {
+    // A pipe has no positions to read from.
+    if (errorCode(error) === "ESPIPE") return { missing: false, problem: "It is not a regular file." };
     return { missing: errorCode(error) === "ENOENT", problem: describeError(error) };
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
-function readAll(descriptor: number, { size, complete }: { size: number; complete: boolean }): BoundedRead {
+const scratch = Buffer.allocUnsafeSlow(32 * 1024);
+
+function readLong(descriptor: number, limit: number): BoundedRead {
+  const stats = fstatSync(descriptor);
+  if (!stats.isFile()) return { missing: false, problem: "It is not a regular file." };
+  const size = Math.min(stats.size, limit);
   const bytes = Buffer.allocUnsafeSlow(size);
   let filled = 0;
   while (filled < size) {
@@ -34,10 +42,22 @@ function readAll(descriptor: number, { size, complete }: { size: number; complet
     if (count === 0) break;
     filled += count;
   }
-  return { bytes: bytes.subarray(0, filled), complete };
+  return { bytes: bytes.subarray(0, filled), complete: stats.size <= limit };
+}
+
+const slabSize = 256 * 1024;
+let slab = Buffer.alloc(0);
+
+/** Definitions are small, many and kept, so they share allocations; a byte is handed out once. */
+function kept(size: number): Buffer {
+  if (size > slab.length) slab = Buffer.allocUnsafeSlow(slabSize);
+  const part = slab.subarray(0, size);
+  slab = slab.subarray(size);
+  scratch.copy(part, 0, 0, size);
+  return part;
 }
 
 /** Names one version of a file's bytes. */
 export function versionOf(bytes: Uint8Array | string): string {
-  return createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+  return hash("sha256", bytes, "hex").slice(0, 32);
 }

@@ -1,0 +1,14 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadSnapshot } from "../src/definitions/index.ts";
+
+// Usage: PROJECT HOME. Prints how long reading the agent files of the project takes, and how long a snapshot of it.
+const [cwd = "", home = ""] = process.argv.slice(2);
+const agents = join(cwd, ".claude", "agents");
+const before = performance.now();
+const read = readdirSync(agents).map((name) => readFileSync(join(agents, name)));
+const floor = performance.now() - before;
+const startedAt = performance.now();
+const snapshot = await loadSnapshot({ cwd, home, stateHome: join(home, ".retinue"), trusted: true });
+const ours = performance.now() - startedAt;
+console.log(JSON.stringify({ floor, ours, read: read.length, loaded: snapshot.agents.length }));
