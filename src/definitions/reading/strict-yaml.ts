@@ -42,6 +42,9 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
     const fields = document.contents.items.map((pair) => toField(yaml, { pair, values, source, lineOf }));
     return { kind: "fields", fields };
   } catch (error) {
+    // `*` before a word nobody anchored is a typing error (`- Bash(git: *)`), not an attack.
+    if (error instanceof ReferenceError && error.message.startsWith("Unresolved alias"))
+      return { kind: "broken", line: firstLine, message: "A word that begins with `*` refers to nothing." };
     return { kind: "hostile", line: firstLine, message: describeHostile(error) };
   }
 }

@@ -1,0 +1,280 @@
+import { describe, expect, it } from "vitest";
+import type { DefinitionSource } from "../../protocol/index.ts";
+import { mutations, samples } from "./definition.test-support.ts";
+import { readAgentFile } from "./read-agent.ts";
+
+const file = "/project/.agents/agents/reviewer.md";
+
+async function read(content: string | Uint8Array, source: DefinitionSource = "project") {
+  const bytes = typeof content === "string" ? Buffer.from(content) : content;
+  const { definition, diagnostics, body } = await readAgentFile({ bytes, file, source });
+  return {
+    definition,
+    diagnostics,
+    body: body(),
+    codes: diagnostics.map(({ severity, code }) => `${severity} ${code}`),
+  };
+}
+
+/** Name and description are given; what is said of them is not repeated in every test. */
+function withFields(frontmatter: string, source?: DefinitionSource) {
+  return read(`---\nname: a\ndescription: d\n${frontmatter}\n---\nBody.\n`, source);
+}
+
+describe("the files people write", () => {
+  it.each(samples)("reads $title", async ({ text, name, description, tools }) => {
+    const { definition, body } = await read(text);
+    expect(definition?.name).toBe(name);
+    if (typeof description === "string") expect(definition?.description).toBe(description);
+    else expect(definition?.description).toMatch(description);
+    expect(definition?.tools).toEqual(tools);
+    expect(body).toBe("You are thorough.\n\nWrite short reports.\n");
+  });
+
+  it.each(Object.entries(mutations))("reads the same with %s", async (_, mutate) => {
+    let compared = 0;
+    for (const { text, title } of samples) {
+      const bytes = mutate(text);
+      if (bytes === undefined) continue;
+      const [original, mutated] = [await read(text), await read(bytes)];
+      expect(mutated.definition, title).toEqual(original.definition);
+      expect(mutated.body.trimEnd(), title).toBe(original.body.trimEnd());
+      compared += 1;
+    }
+    expect(compared).toBeGreaterThan(20);
+  });
+
+  it("says where and why YAML was left, and reads on", async () => {
+    const { diagnostics } = await read("---\nname: a\ndescription: Use on: x\ntools: Read\n---\n");
+    expect(diagnostics).toMatchObject([{ severity: "warning", file, line: 3, code: "yaml_error" }]);
+    expect(diagnostics[0]?.fix).toContain("double quotes");
+  });
+
+  it("does not take an example's lines for fields", async () => {
+    const { definition } = await read(
+      '---\ndescription: Helps: a lot\n<example>\nuser: "x"\nassistant: "y"\nnote: z\n</example>\nmodel: haiku\n---\n',
+    );
+    expect(definition).toMatchObject({ name: "reviewer", model: "haiku" });
+    expect(definition?.extra).toBeUndefined();
+  });
+
+  it("keeps unknown fields and names them once, with what may have been meant", async () => {
+    const { definition, diagnostics } = await withFields("emoji: x\nmaxTruns: 3");
+    expect(definition?.extra).toEqual({ emoji: "x", maxTruns: 3 });
+    expect(definition?.maxTurns).toBeUndefined();
+    expect(diagnostics).toHaveLength(1);
+    expect(diagnostics[0]).toMatchObject({ severity: "notice", code: "unknown_field", line: 4 });
+    expect(diagnostics[0]?.fix).toContain('"maxTruns" may mean "maxTurns"');
+  });
+});
+
+describe("what does not load, and says why", () => {
+  it.each([
+    ["# Title\n\nText.\n", "no_frontmatter", 1],
+    ["", "no_frontmatter", 1],
+    ["---\nname: a\ndescription: d\n", "unclosed_frontmatter", 1],
+    ["---js\n{ name: process.exit(3) }\n---\n", "frontmatter_language", 1],
+    ["\n--- json\n{}\n---\n", "frontmatter_language", 2],
+    ["---\nname: a\ntools: Read\n---\n", "no_description", 2],
+    ["---\nname: a\ndescription:\n---\n", "no_description", 3],
+    ["---\njust some text\n---\n", "yaml_error", 2],
+    ['---\nname: "a\\u001bb"\ndescription: d\n---\n', "bad_name", 2],
+    [`---\nname: a\ndescription: ${"x".repeat(70_000)}\n---\n`, "frontmatter_too_large", 1],
+    [`---\nname: a\ndescription: d\n---\n${"x".repeat(1_100_000)}`, "file_too_large", 1],
+    [`---\nname: a\ndescription: d\nx: ${"[".repeat(20_000)}\n---\n`, undefined, undefined],
+  ])("refuses %.40j", async (text, code, line) => {
+    const { definition, diagnostics } = await read(text);
+    if (code === undefined) return expect(diagnostics.length).toBeGreaterThan(0);
+    expect(definition).toBeUndefined();
+    expect(diagnostics.find(({ severity }) => severity === "error")).toMatchObject({ code, line, file });
+    expect(diagnostics.every(({ fix }) => fix !== "")).toBe(true);
+  });
+
+  it("stops at an alias bomb", async () => {
+    const levels = ["a: &a [x,x,x,x,x,x,x,x,x,x]"];
+    for (const [above, here] of ["ab", "bc", "cd", "de", "ef"])
+      levels.push(`${here}: &${here} [${Array(10).fill(`*${above}`).join(",")}]`);
+    const { definition, codes } = await read(`---\n${levels.join("\n")}\nname: x\ndescription: d\n---\n`);
+    expect(definition).toBeUndefined();
+    expect(codes).toEqual(["error yaml_refused"]);
+  });
+
+  it("takes names of the language's own for what they are: names", async () => {
+    const { definition } = await read(
+      "---\nname: toString\ndescription: d\n__proto__: {polluted: true}\nconstructor: x\n---\n",
+    );
+    expect(definition?.name).toBe("toString");
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+    expect(Object.keys(definition?.extra ?? {})).toEqual(["__proto__", "constructor"]);
+  });
+
+  it.each([
+    new Uint8Array([0xff, 0xfe]),
+    new Uint8Array([0, 0, 0]),
+    new Uint8Array(300).fill(0x2d),
+    Buffer.from("---"),
+  ])("survives %j", async (bytes) => {
+    expect((await read(bytes)).definition).toBeUndefined();
+  });
+});
+
+describe("rights", () => {
+  it.each([
+    ["tools: [Read, 5]", "unreadable_tools"],
+    ["tools: 5", "unreadable_tools"],
+    ["tools: Bash(git, Read", "unreadable_tools"],
+    ["tools: {Read: maybe}", "unreadable_tools"],
+    ["tools: [[Read]]", "unreadable_tools"],
+    ["disallowedTools: true", "unreadable_tools"],
+    ["permissionMode: allowEverything", "unreadable_mode"],
+    ["permissionMode: [plan]", "unreadable_mode"],
+    ["permissionMode:", "unreadable_mode"],
+    ["permissionMode: constructor", "unreadable_mode"],
+    ["readonly: perhaps", "unreadable_mode"],
+    ["permission: {bash: sometimes}", "unreadable_permission"],
+    ["permission: [deny]", "unreadable_permission"],
+    ["permission:", "unreadable_permission"],
+    ["tools: Read\nallowed-tools: Bash", "duplicate_field"],
+    ["tools: Read\ntools: Bash", "duplicate_field"],
+  ])("a file with %j does not load", async (frontmatter, code) => {
+    const { definition, diagnostics } = await withFields(frontmatter);
+    expect(definition).toBeUndefined();
+    expect(diagnostics.find(({ severity }) => severity === "error")).toMatchObject({ code });
+  });
+
+  it.each([
+    ["tools: []", { tools: [] }],
+    ['tools: ""', { tools: [] }],
+    ["tools:", { tools: [] }],
+    ["tools: {}", { tools: [] }],
+    ["tools: {Read: true, Bash: false}", { tools: ["Read"], disallowedTools: ["Bash"] }],
+    ["tools: {write: false, edit: false}", { disallowedTools: ["write", "edit"] }],
+    ['tools: {"*": false, read: true}', { tools: ["read"] }],
+    ['tools: {"*": false}', { tools: [] }],
+    ["tools: NoSuchTool", { tools: ["NoSuchTool"] }],
+    ["allowed_tools: Read\ndisallowed-tools: [Bash, Write]", { tools: ["Read"], disallowedTools: ["Bash", "Write"] }],
+    ['tools: "*"\ndisallowedTools: Bash(rm:*)', { disallowedTools: ["Bash(rm:*)"] }],
+  ])("%j is never wider than listed", async (frontmatter, expected) => {
+    const { definition } = await withFields(frontmatter);
+    expect({ tools: definition?.tools, disallowedTools: definition?.disallowedTools }).toEqual(expected);
+  });
+
+  it.each([
+    ["permissionMode: plan", "plan"],
+    ["permission_mode: accept-edits", "acceptEdits"],
+    ["permissionMode: manual", "default"],
+    ["permissionMode: auto", "default"],
+    ["permission_mode: always_confirm", "default"],
+    ["permission_mode: confirm_risky", "default"],
+    ["approvalMode: auto-edit", "acceptEdits"],
+    ["approvalMode: plan\npermissionMode: acceptEdits", "plan"],
+    ["readonly: true\npermissionMode: acceptEdits", "plan"],
+    ["readonly: false", undefined],
+  ])("%j gives the mode %s", async (frontmatter, mode) => {
+    expect((await withFields(frontmatter)).definition?.permissionMode).toBe(mode);
+  });
+
+  it.each(["permissionMode: bypassPermissions", "approvalMode: yolo", "permission_mode: never_confirm"])(
+    "%s counts from the user's own files only",
+    async (frontmatter) => {
+      expect((await withFields(frontmatter, "user")).definition?.permissionMode).toBe("bypassPermissions");
+      const project = await withFields(frontmatter, "project");
+      expect(project.definition?.permissionMode).toBeUndefined();
+      expect(project.diagnostics).toMatchObject([{ severity: "warning", code: "mode_not_allowed", line: 4 }]);
+    },
+  );
+
+  it("keeps the order of compact rules", async () => {
+    const { definition } = await withFields(
+      'permission:\n  "*": ask\n  edit: deny\n  bash:\n    "git *": allow\n    "git push *": ask',
+    );
+    expect(definition?.permission).toEqual([
+      { tool: "*", effect: "ask" },
+      { tool: "edit", effect: "deny" },
+      { tool: "bash", pattern: "git *", effect: "allow" },
+      { tool: "bash", pattern: "git push *", effect: "ask" },
+    ]);
+  });
+
+  it("takes neither mode nor hooks nor servers from a plugin", async () => {
+    const { definition, codes } = await withFields(
+      "permissionMode: acceptEdits\nhooks: {Stop: [{command: x}]}\nmcpServers: [db]",
+      "plugin",
+    );
+    expect(Object.keys(definition ?? {}).sort()).toEqual(["description", "file", "name", "source"]);
+    expect(codes).toEqual(Array(3).fill("warning ignored_in_plugin"));
+  });
+});
+
+describe("fields", () => {
+  it.each([
+    ["agentType: b", { name: "a" }],
+    ["model: opus\neffort: xhigh", { model: "opus", effort: "xhigh" }],
+    ["max-turns: 12", { maxTurns: 12 }],
+    ['steps: "7"', { maxTurns: 7 }],
+    ["max_iteration_per_run: 9", { maxTurns: 9 }],
+    ["timeout: 90", { timeoutMs: 90_000 }],
+    ["timeout: 5m", { timeoutMs: 300_000 }],
+    ["timeout_mins: 2", { timeoutMs: 120_000 }],
+    ["budget: {tokens: 1000, usd: 0.5}", { budget: { tokens: 1000, usd: 0.5 } }],
+    ["is_background: true", { background: true }],
+    ["background: yes", { background: true }],
+    ["skills: [/lint, docs]", { skills: ["lint", "docs"] }],
+    ["skills: lint, docs", { skills: ["lint", "docs"] }],
+    [
+      "mcpServers: [db, {web: {command: x}}]",
+      { mcpServers: [{ name: "db" }, { name: "web", config: { command: "x" } }] },
+    ],
+    ["mcp_servers:\n  web:\n    command: x", { mcpServers: [{ name: "web", config: { command: "x" } }] }],
+    ["isolation-mode: worktree\nmemory: local", { isolation: "worktree", memory: "local" }],
+    ["omitClaudeMd: true\nforkContext: false", { omitProjectContext: true, forkContext: false }],
+    ["criticalSystemReminder_EXPERIMENTAL: careful", { criticalReminder: "careful" }],
+    ["mode: primary", { hidden: true }],
+    ["mode: subagent\nhidden: true", { hidden: true }],
+    ["model: [big, small]", { model: "big" }],
+    ["acceptance: npm test\ncontext_tokens: 50000", { acceptance: "npm test", contextTokens: 50_000 }],
+    [
+      "hooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: ./check.sh\n          timeout: 5\n  Stop:\n    - command: ./end.sh",
+      {
+        hooks: [
+          { event: "PreToolUse", matcher: "Bash", command: "./check.sh", timeoutSeconds: 5 },
+          { event: "Stop", command: "./end.sh" },
+        ],
+      },
+    ],
+  ])("%j", async (frontmatter, expected) => {
+    expect((await withFields(frontmatter)).definition).toMatchObject(expected);
+  });
+
+  it.each([
+    "maxTurns: many",
+    "maxTurns: -1",
+    "timeout: soon",
+    "color: [red]",
+    "effort: ultra",
+    "memory: cloud",
+    "background: 3",
+    "budget: 5",
+    "isolation: remote",
+    "mcpServers: 5",
+    "skills: {a: b}",
+  ])("leaves out %s with a warning", async (frontmatter) => {
+    const { definition, diagnostics } = await withFields(frontmatter);
+    expect(Object.keys(definition ?? {}).sort()).toEqual(["description", "file", "name", "source"]);
+    expect(diagnostics).toMatchObject([{ severity: "warning", code: "wrong_type", line: 4 }]);
+  });
+
+  it("reports foreign hooks and keeps none of them", async () => {
+    const { definition, codes } = await withFields(
+      "hooks:\n  pre: echo a\n  PreToolUse:\n    - {type: prompt, prompt: x}",
+    );
+    expect(definition?.hooks).toBeUndefined();
+    expect(codes).toEqual(["warning foreign_hooks", "warning foreign_hooks"]);
+  });
+
+  it("does not load what is switched off", async () => {
+    expect(await withFields("disable: true")).toMatchObject({ definition: undefined, codes: ["notice disabled"] });
+    expect((await withFields("disable: false")).definition).toBeDefined();
+    expect((await withFields("disable: perhaps")).definition).toBeUndefined();
+  });
+});
