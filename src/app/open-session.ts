@@ -47,7 +47,10 @@ export interface SessionOptions {
   readonly agent?: string;
   /** Agents for this session, by name, in the form of the settings key `agents`. */
   readonly agents?: Readonly<Record<string, unknown>>;
-  /** Whether the workspace's own agents, skills and instructions (AGENTS.md, CLAUDE.md) count; absent: none are read. */
+  /**
+   * Whether the workspace's own agents, skills and instructions (AGENTS.md, CLAUDE.md) count, beside the user's. Absent:
+   * for a named agent what the user trusts counts; the main agent has no instructions from files.
+   */
   readonly trusted?: boolean;
   /** How the program was entered, for agents that are there only for people at a command line; `sdk` if absent. */
   readonly entryPoint?: string;
@@ -124,6 +127,7 @@ function furnish(options: SessionOptions, opened: Opened): Session {
     agent,
     thread,
     absentTools: absent,
+    toolReport: resolution.report,
     notices: [
       ...(notice ? [notice] : []),
       ...problems,

@@ -1,4 +1,4 @@
-import type { ResolvedAgent } from "../agents/index.ts";
+import type { ResolvedAgent, ToolReport } from "../agents/index.ts";
 import { newRunId } from "../lib/index.ts";
 import type { Hands, ModelDescription } from "../ports/index.ts";
 import type { PermissionMode, SessionId, UserBlock } from "../protocol/index.ts";
@@ -9,7 +9,11 @@ export interface Session {
   readonly id: SessionId;
   readonly cwd: string;
   readonly model: ModelDescription;
+  /** Who works: `main`, or the name of a definition. */
+  readonly agentType: string;
   readonly tools: readonly string[];
+  /** What the agent's definition asked for and what it got. */
+  readonly toolReport: ToolReport;
   /** Built-in tools this session does not have, and why. */
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
   readonly permissionMode: PermissionMode;
@@ -23,21 +27,31 @@ export interface Session {
   close(): Promise<void>;
 }
 
-export interface SessionParts extends Pick<Session, "absentTools" | "notices"> {
+export interface SessionParts extends Pick<Session, "absentTools" | "notices" | "toolReport"> {
   readonly transcript: Transcript;
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
   readonly services: RunServices & { readonly hands: Hands };
 }
 
-export function createSessionOf({ transcript, agent, thread, services, absentTools, notices }: SessionParts): Session {
+export function createSessionOf({
+  transcript,
+  agent,
+  thread,
+  services,
+  absentTools,
+  notices,
+  toolReport,
+}: SessionParts): Session {
   let running: Run | undefined;
   const opening = (): readonly UserBlock[] => (thread.isNew ? blocksOf(agent.initialPrompt ?? "") : []);
   return {
     id: services.sessionId,
     cwd: services.cwd,
     model: services.model.describe(),
+    agentType: agent.agentType,
     tools: agent.policy.pool,
+    toolReport,
     absentTools,
     permissionMode: agent.policy.mode,
     notices,

@@ -40,6 +40,12 @@ describe("an agent of the project", () => {
     expect(done.started).toMatchObject({ agentType: "reviewer", maxTurns: 4 });
     expect(lastWords(done.requests[0])).toMatch(/^Begin with the newest change\.\s*Review\.$/);
     expect(done.notices.join("\n")).toContain("Did you mean Grep?");
+    expect(done.toolReport).toEqual({
+      hasWildcard: false,
+      validTools: ["Read", "Bash(echo:*)"],
+      invalidTools: ["Grpe"],
+      resolvedTools: ["Read", "Bash"],
+    });
   });
 
   it("is not read where the directory is not trusted, and the error says so", async () => {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
 import type { Model } from "../../src/ports/index.ts";
 import {
   type EventOf,
@@ -26,6 +26,7 @@ export interface Performed {
   readonly results: readonly string[];
   readonly requests: readonly (readonly Message[])[];
   readonly notices: readonly string[];
+  readonly toolReport: Session["toolReport"];
   readonly sessionId: string;
   readonly cwd: string;
   readonly home: string;
@@ -76,6 +77,7 @@ export async function performTask({ say, files = {}, steps, at, ...options }: Ta
     results: ended.map((line) => textOf(line.result.content)),
     requests: scripted.requests,
     notices: session.notices,
+    toolReport: session.toolReport,
     sessionId: session.id,
     cwd,
     home,
