@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCatalog } from "../catalog/create-catalog.ts";
 import { loadSnapshot } from "./load-snapshot.ts";
@@ -114,6 +114,15 @@ describe("sources", () => {
     expect(names((await load({ cwd: join(project, "inner") })).agents)).toEqual(["mine"]);
   });
 
+  it("stop below a directory that others may write to, whatever lies in it", async () => {
+    agent(join(project, ".claude/agents/planted.md"), "planted");
+    agent(join(project, "mine/.claude/agents/own.md"), "own");
+    const cwd = join(project, "mine");
+    expect(names((await load({ cwd })).agents)).toEqual(["own", "planted"]);
+    chmodSync(project, 0o777);
+    expect(names((await load({ cwd })).agents)).toEqual(["own"]);
+  });
+
   it("one bad file hides no other", async () => {
     agent(join(project, ".claude/agents/a.md"), "a");
     const bad = write(join(project, ".claude/agents/bad.md"), "---\nname: bad\n---\nNo description.\n");
@@ -175,6 +184,17 @@ describe("an untrusted workspace", () => {
     const trusted = await load({ settings });
     expect(names(trusted.agents)).toEqual(["mine", "a", "p"]);
     expect(trusted.off).toEqual([]);
+  });
+});
+
+describe("a home that is not absolute", () => {
+  it("is not looked for below the directory of the process", async () => {
+    agent(join(home, ".claude/agents/planted.md"), "planted");
+    write(join(home, "AGENTS.md"), "planted");
+    agent(join(project, ".claude/agents/a.md"), "a");
+    const unknown = relative(process.cwd(), home);
+    const { agents, contextFiles } = await load({ home: unknown, stateHome: unknown });
+    expect([names(agents), contextFiles]).toEqual([["a"], []]);
   });
 });
 

@@ -2,7 +2,7 @@ import type { Diagnostic } from "../../protocol/index.ts";
 import { readContextFiles } from "../context/read-context-files.ts";
 import { loadSkills } from "../skills/load-skills.ts";
 import { loadAgents } from "./load-agents.ts";
-import { type ProjectLevels, projectLevels } from "./project-levels.ts";
+import { ownDirectory, type ProjectLevels, projectLevels } from "./project-levels.ts";
 import { versionOf } from "./read-bounded.ts";
 import type { Snapshot, SnapshotOptions } from "./snapshot.ts";
 
@@ -10,7 +10,8 @@ import type { Snapshot, SnapshotOptions } from "./snapshot.ts";
  * Reads everything anew. With `previous`, a file that can't be read now but could then stays in force as it was: whoever
  * saves a file leaves it half-written for a moment. Never throws for what is in the files.
  */
-export async function loadSnapshot(options: SnapshotOptions, previous?: Snapshot): Promise<Snapshot> {
+export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot): Promise<Snapshot> {
+  const options = { ...request, home: ownDirectory(request.home), stateHome: ownDirectory(request.stateHome) };
   const levels: ProjectLevels = options.trusted ? projectLevels(options) : { root: "", nearestFirst: [] };
   const agents = await loadAgents(options, { levels, previous });
   const skills = await loadSkills(options, { levels, previous });

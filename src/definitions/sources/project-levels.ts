@@ -1,5 +1,5 @@
-import { existsSync, realpathSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, sep } from "node:path";
 
 export interface ProjectLevels {
   /** The git root, or the highest directory below home, or where the session works. */
@@ -9,20 +9,31 @@ export interface ProjectLevels {
 }
 
 /**
- * Outside a git repository and outside home only `cwd` itself counts: a directory such as /tmp belongs to everybody, and
- * what somebody else put there must not be taken for the project's. Home is the user's scope, never a project's.
+ * Outside a git repository and outside home only `cwd` itself counts, and a directory above it only if it has the same
+ * owner and not everybody may write there: somebody else can put a `.git` and definitions into /tmp, and they must not be
+ * taken for the project's. Home is the user's scope, never a project's.
  */
 export function projectLevels({ cwd, home }: { cwd: string; home: string }): ProjectLevels {
   const start = realPath(cwd);
   const userHome = realPath(home);
+  const owner = statSync(start, { throwIfNoEntry: false })?.uid;
   const walked: string[] = [];
   for (let directory = start; directory !== userHome; directory = dirname(directory)) {
+    if (directory !== start && !isOwn(directory, owner)) break;
     walked.push(directory);
     if (existsSync(join(directory, ".git"))) return { root: directory, nearestFirst: walked };
     if (dirname(directory) === directory) break;
   }
   if (isWithin(start, userHome)) return { root: walked.at(-1) ?? start, nearestFirst: walked };
   return { root: start, nearestFirst: [start] };
+}
+
+const everybodyWrites = 0o002;
+
+function isOwn(directory: string, owner: number | undefined): boolean {
+  if (process.platform === "win32") return true;
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  return stats !== undefined && stats.uid === owner && (stats.mode & everybodyWrites) === 0;
 }
 
 /** By component: `/a/bc` is not within `/a/b`. A directory is within itself. */
@@ -37,4 +48,12 @@ export function realPath(path: string): string {
   } catch {
     return path;
   }
+}
+
+/**
+ * A directory of the user's that is given empty or relative would be looked for in the project, and what an untrusted
+ * project holds taken for the user's own. It stands for a place where nothing can be: below a file.
+ */
+export function ownDirectory(path: string): string {
+  return isAbsolute(path) ? path : join(process.execPath, "nowhere");
 }

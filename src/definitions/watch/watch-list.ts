@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { userFiles } from "../context/read-context-files.ts";
-import { isWithin, projectLevels, realPath } from "../sources/project-levels.ts";
+import { isWithin, ownDirectory, projectLevels, realPath } from "../sources/project-levels.ts";
 import type { Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
 
 export interface WatchList {
@@ -39,22 +39,23 @@ interface Base {
 }
 
 function basesOf(options: SnapshotOptions): Base[] {
-  const home = realPath(options.home);
-  const levels = options.trusted ? projectLevels(options).nearestFirst : [];
+  const home = realPath(ownDirectory(options.home));
+  const stateHome = realPath(ownDirectory(options.stateHome));
+  const levels = options.trusted ? projectLevels({ cwd: options.cwd, home }).nearestFirst : [];
   const managed = options.managedDirectory;
   const bases: Base[] = [
-    { base: home, trees: treesOf(home), files: userFiles({ home, stateHome: realPath(options.stateHome) }) },
+    { base: home, trees: treesOf(home), files: userFiles({ home, stateHome }) },
     ...levels.map((base) => ({
       base,
       trees: treesOf(base),
       files: [join(base, "AGENTS.md"), join(base, "CLAUDE.md")],
     })),
   ];
-  if (existsSync(options.stateHome)) bases.push({ base: realPath(options.stateHome), trees: [], files: [] });
-  if (managed !== undefined && existsSync(managed)) {
+  bases.push({ base: stateHome, trees: [], files: [] });
+  if (managed !== undefined) {
     bases.push({ base: realPath(managed), trees: folders.map((folder) => join(realPath(managed), folder)), files: [] });
   }
-  return bases;
+  return bases.filter(({ base }) => existsSync(base));
 }
 
 const folders = ["agents", "skills"];
