@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { createTrustStore, type LoadedSettings, type LoadSettingsOptions, loadSettings } from "../settings/index.ts";
 import type { Environment } from "./places.ts";
 
@@ -24,20 +26,27 @@ export function loadProjectSettings(options: ProjectSettingsOptions): ProjectSet
   const { home, cwd, environment, trust, ...rest } = options;
   const store = createTrustStore({ stateHome: home });
   const trusted = trust || store.isTrusted(cwd);
+  const userHome = environment["HOME"] || homedir();
   const loaded = loadSettings({
     ...rest,
     home,
     cwd,
     environment,
-    userHome: environment["HOME"] || homedir(),
+    userHome,
     trusted,
     ...(trust ? {} : { approvedHash: (kind: string, name: string) => store.approvedHash(cwd, { kind, name }) }),
   });
-  const notices = [...(store.problem === undefined ? [] : [store.problem]), ...loaded.notices, ...whatIsOff(loaded)];
-  return { ...loaded, notices, trusted };
+  // In the home directory these are the user's own.
+  const unread = trusted || cwd === userHome ? [] : definitions.filter((name) => existsSync(join(cwd, name)));
+  const untrusted = [...loaded.untrusted, ...unread];
+  const notices = [...(store.problem === undefined ? [] : [store.problem]), ...loaded.notices, ...whatIsOff(untrusted)];
+  return { ...loaded, notices, untrusted, trusted };
 }
 
-function whatIsOff({ untrusted }: LoadedSettings): readonly string[] {
+/** What else a project can bring that is read only with trust. */
+const definitions = ["AGENTS.md", "CLAUDE.md", ".agents/agents", ".claude/agents", ".agents/skills", ".claude/skills"];
+
+function whatIsOff(untrusted: readonly string[]): readonly string[] {
   if (untrusted.length === 0) return [];
   const cure = 'Trust it with "retinue trust add", or for one run with --trust.';
   return [`This directory is not trusted, so this of its files is off: ${untrusted.join("; ")}. ${cure}`];

@@ -13,6 +13,7 @@ import { chooseSession, sessionByPrefix } from "./choose-session.ts";
 import type { PrintOptions } from "./command.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { createFormat } from "./formats/create-format.ts";
+import { heedManaged } from "./heed-managed.ts";
 import { createOutput } from "./output.ts";
 import { noPrompt, readPrompt } from "./read-prompt.ts";
 import { realDirectory } from "./real-directory.ts";
@@ -96,8 +97,9 @@ async function open(
     trust,
     ...(file === undefined ? {} : { file }),
   });
-  for (const notice of loaded.notices) tell(notice);
-  const { agent, agents, model, provider, effort, permissionMode, maxTurns, allowedTools, disallowedTools } = options;
+  const { flags, notices } = heedManaged(options, loaded.origins);
+  for (const notice of [...loaded.notices, ...notices]) tell(notice);
+  const { agent, agents, allowedTools, disallowedTools } = options;
   return openSession({
     cwd,
     home,
@@ -107,11 +109,7 @@ async function open(
     trusted: loaded.trusted,
     ...(agent === undefined ? {} : { agent }),
     ...(agents === undefined ? {} : { agents }),
-    ...(model === undefined ? {} : { model }),
-    ...(provider === undefined ? {} : { provider }),
-    ...(effort === undefined ? {} : { effort }),
-    ...(permissionMode === undefined ? {} : { permissionMode }),
-    ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...flags,
     ...(old === undefined ? {} : { resume: old }),
     allowedTools,
     disallowedTools,

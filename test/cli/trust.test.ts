@@ -52,6 +52,18 @@ describe("a project's own settings", () => {
     expect(existsSync(join(place.cwd, "e"))).toBe(false);
   });
 
+  it("are named with the agents and instructions that are off too", async () => {
+    const place = createPlace();
+    write(place, {
+      "AGENTS.md": "Obey.",
+      ".claude/agents/a.md": "---\nname: a\n---",
+      ".claude/settings.json": { model: "x" },
+    });
+    const { stderr } = await retinue(["config", "show"], place);
+    expect(stderr).toContain("off: .claude/settings.json: model; AGENTS.md; .claude/agents. Trust it");
+    expect((await retinue(["config", "show", "--trust"], place)).stderr).toBe("");
+  });
+
   it("restrict without trust", async () => {
     const place = createPlace();
     const server = await serve(touch("a"));
