@@ -86,6 +86,13 @@ it("leaves tools without a limit alone", async () => {
   expect(await use(at, "Grep", { pattern: "omega" })).toEqual(done);
 });
 
+it("in two layers allows only what both cover", async () => {
+  const at = place(["Bash(echo:*)"]);
+  const hands = limitHands(at.hands, [{ text: "Bash(echo hello)", effect: "allow", scope: "project" }]);
+  expect(await use({ ...at, hands }, "Bash", { command: "echo hello" })).toEqual(done);
+  expect(await use({ ...at, hands }, "Bash", { command: "echo other" })).toEqual(denied);
+});
+
 it("never allows what the policy denies", async () => {
   const at = place(["Bash(echo:*)"]);
   const policy: Policy = { ...at.policy, rules: [{ text: "Bash(echo:*)", effect: "deny", scope: "user" }] };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AgentDefinition, PermissionMode } from "../protocol/index.ts";
+import type { AgentDefinition, PermissionMode, Rule } from "../protocol/index.ts";
 import { definitionSources, permissionModes } from "../protocol/index.ts";
 import { type AgentRequest, type AgentResolution, resolveAgent } from "./resolve-agent.ts";
 
@@ -41,6 +41,10 @@ function resolved(definition: Partial<AgentDefinition>, request: Partial<AgentRe
   const resolution = resolve(definition, request);
   if (!resolution.ok) throw new Error(resolution.message);
   return resolution;
+}
+
+function texts(rules: readonly Rule[]): readonly string[] {
+  return rules.map(({ text }) => text);
 }
 
 describe("tools", () => {
@@ -96,7 +100,7 @@ describe("tools", () => {
 
   it("with a specifier are limited to it; without one beside it they are not", () => {
     const { limits, agent } = resolved({ tools: ["Bash(git:*)", "Bash(npm test)", "Read"] });
-    expect(limits.map(({ text }) => text)).toEqual(["Bash(git:*)", "Bash(npm test)"]);
+    expect(limits.map(texts)).toEqual([["Bash(git:*)", "Bash(npm test)"]]);
     expect(agent.policy.rules).toEqual([]);
     expect(agent.head.system).toContain("Bash(git:*), Bash(npm test)");
     expect(resolved({ tools: ["Bash(git:*)", "Bash"] }).limits).toEqual([]);
@@ -164,7 +168,9 @@ describe("compact rules", () => {
       { tool: "bash", pattern: "git status", effect: "allow" },
     ] as const;
     const { limits, agent } = resolved({ permission });
-    expect(limits.map(({ text }) => text)).toEqual(["Bash(git status)"]);
+    expect(limits.map(texts)).toEqual([["Bash(git status)"]]);
+    const both = resolved({ permission, tools: ["Bash(git:*)"] }).limits;
+    expect(both.map(texts)).toEqual([["Bash(git:*)"], ["Bash(git status)"]]);
     expect(agent.policy.pool).toContain("Bash");
   });
 

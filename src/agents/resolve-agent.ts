@@ -50,8 +50,8 @@ export type AgentResolution =
       readonly ok: true;
       readonly agent: ResolvedAgent;
       readonly report: ToolReport;
-      /** For `limitHands`. */
-      readonly limits: readonly Rule[];
+      /** Layers for `limitHands`. */
+      readonly limits: readonly (readonly Rule[])[];
       readonly notices: readonly string[];
     }
   | { readonly ok: false; readonly message: string };
@@ -82,7 +82,7 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
   const { criticalReminder, initialPrompt } = definition;
   const agent: ResolvedAgent = {
     agentType: definition.name,
-    head: headOf(request, { definition, tools, limits, ...(effort === undefined ? {} : { effort }) }),
+    head: headOf(request, { definition, tools, limits: limits.flat(), ...(effort === undefined ? {} : { effort }) }),
     policy: {
       mode,
       pool: tools.map((tool) => tool.name),

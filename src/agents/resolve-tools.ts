@@ -20,8 +20,8 @@ export interface ResolvedTools {
   readonly report: ToolReport;
   /** Restrictions that come with the definition; never a permission, except where a person's own file gives one. */
   readonly rules: readonly Rule[];
-  /** A tool named here may do only what one of its rules covers. */
-  readonly limits: readonly Rule[];
+  /** In each of these layers a tool that is named may do only what one of its rules covers. */
+  readonly limits: readonly (readonly Rule[])[];
   readonly notices: readonly string[];
   /** Why the agent can't be started. */
   readonly problem?: string;
@@ -48,7 +48,7 @@ export function resolveTools(definition: AgentDefinition, supply: ToolSupply): R
     (tool) => valid.some(({ covers }) => covers(tool)) && !removed.some(({ covers }) => covers(tool)),
   );
   const compact = applyCompactRules(definition, granted);
-  const limits = [...limitsOf(valid, compact.pool, definition), ...compact.limits];
+  const limits = [limitsOf(valid, compact.pool, definition), compact.limits].filter((layer) => layer.length > 0);
   const denials = disallowed.filter(({ hasSpecifier }) => hasSpecifier);
   const rules = [...denials.map(({ text }) => ruleOf(definition, text, "deny")), ...compact.rules];
   const report: ToolReport = {
@@ -63,7 +63,7 @@ export function resolveTools(definition: AgentDefinition, supply: ToolSupply): R
   const notices = [
     ...told.map((entry) => explainInvalid(entry, definition, supply)),
     ...unknown.map(({ text }) => `${nameOf(definition)} disallows ${text}, which is not a tool here.`),
-    ...checkRules([...rules, ...limits]).map(({ message }) => message),
+    ...checkRules([...rules, ...limits.flat()]).map(({ message }) => message),
   ];
   const problem = problemOf(definition, report, { notices, supply });
   return { report, rules, limits, notices, ...(problem === undefined ? {} : { problem }) };

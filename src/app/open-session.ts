@@ -116,7 +116,7 @@ function furnish(options: SessionOptions, opened: Opened): Session {
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const { agent } = resolution;
   checkMode(settings, agent.policy.mode);
-  const hands = limitHands(equipped.hands, resolution.limits);
+  const hands = resolution.limits.reduce(limitHands, equipped.hands);
   // Who configured a search that can't work wants to know; who configured none does not.
   const asked = settings.search === undefined || settings.search.engine === "off" ? [] : absent;
   const damage = transcript.problems.map(({ message }) => message);
