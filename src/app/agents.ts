@@ -1,9 +1,10 @@
 import { delegationList } from "../definitions/index.ts";
-import { UserError } from "../lib/index.ts";
 import { type AgentDefinition, canonicalToolName, type DefinitionSource, type Diagnostic } from "../protocol/index.ts";
 import { type AgentCatalog, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
+import { unknownAgent } from "./unknown-agent.ts";
 
 export { type AgentCheck, checkAgents, definitionDirectories } from "./check-agents.ts";
+export { type LintReport, lintAgents } from "./lint-agents.ts";
 export { type NewAgent, writeNewAgent } from "./new-agent.ts";
 
 export interface AgentOverride {
@@ -62,7 +63,7 @@ export async function showAgent(name: string, place: CatalogPlace): Promise<Agen
   return {
     ...row,
     definition,
-    resolvedTools: toolNames(definition),
+    resolvedTools: resolvedNames(definition),
     bodyCharacters: body().length,
     diagnostics: loaded.diagnostics.filter(({ file }) => file === definition.file),
   };
@@ -87,15 +88,9 @@ function rowsOf({ catalog }: AgentCatalog): { agents: AgentRow[]; tokens: number
 }
 
 /** Without what is bare in `disallowedTools`; a name with a specifier there restricts the tool and leaves it. */
-function toolNames({ tools, disallowedTools = [] }: AgentDefinition): readonly string[] | null {
+function resolvedNames({ tools, disallowedTools = [] }: AgentDefinition): readonly string[] | null {
   if (tools === undefined || tools.includes("*")) return null;
   const removed = new Set(disallowedTools.filter((each) => !each.includes("(")).map(canonicalToolName));
   const names = tools.map((each) => canonicalToolName(each.replace(/\(.*$/s, "").trim()));
   return [...new Set(names)].filter((each) => !removed.has(each));
-}
-
-function unknownAgent(name: string, { catalog, trusted }: AgentCatalog): UserError {
-  const untrusted = trusted ? "" : " The project's own were not read, since this directory is not trusted (--trust).";
-  const cure = `Nearest: ${catalog.nearest(name, 10).join(", ")}.${untrusted}`;
-  return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
 }

@@ -63,7 +63,8 @@ async function checkOne({ path, file }: MarkdownFile): Promise<CheckedFile> {
 /** One byte more than a definition may have, so that the reader can say that it is too large. */
 const buffer = Buffer.allocUnsafe(1024 * 1024 + 1);
 
-function readStart(path: string): Uint8Array {
+/** Enough of a file to read it as a definition, or to see that it is too large for one. */
+export function readStart(path: string): Uint8Array {
   const descriptor = openSync(path, "r");
   try {
     let length = 0;

@@ -41,7 +41,7 @@ export {
   type SessionSummary,
 } from "../transcript/index.ts";
 export type { CatalogPlace } from "./agent-catalog.ts";
-export type { AgentCheck, AgentDetails, AgentList, NewAgent } from "./agents.ts";
+export type { AgentCheck, AgentDetails, AgentList, LintReport, NewAgent } from "./agents.ts";
 export { agentCommands, pluginCommands, trustCommands } from "./commands-lazily.ts";
 export { examine, type Finding } from "./examine-lazily.ts";
 export { openSession, type SessionOptions } from "./open-session.ts";

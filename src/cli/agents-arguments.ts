@@ -11,7 +11,7 @@ export function parseAgents(argv: readonly string[]): Command {
   const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   if (kinds === undefined) {
     const meant = nearest(verb, Object.keys(verbs))[0];
-    const cure = meant === undefined ? "There are list, show, check and new." : `Did you mean "${meant}"?`;
+    const cure = meant === undefined ? "There are list, show, check, lint and new." : `Did you mean "${meant}"?`;
     throw usageError(`"agents" has no command "${verb}"`, cure);
   }
   const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue agents --help" });
@@ -19,6 +19,7 @@ export function parseAgents(argv: readonly string[]): Command {
   if (verb === "check") return { kind: "agents.check", paths: options.words, jsonl: options.has("jsonl") };
   if (verb === "new") return parseNew(options);
   const place = { json: options.has("json"), trust: options.has("trust"), ...directoryOf(options) };
+  if (verb === "lint") return { kind: "agents.lint", targets: options.words, ...place };
   const [name, ...more] = options.words;
   if (verb === "list") {
     if (name !== undefined) throw usageError('"agents list" takes no name', `Use "retinue agents show ${name}".`);
@@ -39,6 +40,7 @@ const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
   list: place,
   show: place,
   check: { jsonl: {}, help: { short: "h" } },
+  lint: place,
   new: {
     description: { value: "TEXT" },
     tools: { value: "NAMES" },

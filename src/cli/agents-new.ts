@@ -1,17 +1,21 @@
 import { homedir } from "node:os";
-import { agentCommands, type NewAgent, UserError } from "../app/index.ts";
+import { agentCommands, type NewAgent, stateDirectory, UserError } from "../app/index.ts";
 import type { Command } from "./command.ts";
 import { realDirectory } from "./real-directory.ts";
+import { renderDiagnostics } from "./render-diagnostics.ts";
 import { splitRules } from "./split-rules.ts";
 
 type NewCommand = Extract<Command, { kind: "agents.new" }>;
 
-/** `retinue agents new`: writes a definition; on a terminal it asks for what was not given. Answers with the path. */
+/** `retinue agents new`: writes a definition; on a terminal it asks for what was not given. Answers with what to tell. */
 export async function newAgent(command: NewCommand): Promise<string> {
   const agent = await completed(command);
-  const { writeNewAgent } = await agentCommands();
+  const { lintAgents, writeNewAgent } = await agentCommands();
   const base = command.scope === "user" ? process.env["HOME"] || homedir() : realDirectory(command.cwd ?? ".");
-  return writeNewAgent(agent, base);
+  const path = writeNewAgent(agent, base);
+  const place = { cwd: base, home: stateDirectory(process.env), environment: process.env, trust: false };
+  const { findings } = await lintAgents([path], place);
+  return `Wrote ${path}.\n${renderDiagnostics(findings)}`;
 }
 
 async function completed({ name, description, tools, model }: NewCommand): Promise<NewAgent> {

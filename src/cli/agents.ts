@@ -1,6 +1,7 @@
 import { type AgentList, agentCommands, type CatalogPlace, stateDirectory } from "../app/index.ts";
 import { plural } from "../lib/index.ts";
 import { checkFiles } from "./agents-check.ts";
+import { lintFiles } from "./agents-lint.ts";
 import { newAgent } from "./agents-new.ts";
 import { renderAgent } from "./agents-render.ts";
 import type { Command } from "./command.ts";
@@ -11,14 +12,16 @@ import { renderTable } from "./render-table.ts";
 
 type AgentsCommand = Extract<Command, { kind: `agents.${string}` }>;
 
-/** `retinue agents list|show|check|new`. */
+/** `retinue agents list|show|check|lint|new`. */
 export async function agents(command: AgentsCommand): Promise<number> {
   const output = createOutput(process.stdout, () => undefined);
   switch (command.kind) {
     case "agents.check":
       return checkFiles(command, output);
+    case "agents.lint":
+      return lintFiles(command, { place: placeOf(command), output });
     case "agents.new":
-      await output.write(`Wrote ${await newAgent(command)}.\n`);
+      await output.write(await newAgent(command));
       return exitCodes.succeeded;
     case "agents.show": {
       const { showAgent } = await agentCommands();

@@ -61,6 +61,7 @@ export type Command =
   | ({ readonly kind: "agents.list" } & AgentsPlace)
   | ({ readonly kind: "agents.show"; readonly name: string } & AgentsPlace)
   | { readonly kind: "agents.check"; readonly paths: readonly string[]; readonly jsonl: boolean }
+  | ({ readonly kind: "agents.lint"; readonly targets: readonly string[] } & AgentsPlace)
   | ({ readonly kind: "agents.new" } & NewAgentOptions)
   | { readonly kind: "plugins.list"; readonly json: boolean }
   | { readonly kind: "plugins.add"; readonly source: string; readonly yes: boolean }

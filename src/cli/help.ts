@@ -16,7 +16,7 @@ Examples
 Usage
   retinue -p [options] [prompt]    Do what the prompt says, print the answer
   retinue sessions [command]       List, show or delete earlier sessions
-  retinue agents [command]         List, show, check or write agents
+  retinue agents [command]         List, show, check, lint or write agents
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
   retinue config show              Show the settings that count here
@@ -107,6 +107,9 @@ Usage
   retinue agents check [PATH...]   Read every Markdown file there, and say what
                                    is wrong with it
       --jsonl                      As JSON, a line for each file
+  retinue agents lint [WHAT...]    Say what makes agents unreliable, costly or
+                                   unsafe: by name, file or directory, or all
+      --json                       As JSON; --trust and --cwd as above
   retinue agents new NAME          Write a new file; asks for what is missing
       --description TEXT           What it does and when to use it
       --tools NAMES                Its tools; without this it inherits all
@@ -115,7 +118,8 @@ Usage
       --user                       For you, in every directory
 
 "check" without a path reads the directories of this place and of yours. It ends
-with 1 if a file that is meant to be an agent or a skill does not load.
+with 1 if a file that is meant to be an agent or a skill does not load, "lint"
+if it finds more than notices.
 `;
 
 const plugins = `Plugins bring agents, skills, hooks and MCP servers in one directory.

@@ -52,6 +52,7 @@ async function dispatch(command: Command): Promise<number> {
     case "agents.list":
     case "agents.show":
     case "agents.check":
+    case "agents.lint":
     case "agents.new": {
       const { agents } = await import("./agents.ts");
       return agents(command);

@@ -75,6 +75,6 @@ export type {
 } from "./settings.ts";
 export { settingsScopes } from "./settings.ts";
 export type { CallOutcome, ToolCall, ToolFacts, ToolResult } from "./tool-call.ts";
-export { canonicalToolName } from "./tool-names.ts";
+export { canonicalToolName, toolNames } from "./tool-names.ts";
 export type { Prices, Usage } from "./usage.ts";
 export { addUsage, costOf, noUsage } from "./usage.ts";

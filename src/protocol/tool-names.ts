@@ -23,6 +23,9 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   AskUserQuestion: ["ask_user_question", "AskUser"],
 };
 
+/** Every canonical name. */
+export const toolNames: readonly string[] = Object.keys(aliases);
+
 const canonical = new Map<string, string>();
 for (const [name, others] of Object.entries(aliases)) {
   canonical.set(name, name);

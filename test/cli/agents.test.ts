@@ -164,6 +164,39 @@ describe("retinue agents show", () => {
   });
 });
 
+describe("retinue agents lint", () => {
+  const vague = "---\nname: helper\ndescription: Helps with stuff\ntools: Read, Grpe\n---\nHelp.\n";
+
+  it("says what is wrong with a directory's agents, without asking for trust", async () => {
+    const place = createPlace();
+    write(place, { "team/helper.md": vague, "team/README.md": "# Team\n", "team/broken.md": noDescription });
+    const run = await retinue(["agents", "lint", "team"], place);
+    expect(run.code).toBe(1);
+    expect(run.stdout).toMatch(
+      /^helper\.md:1: warning: There is no tool "Grpe"\. \[unknown_tool\]\n.*Did you mean "Grep"/m,
+    );
+    expect(run.stdout).toMatch(/^broken\.md:2: error: .*\[no_description\]$/m);
+    expect(run.stdout).not.toContain("README");
+    expect(run.stdout).toMatch(/^2 agents: \d+ findings\.$/m);
+  });
+
+  it("takes names, and every agent without any", async () => {
+    const place = createPlace();
+    const good = reviewer.replace("was changed.", "was changed. Does not edit.");
+    write(place, { ".agents/agents/helper.md": vague, ".agents/agents/Plan.md": good.replace("reviewer", "Plan") });
+    const named = await retinue(["agents", "lint", "Plan", "--trust", "--json"], place);
+    expect(named.code).toBe(0);
+    expect(JSON.parse(named.stdout)).toMatchObject({ agents: 1, findings: [{ severity: "notice", code: "shadows" }] });
+    const all = await retinue(["agents", "lint", "--trust"], place);
+    expect(all).toMatchObject({ code: 1 });
+    expect(all.stdout).toMatch(/^2 agents: /m);
+    const untrusted = await retinue(["agents", "lint"], place);
+    expect(untrusted).toMatchObject({ code: 0 });
+    expect(untrusted.stdout).toMatch(/^0 agents: nothing found\. The agents of this directory were not read/);
+    expect(await retinue(["agents", "lint", "nobody"], place)).toMatchObject({ code: 2 });
+  });
+});
+
 describe("retinue agents new", () => {
   it("writes a file that loads, and never overwrites one", async () => {
     const place = createPlace();
