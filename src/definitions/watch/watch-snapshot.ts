@@ -16,11 +16,10 @@ export interface SnapshotWatch {
   close(): Promise<void>;
 }
 
-/** Above the 50 ms within which chokidar reports a second change of one file no more. */
-const quietMs = 60;
-const longestWaitMs = 120;
-/** A last look after a burst: no change may stay unseen because the system merged two events. */
-const settleMs = 400;
+const quietMs = 25;
+const longestWaitMs = 100;
+/** A last look after a burst: chokidar does not report a second change of one file within 50 ms. */
+const settleMs = 100;
 
 /**
  * Calls `onChange` with each new snapshot. A file that is broken keeps its last good version. What was given as a value
