@@ -31,8 +31,9 @@ function readOne(name: string, value: Readonly<Record<string, unknown>>, { file,
     .filter(([, item]) => item !== undefined)
     .map(([key, item]) => ({ key, value: item, line: 1 }));
   const diagnostics: Diagnostic[] = [];
-  const read = readAgentFields({ fields, file, source, defaultName: name, diagnostics });
   const prompt = fields.find((field) => agentFieldNames.resolve(field.key) === "prompt")?.value;
+  const body = () => (typeof prompt === "string" ? prompt : "");
+  const read = readAgentFields({ fields, file, source, defaultName: name, diagnostics, body });
   if (typeof prompt !== "string")
     diagnostics.push({
       severity: "warning",
@@ -42,11 +43,7 @@ function readOne(name: string, value: Readonly<Record<string, unknown>>, { file,
       message: `Agent "${name.slice(0, 60)}" has no "prompt", so it has no instructions of its own.`,
       fix: 'Add "prompt": "You ...".',
     });
-  return {
-    ...read,
-    diagnostics: diagnostics.map(withName(name)),
-    body: () => (typeof prompt === "string" ? prompt : ""),
-  };
+  return { ...read, diagnostics: diagnostics.map(withName(name)) };
 }
 
 /** All agents share one file and one line, so each message names its agent. */

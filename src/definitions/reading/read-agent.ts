@@ -61,8 +61,7 @@ export async function readAgentFile(request: DefinitionFile): Promise<ReadAgent>
   const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown });
   if (fields === undefined) return { body, diagnostics, written: nothingWritten };
   const defaultName = path.basename(file).replace(/\.md$/i, "");
-  const read = readAgentFields({ fields, file, source, plugin, defaultName, diagnostics });
-  return { ...read, body };
+  return readAgentFields({ fields, file, source, plugin, defaultName, diagnostics, body });
 }
 
 function isKnown(key: string): boolean {
@@ -76,6 +75,7 @@ export interface AgentFields {
   readonly plugin?: string | undefined;
   readonly defaultName: string;
   readonly diagnostics: Diagnostic[];
+  readonly body: () => string;
 }
 
 /** A wrong value where two guesses differ in rights is never guessed. */
@@ -88,8 +88,8 @@ const strictFields = new Set<AgentField>([
   "readonly",
 ]);
 
-export function readAgentFields(request: AgentFields): Omit<ReadAgent, "body"> {
-  const { file, diagnostics, source, plugin, defaultName } = request;
+export function readAgentFields(request: AgentFields): ReadAgent {
+  const { file, diagnostics, source, plugin, defaultName, body } = request;
   const { fields } = request;
   const reader = new FieldReader({ file, fields, diagnostics, names: agentFieldNames, strict: strictFields });
   const definition: Draft = { name: readName(reader, defaultName), description: readDescription(reader), source, file };
@@ -112,8 +112,8 @@ export function readAgentFields(request: AgentFields): Omit<ReadAgent, "body"> {
       message: "The agent has no description, so nothing would ever be delegated to it. It is not loaded.",
       fix: 'Add a line "description: what it does; use it when ...".',
     });
-  if (!isNamed(definition) || reader.refused || isDisabled) return { diagnostics, written };
-  return { definition, diagnostics, written };
+  if (!isNamed(definition) || reader.refused || isDisabled) return { diagnostics, written, body };
+  return { definition, diagnostics, written, body };
 }
 
 type Reader = FieldReader<AgentField>;

@@ -4,7 +4,7 @@ import type { Field } from "./field.ts";
 import { readSimpleYaml } from "./simple-yaml.ts";
 import { type SplitFrontmatter, splitFrontmatter } from "./split-frontmatter.ts";
 import { loadYamlReader } from "./strict-yaml.ts";
-import { readTolerantYaml } from "./tolerant-yaml.ts";
+import { readCarelessYaml, readTolerantYaml } from "./tolerant-yaml.ts";
 
 export interface ReadFrontmatter {
   /** Undefined: the file can't be loaded; the diagnostics say why. */
@@ -47,6 +47,12 @@ export async function readFrontmatter({ bytes, file, isKnown }: FrontmatterReque
   const simple = readSimpleYaml(found.source, found.line);
   if (simple !== undefined) return { fields: simple, diagnostics, body };
 
+  const careless = readCarelessYaml(found.source, { firstLine: found.line, isKnown });
+  if (careless?.fields.some((field) => isKnown(field.key))) {
+    diagnostics.push({ severity: "warning", file, line: careless.line, ...unquotedColon });
+    return { fields: careless.fields, diagnostics, body };
+  }
+
   const readYaml = await loadYamlReader();
   const strict = readYaml(found.source, found.line);
   if (strict.kind === "fields") return { fields: strict.fields, diagnostics, body };
@@ -79,6 +85,11 @@ function splitAtGlance(bytes: Uint8Array, decode: (limit: number) => string): Sp
 }
 
 const yamlFix = 'Put the value in double quotes, or write it below the key after "|".';
+const unquotedColon = {
+  code: "yaml_error",
+  message: 'An unquoted value contains ": ", which YAML does not allow. The line was taken as it stands.',
+  fix: yamlFix,
+} as const;
 const notUtf8 = {
   message: "The file is not valid UTF-8; it was read as Windows-1252.",
   fix: "Save the file as UTF-8.",

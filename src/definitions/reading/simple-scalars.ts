@@ -35,6 +35,7 @@ export function readQuoted(text: string): string | undefined {
   if (!inner.includes(quote) && (quote === "'" || !inner.includes("\\"))) return inner;
   if (quote === "'") return /^(?:[^']|'')*$/.test(inner) ? inner.replaceAll("''", "'") : undefined;
   if (!/^(?:[^"\\]|\\[n"\\t])*$/.test(inner)) return undefined;
+  if (!inner.includes("\\\\")) return inner.replaceAll('\\"', '"').replaceAll("\\n", "\n").replaceAll("\\t", "\t");
   return inner.replace(/\\(.)/g, (_, letter: string) => (letter === "n" ? "\n" : letter === "t" ? "\t" : letter));
 }
 

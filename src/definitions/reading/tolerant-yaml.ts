@@ -22,6 +22,37 @@ export function readTolerantYaml(source: string, options: TolerantOptions): Fiel
   return fields;
 }
 
+/**
+ * The same where it can be had without a YAML reader: every piece is simple, or one line of unquoted text with a colon
+ * in it, which no YAML reader takes. Undefined: can't be said so quickly.
+ */
+export function readCarelessYaml(
+  source: string,
+  { firstLine, isKnown }: Omit<TolerantOptions, "readYaml">,
+): { readonly fields: Field[]; readonly line: number } | undefined {
+  const fields: Field[] = [];
+  let careless: number | undefined;
+  for (const block of cutBlocks(source, isKnown)) {
+    const line = firstLine + block.index;
+    const isCareless = isCarelessLine(block.lines[0] ?? "") && block.lines.slice(1).every((text) => text === "");
+    if (isCareless) {
+      careless ??= line;
+      fields.push(asText(block, line));
+      continue;
+    }
+    const simple = readSimpleYaml(`${block.lines.join("\n")}\n`, line);
+    if (simple?.[0] === undefined || simple.length > 1) return undefined;
+    fields.push(simple[0]);
+  }
+  return careless === undefined ? undefined : { fields, line: careless };
+}
+
+/** A comment or a tab would have rules of its own. */
+function isCarelessLine(line: string): boolean {
+  const start = /^[A-Za-z_][A-Za-z0-9_-]*: +(?=[A-Za-z])/.exec(line)?.[0].length;
+  return start !== undefined && line.includes(": ", start) && !line.includes(" #") && !line.includes("\t");
+}
+
 function readAlone(block: Block, { firstLine, readYaml }: TolerantOptions): Field | undefined {
   const source = `${block.lines.join("\n")}\n`;
   const simple = readSimpleYaml(source, firstLine);
