@@ -5,6 +5,7 @@ import { UserError } from "../lib/index.ts";
 import type { AgentDefinition, Diagnostic } from "../protocol/index.ts";
 import { type AgentCatalog, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
 import { docsDirectory } from "./docs-directory.ts";
+import { unknownAgent } from "./unknown-agent.ts";
 
 /** What files and flags give to the agent of a session. */
 export interface GatheredAgent {
@@ -37,7 +38,7 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   if (named === undefined) return main;
   const found = loaded.catalog.find(named.name);
   if (found === undefined && named.name === MAIN_TYPE) return main;
-  if (found === undefined) throw unknownAgent(named, loaded);
+  if (found === undefined) throw missingAgent(named, loaded);
   const { definition, body } = found.agent;
   const { found: skills, diagnostics } = findSkills(loaded.snapshot.skills, definition.skills ?? [], {
     file: definition.file ?? definition.name,
@@ -79,15 +80,12 @@ function described({ file, line, message, fix }: Diagnostic): string {
   return `${file}:${line}: ${message}${fix === undefined ? "" : ` ${fix}`}`;
 }
 
-/** A file of that name that did not load is what the person has to know first. */
-function unknownAgent({ name, isOld }: NamedAgent, { catalog, diagnostics, trusted }: AgentCatalog): UserError {
-  const broken = diagnostics.find(({ file, severity }) => severity === "error" && file.endsWith(`/${name}.md`));
-  const untrusted = trusted ? "" : " The project's own were not read, since this directory is not trusted (--trust).";
-  const cure = broken ? described(broken) : `Nearest: ${catalog.nearest(name, 10).join(", ")}.${untrusted}`;
-  if (!isOld) return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
-  const other = `To go on with another one: --agent NAME, or --agent ${MAIN_TYPE}.`;
+function missingAgent({ name, isOld }: NamedAgent, loaded: AgentCatalog): UserError {
+  const unknown = unknownAgent(name, loaded);
+  if (!isOld) return unknown;
+  const cure = `${unknown.cure} To go on with another one: --agent NAME, or --agent ${MAIN_TYPE}.`;
   const message = `This session was worked on by the agent "${name}", which is no longer there`;
-  return new UserError(message, { code: "agent", cure: `${cure} ${other}`, exitCode: 2 });
+  return new UserError(message, { code: "agent", cure, exitCode: 2 });
 }
 
 function cureOf({ fix }: Diagnostic): { readonly cure?: string } {
