@@ -146,12 +146,12 @@ class Host implements RunHost {
     }
   }
 
-  /** Written with the request that seals it into a user turn. An answer that only paused goes on without a new turn. */
+  /** In brackets, as all the runtime says. Written with the request that seals it into a user turn. An answer that only paused goes on without a new turn. */
   private reminder(): DurableEvent[] {
     const { criticalReminder } = this.request.agent;
     const { calls, said } = this.thread.state;
     if (criticalReminder === undefined || calls.length + said.length === 0) return [];
-    return [{ type: "context.added", cause: "reminder", text: criticalReminder }];
+    return [{ type: "context.added", cause: "reminder", text: `[${criticalReminder}]` }];
   }
 
   private endStopped(): Promise<RunResult> {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { openSession } from "../../src/app/index.ts";
 import { lastWords, performTask, toolNames } from "./perform-task.ts";
 
 const files = {
@@ -73,7 +74,7 @@ describe("Explore", () => {
       steps: [{ calls: [{ name: "LS", input: { path: "src" } }] }, { text: "Two files." }],
     });
     const reminder = "You only look: no file is changed and no command is run. Report what you found, with path:line.";
-    for (const request of requests) expect(lastWords(request).endsWith(reminder)).toBe(true);
+    for (const request of requests) expect(lastWords(request).endsWith(`[${reminder}]`)).toBe(true);
     expect(requests[1]?.slice(0, 1)).toEqual(requests[0]);
   });
 
@@ -87,5 +88,20 @@ describe("Explore", () => {
     expect(outcomes).toEqual(["denied"]);
     expect(head.userContext).toBe("");
     expect(readFileSync(join(cwd, "src/main.ts"), "utf8")).toBe(files["src/main.ts"]);
+  });
+
+  it("works with the offline model too, which is not confused by its reminders", async () => {
+    const { cwd, home } = await performTask({ agent: "Explore", say: "Hello", files, steps: [{ text: "Hello." }] });
+    const session = await openSession({
+      cwd,
+      home,
+      agent: "Explore",
+      provider: "offline",
+      environment: { PATH: process.env["PATH"] },
+    });
+    const result = await session.prompt("Where is parse defined?").result;
+    await session.close();
+    expect(result.outcome).toBe("succeeded");
+    expect(result.text).toContain("src/parse.ts:1");
   });
 });

@@ -10,8 +10,9 @@ export interface CurrentRequest {
 /** The last thing the user said, and the calls made since. "Go on" means the request before it, with its calls. */
 export function currentRequest(messages: readonly Message[]): CurrentRequest {
   const spoken = messages.flatMap((message, index) => {
-    if (message.role !== "user" || message.content.every((block) => block.type === "tool_result")) return [];
-    return [{ text: textOf(message.content.filter((block) => !isNote(block))).trim(), index }];
+    if (message.role !== "user") return [];
+    const text = textOf(message.content.filter((block) => !isNote(block))).trim();
+    return text === "" && !message.content.some(saysResumed) ? [] : [{ text, index }];
   });
   const last = spoken.at(-1) ?? { text: "", index: 0 };
   const meant = spoken.findLast(({ text }) => !isGoOn(text)) ?? last;
@@ -28,6 +29,10 @@ export function currentRequest(messages: readonly Message[]): CurrentRequest {
 /** What the runtime tells the model stands in brackets; it asks for nothing. */
 function isNote(block: UserBlock): boolean {
   return block.type === "text" && /^\[[^\]]*\]$/.test(block.text.trim());
+}
+
+function saysResumed(block: UserBlock): boolean {
+  return isNote(block) && block.type === "text" && /^\[(Your previous run|The person interrupted)/.test(block.text);
 }
 
 /** No words at all is a session that was resumed. */
