@@ -1,4 +1,4 @@
-import { formatBytes } from "../../lib/index.ts";
+import { formatBytes, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
@@ -34,7 +34,9 @@ export function createWebFetchTool(dependencies: WebFetchDependencies = {}): Too
     traits: { parallel: true, effects: false },
     timeoutMs: () => timeoutMs + 15_000,
     async run(input, context) {
-      const fetched = await follow(String(input["url"]), context, dependencies);
+      const fetched = await withTimeLimit(context.signal, timeoutMs, (signal) =>
+        follow(String(input["url"]), { ...context, signal }, dependencies),
+      );
       if ("content" in fetched) return fetched;
       return present(fetched, input, context.signal);
     },
@@ -51,8 +53,7 @@ async function follow(
   context: ToolContext,
   dependencies: WebFetchDependencies,
 ): Promise<Fetched | ToolOutput> {
-  const { lookup, allowLoopback = false, timeoutMs = 30_000, maxBytes = 5_000_000 } = dependencies;
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs)]);
+  const { lookup, allowLoopback = false, maxBytes = 5_000_000 } = dependencies;
   let from: URL | undefined;
   let next = address;
   for (let hop = 0; hop <= maxRedirects; hop++) {
@@ -63,7 +64,7 @@ async function follow(
     if (from && from.host !== url.host && !(await mayFollow(url, context))) return handBack(from, url);
     context.progress(`Fetching ${url.href}`);
     const reply = await request(url, {
-      signal,
+      signal: context.signal,
       maxBytes,
       headers: { accept: "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.1" },
       ...(lookup && { lookup }),

@@ -1,4 +1,4 @@
-import { stripControls } from "../../lib/index.ts";
+import { stripControls, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolOutput } from "../../ports/index.ts";
 import type { JsonValue } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
@@ -31,8 +31,7 @@ export function createWebSearchTool({ search }: { readonly search: Search }): To
         blockedDomains: listOf(input["blocked_domains"]),
       };
       context.progress(`Searching for ${query}`);
-      const signal = AbortSignal.any([context.signal, AbortSignal.timeout(limitMs)]);
-      const outcome = await search(query, options, signal);
+      const outcome = await withTimeLimit(context.signal, limitMs, (signal) => search(query, options, signal));
       if (!outcome.ok) return { content: outcome.message, isError: true };
       const hits = outcome.hits.filter((hit) => isWanted(hit, options)).slice(0, maxHits);
       return {

@@ -1,0 +1,24 @@
+/**
+ * Runs `work` with a signal that is aborted with the caller's, or with a TimeoutError after so long. The timer is held
+ * here because `AbortSignal.any` holds its sources weakly: a timeout signal may be collected before it fires.
+ */
+export async function withTimeLimit<T>(
+  signal: AbortSignal,
+  milliseconds: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const own = new AbortController();
+  const onAbort = () => own.abort(signal.reason);
+  const timer = setTimeout(
+    () => own.abort(new DOMException("The time limit was reached.", "TimeoutError")),
+    milliseconds,
+  );
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort);
+  try {
+    return await work(own.signal);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
