@@ -233,6 +233,14 @@ describe("everything else", () => {
     expect(resolved({}).agent.maxTurns).toBe(50);
   });
 
+  it("says what is used instead of an effort the model does not have", () => {
+    const model = { provider: "p", model: "m", dialect: "anthropic", window: 9_000, maxOutputTokens: 900 } as const;
+    const { agent, notices } = resolved({ effort: "max" }, { model: { ...model, efforts: ["low", "high"] } });
+    expect(agent.head.effort).toBe("high");
+    expect(notices).toEqual(['The model m has no effort "max": "high" is used instead.']);
+    expect(resolved({ effort: "max" }, { model: { ...model, efforts: [] } }).agent.head).not.toHaveProperty("effort");
+  });
+
   it("puts the definition's words first, then what holds for all, skills and memory", () => {
     const { system } = resolved({}, { skills: [{ name: "review", text: "Review well." }], memory: "- likes tabs" })
       .agent.head;

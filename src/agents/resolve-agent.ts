@@ -8,6 +8,7 @@ import {
   type Rule,
   type ToolDeclaration,
 } from "../protocol/index.ts";
+import { chooseEffort } from "./choose-effort.ts";
 import { chooseMode } from "./choose-mode.ts";
 import { composePrompt, type PromptParts } from "./compose-prompt.ts";
 import { mainAgent } from "./main-agent.ts";
@@ -77,7 +78,7 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
     ...(asked.mode === undefined ? {} : { asked: asked.mode }),
     fallback: settings.mode ?? "default",
   });
-  const effort = asked.effort ?? definition.effort ?? settings.effort;
+  const { effort, notice: aboutEffort } = chooseEffort(asked.effort ?? definition.effort ?? settings.effort, model);
   const tools = request.tools.filter(({ name }) => report.resolvedTools.includes(name));
   const { criticalReminder, initialPrompt } = definition;
   const agent: ResolvedAgent = {
@@ -96,7 +97,11 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
     ...(criticalReminder === undefined ? {} : { criticalReminder }),
     ...(initialPrompt === undefined ? {} : { initialPrompt }),
   };
-  const notices = [...resolved.notices, ...(notice === undefined ? [] : [notice]), ...unhonoured(definition, model)];
+  const notices = [
+    ...resolved.notices,
+    ...[notice, aboutEffort].filter((each) => each !== undefined),
+    ...unhonoured(definition, model),
+  ];
   return { ok: true, agent, report, limits, notices };
 }
 

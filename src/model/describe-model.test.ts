@@ -39,6 +39,16 @@ describe("what is known of a model", () => {
     expect(describeModel(provider("openai"), "constructor").prices).toBeUndefined();
   });
 
+  it("includes which levels of effort it has", () => {
+    const levels = (name: string, model: string) => describeModel(provider(name), model).efforts;
+    expect(levels("anthropic", "claude-opus-5-5")).toEqual(["low", "medium", "high", "xhigh", "max"]);
+    expect(levels("anthropic", "claude-opus-4-6")).toEqual(["low", "medium", "high", "max"]);
+    expect(levels("anthropic", "claude-haiku-4-5")).toEqual([]);
+    expect(levels("openai", "gpt-5.2")).toEqual(["low", "medium", "high", "xhigh"]);
+    expect(levels("openai", "gpt-5-mini")).toEqual(["low", "medium", "high"]);
+    expect(levels("gateway", "claude-opus-5-5")).toBeUndefined();
+  });
+
   it("is overruled by settings", () => {
     const prices = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
     const own = { ...provider("openai"), window: 9_000, maxOutputTokens: 900, prices: { "gpt-5": prices } };

@@ -20,5 +20,6 @@ export function describeModel(provider: ResolvedProvider, model: string): ModelD
     window: provider.window ?? known?.window ?? unknown[provider.dialect].window,
     maxOutputTokens: provider.maxOutputTokens ?? known?.maxOutputTokens ?? unknown[provider.dialect].maxOutputTokens,
     ...(prices === undefined ? {} : { prices }),
+    ...(known === undefined ? {} : { efforts: known.efforts }),
   };
 }

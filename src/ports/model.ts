@@ -1,4 +1,4 @@
-import type { CallId, Dialect, Head, Message, ModelOutcome, ModelRetry, Prices } from "../protocol/index.ts";
+import type { CallId, Dialect, Effort, Head, Message, ModelOutcome, ModelRetry, Prices } from "../protocol/index.ts";
 
 export interface ModelDescription {
   readonly provider: string;
@@ -8,6 +8,8 @@ export interface ModelDescription {
   readonly window: number;
   readonly maxOutputTokens: number;
   readonly prices?: Prices;
+  /** The levels it has, lowest first; empty: none. Absent: nobody knows, so what is asked for is sent as it is. */
+  readonly efforts?: readonly Effort[];
 }
 
 /** A frozen conversation as a model sees it: wire models send bytes, others read messages. */

@@ -18,6 +18,7 @@ const description: ModelDescription = {
   window: 200_000,
   maxOutputTokens: 32_000,
   prices: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  efforts: [],
 };
 
 async function answerOrExplain(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome> {
