@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { canonicalToolName } from "../../protocol/index.ts";
+import { canonicalToolName, toolNames } from "../../protocol/index.ts";
+import { lintAgent } from "../lint/lint-agent.ts";
 import type { BuiltInAgent } from "./built-in-agent.ts";
 import { type BuiltInChoice, builtInAgents } from "./built-in-agents.ts";
 
@@ -58,6 +59,12 @@ describe("built-in agents", () => {
   it("say in the prompt of those that only look that they only look", () => {
     for (const name of ["Explore", "Plan"])
       expect(named(name).prompt(environment)).toMatch(/no tool that writes or runs/);
+  });
+
+  it.each(["standard", "compact"] as const)("keep the rules that agents lint has for all others: %s", (profile) => {
+    for (const { definition, prompt } of builtInAgents({ profile })) {
+      expect(lintAgent({ definition, body: prompt(environment), knownTools: toolNames })).toEqual([]);
+    }
   });
 
   it("cost little: a description under 100 words, a prompt under 800", () => {

@@ -8,7 +8,7 @@ export const explore: BuiltInAgent = {
     name: "Explore",
     source: "built-in",
     description:
-      'Finds things in a codebase, quickly and without changing anything: files by pattern, code by word, how a part works. Use when you must know where something is or how it hangs together before you act. Say how thorough it should be: "quick" (one place), "medium" or "very thorough" (all places, all spellings). Only looks; it can\'t edit or run commands.',
+      'Finds files by pattern, code by word and how a part of a codebase works, quickly and without changing a file. Use when you must know where something is or how it hangs together before you act. Say how thorough it should be: "quick" (one place), "medium" or "very thorough" (all places, all spellings). Only looks; it can\'t edit or run commands.',
     tools: lookingTools,
     model: "small",
     omitProjectContext: true,

@@ -5,7 +5,7 @@ export const generalPurpose: BuiltInAgent = {
     name: "general-purpose",
     source: "built-in",
     description:
-      "Carries out a whole task of several steps with all tools: finds code, changes it, runs what proves the change. Use when the work needs both looking and doing, or when no other agent fits. Not for a single lookup that one search answers.",
+      "Completes a whole task of several steps with all tools: changes code, and runs what proves the change. Use when the work needs both looking and doing, or when no other agent fits. Not for a single lookup.",
   },
   aliases: ["general"],
   prompt:

@@ -5,7 +5,7 @@ export const statuslineSetup: BuiltInAgent = {
     name: "statusline-setup",
     source: "built-in",
     description:
-      "Sets up the status line of Retinue's terminal view from the user's shell prompt (PS1) or from a wish in words. Use when the user wants to see or change what the status line shows. Reads shell files and edits the settings file, nothing else.",
+      "Sets up the status line of Retinue's terminal view from the user's shell prompt (PS1) or from a wish in words. Use when the user wants to see or change what the status line shows. Reads shell files and edits only the settings file.",
     tools: ["Read", "Edit"],
     model: "medium",
     color: "orange",
