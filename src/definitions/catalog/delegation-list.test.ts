@@ -25,6 +25,13 @@ describe("a line", () => {
     expect(delegationList([agent("a", more)]).text).toBe(line);
   });
 
+  it("is not there for a hidden agent, which costs nothing and does not make the list incomplete", () => {
+    const list = delegationList([agent("a"), agent("b", { hidden: true }), agent("c", { hidden: false })]);
+    expect(list.text).toBe("- a: Does it. (Tools: All tools)\n- c: Does it. (Tools: All tools)");
+    expect(list.agents.map(({ name }) => name)).toEqual(["a", "c"]);
+    expect(list.complete).toBe(true);
+  });
+
   it("loses its examples first, then its end", () => {
     const description = `Reviews code. Use after changes. <example>${"long ".repeat(400)}</example>`;
     const { text, agents } = delegationList([agent("a", { description })]);

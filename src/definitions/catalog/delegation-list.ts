@@ -15,12 +15,13 @@ export interface DelegationList extends Omit<CappedList, "entries"> {
   readonly agents: readonly ListedAgent[];
 }
 
-/** What a model reads to choose an agent. */
+/** What a model reads to choose an agent. Hidden ones are not offered, though a name still finds them. */
 export function delegationList(
   agents: readonly AgentDefinition[],
   { maxPerAgent = 200, maxTotal = 8_000 }: ListLimits = {},
 ): DelegationList {
-  const lines = agents.map((agent) => ({
+  const offered = agents.filter(({ hidden }) => hidden !== true);
+  const lines = offered.map((agent) => ({
     name: agent.name,
     description: agent.description,
     source: agent.source,
