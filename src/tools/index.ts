@@ -14,6 +14,7 @@ export { createLsTool, type LsDependencies } from "./ls/ls.ts";
 export { createNotebookEditTool, type NotebookEditDependencies } from "./notebook-edit/notebook-edit.ts";
 export { createReadTool, type ReadDependencies } from "./read/read.ts";
 export { createSeenFiles, type SeenFiles } from "./shared/seen-files.ts";
+export { createSkillTool, type SkillDependencies } from "./skill/skill.ts";
 export { createTodos, createTodoWriteTool, type Todo, type Todos } from "./todo-write/todo-write.ts";
 export { createWebFetchTool, type WebFetchDependencies } from "./web-fetch/web-fetch.ts";
 export type { Search, SearchHit, SearchOptions, SearchOutcome } from "./web-search/search.ts";

@@ -1,0 +1,37 @@
+import type { Skills, Tool, ToolOutput } from "../../ports/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
+import { failed } from "../shared/failed.ts";
+import { fillArguments } from "./fill-arguments.ts";
+
+export interface SkillDependencies {
+  readonly skills: Skills;
+}
+
+export function createSkillTool({ skills }: SkillDependencies): Tool {
+  return {
+    declaration: {
+      name: "Skill",
+      description: `${descriptions.skill}\n\n${skills.list()}`,
+      inputSchema: {
+        type: "object",
+        properties: { skill: { type: "string" }, args: { type: "string" } },
+        required: ["skill"],
+        additionalProperties: false,
+      },
+    },
+    traits: { parallel: true, effects: false },
+    run: (input) => useSkill(input, skills),
+  };
+}
+
+async function useSkill(input: JsonObject, skills: Skills): Promise<ToolOutput> {
+  const loaded = await skills.load(input["skill"] as string);
+  if (!loaded.ok) return failed(loaded.message);
+  const { name, directory } = loaded;
+  const body = fillArguments(loaded.body, (input["args"] as string | undefined) ?? "").trim();
+  return {
+    content: `Skill ${name}. Paths in it are relative to ${directory}, where you can Read its files.\n\n${body}`,
+    details: { skill: name, directory },
+  };
+}
