@@ -1,5 +1,5 @@
-import { nearest as nearestWords } from "../../lib/index.ts";
 import { type AgentDefinition, type Diagnostic, definitionSources } from "../../protocol/index.ts";
+import { nearestEntries } from "./nearest-entries.ts";
 
 /** Where a definition stood, as far as that decides between two of one name. Absent: as near as can be, in a file. */
 export interface Place {
@@ -82,7 +82,8 @@ export function createCatalog<Entry extends CatalogEntry>(
       const [only, other] = folded.get(name.toLowerCase()) ?? [];
       return only && !other ? { agent: only, by: "case" } : undefined;
     },
-    nearest: (name: string, max = 10) => nearestAgents(name, { agents, max }),
+    nearest: (name: string, max = 10) =>
+      nearestEntries(name, { entries: agents.map(({ definition }) => definition), max }),
   });
 }
 
@@ -229,33 +230,4 @@ function diagnose({ winner, loser, rule }: Override<CatalogEntry>): Diagnostic[]
       fix: "Rename or remove one of the two.",
     },
   ];
-}
-
-function nearestAgents(
-  name: string,
-  { agents, max }: { agents: readonly CatalogEntry[]; max: number },
-): readonly string[] {
-  const names = agents.map(({ definition }) => definition.name);
-  const found = new Set(nearestWords(name, names, max));
-  for (const candidate of byDescription(name, agents)) found.add(candidate);
-  for (const candidate of names) found.add(candidate);
-  return [...found].slice(0, max);
-}
-
-/** For a vague name such as `sql-thing`: the agents whose name or description has most of its words. */
-function byDescription(name: string, agents: readonly CatalogEntry[]): string[] {
-  const words = wordsOf(name);
-  const scored = agents.map(({ definition }) => {
-    const said = `${definition.name} ${definition.description}`.toLowerCase();
-    return { name: definition.name, score: words.filter((word) => said.includes(word)).length };
-  });
-  return scored
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1))
-    .map((one) => one.name);
-}
-
-function wordsOf(name: string): string[] {
-  const split = name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
-  return split.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length >= 3);
 }

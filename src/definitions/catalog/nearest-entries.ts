@@ -1,0 +1,36 @@
+import { nearest } from "../../lib/index.ts";
+
+interface Described {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** The names most likely meant, best first; filled up to `max` as long as there are entries. */
+export function nearestEntries(
+  name: string,
+  { entries, max }: { readonly entries: readonly Described[]; readonly max: number },
+): readonly string[] {
+  const names = entries.map((entry) => entry.name);
+  const found = new Set(nearest(name, names, max));
+  for (const candidate of byDescription(name, entries)) found.add(candidate);
+  for (const candidate of names) found.add(candidate);
+  return [...found].slice(0, max);
+}
+
+/** For a vague name such as `sql-thing`: those whose name or description has most of its words. */
+function byDescription(name: string, entries: readonly Described[]): string[] {
+  const words = wordsOf(name);
+  const scored = entries.map((entry) => {
+    const said = `${entry.name} ${entry.description}`.toLowerCase();
+    return { name: entry.name, score: words.filter((word) => said.includes(word)).length };
+  });
+  return scored
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1))
+    .map((one) => one.name);
+}
+
+function wordsOf(name: string): string[] {
+  const split = name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  return split.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length >= 3);
+}
