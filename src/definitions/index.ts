@@ -34,6 +34,7 @@ export { type DefinitionFile, type ReadAgent, readAgentFile } from "./reading/re
 export { type JsonOrigin, type ReadAgents, readAgentJson } from "./reading/read-agent-json.ts";
 export { type ReadSkill, readSkillFile } from "./reading/read-skill.ts";
 export { findSkill, findSkills } from "./skills/find-skills.ts";
+export { createSkillShelf, type SkillShelf, skillDirectory } from "./skills/skill-shelf.ts";
 export { loadSnapshot } from "./sources/load-snapshot.ts";
 export { type ProjectLevels, projectLevels } from "./sources/project-levels.ts";
 export type {

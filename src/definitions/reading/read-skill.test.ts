@@ -38,6 +38,15 @@ describe("readSkillFile", () => {
     expect(diagnostics).toMatchObject([{ code: "unknown_field", severity: "notice" }]);
   });
 
+  it.each(["disallowed-tools: Write", "context: fork", "agent: Explore", "model: opus", "hooks: {}", "shell: bash"])(
+    "loads, and says that %s has no meaning here",
+    async (line) => {
+      const { definition, diagnostics } = await read(`description: d\n${line}`);
+      expect(definition).toBeDefined();
+      expect(diagnostics).toMatchObject([{ code: "unused_field", severity: "notice", line: 3 }]);
+    },
+  );
+
   it("is not for the model when its author says so, or says it unclearly", async () => {
     expect((await read("description: d\ndisable-model-invocation: true")).definition?.modelInvocable).toBe(false);
     expect((await read("description: d\ndisable-model-invocation: false")).definition?.modelInvocable).toBe(true);

@@ -30,6 +30,7 @@ export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill>
   if (nameIsBad || description === undefined)
     diagnostics.push({ severity: "error", file, line: fields[0]?.line ?? 1, ...(nameIsBad ? badName : noDescription) });
   if (nameIsBad || description === undefined || reader.refused) return { body, diagnostics };
+  reportUnused(reader);
   const extra = collectExtra(reader);
   const definition: SkillDefinition = {
     name,
@@ -87,6 +88,30 @@ function readDisableInvocation(reader: FieldReader<SkillField>): boolean {
       fix: `Write "${field.key}: true" or delete the line.`,
     });
   return value ?? true;
+}
+
+const unused = [
+  "disallowedTools",
+  "context",
+  "agent",
+  "model",
+  "effort",
+  "background",
+  "hooks",
+  "paths",
+  "shell",
+] as const satisfies readonly SkillField[];
+
+/** Said, so that nobody relies on it: a skill is text for whoever calls for it. */
+function reportUnused(reader: FieldReader<SkillField>): void {
+  for (const name of unused) {
+    const field = reader.get(name);
+    if (field === undefined || field.value === null) continue;
+    reader.notice(field, {
+      code: "unused_field",
+      message: `"${field.key}" of a skill has no meaning here: its text goes to the agent that calls for it, which keeps its own tools, model and context.`,
+    });
+  }
 }
 
 const keptByName = [
