@@ -5,6 +5,8 @@ import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { leanBuiltins } from "./lean-builtins.mjs";
+import { mergeChunks } from "./merge-chunks.mjs";
+import { throughDoors } from "./through-doors.mjs";
 
 // Finds its binary beside itself, so it has to stay where npm put it.
 const external = ["@vscode/ripgrep"];
@@ -25,7 +27,7 @@ export async function bundle({ root, entry, directory }) {
     external: [...external, "canvas"],
     // Some CommonJS packages hash their own file name.
     define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" },
-    plugins: [leanBuiltins(), sameNamesAsNode(root)],
+    plugins: [leanBuiltins(), throughDoors(), sameNamesAsNode(root)],
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "none",
@@ -35,7 +37,8 @@ export async function bundle({ root, entry, directory }) {
   if (!result) return false;
 
   const outputs = outputsOf(result.metafile, { root, directory });
-  for (const name of outputs.keys()) addPrelude(join(directory, name));
+  await mergeChunks(outputs, { directory, entry: "src/cli/run-command.ts" });
+  for (const name of [...outputs.keys(), "chunks/core.js"]) addPrelude(join(directory, name));
   chmodSync(join(directory, "cli.js"), 0o755);
 
   const loaded = loadedAtStart(outputs);

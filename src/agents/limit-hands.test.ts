@@ -5,14 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createHands } from "../hands/index.ts";
 import type { Hands } from "../ports/index.ts";
 import type { Policy, Rule, ToolResult } from "../protocol/index.ts";
-import {
-  createBashTool,
-  createGrepTool,
-  createReadTool,
-  createSeenFiles,
-  createShells,
-  createWriteTool,
-} from "../tools/index.ts";
+import { createTools } from "../tools/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import { limitHands } from "./limit-hands.ts";
 
@@ -23,13 +16,7 @@ function place(limits: readonly string[]): { hands: Hands; policy: Policy; root:
   writeFileSync(join(root, "secret.txt"), "omega\n");
   const workspace = createLocalWorkspace({ root, environment: { PATH: process.env["PATH"] } });
   const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
-  const seen = createSeenFiles();
-  const tools = [
-    createReadTool({ workspace, seen, results }),
-    createWriteTool({ workspace, seen }),
-    createGrepTool({ workspace }),
-    createBashTool({ workspace, shells: createShells("limits"), outputDirectory: join(root, "out") }),
-  ];
+  const tools = createTools({ sessionId: "limits", workspace, results, outputDirectory: join(root, "out") });
   const rules = limits.map((text): Rule => ({ text, effect: "allow", scope: "project" }));
   const hands = limitHands(createHands({ tools, workspace, results }), rules);
   onTestFinished(async () => {

@@ -20,7 +20,9 @@ export function limitHands(hands: Hands, limits: readonly Rule[]): Hands {
       const judged = await hands.judge(call, policy);
       if (judged.kind === "invalid" || judged.decision.effect === "deny") return judged;
       const decision = await outside(call, policy);
-      return decision === undefined ? judged : { ...judged, decision };
+      return decision === undefined
+        ? judged
+        : { ...judged, decision, denial: `${call.name} was not run. ${decision.reason}` };
     },
     execute: async (request, emit, signal) => {
       const decision = await outside(request.call, request.policy);

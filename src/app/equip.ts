@@ -1,35 +1,19 @@
-import { createHands } from "../hands/index.ts";
-import type { Hands, Tool, Workspace } from "../ports/index.ts";
+import { lazyHands } from "../hands/index.ts";
+import type { Hands } from "../ports/index.ts";
 import type { Settings } from "../protocol/index.ts";
-import {
-  createBashOutputTool,
-  createBashTool,
-  createEditTool,
-  createGlobTool,
-  createGrepTool,
-  createKillShellTool,
-  createLsTool,
-  createNotebookEditTool,
-  createReadTool,
-  createSeenFiles,
-  createShells,
-  createTodos,
-  createTodoWriteTool,
-  createWebFetchTool,
-  createWebSearchTool,
-  createWriteTool,
-  searchEngineFor,
-} from "../tools/index.ts";
+import { searchEngineFor, toolFaces } from "../tools/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { ChosenModel } from "./choose-model.ts";
+import type { Environment } from "./places.ts";
 
 export interface Equipment {
-  readonly workspace: Workspace;
+  /** Absolute real path of the workspace. */
+  readonly root: string;
   readonly transcript: Transcript;
   /** Where long outputs are kept whole. */
   readonly outputDirectory: string;
   readonly settings: Settings;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   readonly chosen: ChosenModel;
 }
 
@@ -39,27 +23,14 @@ export interface Equipped {
   readonly absent: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** The built-in tools on this workspace, in the order they are declared to the model: it never changes. */
-export function equip({ workspace, transcript, outputDirectory, settings, environment, chosen }: Equipment): Equipped {
-  const { results } = transcript;
-  const seen = createSeenFiles();
-  const shells = createShells(transcript.sessionId);
-  const search = searchEngineFor(settings.search, environment, chosen.search ? { anthropic: chosen.search } : {});
-  const tools: Tool[] = [
-    createReadTool({ workspace, seen, results }),
-    createEditTool({ workspace, seen }),
-    createWriteTool({ workspace, seen }),
-    createNotebookEditTool({ workspace, seen }),
-    createGrepTool({ workspace }),
-    createGlobTool({ workspace }),
-    createLsTool({ workspace }),
-    createBashTool({ workspace, shells, outputDirectory }),
-    createBashOutputTool({ shells }),
-    createKillShellTool({ shells }),
-    createTodoWriteTool({ todos: createTodos() }),
-    createWebFetchTool(),
-    ...("engine" in search ? [createWebSearchTool({ search: search.engine })] : []),
-  ];
-  const absent = "absent" in search ? [{ name: "WebSearch", reason: search.absent }] : [];
-  return { hands: createHands({ tools, workspace, results }), absent };
+/** The built-in tools on this workspace. */
+export function equip({ root, transcript, outputDirectory, settings, environment, chosen }: Equipment): Equipped {
+  const { sessionId, results } = transcript;
+  const choice = searchEngineFor(settings.search, environment, chosen.search ? { anthropic: chosen.search } : {});
+  const search = "engine" in choice ? { search: choice.engine } : {};
+  const hands = lazyHands(toolFaces({ search: "engine" in choice }), async () => {
+    const { makeHands } = await import("./make-hands.ts");
+    return makeHands({ root, environment, sessionId, results, outputDirectory, ...search });
+  });
+  return { hands, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };
 }

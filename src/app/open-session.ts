@@ -2,7 +2,6 @@ import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AgentResolution, limitHands, resolveAgent } from "../agents/index.ts";
 import { newSessionId, sweepTagged, UserError } from "../lib/index.ts";
-import { explainDenial } from "../permissions/index.ts";
 import type { Approvals, Clock, Model } from "../ports/index.ts";
 import {
   type AgentDefinition,
@@ -20,7 +19,6 @@ import {
   openSession as openTranscript,
   type Session as Transcript,
 } from "../transcript/index.ts";
-import { createLocalWorkspace } from "../workspace/index.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
 import { type Equipped, equip } from "./equip.ts";
 import { gather } from "./gather.ts";
@@ -83,7 +81,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
     const chosen = choose(options, surroundings, gathered?.definition);
     // Only now: a session that can't begin leaves no files.
     files ??= await openThread(options, surroundings);
-    return furnish(options, { ...surroundings, ...files, ...(gathered ? { gathered } : {}), chosen });
+    return await furnish(options, { ...surroundings, ...files, ...(gathered ? { gathered } : {}), chosen });
   } catch (error) {
     await files?.transcript.close();
     throw error;
@@ -105,12 +103,11 @@ interface Opened extends Surroundings {
 }
 
 /** Tools, policy and the agent, on files that are open. */
-function furnish(options: SessionOptions, opened: Opened): Session {
+async function furnish(options: SessionOptions, opened: Opened): Promise<Session> {
   const { environment, clock, settings, cwd, chosen, transcript, thread } = opened;
-  const { rules, problems } = collectRules(settings.permissions ?? {}, options, options.settingsFile);
-  const workspace = createLocalWorkspace({ root: cwd, environment });
+  const { rules, problems } = await collectRules(settings.permissions ?? {}, options, options.settingsFile);
   const outputDirectory = directoryOf(transcript);
-  const equipped = equip({ workspace, transcript, outputDirectory, settings, environment, chosen });
+  const equipped = equip({ root: cwd, transcript, outputDirectory, settings, environment, chosen });
   const { absent } = equipped;
   const resolution = resolve(options, { ...opened, equipped, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
@@ -174,7 +171,7 @@ function directoryOf({ path, sessionId }: Transcript): string {
 }
 
 const nobody: Approvals = {
-  ask: async ({ decision, call }) => ({ answer: "deny", by: "nobody to ask", message: explainDenial(decision, call) }),
+  ask: async () => ({ answer: "deny", by: "nobody to ask" }),
 };
 
 function choose(

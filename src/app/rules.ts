@@ -1,4 +1,3 @@
-import { checkRules } from "../permissions/index.ts";
 import type { Effect, PermissionSettings, Rule, RuleScope } from "../protocol/index.ts";
 
 export interface RuleFlags {
@@ -9,11 +8,11 @@ export interface RuleFlags {
 }
 
 /** Every rule of this session, each with where it comes from; and what is wrong with any of them. */
-export function collectRules(
+export async function collectRules(
   permissions: PermissionSettings,
   flags: RuleFlags,
   file: string | undefined,
-): { readonly rules: readonly Rule[]; readonly problems: readonly string[] } {
+): Promise<{ readonly rules: readonly Rule[]; readonly problems: readonly string[] }> {
   const own = flags.rules ?? [
     ...listed(permissions.allow, { effect: "allow", scope: "user", file }),
     ...listed(permissions.ask, { effect: "ask", scope: "user", file }),
@@ -24,6 +23,8 @@ export function collectRules(
     ...listed(flags.allowedTools, { effect: "allow", scope: "flag", file: undefined }),
     ...listed(flags.disallowedTools, { effect: "deny", scope: "flag", file: undefined }),
   ];
+  if (rules.length === 0) return { rules, problems: [] };
+  const { checkRules } = await import("../permissions/index.ts");
   return { rules, problems: checkRules(rules).map((problem) => problem.message) };
 }
 

@@ -1,10 +1,12 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { describeError } from "../lib/index.ts";
-import type { Hands, HandsRequest, Judgement, ResultStore, Tool, ToolTraits, Workspace } from "../ports/index.ts";
+import { explainDenial } from "../permissions/index.ts";
+import type { Hands, HandsRequest, Judgement, ResultStore, Tool, Workspace } from "../ports/index.ts";
 import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
 import { executeCall, textResult } from "./execute-call.ts";
 import { judgeCall } from "./judge-call.ts";
+import { unknownTraits } from "./lazy-hands.ts";
 import { readCall } from "./read-call.ts";
 import { releaseAgent } from "./release-agent.ts";
 
@@ -48,7 +50,8 @@ export function createHands(options: HandsOptions): Hands {
       { toolName: read.tool.declaration.name, input: read.input, policy },
       place,
     );
-    return { kind: "decided", decision, accesses };
+    const denial = decision.effect === "allow" ? {} : { denial: explainDenial(decision, call) };
+    return { kind: "decided", decision, accesses, ...denial };
   }
 
   async function execute(request: HandsRequest, emit: (progress: string) => void, signal: AbortSignal) {
@@ -88,9 +91,6 @@ const defaultLimits: Required<HandsLimits> = {
   releaseMs: 15_000,
   maxCharacters: 30_000,
 };
-
-/** A call that will be answered with "no such tool" needs no care. */
-const unknownTraits: ToolTraits = { parallel: true, effects: false };
 
 function homesOf(home: string): readonly string[] {
   try {

@@ -2,3 +2,4 @@
 // Does not own: the tools, the place they act in (workspace), the rules (permissions), asking people (runs).
 // Called by: app, which gives hands to runs.
 export { createHands, type HandsLimits, type HandsOptions } from "./create-hands.ts";
+export { lazyHands } from "./lazy-hands.ts";

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Hands, ResultStore } from "../ports/index.ts";
 import { type Policy, type Rule, textOf } from "../protocol/index.ts";
-import { createGrepTool, createLsTool, createReadTool, createSeenFiles, createWriteTool } from "../tools/index.ts";
+import { createTools } from "../tools/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import { createHands } from "./index.ts";
 
@@ -38,13 +38,7 @@ beforeEach(() => {
     read: async (address) => saved.get(address),
   };
   const workspace = createLocalWorkspace({ root, environment: process.env, home: top });
-  const seen = createSeenFiles();
-  const tools = [
-    createReadTool({ workspace, seen, results }),
-    createWriteTool({ workspace, seen }),
-    createGrepTool({ workspace, ripgrep: null }),
-    createLsTool({ workspace }),
-  ];
+  const tools = createTools({ sessionId: "real", workspace, results, outputDirectory: join(top, "out") });
   hands = createHands({ tools, workspace, results, home: top, limits: { maxCharacters: 2_000 } });
 });
 afterEach(async () => {

@@ -21,12 +21,20 @@ export interface HandsRequest {
 export type Judgement =
   /** Unknown tool or unusable input: told to the model, nothing to decide. */
   | { readonly kind: "invalid"; readonly message: string }
-  | { readonly kind: "decided"; readonly decision: Decision; readonly accesses: readonly Access[] };
+  | {
+      readonly kind: "decided";
+      readonly decision: Decision;
+      readonly accesses: readonly Access[];
+      /** What the model is told if it stays at no; present unless the call is allowed. */
+      readonly denial?: string;
+    };
 
 /** What performs tool calls: tools + workspace + decision. JSON in and out, so it may be in another process. */
 export interface Hands {
   declarations(): readonly ToolDeclaration[];
   traits(toolName: string): ToolTraits;
+  /** There is time now for what the first call would have to wait for. */
+  prepare?(): void;
   judge(call: ToolCall, policy: Policy): Promise<Judgement>;
   /** Decides again, then acts. Never rejects; always settles, also after abort and after the tool's time limit. */
   execute(request: HandsRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;

@@ -7,7 +7,7 @@ export type { Hands, HandsRequest, Judgement, ResultStore } from "./hands.ts";
 export type { Journal } from "./journal.ts";
 export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
 export type { SkillLoad, Skills } from "./skills.ts";
-export type { Tool, ToolContext, ToolOutput, ToolTraits } from "./tool.ts";
+export type { Tool, ToolContext, ToolFace, ToolOutput, ToolTraits } from "./tool.ts";
 export type {
   DirectoryEntry,
   FileFailure,

@@ -16,10 +16,14 @@ export interface ToolTraits {
   readonly effects: boolean;
 }
 
-/** Made by a factory that captures its workspace, so that a worktree, a sandbox or a remote worker can take its place. */
-export interface Tool {
+/** What is known of a tool before anything of it has to be loaded. */
+export interface ToolFace {
   readonly declaration: ToolDeclaration;
   readonly traits: ToolTraits;
+}
+
+/** Made by a factory that captures its workspace, so that a worktree, a sandbox or a remote worker can take its place. */
+export interface Tool extends ToolFace {
   /** How long this call may take; absent = the default of the hands. */
   timeoutMs?(input: JsonObject): number;
   /** The input fits the schema. Expected failure is `isError`; throwing is a bug that hands turn into an error result. */

@@ -1,5 +1,4 @@
-import { explainDenial } from "../permissions/index.ts";
-import type { Judgement } from "../ports/index.ts";
+import type { ApprovalAnswer, Judgement } from "../ports/index.ts";
 import type { CallOutcome, Decision, DurableEvent, Grant, ToolCall, ToolResult } from "../protocol/index.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -42,16 +41,16 @@ async function performCall(host: RunHost, call: ToolCall): Promise<void> {
   const judgement = await services.hands.judge(call, request.agent.policy);
   const requested = requestedEvent(call, judgement);
   if (judgement.kind === "invalid") return host.record([requested, ended(textResult("error", judgement.message))]);
-  const { decision } = judgement;
+  const { decision, denial = decision.reason } = judgement;
   const started: DurableEvent = { type: "tool.started", callId: call.callId };
   let grant: Grant | undefined;
   if (decision.effect === "deny") {
-    return host.record([requested, ended(textResult("denied", explainDenial(decision, call)))]);
+    return host.record([requested, ended(textResult("denied", denial))]);
   }
   if (decision.effect === "ask") {
     const answer = await askPerson(host, { call, decision, requested });
     if (answer === "cancelled") return host.record([ended(notStarted)]);
-    if (answer.denial !== undefined) return host.record([ended(textResult("denied", answer.denial))]);
+    if (answer.answer === "deny") return host.record([ended(textResult("denied", answer.message ?? denial))]);
     grant = { callId: call.callId, inputJson: call.inputJson, by: "person" };
     await host.record([started]);
   } else {
@@ -77,7 +76,7 @@ interface Question {
 async function askPerson(
   host: RunHost,
   { call, decision, requested }: Question,
-): Promise<"cancelled" | { readonly denial?: string }> {
+): Promise<"cancelled" | ApprovalAnswer> {
   const { callId, name, inputJson } = call;
   const { approvals } = host.services;
   const requestId = `ask_${callId}`;
@@ -92,8 +91,7 @@ async function askPerson(
   await host.record([
     { type: "approval.answered", requestId, callId, answer: answer.answer, by: answer.by, ...message },
   ]);
-  if (answer.answer === "allow") return {};
-  return { denial: answer.message ?? explainDenial(decision, call) };
+  return answer;
 }
 
 function requestedEvent(call: ToolCall, judgement: Judgement): DurableEvent {

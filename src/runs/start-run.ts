@@ -124,6 +124,8 @@ class Host implements RunHost {
     const startedAt = services.clock.monotonic();
     let retries: Promise<void> = Promise.resolve();
     const emit = (progress: ModelProgress): void => {
+      // The answer is on its way: until it is complete nothing else has to be done.
+      services.hands.prepare?.();
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else retries = this.record([{ type: "model.retried", turn, retry: progress.retry }]);
     };

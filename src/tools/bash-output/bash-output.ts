@@ -1,8 +1,8 @@
 import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import { describeShell, exitCodeOf, noSuchShell } from "../bash/describe-shell.ts";
 import type { Shell, Shells } from "../bash/shells.ts";
-import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
+import { bashOutputFace } from "./face.ts";
 import { filterLines } from "./filter-lines.ts";
 
 export interface BashOutputDependencies {
@@ -13,17 +13,7 @@ export interface BashOutputDependencies {
 
 export function createBashOutputTool({ shells, waitMs = 2_000 }: BashOutputDependencies): Tool {
   return {
-    declaration: {
-      name: "BashOutput",
-      description: descriptions.bashOutput,
-      inputSchema: {
-        type: "object",
-        properties: { bash_id: { type: "string" }, filter: { type: "string" } },
-        required: ["bash_id"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: true, effects: false },
+    ...bashOutputFace,
     async run(input, context) {
       const id = String(input["bash_id"]);
       const shell = shells.find(context.agentId, id);

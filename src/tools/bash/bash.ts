@@ -1,10 +1,10 @@
 import { formatBytes, formatDuration } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
 import { type CommandOutput, type OutputLimits, outputLimits } from "./command-output.ts";
 import { describeEnd, exitCodeOf } from "./describe-shell.ts";
+import { bashFace, LONGEST_TIMEOUT } from "./face.ts";
 import type { CommandPlace, Shell, Shells } from "./shells.ts";
 
 export interface BashDependencies extends CommandPlace {
@@ -12,7 +12,6 @@ export interface BashDependencies extends CommandPlace {
 }
 
 const defaultTimeout = 120_000;
-const maxTimeout = 600_000;
 /** Linux takes no single argument beyond 128 KB. */
 const maxCommandBytes = 120_000;
 const maxBackground = 16;
@@ -20,22 +19,7 @@ const progressEveryMs = 250;
 
 export function createBashTool(dependencies: BashDependencies): Tool {
   return {
-    declaration: {
-      name: "Bash",
-      description: descriptions.bash,
-      inputSchema: {
-        type: "object",
-        properties: {
-          command: { type: "string" },
-          timeout: { type: "integer", minimum: 1, maximum: maxTimeout },
-          description: { type: "string" },
-          run_in_background: { type: "boolean" },
-        },
-        required: ["command"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: false, effects: true },
+    ...bashFace,
     // Ending a stubborn tree takes a few seconds, and its output is worth having.
     timeoutMs: (input) => timeoutOf(input) + 10_000,
     run: async (input, context) => run(input, context, dependencies),
@@ -149,5 +133,5 @@ function throttledProgress(context: ToolContext): (output: CommandOutput) => voi
 
 function timeoutOf(input: JsonObject): number {
   const given = input["timeout"];
-  return typeof given === "number" ? Math.min(given, maxTimeout) : defaultTimeout;
+  return typeof given === "number" ? Math.min(given, LONGEST_TIMEOUT) : defaultTimeout;
 }

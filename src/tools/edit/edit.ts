@@ -1,7 +1,6 @@
 import { plural } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
 import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
@@ -11,6 +10,7 @@ import type { SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, encodeText } from "../shared/text-encoding.ts";
 import { applyEdit, type Edit, type Edited, MAX_MATCHES } from "./apply-edit.ts";
 import { explainMismatch } from "./explain-mismatch.ts";
+import { editFace } from "./face.ts";
 import { showPlace } from "./show-place.ts";
 
 export interface EditDependencies {
@@ -22,22 +22,7 @@ const MAX_BYTES = 10 * 1024 * 1024;
 
 export function createEditTool(dependencies: EditDependencies): Tool {
   return {
-    declaration: {
-      name: "Edit",
-      description: descriptions.edit,
-      inputSchema: {
-        type: "object",
-        properties: {
-          file_path: { type: "string" },
-          old_string: { type: "string" },
-          new_string: { type: "string" },
-          replace_all: { type: "boolean" },
-        },
-        required: ["file_path", "old_string", "new_string"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: false, effects: true },
+    ...editFace,
     run: (input, context) => edit(input, context, dependencies),
   };
 }

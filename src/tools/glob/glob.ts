@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { compileGlob, describeError, plural } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { chooseSearch } from "../grep/choose-search.ts";
 import type { SearchFiles } from "../grep/search-request.ts";
 import { failed } from "../shared/failed.ts";
 import { locate, nameFor } from "../shared/locate.ts";
+import { globFace } from "./face.ts";
 import { fixedDirectory } from "./fixed-directory.ts";
 
 export interface GlobDependencies {
@@ -19,17 +19,7 @@ const maxShown = 100;
 export function createGlobTool(dependencies: GlobDependencies): Tool {
   const search = chooseSearch(dependencies);
   return {
-    declaration: {
-      name: "Glob",
-      description: descriptions.glob,
-      inputSchema: {
-        type: "object",
-        properties: { pattern: { type: "string", minLength: 1 }, path: { type: "string" } },
-        required: ["pattern"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: true, effects: false },
+    ...globFace,
     async run(input, context) {
       const path = typeof input["path"] === "string" && input["path"] !== "" ? input["path"] : ".";
       const found = await placeFor({ pattern: String(input["pattern"]), path }, context, dependencies.workspace);

@@ -1,11 +1,11 @@
 import { basename, dirname } from "node:path";
 import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
 import { locate } from "../shared/locate.ts";
 import { chooseSearch } from "./choose-search.ts";
 import { collectHits } from "./collect-hits.ts";
+import { grepFace } from "./face.ts";
 import type { SearchRequest } from "./search-request.ts";
 
 export interface GrepDependencies {
@@ -18,33 +18,8 @@ const defaultLimit = 250;
 
 export function createGrepTool(dependencies: GrepDependencies): Tool {
   const search = chooseSearch(dependencies);
-  const flag = { type: "boolean" };
-  const count = { type: "integer", minimum: 0 };
   return {
-    declaration: {
-      name: "Grep",
-      description: descriptions.grep,
-      inputSchema: {
-        type: "object",
-        properties: {
-          pattern: { type: "string" },
-          path: { type: "string" },
-          glob: { type: "string" },
-          type: { type: "string" },
-          output_mode: { enum: ["content", "files_with_matches", "count"] },
-          "-i": flag,
-          "-n": flag,
-          "-A": count,
-          "-B": count,
-          "-C": count,
-          multiline: flag,
-          head_limit: count,
-        },
-        required: ["pattern"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: true, effects: false },
+    ...grepFace,
     async run(input, context) {
       const place = await searchPlace(input, context, dependencies.workspace);
       if ("content" in place) return place;

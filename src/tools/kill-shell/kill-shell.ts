@@ -1,8 +1,8 @@
 import type { Tool } from "../../ports/index.ts";
 import { describeShell, noSuchShell } from "../bash/describe-shell.ts";
 import type { Shells } from "../bash/shells.ts";
-import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
+import { killShellFace } from "./face.ts";
 
 export interface KillShellDependencies {
   readonly shells: Shells;
@@ -10,17 +10,7 @@ export interface KillShellDependencies {
 
 export function createKillShellTool({ shells }: KillShellDependencies): Tool {
   return {
-    declaration: {
-      name: "KillShell",
-      description: descriptions.killShell,
-      inputSchema: {
-        type: "object",
-        properties: { shell_id: { type: "string" } },
-        required: ["shell_id"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: true, effects: true },
+    ...killShellFace,
     async run(input, context) {
       const id = String(input["shell_id"]);
       const shell = shells.find(context.agentId, id);

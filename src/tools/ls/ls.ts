@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { compileGlob, describeError, formatBytes, formatCount, plural, stripControls } from "../../lib/index.ts";
 import type { DirectoryEntry, Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { locate } from "../shared/locate.ts";
+import { lsFace } from "./face.ts";
 
 export interface LsDependencies {
   readonly workspace: Workspace;
@@ -16,19 +16,7 @@ const MAX_CHARACTERS = 20_000;
 
 export function createLsTool(dependencies: LsDependencies): Tool {
   return {
-    declaration: {
-      name: "LS",
-      description: descriptions.ls,
-      inputSchema: {
-        type: "object",
-        properties: {
-          path: { type: "string", description: "default: the workspace" },
-          ignore: { type: "array", items: { type: "string" }, description: "globs of names to leave out" },
-        },
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: true, effects: false },
+    ...lsFace,
     run: (input, context) => list(input, context, dependencies),
   };
 }

@@ -1,6 +1,5 @@
 import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
 import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
@@ -9,6 +8,7 @@ import { refuseUnseen } from "../shared/refuse-unseen.ts";
 import type { SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, encodeText } from "../shared/text-encoding.ts";
 import { type CellEdit, editCells } from "./edit-cells.ts";
+import { notebookEditFace } from "./face.ts";
 
 export interface NotebookEditDependencies {
   readonly workspace: Workspace;
@@ -21,23 +21,7 @@ const MAX_BYTES = 50 * 1024 * 1024;
 
 export function createNotebookEditTool(dependencies: NotebookEditDependencies): Tool {
   return {
-    declaration: {
-      name: "NotebookEdit",
-      description: descriptions.notebookEdit,
-      inputSchema: {
-        type: "object",
-        properties: {
-          notebook_path: { type: "string" },
-          cell_id: { type: "string" },
-          new_source: { type: "string" },
-          cell_type: { enum: ["code", "markdown"] },
-          edit_mode: { enum: ["replace", "insert", "delete"], description: "default: replace" },
-        },
-        required: ["notebook_path"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: false, effects: true },
+    ...notebookEditFace,
     run: (input, context) => editNotebook(input, context, dependencies),
   };
 }

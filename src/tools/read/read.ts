@@ -1,6 +1,5 @@
 import type { ResultStore, Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { type Located, locate } from "../shared/locate.ts";
@@ -8,6 +7,7 @@ import { type Lines, pageLines, splitLines } from "../shared/page-lines.ts";
 import type { SeenFiles } from "../shared/seen-files.ts";
 import { decodeText } from "../shared/text-encoding.ts";
 import { type AskedLines, MAX_CHARACTERS, pastEnd } from "./asked-lines.ts";
+import { readFace } from "./face.ts";
 import { imageType, readImage } from "./read-image.ts";
 import { readLargeFile } from "./read-large-file.ts";
 import { readResult } from "./read-result.ts";
@@ -26,21 +26,7 @@ const MAX_WHOLE_BYTES = 10 * 1024 * 1024;
 
 export function createReadTool(dependencies: ReadDependencies): Tool {
   return {
-    declaration: {
-      name: "Read",
-      description: descriptions.read,
-      inputSchema: {
-        type: "object",
-        properties: {
-          file_path: { type: "string" },
-          offset: { type: "integer", minimum: 0, description: "first line, from 1" },
-          limit: { type: "integer", minimum: 1, description: "number of lines" },
-        },
-        required: ["file_path"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: true, effects: false },
+    ...readFace,
     run: (input, context) => read(input, context, dependencies),
     release: async (agentId) => dependencies.seen.release(agentId),
   };

@@ -1,7 +1,7 @@
 import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import type { AgentId, JsonObject } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
+import { todoWriteFace } from "./face.ts";
 
 export interface Todo {
   readonly content: string;
@@ -28,30 +28,7 @@ export function createTodos(): Todos {
 
 export function createTodoWriteTool({ todos }: { readonly todos: Todos }): Tool {
   return {
-    declaration: {
-      name: "TodoWrite",
-      description: descriptions.todoWrite,
-      inputSchema: {
-        type: "object",
-        properties: {
-          todos: {
-            type: "array",
-            items: {
-              type: "object",
-              properties: {
-                content: { type: "string" },
-                status: { enum: ["pending", "in_progress", "completed"] },
-                activeForm: { type: "string" },
-              },
-              required: ["content", "status"],
-            },
-          },
-        },
-        required: ["todos"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: false, effects: false },
+    ...todoWriteFace,
     run: async (input, context) => replaceTodos(input, context, todos),
     release: async (agentId) => todos.release(agentId),
   };

@@ -1,9 +1,9 @@
 import { formatBytes, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { checkUrl } from "./check-url.ts";
 import { chooseSections } from "./choose-sections.ts";
+import { webFetchFace } from "./face.ts";
 import { pageText } from "./page-text.ts";
 import { type Lookup, type Reply, request } from "./request.ts";
 
@@ -21,17 +21,7 @@ const maxCharacters = 28_000;
 export function createWebFetchTool(dependencies: WebFetchDependencies = {}): Tool {
   const { timeoutMs = 30_000 } = dependencies;
   return {
-    declaration: {
-      name: "WebFetch",
-      description: descriptions.webFetch,
-      inputSchema: {
-        type: "object",
-        properties: { url: { type: "string" }, prompt: { type: "string" } },
-        required: ["url"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: true, effects: false },
+    ...webFetchFace,
     timeoutMs: () => timeoutMs + 15_000,
     async run(input, context) {
       const fetched = await withTimeLimit(context.signal, timeoutMs, (signal) =>

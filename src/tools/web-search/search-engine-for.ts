@@ -1,5 +1,4 @@
 import type { SearchSettings } from "../../protocol/index.ts";
-import { createBraveSearch, createSearxngSearch } from "./engines.ts";
 import type { Search } from "./search.ts";
 
 export type SearchChoice = { readonly engine: Search } | { readonly absent: string };
@@ -27,7 +26,9 @@ const noAnthropic =
 function searxng({ baseUrl }: SearchSettings): SearchChoice {
   if (baseUrl === undefined) return { absent: "WebSearch has no engine: SearXNG needs `search.baseUrl`." };
   const url = parse(baseUrl);
-  return url ? { engine: createSearxngSearch({ baseUrl: url }) } : { absent: badUrl(baseUrl) };
+  return url
+    ? { engine: lazily((engines) => engines.createSearxngSearch({ baseUrl: url })) }
+    : { absent: badUrl(baseUrl) };
 }
 
 function brave(
@@ -38,7 +39,9 @@ function brave(
   if (!apiKey)
     return { absent: `WebSearch has no engine: Brave Search needs a key in the environment variable ${apiKeyEnv}.` };
   const url = parse(baseUrl);
-  return url ? { engine: createBraveSearch({ apiKey, baseUrl: url }) } : { absent: badUrl(baseUrl) };
+  return url
+    ? { engine: lazily((engines) => engines.createBraveSearch({ apiKey, baseUrl: url })) }
+    : { absent: badUrl(baseUrl) };
 }
 
 function parse(text: string): URL | undefined {
@@ -52,4 +55,9 @@ function parse(text: string): URL | undefined {
 
 function badUrl(baseUrl: string): string {
   return `WebSearch has no engine: \`search.baseUrl\` is ${JSON.stringify(baseUrl)}, which is not an http or https URL.`;
+}
+
+/** What speaks HTTP is loaded with the first search. */
+function lazily(make: (engines: typeof import("./engines.ts")) => Search): Search {
+  return async (query, options, signal) => make(await import("./engines.ts"))(query, options, signal);
 }

@@ -1,8 +1,8 @@
 import { stripControls, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolOutput } from "../../ports/index.ts";
 import type { JsonValue } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { belongsTo } from "../web-fetch/check-url.ts";
+import { webSearchFace } from "./face.ts";
 import type { Search, SearchHit, SearchOptions, SearchOutcome } from "./search.ts";
 
 const maxHits = 10;
@@ -10,19 +10,8 @@ const maxSnippet = 400;
 const limitMs = 30_000;
 
 export function createWebSearchTool({ search }: { readonly search: Search }): Tool {
-  const domains = { type: "array", items: { type: "string" } };
   return {
-    declaration: {
-      name: "WebSearch",
-      description: descriptions.webSearch,
-      inputSchema: {
-        type: "object",
-        properties: { query: { type: "string", minLength: 2 }, allowed_domains: domains, blocked_domains: domains },
-        required: ["query"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: true, effects: false },
+    ...webSearchFace,
     timeoutMs: () => limitMs + 5_000,
     async run(input, context) {
       const query = String(input["query"]);

@@ -1,7 +1,6 @@
 import { plural } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { toCrlf, usesCrlf } from "../shared/line-breaks.ts";
@@ -10,6 +9,7 @@ import { splitLines } from "../shared/page-lines.ts";
 import { refuseUnseen } from "../shared/refuse-unseen.ts";
 import type { SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, type Encoding, encodeText } from "../shared/text-encoding.ts";
+import { writeFace } from "./face.ts";
 
 export interface WriteDependencies {
   readonly workspace: Workspace;
@@ -21,17 +21,7 @@ const MAX_COMPARED_BYTES = 10 * 1024 * 1024;
 
 export function createWriteTool(dependencies: WriteDependencies): Tool {
   return {
-    declaration: {
-      name: "Write",
-      description: descriptions.write,
-      inputSchema: {
-        type: "object",
-        properties: { file_path: { type: "string" }, content: { type: "string" } },
-        required: ["file_path", "content"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: false, effects: true },
+    ...writeFace,
     run: (input, context) => write(input, context, dependencies),
   };
 }

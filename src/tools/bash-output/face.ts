@@ -1,0 +1,16 @@
+import type { ToolFace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+
+export const bashOutputFace: ToolFace = {
+  declaration: {
+    name: "BashOutput",
+    description: descriptions.bashOutput,
+    inputSchema: {
+      type: "object",
+      properties: { bash_id: { type: "string" }, filter: { type: "string" } },
+      required: ["bash_id"],
+      additionalProperties: false,
+    },
+  },
+  traits: { parallel: true, effects: false },
+};

@@ -1,0 +1,48 @@
+import type { ResultStore, Tool, Workspace } from "../ports/index.ts";
+import type { SessionId } from "../protocol/index.ts";
+import { createBashTool } from "./bash/bash.ts";
+import { createShells } from "./bash/shells.ts";
+import { createBashOutputTool } from "./bash-output/bash-output.ts";
+import { createEditTool } from "./edit/edit.ts";
+import { createGlobTool } from "./glob/glob.ts";
+import { createGrepTool } from "./grep/grep.ts";
+import { createKillShellTool } from "./kill-shell/kill-shell.ts";
+import { createLsTool } from "./ls/ls.ts";
+import { createNotebookEditTool } from "./notebook-edit/notebook-edit.ts";
+import { createReadTool } from "./read/read.ts";
+import { createSeenFiles } from "./shared/seen-files.ts";
+import { createTodos, createTodoWriteTool } from "./todo-write/todo-write.ts";
+import { createWebFetchTool } from "./web-fetch/web-fetch.ts";
+import type { Search } from "./web-search/search.ts";
+import { createWebSearchTool } from "./web-search/web-search.ts";
+import { createWriteTool } from "./write/write.ts";
+
+export interface ToolsRequest {
+  readonly sessionId: SessionId;
+  readonly workspace: Workspace;
+  readonly results: ResultStore;
+  /** Where long outputs are kept whole. */
+  readonly outputDirectory: string;
+  readonly search?: Search;
+}
+
+/** The built-in tools on one workspace, in the order of `toolFaces`. */
+export function createTools({ sessionId, workspace, results, outputDirectory, search }: ToolsRequest): readonly Tool[] {
+  const seen = createSeenFiles();
+  const shells = createShells(sessionId);
+  return [
+    createReadTool({ workspace, seen, results }),
+    createEditTool({ workspace, seen }),
+    createWriteTool({ workspace, seen }),
+    createNotebookEditTool({ workspace, seen }),
+    createGrepTool({ workspace }),
+    createGlobTool({ workspace }),
+    createLsTool({ workspace }),
+    createBashTool({ workspace, shells, outputDirectory }),
+    createBashOutputTool({ shells }),
+    createKillShellTool({ shells }),
+    createTodoWriteTool({ todos: createTodos() }),
+    createWebFetchTool(),
+    ...(search ? [createWebSearchTool({ search })] : []),
+  ];
+}

@@ -1,0 +1,21 @@
+import type { ToolFace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+
+export const editFace: ToolFace = {
+  declaration: {
+    name: "Edit",
+    description: descriptions.edit,
+    inputSchema: {
+      type: "object",
+      properties: {
+        file_path: { type: "string" },
+        old_string: { type: "string" },
+        new_string: { type: "string" },
+        replace_all: { type: "boolean" },
+      },
+      required: ["file_path", "old_string", "new_string"],
+      additionalProperties: false,
+    },
+  },
+  traits: { parallel: false, effects: true },
+};

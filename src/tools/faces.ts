@@ -1,0 +1,33 @@
+import type { ToolFace } from "../ports/index.ts";
+import { bashFace } from "./bash/face.ts";
+import { bashOutputFace } from "./bash-output/face.ts";
+import { editFace } from "./edit/face.ts";
+import { globFace } from "./glob/face.ts";
+import { grepFace } from "./grep/face.ts";
+import { killShellFace } from "./kill-shell/face.ts";
+import { lsFace } from "./ls/face.ts";
+import { notebookEditFace } from "./notebook-edit/face.ts";
+import { readFace } from "./read/face.ts";
+import { todoWriteFace } from "./todo-write/face.ts";
+import { webFetchFace } from "./web-fetch/face.ts";
+import { webSearchFace } from "./web-search/face.ts";
+import { writeFace } from "./write/face.ts";
+
+/** In the order they are declared to the model: it never changes. */
+export function toolFaces({ search }: { readonly search: boolean }): readonly ToolFace[] {
+  return [
+    readFace,
+    editFace,
+    writeFace,
+    notebookEditFace,
+    grepFace,
+    globFace,
+    lsFace,
+    bashFace,
+    bashOutputFace,
+    killShellFace,
+    todoWriteFace,
+    webFetchFace,
+    ...(search ? [webSearchFace] : []),
+  ];
+}

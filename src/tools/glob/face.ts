@@ -1,0 +1,16 @@
+import type { ToolFace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+
+export const globFace: ToolFace = {
+  declaration: {
+    name: "Glob",
+    description: descriptions.glob,
+    inputSchema: {
+      type: "object",
+      properties: { pattern: { type: "string", minLength: 1 }, path: { type: "string" } },
+      required: ["pattern"],
+      additionalProperties: false,
+    },
+  },
+  traits: { parallel: true, effects: false },
+};

@@ -1,0 +1,16 @@
+import type { ToolFace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+
+export const killShellFace: ToolFace = {
+  declaration: {
+    name: "KillShell",
+    description: descriptions.killShell,
+    inputSchema: {
+      type: "object",
+      properties: { shell_id: { type: "string" } },
+      required: ["shell_id"],
+      additionalProperties: false,
+    },
+  },
+  traits: { parallel: true, effects: true },
+};

@@ -1,0 +1,22 @@
+import type { ToolFace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+
+export const notebookEditFace: ToolFace = {
+  declaration: {
+    name: "NotebookEdit",
+    description: descriptions.notebookEdit,
+    inputSchema: {
+      type: "object",
+      properties: {
+        notebook_path: { type: "string" },
+        cell_id: { type: "string" },
+        new_source: { type: "string" },
+        cell_type: { enum: ["code", "markdown"] },
+        edit_mode: { enum: ["replace", "insert", "delete"], description: "default: replace" },
+      },
+      required: ["notebook_path"],
+      additionalProperties: false,
+    },
+  },
+  traits: { parallel: false, effects: true },
+};

@@ -1,0 +1,29 @@
+import type { ToolFace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+
+export const todoWriteFace: ToolFace = {
+  declaration: {
+    name: "TodoWrite",
+    description: descriptions.todoWrite,
+    inputSchema: {
+      type: "object",
+      properties: {
+        todos: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: {
+              content: { type: "string" },
+              status: { enum: ["pending", "in_progress", "completed"] },
+              activeForm: { type: "string" },
+            },
+            required: ["content", "status"],
+          },
+        },
+      },
+      required: ["todos"],
+      additionalProperties: false,
+    },
+  },
+  traits: { parallel: false, effects: false },
+};

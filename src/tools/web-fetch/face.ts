@@ -1,0 +1,16 @@
+import type { ToolFace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+
+export const webFetchFace: ToolFace = {
+  declaration: {
+    name: "WebFetch",
+    description: descriptions.webFetch,
+    inputSchema: {
+      type: "object",
+      properties: { url: { type: "string" }, prompt: { type: "string" } },
+      required: ["url"],
+      additionalProperties: false,
+    },
+  },
+  traits: { parallel: true, effects: false },
+};

@@ -1,0 +1,18 @@
+import type { ToolFace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+
+const domains = { type: "array", items: { type: "string" } };
+
+export const webSearchFace: ToolFace = {
+  declaration: {
+    name: "WebSearch",
+    description: descriptions.webSearch,
+    inputSchema: {
+      type: "object",
+      properties: { query: { type: "string", minLength: 2 }, allowed_domains: domains, blocked_domains: domains },
+      required: ["query"],
+      additionalProperties: false,
+    },
+  },
+  traits: { parallel: true, effects: false },
+};

@@ -1,0 +1,16 @@
+import type { ToolFace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+
+export const writeFace: ToolFace = {
+  declaration: {
+    name: "Write",
+    description: descriptions.write,
+    inputSchema: {
+      type: "object",
+      properties: { file_path: { type: "string" }, content: { type: "string" } },
+      required: ["file_path", "content"],
+      additionalProperties: false,
+    },
+  },
+  traits: { parallel: false, effects: true },
+};
