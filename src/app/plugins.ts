@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import {
   type InstalledPlugin,
   type InstalledPlugins,
@@ -13,6 +13,7 @@ import {
 } from "../definitions/index.ts";
 import { nearest, UserError } from "../lib/index.ts";
 import type { Diagnostic } from "../protocol/index.ts";
+import { withFileLock } from "../settings/index.ts";
 import { cloneRepository, isRepositoryAddress } from "./clone-repository.ts";
 import type { Environment } from "./places.ts";
 
@@ -33,7 +34,7 @@ export async function addPlugin(
   { home, environment }: { readonly home: string; readonly environment: Environment },
 ): Promise<AddedPlugin> {
   const install = async (directory: string, from: string): Promise<AddedPlugin> => {
-    const outcome = await installPlugin(directory, { home, source: from });
+    const outcome = await inTurn(home, () => installPlugin(directory, { home, source: from }));
     if (!outcome.ok) throw refusal(outcome.message);
     return outcome;
   };
@@ -47,32 +48,43 @@ export async function addPlugin(
   }
 }
 
-export async function removePlugin(home: string, name: string): Promise<void> {
-  const records = recordsWith(home, name);
-  rmSync(pluginDirectory(home, name), { recursive: true, force: true });
-  records.delete(name);
-  await writePluginRecords(home, records);
+export function removePlugin(home: string, name: string): Promise<void> {
+  return inTurn(home, async () => {
+    const records = recordsWith(home, name);
+    rmSync(pluginDirectory(home, name), { recursive: true, force: true });
+    records.delete(name);
+    await writePluginRecords(home, records);
+  });
 }
 
 /** Approves what is there now: `hash` is that of the content the user was shown. */
-export async function enablePlugin(home: string, { name, hash }: { name: string; hash: string }): Promise<void> {
-  const records = recordsWith(home, name);
-  const found = readPlugin(pluginDirectory(home, name)).plugin;
-  if (found?.hash !== hash) throw refusal(`The plugin "${name}" changed just now. Look at it again.`);
-  records.set(name, { ...records.get(name)!, hash, enabled: true });
-  await writePluginRecords(home, records);
+export function enablePlugin(home: string, { name, hash }: { name: string; hash: string }): Promise<void> {
+  return inTurn(home, async () => {
+    const records = recordsWith(home, name);
+    const found = readPlugin(pluginDirectory(home, name)).plugin;
+    if (found?.hash !== hash) throw refusal(`The plugin "${name}" changed just now. Look at it again.`);
+    records.set(name, { ...records.get(name)!, hash, enabled: true });
+    await writePluginRecords(home, records);
+  });
 }
 
-export async function disablePlugin(home: string, name: string): Promise<void> {
-  const records = recordsWith(home, name);
-  records.set(name, { ...records.get(name)!, enabled: false });
-  await writePluginRecords(home, records);
+export function disablePlugin(home: string, name: string): Promise<void> {
+  return inTurn(home, async () => {
+    const records = recordsWith(home, name);
+    records.set(name, { ...records.get(name)!, enabled: false });
+    await writePluginRecords(home, records);
+  });
 }
 
 /** Throws a `UserError` where there is none of that name. */
 export function findPlugin(home: string, name: string): InstalledPlugin {
   recordsWith(home, name);
   return installedPlugins(home).plugins.find((each) => each.name === name)!;
+}
+
+/** What is read of the records and written back must not be changed by another process in between. */
+function inTurn<Result>(home: string, work: () => Promise<Result>): Promise<Result> {
+  return withFileLock(join(home, "plugins.json"), work);
 }
 
 type Records = Map<string, { source: string; hash: string; enabled: boolean }>;

@@ -41,12 +41,43 @@ describe("createTrustStore", () => {
     expect(statSync(join(stateHome, "trust.json")).mode & 0o777).toBe(0o600);
   });
 
-  it("knows only the very path: not its parents, not what lies below, not another spelling", async () => {
+  it("covers what lies below, never what lies above or beside, and no other spelling", async () => {
     const store = createTrustStore({ stateHome: directory() });
     await store.add("/x/project");
-    for (const path of ["/x", "/x/project/nested", "/x/Project", "/x/project/", "/x/project2"]) {
+    for (const path of ["/x/project", "/x/project/nested", "/x/project/a/b/c"]) {
+      expect(store.isTrusted(path)).toBe(true);
+    }
+    for (const path of ["/", "/x", "/x/Project", "/x/project2", "/x/project2/nested", "relative"]) {
       expect(store.isTrusted(path)).toBe(false);
     }
+  });
+
+  it.each(["directory", "file", "link to nowhere"])(
+    "ends at another repository, whose .git is a %s, and goes on below its own yes",
+    async (kind) => {
+      const root = directory();
+      const inner = join(root, "vendor/inner");
+      mkdirSync(join(inner, "deep"), { recursive: true });
+      if (kind === "directory") mkdirSync(join(inner, ".git"));
+      if (kind === "file") writeFileSync(join(inner, ".git"), "gitdir: ../../.git/modules/inner");
+      if (kind === "link to nowhere") symlinkSync("nowhere", join(inner, ".git"));
+      const store = createTrustStore({ stateHome: join(root, "state") });
+      await store.add(root);
+      expect(["vendor", "vendor/inner", "vendor/inner/deep"].map((path) => store.isTrusted(join(root, path)))).toEqual([
+        true,
+        false,
+        false,
+      ]);
+      await store.add(inner);
+      expect(store.isTrusted(join(inner, "deep"))).toBe(true);
+    },
+  );
+
+  it("holds approvals for the very path only", async () => {
+    const store = createTrustStore({ stateHome: directory() });
+    await store.add("/a", [{ kind: "hooks", name: "f", hash: "1" }]);
+    expect(store.isTrusted("/a/b")).toBe(true);
+    expect(store.approvedHash("/a/b", { kind: "hooks", name: "f" })).toBeUndefined();
   });
 
   it("does not follow git metadata or a link put in the place of a trusted directory", async () => {

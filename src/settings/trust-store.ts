@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { lstatSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describeError, errorCode, parseJsonc, UserError, writeAtomically } from "../lib/index.ts";
 import type { Approval } from "./limit-project.ts";
+import { withFileLock } from "./with-file-lock.ts";
 
 export interface TrustedPath {
   readonly path: string;
@@ -10,13 +11,17 @@ export interface TrustedPath {
   readonly approvals: readonly Approval[];
 }
 
-/** Directories the user trusts, by the real path that was shown. Nothing a directory holds, `.git` included, can answer for it. */
+/** Directories the user trusts, by the real path that was shown. Nothing a directory holds can answer for it. */
 export interface TrustStore {
   /** Why nothing is trusted although there is a file. */
   readonly problem: string | undefined;
-  /** Exactly this path: neither its parents nor what lies below. */
+  /**
+   * This path, or one above it with no other repository in between: a repository below a trusted directory was brought
+   * there by somebody and needs its own yes. Trust never reaches up.
+   */
   isTrusted(realPath: string): boolean;
   list(): readonly TrustedPath[];
+  /** Of exactly this path: what stands in another directory's files was not shown when this one was trusted. */
   approvedHash(realPath: string, item: { readonly kind: string; readonly name: string }): string | undefined;
   /** Trusts the path with exactly these approvals; what was approved before is forgotten. */
   add(realPath: string, approvals?: readonly Approval[]): Promise<void>;
@@ -36,19 +41,19 @@ export function createTrustStore({
 }): TrustStore {
   const file = join(stateHome, "trust.json");
   let { paths, problem } = readTrust(file);
-  const change = async (edit: (fresh: Map<string, TrustedPath>) => void): Promise<void> => {
-    // Another process may have written meanwhile.
-    ({ paths, problem } = readTrust(file));
-    if (problem !== undefined) throw new UserError(problem, { code: "trust", exitCode: 2 });
-    edit(paths);
-    mkdirSync(stateHome, { recursive: true, mode: 0o700 });
-    await writeAtomically(file, `${JSON.stringify({ version: 1, trusted: [...paths.values()] }, null, 2)}\n`);
-  };
+  const change = (edit: (fresh: Map<string, TrustedPath>) => void): Promise<void> =>
+    withFileLock(file, async () => {
+      // Another process may have written meanwhile.
+      ({ paths, problem } = readTrust(file));
+      if (problem !== undefined) throw new UserError(problem, { code: "trust", exitCode: 2 });
+      edit(paths);
+      await writeAtomically(file, `${JSON.stringify({ version: 1, trusted: [...paths.values()] }, null, 2)}\n`);
+    });
   return {
     get problem() {
       return problem;
     },
-    isTrusted: (realPath) => paths.has(realPath),
+    isTrusted: (realPath) => isCovered(realPath, paths),
     list: () => [...paths.values()],
     approvedHash: (realPath, { kind, name }) =>
       paths.get(realPath)?.approvals.find((known) => known.kind === kind && known.name === name)?.hash,
@@ -72,6 +77,22 @@ export function createTrustStore({
       return was;
     },
   };
+}
+
+function isCovered(realPath: string, paths: ReadonlyMap<string, TrustedPath>): boolean {
+  for (let directory = realPath; ; directory = dirname(directory)) {
+    if (paths.has(directory)) return true;
+    if (dirname(directory) === directory || isRepository(directory)) return false;
+  }
+}
+
+/** What can't be looked at counts as one: then it takes a yes of its own. */
+function isRepository(directory: string): boolean {
+  try {
+    return lstatSync(join(directory, ".git"), { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    return errorCode(error) !== "ENOTDIR";
+  }
 }
 
 function notTrusted(realPath: string): UserError {

@@ -95,12 +95,15 @@ describe("a project's own settings", () => {
     expect(resultOf(run).is_error).toBe(true);
   });
 
-  it("are not trusted for the sake of a directory above", async () => {
+  it("are trusted with a directory above, unless they are another repository's", async () => {
     const place = createPlace();
     const nested = join(place.cwd, "nested");
     mkdirSync(nested);
     await retinue(["trust", "add"], place);
     write({ ...place, cwd: nested }, { ".claude/settings.json": { model: "x" } });
+    const trusted = await retinue(["config", "show", "-C", nested], place);
+    expect(trusted).toMatchObject({ stdout: 'model = "x"\n', stderr: "" });
+    mkdirSync(join(nested, ".git"));
     const shown = await retinue(["config", "show", "-C", nested], place);
     expect(shown.stdout).toContain("Nothing is set");
     expect(shown.stderr).toContain("not trusted");
