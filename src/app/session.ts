@@ -11,6 +11,8 @@ export interface Session {
   readonly model: ModelDescription;
   /** Who works: `main`, or the name of a definition. */
   readonly agentType: string;
+  /** What the agent is told first in a new session, before anybody's words. */
+  readonly initialPrompt: string | undefined;
   readonly tools: readonly string[];
   /** What the agent's definition asked for and what it got. */
   readonly toolReport: ToolReport;
@@ -50,6 +52,7 @@ export function createSessionOf({
     cwd: services.cwd,
     model: services.model.describe(),
     agentType: agent.agentType,
+    initialPrompt: agent.initialPrompt,
     tools: agent.policy.pool,
     toolReport,
     absentTools,

@@ -157,10 +157,13 @@ function wholeNumber(options: ReadOptions, name: string): number | undefined {
 }
 
 function jsonObject(options: ReadOptions, name: string): JsonObject {
-  const cure = `Write --${name} '{"reviewer": {"description": "...", "prompt": "..."}}'.`;
+  const text = options.value(name) ?? "";
+  const file = /^@?([^{"[]+\.json)$/.exec(text)?.[1];
+  const fromFile = file === undefined ? "" : ` To give a file: --${name} "$(cat ${file})".`;
+  const cure = `Write --${name} '{"reviewer": {"description": "...", "prompt": "..."}}'.${fromFile}`;
   let value: unknown;
   try {
-    value = JSON.parse(options.value(name) ?? "");
+    value = JSON.parse(text);
   } catch (error) {
     throw usageError(`The value of --${name} is not JSON: ${describeError(error)}`, cure);
   }

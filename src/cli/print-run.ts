@@ -88,8 +88,10 @@ async function open(
   const home = stateDirectory(process.env);
   const cwd = realDirectory(options.cwd ?? ".");
   const old = chooseSession({ ...options, home, cwd });
-  if (prompt === "" && (old === undefined || isDone(home, old))) throw noPrompt();
-  const { settings: file, trust } = options;
+  const { settings: file, trust, agent } = options;
+  const isMute = prompt === "" && (old === undefined || isDone(home, old));
+  // Only an agent that begins a session may have words of its own for it.
+  if (isMute && (old !== undefined || agent === undefined)) throw noPrompt();
   const loaded = loadProjectSettings({
     home,
     cwd,
@@ -99,8 +101,8 @@ async function open(
   });
   const { flags, notices } = heedManaged(options, loaded.origins);
   for (const notice of [...loaded.notices, ...notices]) tell(notice);
-  const { agent, agents, allowedTools, disallowedTools } = options;
-  return openSession({
+  const { agents, allowedTools, disallowedTools } = options;
+  const session = await openSession({
     cwd,
     home,
     settings: loaded.settings,
@@ -115,6 +117,9 @@ async function open(
     disallowedTools,
     onTrouble: tell,
   });
+  if (!isMute || session.initialPrompt?.trim()) return session;
+  await session.close();
+  throw noPrompt(session.agentType);
 }
 
 /** A session whose last run succeeded waits for words; any other can go on without. */

@@ -7,8 +7,10 @@ export async function readPrompt(argument: string, tell: (notice: string) => voi
   return [argument, piped].filter((part) => part.trim() !== "").join("\n\n");
 }
 
-export function noPrompt(): UserError {
-  return new UserError("There is no prompt", {
+/** `agent`: who could have begun without one, and has no words to begin with. */
+export function noPrompt(agent?: string): UserError {
+  const message = "There is no prompt";
+  return new UserError(agent === undefined ? message : `${message}, and agent "${agent}" has no initialPrompt`, {
     code: "usage",
     cure: `Give one: retinue -p "Map this repository", or pipe it in: git diff | retinue -p "Review this".`,
     exitCode: 2,

@@ -10,13 +10,24 @@ export interface Faces {
 }
 
 /** One sentence with the cure; for programs that read JSON also as the result. Answers with the exit code. */
-export async function reportError(error: unknown, { format, output, errors }: Faces): Promise<number> {
+export async function reportError(thrown: unknown, { format, output, errors }: Faces): Promise<number> {
+  const error = isGoneDirectory(thrown) ? goneDirectory() : thrown;
   const message = stripControls(describeError(error));
   const isExpected = error instanceof UserError;
   const hint = isExpected ? "" : ". This is a bug of retinue; RETINUE_DEBUG=1 shows where.";
   await output.write(format.failure({ message, code: isExpected ? error.code : "internal_error" }));
   await errors.write(`retinue: ${message}${hint}\n${stackOf(error)}`);
   return isExpected ? error.exitCode : exitCodes.failed;
+}
+
+/** Node can't name the current directory: it was deleted, or moved to where nobody may look. */
+function isGoneDirectory(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && error.syscall === "uv_cwd";
+}
+
+function goneDirectory(): UserError {
+  const cure = 'Go to one that does (cd .. or cd "$PWD"), or name one: --cwd DIRECTORY.';
+  return new UserError("The current directory does not exist any more", { code: "cwd", cure, exitCode: 2 });
 }
 
 function stackOf(error: unknown): string {

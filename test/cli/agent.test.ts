@@ -53,6 +53,24 @@ it("an agent given on the command line works at once", async () => {
   expect(systemOf(server.requests[0]!)).toContain("You rhyme.");
 });
 
+it("an agent with words to begin with needs no others; one without is refused and leaves no session", async () => {
+  const place = createPlace();
+  const server = await serve([{ content: "A rhyme." }]);
+  const poet = { description: "Writes verse.", prompt: "You rhyme.", initialPrompt: "Write a verse." };
+  const words = ["-p", "--agents", JSON.stringify({ poet, mute: { ...poet, initialPrompt: " " } }), "--agent"];
+  const mute = await retinue([...words, "mute"], { ...place, server });
+  expect(mute).toMatchObject({ code: 2, stdout: "" });
+  expect(mute.stderr).toMatch(/no prompt, and agent "mute" has no initialPrompt. Give one: retinue -p "/);
+  expect((await retinue(["sessions", "list", "--json"], place)).stdout).toBe("[]\n");
+  const begun = await retinue([...words, "poet"], { ...place, server });
+  expect(begun).toMatchObject({ code: 0, stdout: "A rhyme.\n", stderr: "" });
+  expect(JSON.stringify(server.requests[0]?.body)).toContain("Write a verse.");
+  const again = await retinue([...words, "poet", "--continue"], { ...place, server });
+  expect(again.code).toBe(2);
+  expect(again.stderr).toContain("There is no prompt.");
+  expect(server.requests).toHaveLength(1);
+});
+
 it("an agent that does not exist is answered with those that do", async () => {
   const ended = await retinue(["-p", "--agent", "explorer", "Hello?"], createPlace());
   expect(ended.code).toBe(2);

@@ -27,6 +27,8 @@ describe("bad usage", () => {
     [["-p", "x", "--resume", "a", "--continue"], /--resume and --continue/],
     [["-p", "x", "--include-partial-messages"], /stream-json/],
     [["-p", "x", "--cwd", "does/not/exist"], /does\/not\/exist does not exist.*--cwd/],
+    [["-p", "x", "--agents", "{poet"], /--agents is not JSON.*Write --agents '/],
+    [["-p", "x", "--agents", "my/agents.json"], /--agents is not JSON.*"\$\(cat my\/agents\.json\)"/],
     [["-p", "- a list"], /goes after "--"/],
     [["sesions", "list"], /no command "sesions".*retinue sessions/],
     [["sessions", "lst"], /Did you mean "list"/],
@@ -92,6 +94,13 @@ describe("bad configuration", () => {
   it.runIf(process.platform === "linux")("a state directory that can't be written", async () => {
     const run = await retinue(["-p", "x"], { ...createPlace(), environment: { RETINUE_HOME: "/sys/kernel/retinue" } });
     expectComplaint(run, { code: 2, says: /state directory \/sys\/kernel\/retinue .*RETINUE_HOME/ });
+  });
+
+  it.each([["-p", "x"], ["agents", "list"], ["doctor"]])("a current directory that is gone: %s", async (...words) => {
+    const place = createPlace();
+    const script = 'rmdir "$PWD" && exec "$@"';
+    const run = await retinue(words, { ...place, through: ["sh", "-c", script, "sh"] });
+    expectComplaint(run, { code: 2, says: /current directory does not exist any more.*--cwd/ });
   });
 
   it("a state directory that is a file", async () => {
