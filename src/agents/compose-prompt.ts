@@ -1,4 +1,5 @@
 import type { Rule } from "../protocol/index.ts";
+import type { AgentMemory } from "./give-memory.ts";
 import { conduct } from "./main-prompt.ts";
 
 export interface PromptParts {
@@ -6,7 +7,7 @@ export interface PromptParts {
   readonly prompt: string;
   readonly limits: readonly Rule[];
   readonly skills: readonly { readonly name: string; readonly text: string }[];
-  readonly memory?: string;
+  readonly memory?: AgentMemory & { readonly writable: boolean };
 }
 
 /** The system text: the agent's own words first, then what holds for all, then what was given to it. */
@@ -16,7 +17,18 @@ export function composePrompt({ prompt, limits, skills, memory }: PromptParts): 
     conduct,
     ...(limits.length === 0 ? [] : [`Some of your tools do only this: ${limits.map(({ text }) => text).join(", ")}.`]),
     ...skills.map(({ name, text }) => `Skill ${name}\n\n${text.trim()}`),
-    ...(memory === undefined ? [] : [`What you noted in earlier sessions\n\n${memory.trim()}`]),
+    ...(memory === undefined ? [] : [aboutMemory(memory)]),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function aboutMemory({ directory, index, cut, writable }: NonNullable<PromptParts["memory"]>): string {
+  const noted = index === undefined ? undefined : `What you noted in earlier sessions\n\n${index.trim()}`;
+  if (!writable) return noted ?? "";
+  const keeping = `Memory
+- Your notes for later sessions are files in ${directory}. You are shown the beginning of its MEMORY.md, the index; the rest you read when you need it.
+- Note what the next session could not see from the project: decisions and their reasons, ways that failed, wishes of the user. No secrets, nothing that will soon be untrue.
+- One line for each note in MEMORY.md, at most 200; what needs more room has a file of its own that the line names. Correct what turns out wrong.`;
+  if (noted === undefined) return `${keeping}\n- Nothing is noted yet.`;
+  return `${keeping}\n\n${noted}${cut ? "\n\n[MEMORY.md goes on. Read the rest, and make it shorter.]" : ""}`;
 }

@@ -1,6 +1,7 @@
 // Owns: turning a definition and its surroundings into an agent ready to run: prompt, tools, model, policy.
 // Does not own: running it (runs), reading definitions (definitions), deciding on calls (permissions).
 // Called by: runs (types), app.
+export type { AgentMemory } from "./give-memory.ts";
 export { limitHands } from "./limit-hands.ts";
 export { MAIN_TYPE } from "./main-agent.ts";
 export { type AgentRequest, type AgentResolution, resolveAgent, type Wishes } from "./resolve-agent.ts";

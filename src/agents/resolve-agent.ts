@@ -11,8 +11,9 @@ import {
 import { chooseEffort } from "./choose-effort.ts";
 import { chooseMode } from "./choose-mode.ts";
 import { composePrompt, type PromptParts } from "./compose-prompt.ts";
+import { type AgentMemory, giveMemory, type MemoryTools } from "./give-memory.ts";
 import { mainAgent } from "./main-agent.ts";
-import { resolveTools, type ToolReport, type ToolSupply } from "./resolve-tools.ts";
+import { type ResolvedTools, resolveTools, type ToolReport, type ToolSupply } from "./resolve-tools.ts";
 import type { ResolvedAgent } from "./resolved-agent.ts";
 
 export interface AgentRequest {
@@ -36,7 +37,7 @@ export interface AgentRequest {
   readonly readableRoots: readonly string[];
   readonly platform: string;
   readonly skills?: PromptParts["skills"];
-  readonly memory?: string;
+  readonly memory?: AgentMemory;
   readonly projectContext?: string;
 }
 
@@ -71,23 +72,33 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
     };
   }
   const available = request.tools.map(({ name }) => name).filter((name) => !isDenied(name, request.rules));
-  const resolved = resolveTools(definition, { available, absent: request.absentTools ?? [] });
-  const { report, limits } = resolved;
-  if (resolved.problem !== undefined) return { ok: false, message: resolved.problem };
+  const plain = resolveTools(definition, {
+    available,
+    absent: [...(request.absentTools ?? []), ...withoutSkills(request)],
+  });
+  if (plain.problem !== undefined) return { ok: false, message: plain.problem };
   const { mode, notice } = chooseMode(definition, {
     ...(asked.mode === undefined ? {} : { asked: asked.mode }),
     fallback: settings.mode ?? "default",
   });
+  const { resolved, writable } = withMemory(plain, request, { definition, available, mode });
+  const { report, limits } = resolved;
   const { effort, notice: aboutEffort } = chooseEffort(asked.effort ?? definition.effort ?? settings.effort, model);
   const tools = request.tools.filter(({ name }) => report.resolvedTools.includes(name));
   const { criticalReminder, initialPrompt } = definition;
   const agent: ResolvedAgent = {
     agentType: definition.name,
-    head: headOf(request, { definition, tools, limits: limits.flat(), ...(effort === undefined ? {} : { effort }) }),
+    head: headOf(request, {
+      definition,
+      tools,
+      limits: limits.flat(),
+      writable,
+      ...(effort === undefined ? {} : { effort }),
+    }),
     policy: {
       mode,
       pool: tools.map((tool) => tool.name),
-      rules: [...request.rules, ...resolved.rules],
+      rules: [...request.rules, ...resolved.rules, ...(report.resolvedTools.includes("Skill") ? [skillRule] : [])],
       workspaceRoots: [request.workspaceRoot, ...request.additionalDirectories],
       readableRoots: request.readableRoots,
     },
@@ -111,11 +122,13 @@ function headOf(
     definition,
     tools,
     limits,
+    writable,
     effort,
   }: {
     readonly definition: AgentDefinition;
     readonly tools: readonly ToolDeclaration[];
     readonly limits: readonly Rule[];
+    readonly writable: boolean;
     readonly effort?: Effort;
   },
 ): Head {
@@ -128,10 +141,39 @@ function headOf(
     ...(maxTokensField ? { maxTokensField } : {}),
     ...(effort ? { effort } : {}),
     tools,
-    system: composePrompt({ prompt, limits, skills, ...(memory === undefined ? {} : { memory }) }),
+    system: composePrompt({
+      prompt,
+      limits,
+      skills,
+      ...(memory === undefined ? {} : { memory: { ...memory, writable } }),
+    }),
     systemContext: `Workspace: ${request.workspaceRoot}\nPlatform: ${request.platform}`,
     userContext: definition.omitProjectContext ? "" : (request.projectContext ?? ""),
   };
+}
+
+/** In plan mode and for the built-in agents, which know no memory, there is only the index. */
+function withMemory(
+  plain: ResolvedTools,
+  { memory }: AgentRequest,
+  {
+    definition,
+    available,
+    mode,
+  }: { readonly definition: AgentDefinition; readonly available: readonly string[]; readonly mode: PermissionMode },
+): MemoryTools {
+  if (memory === undefined || mode === "plan" || definition.source === "built-in") {
+    return { resolved: plain, writable: false };
+  }
+  return giveMemory(plain, { definition, directory: memory.directory, available });
+}
+
+/** Loading text that the user or a trusted project wrote for the agent touches nothing. */
+const skillRule: Rule = { text: "Skill", effect: "allow", scope: "builtin" };
+
+function withoutSkills({ tools }: AgentRequest): ToolSupply["absent"] {
+  if (tools.some(({ name }) => name === "Skill")) return [];
+  return [{ name: "Skill", reason: "there is no skill here that a model may call for." }];
 }
 
 /** `Bash` alone takes the tool away; `Bash(rm:*)` leaves it, with a rule. */

@@ -1,8 +1,18 @@
 import { homedir } from "node:os";
-import { MAIN_TYPE } from "../agents/index.ts";
-import { contextText, findSkills, memoryDirectory, memoryIndex, projectLevels } from "../definitions/index.ts";
+import { type AgentMemory, MAIN_TYPE } from "../agents/index.ts";
+import {
+  contextText,
+  createSkillShelf,
+  findSkills,
+  type LoadedSkill,
+  openMemory,
+  pluginDirectory,
+  projectLevels,
+  skillDirectory,
+} from "../definitions/index.ts";
 import { UserError } from "../lib/index.ts";
-import type { AgentDefinition, Diagnostic } from "../protocol/index.ts";
+import type { Skills } from "../ports/index.ts";
+import { type AgentDefinition, canonicalToolName, type Diagnostic } from "../protocol/index.ts";
 import { type AgentCatalog, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
 import { docsDirectory } from "./docs-directory.ts";
 import { unknownAgent } from "./unknown-agent.ts";
@@ -12,8 +22,11 @@ export interface GatheredAgent {
   /** Absent: the main agent itself. */
   readonly definition?: AgentDefinition;
   readonly prompt?: string;
+  /** Those its definition names: they stand in its prompt. */
   readonly skills: readonly { readonly name: string; readonly text: string }[];
-  readonly memory?: string;
+  /** Those it can call for. */
+  readonly shelf?: Skills;
+  readonly memory?: AgentMemory;
   readonly projectContext?: string;
   /** What it may read beyond the workspace. */
   readonly readableRoots: readonly string[];
@@ -34,7 +47,10 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   const projectContext = contextText(loaded.snapshot.contextFiles);
   const context = projectContext === undefined ? {} : { projectContext };
   const aboutContext = aboutFiles(loaded, new Set(loaded.snapshot.contextFiles.map(({ file }) => file)));
-  const main = { ...context, skills: [], readableRoots: [], notices: aboutContext };
+  const shelf = createSkillShelf(loaded.snapshot.skills);
+  const shared = { ...context, ...(shelf ? { shelf } : {}) };
+  const roots = rootsOf(loaded.snapshot.skills, place.home);
+  const main = { ...shared, skills: [], readableRoots: roots, notices: [...aboutContext, ...aboutSkills(loaded)] };
   if (named === undefined) return main;
   const found = loaded.catalog.find(named.name);
   if (found === undefined && named.name === MAIN_TYPE) return main;
@@ -43,32 +59,62 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   const { found: skills, diagnostics } = findSkills(loaded.snapshot.skills, definition.skills ?? [], {
     file: definition.file ?? definition.name,
   });
-  const memory = memoryOf(definition, { ...place, trusted: loaded.trusted });
+  const { memory, notice } = memoryOf(definition, { ...place, trusted: loaded.trusted });
   const isGuide = definition.source === "built-in" && definition.name === "retinue-guide";
   return {
-    ...context,
+    ...shared,
     definition,
     prompt: body(),
-    skills: skills.map((skill) => ({ name: skill.definition.name, text: skill.body() })),
-    ...(memory?.text === undefined ? {} : { memory: memory.text }),
-    readableRoots: [...(isGuide ? [docsDirectory()] : []), ...(memory ? [memory.directory] : [])],
+    skills: skills.map((skill) => ({ name: skill.definition.name, text: textOf(skill) })),
+    ...(memory === undefined ? {} : { memory }),
+    readableRoots: [...(isGuide ? [docsDirectory()] : []), ...(memory ? [memory.directory] : []), ...roots],
     notices: [
       ...(definition.omitProjectContext ? [] : aboutContext),
       ...aboutFiles(loaded, new Set([definition.file ?? ""])),
+      ...(usesSkills(definition) ? aboutSkills(loaded) : []),
       ...diagnostics.map(described),
+      ...(notice === undefined ? [] : [notice]),
     ],
   };
 }
 
+/** Undefined for one that has none; with a notice where it has one that can't be used now. */
 function memoryOf(
   { memory: scope, name: agent }: AgentDefinition,
   { cwd, home: stateHome, environment, trusted }: CatalogPlace & { readonly trusted: boolean },
-): { readonly directory: string; readonly text?: string } | undefined {
-  if (scope === undefined || (scope !== "user" && !trusted)) return undefined;
+): { readonly memory?: AgentMemory; readonly notice?: string } {
+  if (scope === undefined) return {};
+  if (scope !== "user" && !trusted) {
+    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted: it works without. Trust it with "retinue trust add", or for one run with --trust.`;
+    return { notice };
+  }
   const { root: projectRoot } = projectLevels({ cwd, home: environment["HOME"] || homedir() });
-  const directory = memoryDirectory({ scope, agent, stateHome, projectRoot });
-  const index = memoryIndex({ directory, within: scope === "user" ? stateHome : projectRoot });
-  return index && { directory, text: index.text };
+  const opened = openMemory({ scope, agent, stateHome, projectRoot });
+  if (opened.ok) return { memory: opened };
+  return { notice: `Agent "${agent}" works without its memory: ${opened.problem}. Put a plain directory there.` };
+}
+
+function textOf(skill: LoadedSkill): string {
+  return `Paths in it are relative to ${skillDirectory(skill.definition)}.\n\n${skill.body().trim()}`;
+}
+
+/** A skill may speak of any file beside it, and one of a plugin of any file of the plugin. */
+function rootsOf(skills: readonly LoadedSkill[], home: string): readonly string[] {
+  const directories = skills.map(({ definition }) =>
+    definition.plugin === undefined ? skillDirectory(definition) : pluginDirectory(home, definition.plugin),
+  );
+  return [...new Set(directories)];
+}
+
+function usesSkills({ tools, skills }: AgentDefinition): boolean {
+  if (tools === undefined || skills !== undefined) return true;
+  return tools.some((tool) => tool === "*" || canonicalToolName(tool) === "Skill");
+}
+
+/** Why a skill is not there that somebody wrote. */
+function aboutSkills({ diagnostics }: AgentCatalog): readonly string[] {
+  const isAbout = (file: string) => /(^|\/)skill\.md$|\/\.(agents|claude)\/skills(\/|$)/i.test(file);
+  return diagnostics.filter(({ file, severity }) => severity !== "notice" && isAbout(file)).map(described);
 }
 
 /** What is wrong with these files; what is only good to know stays with `retinue agents check`. */

@@ -31,7 +31,7 @@ export async function gather(
   const agent = options.agent ?? (before === MAIN_TYPE ? undefined : before);
   const home = options.home || stateDirectory(environment);
   if (agent === undefined && agents === undefined) {
-    const mayInstruct = trusted || (options.trusted !== undefined && hasOwnInstructions(home, environment));
+    const mayInstruct = trusted || (options.trusted !== undefined && hasOwnFiles(home, environment));
     if (!mayInstruct) return undefined;
   }
   const { gatherAgent } = await import("./gather-agent.ts");
@@ -47,12 +47,17 @@ export async function gather(
   });
 }
 
-/** Where the user's own instructions may stand; the reading itself decides which of them counts. */
-function hasOwnInstructions(home: string, environment: Environment): boolean {
+/** Where the user's own instructions, skills and plugins may stand; the reading itself decides what of them counts. */
+function hasOwnFiles(home: string, environment: Environment): boolean {
   const userHome = environment["HOME"] || homedir();
-  return [join(home, "AGENTS.md"), join(userHome, ".agents/AGENTS.md"), join(userHome, ".claude/CLAUDE.md")].some(
-    (file) => existsSync(file),
-  );
+  return [
+    join(home, "AGENTS.md"),
+    join(home, "plugins.json"),
+    join(userHome, ".agents/AGENTS.md"),
+    join(userHome, ".agents/skills"),
+    join(userHome, ".claude/CLAUDE.md"),
+    join(userHome, ".claude/skills"),
+  ].some((file) => existsSync(file));
 }
 
 /** `"agents": { "Explore": false }` */

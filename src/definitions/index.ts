@@ -18,7 +18,8 @@ export { type DelegationList, delegationList, type ListedAgent, type ListLimits 
 export { contextText } from "./context/context-text.ts";
 export type { ContextFile } from "./context/read-context-files.ts";
 export { type LintRequest, lintAgent } from "./lint/lint-agent.ts";
-export { type MemoryIndex, type MemoryPlace, memoryDirectory, memoryIndex } from "./memory/memory-index.ts";
+export type { MemoryPlace } from "./memory/memory-index.ts";
+export { type OpenedMemory, openMemory } from "./memory/open-memory.ts";
 export { type InstallOutcome, installPlugin } from "./plugins/install-plugin.ts";
 export {
   type InstalledPlugin,

@@ -1,0 +1,68 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { openMemory } from "./open-memory.ts";
+
+let place = "";
+beforeEach(() => {
+  place = realpathSync(mkdtempSync(join(tmpdir(), "retinue-memory-")));
+  mkdirSync(join(place, "project/.retinue"), { recursive: true });
+});
+afterEach(() => rmSync(place, { recursive: true, force: true }));
+
+const open = (scope: "user" | "project" | "local", agent = "reviewer") =>
+  openMemory({ scope, agent, stateHome: join(place, "home/.retinue"), projectRoot: join(place, "project") });
+
+it("is a place that need not exist, and nothing is made by looking", () => {
+  expect(open("user")).toEqual({ ok: true, directory: join(place, "home/.retinue/agent-memory/reviewer") });
+  expect(existsSync(join(place, "home"))).toBe(false);
+});
+
+it("has an index once something was noted", () => {
+  const directory = join(place, "project/.retinue/agent-memory-local/reviewer");
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, "MEMORY.md"), "- tabs\n");
+  expect(open("local")).toEqual({ ok: true, directory, index: "- tabs", cut: false });
+});
+
+it("is named by its real path where the way to its base has links", () => {
+  mkdirSync(join(place, "disk"));
+  symlinkSync(join(place, "disk"), join(place, "home"));
+  expect(open("user")).toEqual({ ok: true, directory: join(place, "disk/.retinue/agent-memory/reviewer") });
+});
+
+it.each([
+  ["the project's folder", "project/.retinue/agent-memory", "../src"],
+  ["the agent's own folder", "project/.retinue/agent-memory/reviewer", "../../.git"],
+  ["a folder that points to nothing", "project/.retinue/agent-memory", "/nowhere/at/all"],
+])("does not count when %s is a link", (_, link, target) => {
+  mkdirSync(join(place, link, ".."), { recursive: true });
+  symlinkSync(target, join(place, link));
+  expect(open("project")).toEqual({ ok: false, problem: `${join(place, link)} is a link` });
+});
+
+it("does not count when a file stands in its place", () => {
+  writeFileSync(join(place, "project/.retinue/agent-memory"), "");
+  const file = join(place, "project/.retinue/agent-memory");
+  expect(open("project")).toEqual({ ok: false, problem: `${file} is not a directory` });
+});
+
+it("does not count below a relative state directory, which a project could bring", () => {
+  const projectRoot = join(place, "project");
+  const opened = openMemory({ scope: "user", agent: "reviewer", stateHome: "home", projectRoot });
+  expect(opened).toEqual({ ok: false, problem: "home is not an absolute path" });
+});
+
+it("stays in its folder whatever the agent is called", () => {
+  const parts = fc.constantFrom("..", ".", "/", "\\", "~", "\0", "a", "%2e%2e", "…", ":", " ");
+  const name = fc.array(parts, { maxLength: 8 }).map((all) => all.join(""));
+  fc.assert(
+    fc.property(name, (agent) => {
+      const opened = open("project", agent);
+      const folder = opened.ok ? opened.directory.slice(join(place, "project/.retinue/agent-memory/").length) : "";
+      expect(folder).toMatch(/^[A-Za-z0-9_%-]+$/);
+    }),
+  );
+});
