@@ -1,4 +1,4 @@
-import type { ResultStore, Tool, Workspace } from "../ports/index.ts";
+import type { ResultStore, Skills, Tool, Workspace } from "../ports/index.ts";
 import type { SessionId } from "../protocol/index.ts";
 import { createBashTool } from "./bash/bash.ts";
 import { createShells } from "./bash/shells.ts";
@@ -11,6 +11,7 @@ import { createLsTool } from "./ls/ls.ts";
 import { createNotebookEditTool } from "./notebook-edit/notebook-edit.ts";
 import { createReadTool } from "./read/read.ts";
 import { createSeenFiles } from "./shared/seen-files.ts";
+import { createSkillTool } from "./skill/skill.ts";
 import { createTodos, createTodoWriteTool } from "./todo-write/todo-write.ts";
 import { createWebFetchTool } from "./web-fetch/web-fetch.ts";
 import type { Search } from "./web-search/search.ts";
@@ -24,10 +25,18 @@ export interface ToolsRequest {
   /** Where long outputs are kept whole. */
   readonly outputDirectory: string;
   readonly search?: Search;
+  readonly skills?: Skills;
 }
 
 /** The built-in tools on one workspace, in the order of `toolFaces`. */
-export function createTools({ sessionId, workspace, results, outputDirectory, search }: ToolsRequest): readonly Tool[] {
+export function createTools({
+  sessionId,
+  workspace,
+  results,
+  outputDirectory,
+  search,
+  skills,
+}: ToolsRequest): readonly Tool[] {
   const seen = createSeenFiles();
   const shells = createShells(sessionId);
   return [
@@ -44,5 +53,6 @@ export function createTools({ sessionId, workspace, results, outputDirectory, se
     createTodoWriteTool({ todos: createTodos() }),
     createWebFetchTool(),
     ...(search ? [createWebSearchTool({ search })] : []),
+    ...(skills ? [createSkillTool({ skills })] : []),
   ];
 }

@@ -1,4 +1,4 @@
-import type { ToolFace } from "../ports/index.ts";
+import type { Skills, ToolFace } from "../ports/index.ts";
 import { bashFace } from "./bash/face.ts";
 import { bashOutputFace } from "./bash-output/face.ts";
 import { editFace } from "./edit/face.ts";
@@ -8,13 +8,20 @@ import { killShellFace } from "./kill-shell/face.ts";
 import { lsFace } from "./ls/face.ts";
 import { notebookEditFace } from "./notebook-edit/face.ts";
 import { readFace } from "./read/face.ts";
+import { skillFace } from "./skill/face.ts";
 import { todoWriteFace } from "./todo-write/face.ts";
 import { webFetchFace } from "./web-fetch/face.ts";
 import { webSearchFace } from "./web-search/face.ts";
 import { writeFace } from "./write/face.ts";
 
 /** In the order they are declared to the model: it never changes. */
-export function toolFaces({ search }: { readonly search: boolean }): readonly ToolFace[] {
+export function toolFaces({
+  search,
+  skills,
+}: {
+  readonly search: boolean;
+  readonly skills?: Skills;
+}): readonly ToolFace[] {
   return [
     readFace,
     editFace,
@@ -29,5 +36,6 @@ export function toolFaces({ search }: { readonly search: boolean }): readonly To
     todoWriteFace,
     webFetchFace,
     ...(search ? [webSearchFace] : []),
+    ...(skills ? [skillFace(skills)] : []),
   ];
 }

@@ -4,6 +4,5 @@
 export { createTools, type ToolsRequest } from "./create-tools.ts";
 export { toolFaces } from "./faces.ts";
 export { findRipgrep } from "./grep/find-ripgrep.ts";
-export { createSkillTool, type SkillDependencies } from "./skill/skill.ts";
 export type { Search, SearchHit, SearchOptions, SearchOutcome } from "./web-search/search.ts";
 export { type SearchChoice, searchEngineFor } from "./web-search/search-engine-for.ts";

@@ -1,7 +1,7 @@
 import type { Skills, Tool, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
+import { skillFace } from "./face.ts";
 import { fillArguments } from "./fill-arguments.ts";
 
 export interface SkillDependencies {
@@ -10,17 +10,7 @@ export interface SkillDependencies {
 
 export function createSkillTool({ skills }: SkillDependencies): Tool {
   return {
-    declaration: {
-      name: "Skill",
-      description: `${descriptions.skill}\n\n${skills.list()}`,
-      inputSchema: {
-        type: "object",
-        properties: { skill: { type: "string" }, args: { type: "string" } },
-        required: ["skill"],
-        additionalProperties: false,
-      },
-    },
-    traits: { parallel: true, effects: false },
+    ...skillFace(skills),
     run: (input) => useSkill(input, skills),
   };
 }

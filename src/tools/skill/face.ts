@@ -1,0 +1,19 @@
+import type { Skills, ToolFace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
+
+/** The only face that depends on something: the skills there are. */
+export function skillFace(skills: Skills): ToolFace {
+  return {
+    declaration: {
+      name: "Skill",
+      description: `${descriptions.skill}\n\n${skills.list()}`,
+      inputSchema: {
+        type: "object",
+        properties: { skill: { type: "string" }, args: { type: "string" } },
+        required: ["skill"],
+        additionalProperties: false,
+      },
+    },
+    traits: { parallel: true, effects: false },
+  };
+}
