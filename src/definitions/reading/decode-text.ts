@@ -20,8 +20,11 @@ export function detectEncoding(bytes: Uint8Array): EncodedText {
 
 /** The text with every line end as `\n`. `limit`: read only about so many bytes of it. */
 export function decodeText(bytes: Uint8Array, { encoding, offset }: EncodedText, limit = bytes.length): string {
-  const part = bytes.subarray(offset, offset + limit);
-  const buffer = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
-  const text = encoding === "utf-8" ? buffer.toString("utf8") : new TextDecoder(encoding).decode(buffer);
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = offset + limit;
+  const text =
+    encoding === "utf-8"
+      ? buffer.toString("utf8", offset, end)
+      : new TextDecoder(encoding).decode(buffer.subarray(offset, end));
   return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
 }

@@ -30,8 +30,11 @@ const modeWords: Readonly<Record<string, PermissionMode>> = {
 /** Strictest first. */
 const strictness: readonly PermissionMode[] = ["plan", "dontAsk", "default", "acceptEdits", "bypassPermissions"];
 
+const modeFields = ["permissionMode", "approvalMode", "readonly"] as const;
+
 /** `permissionMode`, Qwen's `approvalMode` and Cursor's `readonly` together: the strictest counts. */
 export function readPermissionMode(reader: Reader, source: DefinitionSource): PermissionMode | undefined {
+  if (modeFields.every((name) => reader.get(name) === undefined)) return undefined;
   const modes = [
     source === "plugin" ? ignoreInPlugin(reader, "permissionMode") : readMode(reader, "permissionMode"),
     source === "plugin" ? ignoreInPlugin(reader, "approvalMode") : readMode(reader, "approvalMode"),

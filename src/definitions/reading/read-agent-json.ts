@@ -33,7 +33,7 @@ function readOne(name: string, value: Readonly<Record<string, unknown>>, { file,
   const diagnostics: Diagnostic[] = [];
   const prompt = fields.find((field) => agentFieldNames.resolve(field.key) === "prompt")?.value;
   const body = () => (typeof prompt === "string" ? prompt : "");
-  const read = readAgentFields({ fields, file, source, defaultName: name, diagnostics, body });
+  const read = readAgentFields({ fields, file, source, defaultName: () => name, diagnostics, body });
   if (typeof prompt !== "string")
     diagnostics.push({
       severity: "warning",

@@ -44,6 +44,26 @@ describe("the files people write", () => {
     expect(compared).toBeGreaterThan(20);
   });
 
+  it.each([0, 10_000])(
+    "reads a closing line with text behind it, %i bytes above a rule in the body",
+    async (length) => {
+      const prompt = `You are thorough.\n${"x".repeat(300 + length)}\n\n---\n\nWrite short reports.\n`;
+      const { definition, body } = await read(`---\nname: a\ndescription: d\n---${prompt}`);
+      expect(definition).toMatchObject({ name: "a", description: "d" });
+      expect(body).toBe(prompt);
+    },
+  );
+
+  it("finds the end of long frontmatter wherever it lies", async () => {
+    for (let length = 400; length < 1200; length += 7) {
+      const { definition, body } = await read(
+        `---\ndescription: ${"d".repeat(length)}\n---\n\nBody.\n${"x".repeat(5000)}`,
+      );
+      expect(definition?.description).toHaveLength(length);
+      expect(body.slice(0, 7)).toBe("Body.\nx");
+    }
+  });
+
   it("says where and why YAML was left, and reads on", async () => {
     const { diagnostics } = await read("---\nname: a\ndescription: Use on: x\ntools: Read\n---\n");
     expect(diagnostics).toMatchObject([{ severity: "warning", file, line: 3, code: "yaml_error" }]);
@@ -80,7 +100,7 @@ describe("what does not load, and says why", () => {
     ["---\njust some text\n---\n", "yaml_error", 2],
     ['---\nname: "a\\u001bb"\ndescription: d\n---\n', "bad_name", 2],
     [`---\nname: a\ndescription: ${"x".repeat(70_000)}\n---\n`, "frontmatter_too_large", 1],
-    [`---\nname: a\ndescription: d\n---\n${"x".repeat(1_100_000)}`, "file_too_large", 1],
+    [`---\nname: a\ndescription: d\n---\n${"x".repeat(256 * 1024)}`, "file_too_large", 1],
     [`---\nname: a\ndescription: d\nx: ${"[".repeat(20_000)}\n---\n`, undefined, undefined],
   ])("refuses %.40j", async (text, code, line) => {
     const { definition, diagnostics } = await read(text);
@@ -88,6 +108,21 @@ describe("what does not load, and says why", () => {
     expect(definition).toBeUndefined();
     expect(diagnostics.find(({ severity }) => severity === "error")).toMatchObject({ code, line, file });
     expect(diagnostics.every(({ fix }) => fix !== "")).toBe(true);
+  });
+
+  it("loads what has just 256 KB whole, and nothing of what has a byte more", async () => {
+    const head = "---\nname: a\ndescription: d\n---\n";
+    const umlauts = "ü".repeat(1000);
+    const filled = umlauts + "x".repeat(256 * 1024 - Buffer.byteLength(head + umlauts));
+    const whole = await readAgentFile({ bytes: Buffer.from(head + filled), file, source: "project" });
+    expect(whole.definition?.name).toBe("a");
+    expect(whole.diagnostics).toEqual([]);
+    expect(whole.body() === filled).toBe(true);
+    const over = await readAgentFile({ bytes: Buffer.from(`${head}${filled}x`), file, source: "project" });
+    expect(over.definition).toBeUndefined();
+    expect(over.body()).toBe("");
+    expect(over.diagnostics).toMatchObject([{ severity: "error", file, line: 1, code: "file_too_large" }]);
+    expect(over.diagnostics[0]?.fix).toMatch(/^Move/);
   });
 
   it("stops at an alias bomb", async () => {

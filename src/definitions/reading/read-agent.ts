@@ -7,6 +7,7 @@ import { booleanOf, describe, isEmpty, readText } from "./field-values.ts";
 import { optionalFields, targets } from "./optional-fields.ts";
 import { readPermission, readPermissionMode } from "./permission-fields.ts";
 import { readFrontmatter } from "./read-frontmatter.ts";
+import { loadYamlReader, type YamlReader } from "./strict-yaml.ts";
 import { hasControls, readToolList, type ToolList } from "./tool-list.ts";
 
 export interface DefinitionFile {
@@ -37,11 +38,21 @@ const nothingWritten: AsWritten = { tools: null, disallowedTools: null, model: n
 
 /** Reads one Markdown agent file. Never rejects. */
 export async function readAgentFile(request: DefinitionFile): Promise<ReadAgent> {
+  return readAgentNow(request) ?? (readAgentNow(request, await loadYamlReader()) as ReadAgent);
+}
+
+/** The same at once. Undefined: it takes the YAML reader to tell, and none was given. */
+export function readAgentNow(request: DefinitionFile, readYaml?: YamlReader): ReadAgent | undefined {
   const { bytes, file, source, plugin } = request;
-  const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown });
+  const read = readFrontmatter({ bytes, file, isKnown }, readYaml);
+  if (read === undefined) return undefined;
+  const { fields, diagnostics, body } = read;
   if (fields === undefined) return { body, diagnostics, written: nothingWritten };
-  const defaultName = path.basename(file).replace(/\.md$/i, "");
-  return readAgentFields({ fields, file, source, plugin, defaultName, diagnostics, body });
+  return readAgentFields({ fields, file, source, plugin, defaultName: nameOfFile, diagnostics, body });
+}
+
+function nameOfFile(file: string): string {
+  return path.basename(file).replace(/\.md$/i, "");
 }
 
 function isKnown(key: string): boolean {
@@ -53,7 +64,8 @@ export interface AgentFields {
   readonly file: string;
   readonly source: DefinitionSource;
   readonly plugin?: string | undefined;
-  readonly defaultName: string;
+  /** Of the file or of the entry, for an agent that does not say its name. */
+  readonly defaultName: (file: string) => string;
   readonly diagnostics: Diagnostic[];
   readonly body: () => string;
 }
@@ -72,14 +84,15 @@ export function readAgentFields(request: AgentFields): ReadAgent {
   const { file, diagnostics, source, plugin, defaultName, body } = request;
   const { fields } = request;
   const reader = new FieldReader({ file, fields, diagnostics, names: agentFieldNames, strict: strictFields });
-  const definition: Draft = { name: readName(reader, defaultName), description: readDescription(reader), source, file };
+  const name = readName(reader, () => defaultName(file));
+  const definition: Draft = { name, description: readDescription(reader), source, file };
   if (plugin !== undefined) definition.plugin = plugin;
   const written = readRights(reader, { definition, source });
-  for (const name of reader.present) {
-    const readOptional = optionalFields[name];
+  for (const present of reader.present) {
+    const readOptional = optionalFields[present];
     if (readOptional === undefined) continue;
     const value = readOptional(reader, source);
-    if (value !== undefined) (definition as Record<string, unknown>)[targets[name] ?? name] = value;
+    if (value !== undefined) (definition as Record<string, unknown>)[targets[present] ?? present] = value;
   }
   if (reader.unknown !== undefined) definition.extra = reader.unknown;
   const isDisabled = readDisable(reader);
@@ -104,8 +117,8 @@ function isNamed(draft: Draft): draft is Draft & AgentDefinition {
   return draft.name !== undefined && draft.description !== undefined;
 }
 
-function readName(reader: Reader, defaultName: string): string | undefined {
-  const name = readText(reader, "name")?.trim() ?? defaultName;
+function readName(reader: Reader, defaultName: () => string): string | undefined {
+  const name = readText(reader, "name")?.trim() ?? defaultName();
   if (!hasControls(name)) return name;
   const field = reader.get("name");
   if (field !== undefined)
@@ -150,6 +163,8 @@ function readDisable(reader: Reader): boolean {
   return value !== false;
 }
 
+const none: readonly string[] = [];
+
 /** What the agent may do: here a line that can't be read refuses the file. */
 function readRights(
   reader: Reader,
@@ -160,7 +175,8 @@ function readRights(
   const inheritsAll = tools === undefined || tools.inheritsRest === true || tools.listed.includes("*");
   if (!inheritsAll) definition.tools = tools.listed;
   // In `tools` a map's `false` takes away; in `disallowedTools` its `true` does.
-  const removed = [...(disallowed?.listed ?? []), ...(tools?.excluded.filter((name) => name !== "*") ?? [])];
+  const excluded = tools?.excluded.filter((name) => name !== "*") ?? none;
+  const removed = disallowed === undefined ? excluded : [...disallowed.listed, ...excluded];
   if (removed.length > 0) definition.disallowedTools = removed;
   const mode = readPermissionMode(reader, source);
   if (mode !== undefined) definition.permissionMode = mode;

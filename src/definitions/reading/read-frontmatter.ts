@@ -1,9 +1,9 @@
 import type { Diagnostic } from "../../protocol/index.ts";
-import { decodeText, detectEncoding } from "./decode-text.ts";
+import { decodeText, detectEncoding, type EncodedText } from "./decode-text.ts";
 import type { Field } from "./field.ts";
 import { readSimpleYaml } from "./simple-yaml.ts";
-import { type SplitFrontmatter, splitFrontmatter } from "./split-frontmatter.ts";
-import { loadYamlReader } from "./strict-yaml.ts";
+import { bodyOf, type SplitFrontmatter, splitFrontmatter } from "./split-frontmatter.ts";
+import type { YamlReader } from "./strict-yaml.ts";
 import { readCarelessYaml, readTolerantYaml } from "./tolerant-yaml.ts";
 
 export interface ReadFrontmatter {
@@ -20,68 +20,73 @@ export interface FrontmatterRequest {
   readonly isKnown: (key: string) => boolean;
 }
 
-const maxFileBytes = 1024 * 1024;
+/** What stays in memory of a definition is its file, so this is the most a file may have. */
+export const maxFileBytes = 256 * 1024;
 const maxFrontmatter = 64 * 1024;
-const glance = 256;
+const firstGlance = 512;
 
-/** Never throws, whatever the bytes. */
-export async function readFrontmatter({ bytes, file, isKnown }: FrontmatterRequest): Promise<ReadFrontmatter> {
-  const diagnostics: Diagnostic[] = [];
-  const refuse = (problem: Omit<Diagnostic, "severity" | "file">): ReadFrontmatter => {
-    diagnostics.push({ severity: "error", file, ...problem });
-    return { diagnostics, body: () => "" };
-  };
-  if (bytes.length > maxFileBytes) return refuse(fileTooLarge(bytes.length));
+/**
+ * Never throws, whatever the bytes. Undefined: it takes a YAML reader to tell, and none was given; most files need none,
+ * and it takes a while to load.
+ */
+export function readFrontmatter(request: FrontmatterRequest, readYaml?: YamlReader): ReadFrontmatter | undefined {
+  const { bytes, file } = request;
+  if (bytes.length > maxFileBytes) return refused({ severity: "error", file, ...fileTooLarge });
   const encoded = detectEncoding(bytes);
-  const found = splitAtGlance(bytes, (limit) => decodeText(bytes, encoded, limit));
-  if (encoded.encoding === "windows-1252")
-    diagnostics.push({ severity: "notice", file, line: 1, code: "not_utf8", ...notUtf8 });
-  if (found.kind !== "found") return refuse(describeMissing(found));
-  if (found.source.length > maxFrontmatter) return refuse(frontmatterTooLarge(found.source.length));
-
-  const body = () => {
-    const text = decodeText(bytes, encoded);
-    const whole = splitFrontmatter(text);
-    return whole.kind === "found" ? text.slice(whole.bodyStart) : "";
-  };
+  const diagnostics: Diagnostic[] = [];
+  if (encoded.encoding === "windows-1252") diagnostics.push({ severity: "notice", file, ...notUtf8 });
+  const found = splitAtGlance(bytes, encoded);
+  if (found.kind !== "found") return refused({ severity: "error", file, ...describeMissing(found) }, diagnostics);
+  if (found.source.length > maxFrontmatter)
+    return refused({ severity: "error", file, ...frontmatterTooLarge(found.source.length) }, diagnostics);
+  const body = () => bodyOf(decodeText(bytes, encoded));
   const simple = readSimpleYaml(found.source, found.line);
   if (simple !== undefined) return { fields: simple, diagnostics, body };
+  return readUnusual(found, { ...request, diagnostics, body, readYaml });
+}
 
-  const careless = readCarelessYaml(found.source, { firstLine: found.line, isKnown });
+function refused(problem: Diagnostic, diagnostics: Diagnostic[] = []): ReadFrontmatter {
+  diagnostics.push(problem);
+  return { diagnostics, body: () => "" };
+}
+
+interface Unusual extends FrontmatterRequest {
+  readonly diagnostics: Diagnostic[];
+  readonly body: () => string;
+  readonly readYaml: YamlReader | undefined;
+}
+
+function readUnusual({ source, line: firstLine }: Found, request: Unusual): ReadFrontmatter | undefined {
+  const { file, isKnown, diagnostics, body, readYaml } = request;
+  const careless = readCarelessYaml(source, { firstLine, isKnown });
   if (careless?.fields.some((field) => isKnown(field.key))) {
     diagnostics.push({ severity: "warning", file, line: careless.line, ...unquotedColon });
     return { fields: careless.fields, diagnostics, body };
   }
-
-  const readYaml = await loadYamlReader();
-  const strict = readYaml(found.source, found.line);
+  if (readYaml === undefined) return undefined;
+  const strict = readYaml(source, firstLine);
   if (strict.kind === "fields") return { fields: strict.fields, diagnostics, body };
-  if (strict.kind === "hostile") return refuse({ line: strict.line, code: "yaml_refused", message: strict.message });
-  const fields = readTolerantYaml(found.source, { firstLine: found.line, isKnown, readYaml });
-  if (!fields.some((field) => isKnown(field.key)))
-    return refuse({ line: strict.line, code: "yaml_error", message: strict.message, fix: yamlFix });
-  diagnostics.push({
-    severity: "warning",
-    file,
-    line: strict.line,
-    code: "yaml_error",
-    message: `${strict.message} Read line by line instead.`,
-    fix: yamlFix,
-  });
+  const { line, message } = strict;
+  if (strict.kind === "hostile")
+    return refused({ severity: "error", file, line, code: "yaml_refused", message }, diagnostics);
+  const problem = { file, line, code: "yaml_error", message, fix: yamlFix } as const;
+  const fields = readTolerantYaml(source, { firstLine, isKnown, readYaml });
+  if (!fields.some((field) => isKnown(field.key))) return refused({ severity: "error", ...problem }, diagnostics);
+  diagnostics.push({ severity: "warning", ...problem, message: `${message} Read line by line instead.` });
   return { fields, diagnostics, body };
 }
 
+type Found = Extract<SplitFrontmatter, { kind: "found" }>;
+
 /** Decodes no more than needed: bodies are long, and most are never asked for. */
-function splitAtGlance(bytes: Uint8Array, decode: (limit: number) => string): SplitFrontmatter {
-  const marker = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf("\n---", 3);
-  const limit = marker + glance;
-  if (marker !== -1 && limit < bytes.length) {
-    const text = decode(limit);
+function splitAtGlance(bytes: Uint8Array, encoded: EncodedText): SplitFrontmatter {
+  for (let limit = firstGlance; limit < bytes.length; limit *= 8) {
+    const text = decodeText(bytes, encoded, limit);
     const found = splitFrontmatter(text);
-    // Where the cut may have gone through a marker, only the whole text tells.
-    if (found.kind === "found" && text.lastIndexOf("\n") >= found.bodyStart) return found;
+    // Where the cut may have gone through the closing line, or a better one may come, only more of the text tells.
+    if (found.kind === "found" && found.end < text.length && !found.isGlued) return found;
   }
-  return splitFrontmatter(decode(bytes.length));
+  return splitFrontmatter(decodeText(bytes, encoded));
 }
 
 const yamlFix = 'Put the value in double quotes, or write it below the key after "|".';
@@ -91,6 +96,8 @@ const unquotedColon = {
   fix: yamlFix,
 } as const;
 const notUtf8 = {
+  line: 1,
+  code: "not_utf8",
   message: "The file is not valid UTF-8; it was read as Windows-1252.",
   fix: "Save the file as UTF-8.",
 } as const;
@@ -118,14 +125,12 @@ function describeMissing(found: Exclude<SplitFrontmatter, { kind: "found" }>): O
   };
 }
 
-function fileTooLarge(size: number): Omit<Diagnostic, "severity" | "file"> {
-  return {
-    line: 1,
-    code: "file_too_large",
-    message: `The file has ${size} bytes; at most ${maxFileBytes} are read.`,
-    fix: "Move long material into files the agent can read when it needs them.",
-  };
-}
+const fileTooLarge = {
+  line: 1,
+  code: "file_too_large",
+  message: `The file has more than ${maxFileBytes / 1024} KB, the most a definition may have. It is not loaded.`,
+  fix: "Move long material into files of its own, which are read when they are needed.",
+} as const;
 
 function frontmatterTooLarge(size: number): Omit<Diagnostic, "severity" | "file"> {
   return {

@@ -5,7 +5,8 @@ import { type SkillField, skillFieldNames } from "./field-names.ts";
 import { FieldReader } from "./field-reader.ts";
 import { booleanOf, describe, readText } from "./field-values.ts";
 import type { DefinitionFile } from "./read-agent.ts";
-import { readFrontmatter } from "./read-frontmatter.ts";
+import { type ReadFrontmatter, readFrontmatter } from "./read-frontmatter.ts";
+import { loadYamlReader } from "./strict-yaml.ts";
 import { hasControls, readToolList } from "./tool-list.ts";
 
 export interface ReadSkill {
@@ -18,8 +19,9 @@ export interface ReadSkill {
 /** Reads one SKILL.md. Never rejects. */
 export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill> {
   const { bytes, file, source, plugin } = request;
-  const isKnown = (key: string) => skillFieldNames.resolve(key) !== undefined;
-  const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown });
+  const frontmatter = { bytes, file, isKnown };
+  const { fields, diagnostics, body } =
+    readFrontmatter(frontmatter) ?? (readFrontmatter(frontmatter, await loadYamlReader()) as ReadFrontmatter);
   if (fields === undefined) return { body, diagnostics };
   const reader = new FieldReader({ file, fields, diagnostics, names: skillFieldNames, strict: strictFields });
   const name = readText(reader, "name")?.trim() ?? path.basename(path.dirname(file));
@@ -43,6 +45,10 @@ export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill>
     ...(extra === undefined ? {} : { extra }),
   };
   return { definition, body, diagnostics };
+}
+
+function isKnown(key: string): boolean {
+  return skillFieldNames.resolve(key) !== undefined;
 }
 
 const strictFields = new Set<SkillField>(["allowedTools", "disableModelInvocation"]);

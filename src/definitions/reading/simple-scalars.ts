@@ -1,51 +1,67 @@
-/** Scalars of one line as YAML's core schema reads them; undefined where only a whole YAML reader knows. */
+/** Scalars of one line as YAML's core schema reads them. */
 
-export function resolvePlain(text: string): { value: unknown } | undefined {
-  if (text === "true" || text === "false") return { value: text === "true" };
-  if (/^(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,8})?$/.test(text)) return { value: Number(text) };
-  return special.test(text) ? undefined : { value: text };
+/** The answer where only a whole YAML reader knows. */
+export const unsure = Symbol("unsure");
+
+export function resolvePlain(text: string): unknown {
+  if (!mayBeSpecial[text.charCodeAt(0)]) return text;
+  if (text === "true" || text === "false") return text === "true";
+  if (/^(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,8})?$/.test(text)) return Number(text);
+  return special.test(text) ? unsure : text;
 }
 
 const special =
   /^(?:~|null|Null|NULL|True|TRUE|False|FALSE|[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|[-+]?(?:\.[0-9]+|[0-9]+\.?[0-9]*)(?:[eE][-+]?[0-9]+)?)$/;
 
-export function readInlineList(text: string): unknown[] | undefined {
-  if (!text.endsWith("]")) return undefined;
+/** What the words and numbers above can begin with. */
+const mayBeSpecial = codesOf("~nNtTfF-+.0123456789");
+const indicator = codesOf("-?:,[]{}#&*!|>'\"%@`");
+
+function codesOf(letters: string): readonly boolean[] {
+  return Array.from({ length: 128 }, (_, code) => letters.includes(String.fromCharCode(code)));
+}
+
+/** Only what can't be anything else than a plain scalar. */
+export function isPlain(text: string): boolean {
+  if (indicator[text.charCodeAt(0)]) return false;
+  const colon = text.indexOf(":");
+  if (colon !== -1 && (text.includes(": ", colon) || text.endsWith(":"))) return false;
+  return text.indexOf("#") === -1 || !text.includes(" #");
+}
+
+export function readInlineList(text: string): unknown {
+  if (!text.endsWith("]")) return unsure;
   const inner = trimSpaces(text.slice(1, -1));
   if (inner === "") return [];
   const items: unknown[] = [];
   for (const piece of inner.split(",")) {
     const item = trimSpaces(piece);
     const quoted = /^"([^"\\]*)"$/.exec(item) ?? /^'([^']*)'$/.exec(item);
-    if (quoted !== null) {
-      items.push(quoted[1]);
-      continue;
-    }
-    const resolved = /^[A-Za-z_][A-Za-z0-9_./()* -]*$/.test(item) ? resolvePlain(item) : undefined;
-    if (resolved === undefined) return undefined;
-    items.push(resolved.value);
+    const value = quoted === null ? readInlineItem(item) : quoted[1];
+    if (value === unsure) return unsure;
+    items.push(value);
   }
   return items;
 }
 
-export function readQuoted(text: string): string | undefined {
+function readInlineItem(item: string): unknown {
+  return /^[A-Za-z_][A-Za-z0-9_./()* -]*$/.test(item) ? resolvePlain(item) : unsure;
+}
+
+export function readQuoted(text: string): unknown {
   const quote = text.charAt(0);
-  if (text.length < 2 || !text.endsWith(quote)) return undefined;
+  if (text.length < 2 || !text.endsWith(quote)) return unsure;
   const inner = text.slice(1, -1);
   if (!inner.includes(quote) && (quote === "'" || !inner.includes("\\"))) return inner;
-  if (quote === "'") return /^(?:[^']|'')*$/.test(inner) ? inner.replaceAll("''", "'") : undefined;
-  if (!/^(?:[^"\\]|\\[n"\\t])*$/.test(inner)) return undefined;
+  if (quote === "'") return /^(?:[^']|'')*$/.test(inner) ? inner.replaceAll("''", "'") : unsure;
+  if (!/^(?:[^"\\]|\\[n"\\t])*$/.test(inner)) return unsure;
   if (!inner.includes("\\\\")) return inner.replaceAll('\\"', '"').replaceAll("\\n", "\n").replaceAll("\\t", "\t");
   return inner.replace(/\\(.)/g, (_, letter: string) => (letter === "n" ? "\n" : letter === "t" ? "\t" : letter));
 }
 
 const space = 0x20;
 
-export function isBlank(line: string): boolean {
-  for (let position = 0; position < line.length; position++) if (line.charCodeAt(position) !== space) return false;
-  return true;
-}
-
+/** Equal to the length for a line without content. */
 export function indentOf(line: string): number {
   let indent = 0;
   while (line.charCodeAt(indent) === space) indent += 1;
@@ -53,8 +69,8 @@ export function indentOf(line: string): number {
 }
 
 /** Only spaces: a no-break space is content. */
-export function trimSpaces(text: string): string {
-  let start = 0;
+export function trimSpaces(text: string, from = 0): string {
+  let start = from;
   let end = text.length;
   while (start < end && text.charCodeAt(start) === space) start += 1;
   while (end > start && text.charCodeAt(end - 1) === space) end -= 1;

@@ -9,8 +9,10 @@ export type SplitFrontmatter =
       readonly source: string;
       /** Of the first line of `source`, from 1. */
       readonly line: number;
-      /** Where the body starts in the text. */
-      readonly bodyStart: number;
+      /** End of the closing line in the text. */
+      readonly end: number;
+      /** Closed by dashes with text behind them, for want of a better line. */
+      readonly isGlued: boolean;
     };
 
 /** Cuts a Markdown text with `\n` line ends into frontmatter and body. Blank lines and HTML comments may stand before it. */
@@ -20,9 +22,14 @@ export function splitFrontmatter(text: string): SplitFrontmatter {
   if (opening.word !== "") return { kind: "language", word: opening.word, line: opening.line };
   const closing = findClosing(text, opening);
   if (closing === undefined) return { kind: "unclosed", line: opening.line };
-  const source = text.slice(opening.end, closing.start);
-  const bodyStart = skipBlankLines(text, closing.bodyStart);
-  return { kind: "found", source: dedent(source), line: opening.line + 1, bodyStart };
+  const source = dedent(text.slice(opening.end, closing.start));
+  return { kind: "found", source, line: opening.line + 1, end: closing.end, isGlued: closing.isGlued };
+}
+
+/** What comes after the frontmatter and the blank lines below it. */
+export function bodyOf(text: string): string {
+  const found = splitFrontmatter(text);
+  return found.kind === "found" ? text.slice(skipBlankLines(text, found.end)) : "";
 }
 
 interface Opening {
@@ -33,7 +40,10 @@ interface Opening {
   readonly end: number;
 }
 
+const usualOpening: Opening = { indent: 0, word: "", line: 1, end: 4 };
+
 function findOpening(text: string): Opening | undefined {
+  if (text.startsWith("---\n")) return usualOpening;
   let position = text.startsWith("\ufeff") ? 1 : 0;
   let line = 1;
   while (position < text.length) {
@@ -61,25 +71,41 @@ function findOpening(text: string): Opening | undefined {
 
 interface Closing {
   readonly start: number;
-  readonly bodyStart: number;
+  readonly end: number;
+  readonly isGlued: boolean;
 }
 
-/** A whole line of dashes or `...`. Only where there is none, a line that begins with three dashes will do. */
+/**
+ * A whole line of dashes or `...`. Where there is none, or only one so far below that it is a rule in the body, a line
+ * that begins with three dashes will do.
+ */
 function findClosing(text: string, opening: Opening): Closing | undefined {
-  let glued: Closing | undefined;
-  for (let position = opening.end; position < text.length; ) {
-    const end = lineEnd(text, position);
-    const code = text.charCodeAt(position);
-    if (code === 0x2d || code === 0x2e || (opening.indent > 0 && (code === 0x20 || code === 0x09))) {
-      const content = text.slice(position, end);
-      if (/^[ \t]*(?:-{3,}|\.{3})[ \t]*$/.test(content) && indentOf(content) <= opening.indent)
-        return { start: position, bodyStart: end + 1 };
-      if (glued === undefined && /^---[^-\s]/.test(content)) glued = { start: position, bodyStart: position + 3 };
-    }
-    position = end + 1;
-  }
-  return glued;
+  const closing = findClosingLine(text, opening);
+  if (closing !== undefined && closing.start - opening.end <= farBelow) return closing;
+  gluedLine.lastIndex = opening.end - 1;
+  const glued = gluedLine.exec(text);
+  if (glued === null || (closing !== undefined && closing.start - glued.index <= farBelow)) return closing;
+  return { start: glued.index + 1, end: glued.index + 4, isGlued: true };
 }
+
+function findClosingLine(text: string, opening: Opening): Closing | undefined {
+  const pattern = closingLine[opening.indent === 0 ? "atEdge" : "indented"];
+  // From the end of the opening line on.
+  pattern.lastIndex = opening.end - 1;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    if ((match[1] ?? "").length <= opening.indent)
+      return { start: match.index + 1, end: pattern.lastIndex, isGlued: false };
+    pattern.lastIndex = match.index + 1;
+  }
+  return undefined;
+}
+
+const farBelow = 256;
+const closingLine = {
+  atEdge: /\n(?:-{3,}|\.{3})[ \t]*(?:\n|$)/g,
+  indented: /\n([ \t]*)(?:-{3,}|\.{3})[ \t]*(?:\n|$)/g,
+};
+const gluedLine = /\n---[^-\s]/g;
 
 function skipBlankLines(text: string, start: number): number {
   let position = Math.min(start, text.length);

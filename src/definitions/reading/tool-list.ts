@@ -38,7 +38,21 @@ function readString(text: string): ToolList | undefined {
 
 /** On commas and line ends outside parentheses: `Bash(git diff, git log)` is one. Undefined: a parenthesis stays open. */
 export function splitList(text: string): string[] | undefined {
+  const pieces = parentheses.test(text) ? splitOutside(text) : text.split(separator);
+  if (pieces === undefined) return undefined;
   const items: string[] = [];
+  for (const piece of pieces) {
+    const item = cleanItem(piece);
+    if (item !== "") items.push(item);
+  }
+  return items;
+}
+
+const parentheses = /[()]/;
+const separator = /[,\n]/;
+
+function splitOutside(text: string): string[] | undefined {
+  const pieces: string[] = [];
   let depth = 0;
   let start = 0;
   for (let position = 0; position < text.length; position++) {
@@ -46,20 +60,22 @@ export function splitList(text: string): string[] | undefined {
     if (letter === "(") depth += 1;
     else if (letter === ")") depth -= 1;
     else if ((letter === "," || letter === "\n") && depth === 0) {
-      items.push(text.slice(start, position));
+      pieces.push(text.slice(start, position));
       start = position + 1;
     }
     if (depth < 0) return undefined;
   }
   if (depth !== 0) return undefined;
-  items.push(text.slice(start));
-  return items.map(cleanItem).filter((item) => item !== "");
+  pieces.push(text.slice(start));
+  return pieces;
 }
 
 function cleanItem(item: string): string {
   const trimmed = item.trim();
-  return /^(["'`]).*\1$/.test(trimmed) && trimmed.length > 1 ? trimmed.slice(1, -1).trim() : trimmed;
+  return quotedItem.test(trimmed) ? trimmed.slice(1, -1).trim() : trimmed;
 }
+
+const quotedItem = /^(["'`]).*\1$/;
 
 function asList(listed: readonly string[] | undefined): ToolList | undefined {
   return listed === undefined || listed.some(hasControls) ? undefined : { listed, excluded: [] };
@@ -100,9 +116,8 @@ function readMap(map: Readonly<Record<string, unknown>>): ToolList | undefined {
 }
 
 export function hasControls(text: string): boolean {
-  for (let position = 0; position < text.length; position++) {
-    const code = text.charCodeAt(position);
-    if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return true;
-  }
-  return false;
+  return controls.test(text);
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controls = /[\u0000-\u001f\u007f-\u009f]/;

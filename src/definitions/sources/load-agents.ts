@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentDefinition, DefinitionSource, Diagnostic } from "../../protocol/index.ts";
 import type { Place } from "../catalog/create-catalog.ts";
-import { readAgentFile } from "../reading/read-agent.ts";
+import { type ReadAgent, readAgentFile, readAgentNow } from "../reading/read-agent.ts";
 import { readAgentJson } from "../reading/read-agent-json.ts";
+import { maxFileBytes } from "../reading/read-frontmatter.ts";
 import { keepLastGood } from "./keep-last-good.ts";
 import { type ListedFile, listFiles } from "./list-files.ts";
 import { type ProjectLevels, realPath } from "./project-levels.ts";
@@ -16,7 +17,7 @@ export interface LoadedAgents {
 }
 
 /** One byte more than a definition may have, so that the reader can say that it is too large. */
-const readLimit = 1024 * 1024 + 1;
+const readLimit = maxFileBytes + 1;
 
 /** Agents of every source but the built-in ones, in the order they were found. */
 export async function loadAgents(
@@ -28,10 +29,11 @@ export async function loadAgents(
   for (const found of findFiles(options, levels)) {
     diagnostics.push(...found.diagnostics);
     for (const file of found.files) {
-      const read = await readOne(file, found);
-      const kept = keepLastGood(read, { file: file.file, known: previous?.agents });
+      const read = readOne(file, found);
+      const known = previous?.agents;
+      const kept = keepLastGood(read instanceof Promise ? await read : read, { file: file.file, known });
       if (kept.loaded) agents.push(kept.loaded);
-      diagnostics.push(...kept.diagnostics);
+      if (kept.diagnostics.length > 0) diagnostics.push(...kept.diagnostics);
     }
   }
   for (const given of givenAgents(options)) {
@@ -120,18 +122,28 @@ function isMarkdown(name: string): boolean {
   return /\.md$/i.test(name);
 }
 
-async function readOne(
-  { file, target }: ListedFile,
-  { source, place, plugin }: FoundFiles,
-): Promise<{ loaded?: LoadedAgent; diagnostics: readonly Diagnostic[] }> {
+interface ReadOne {
+  readonly loaded?: LoadedAgent;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** At once for nearly every file: a promise for each of thousands takes longer than reading them. */
+function readOne({ file, target }: ListedFile, found: FoundFiles): ReadOne | Promise<ReadOne> {
   const content = readBounded(target, readLimit);
   if ("problem" in content) return { diagnostics: content.missing ? [] : [unreadable(file, content.problem)] };
-  const named = plugin === undefined ? {} : { plugin };
-  const read = await readAgentFile({ bytes: content.bytes, file, source, ...named });
-  if (!read.definition) return { diagnostics: read.diagnostics };
-  const definition = qualified(read.definition, plugin);
-  const loaded = { definition, place, version: versionOf(content.bytes), body: read.body };
-  return { loaded, diagnostics: read.diagnostics };
+  const { bytes } = content;
+  const { source, plugin } = found;
+  const request = plugin === undefined ? { bytes, file, source } : { bytes, file, source, plugin };
+  const read = readAgentNow(request);
+  if (read !== undefined) return toLoaded(read, { bytes, found });
+  return readAgentFile(request).then((late) => toLoaded(late, { bytes, found }));
+}
+
+function toLoaded(read: ReadAgent, { bytes, found }: { bytes: Uint8Array; found: FoundFiles }): ReadOne {
+  const { diagnostics, body } = read;
+  if (!read.definition) return { diagnostics };
+  const definition = qualified(read.definition, found.plugin);
+  return { loaded: { definition, place: found.place, version: versionOf(bytes), body }, diagnostics };
 }
 
 function qualified(definition: AgentDefinition, plugin: string | undefined): AgentDefinition {

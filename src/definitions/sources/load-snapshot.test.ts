@@ -123,6 +123,21 @@ describe("sources", () => {
     expect(names((await load({ cwd })).agents)).toEqual(["own"]);
   });
 
+  it("give a file up to 256 KB, and say which is larger", async () => {
+    const text = agentText("large").padEnd(256 * 1024, "x");
+    write(join(project, ".claude/agents/large.md"), text);
+    const over = write(join(project, ".claude/agents/over.md"), `${agentText("over").padEnd(256 * 1024, "x")}x`);
+    const huge = write(join(project, ".claude/agents/very/huge.md"), agentText("huge").padEnd(3 * 1024 * 1024, "x"));
+    const { agents, diagnostics } = await load();
+    expect(names(agents)).toEqual(["large"]);
+    expect(agents[0]?.body()).toBe(text.slice(text.indexOf("You are")));
+    const problem = { severity: "error", line: 1, code: "file_too_large", fix: expect.stringMatching(/^Move/) };
+    expect(diagnostics).toMatchObject([
+      { ...problem, file: over },
+      { ...problem, file: huge },
+    ]);
+  });
+
   it("one bad file hides no other", async () => {
     agent(join(project, ".claude/agents/a.md"), "a");
     const bad = write(join(project, ".claude/agents/bad.md"), "---\nname: bad\n---\nNo description.\n");

@@ -44,9 +44,12 @@ function hashOf({ agents, skills, contextFiles, off }: Omit<Snapshot, "diagnosti
   );
 }
 
-function deepFreeze<Value>(value: Value): Value {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;
+function deepFreeze<Value extends object>(value: Value): Value {
+  if (Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;
   Object.freeze(value);
-  for (const key in value) deepFreeze(value[key]);
+  for (const key in value) {
+    const part = value[key];
+    if (typeof part === "object" && part !== null) deepFreeze(part);
+  }
   return value;
 }

@@ -16,10 +16,11 @@ export function readBounded(file: string, limit: number): BoundedRead {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(file, flags);
-    const first = readSync(descriptor, scratch, 0, Math.min(scratch.length, limit + 1), 0);
+    if (slab.length - used < usualSize) startSlab();
+    const room = Math.min(slab.length - used, limit + 1);
+    const count = readSync(descriptor, slab, used, room, 0);
     // Most definitions fit, and then one read tells all: a regular file gives less than asked for only at its end.
-    if (first > 0 && first < scratch.length && first <= limit) return { bytes: kept(first), complete: true };
-    return readLong(descriptor, limit);
+    return count > 0 && count < room ? { bytes: handOut(count), complete: true } : readLong(descriptor, limit);
   } catch (error) {
     // A pipe has no positions to read from.
     if (errorCode(error) === "ESPIPE") return { missing: false, problem: "It is not a regular file." };
@@ -29,7 +30,23 @@ export function readBounded(file: string, limit: number): BoundedRead {
   }
 }
 
-const scratch = Buffer.allocUnsafeSlow(32 * 1024);
+const usualSize = 32 * 1024;
+const slabSize = 512 * 1024;
+
+/** Definitions are small, many and kept, so they share allocations; a byte is handed out once. */
+let slab = Buffer.alloc(0);
+let used = 0;
+
+function startSlab(): void {
+  slab = Buffer.allocUnsafeSlow(slabSize);
+  used = 0;
+}
+
+function handOut(count: number): Uint8Array {
+  const start = used;
+  used += count;
+  return slab.subarray(start, used);
+}
 
 function readLong(descriptor: number, limit: number): BoundedRead {
   const stats = fstatSync(descriptor);
@@ -43,18 +60,6 @@ function readLong(descriptor: number, limit: number): BoundedRead {
     filled += count;
   }
   return { bytes: bytes.subarray(0, filled), complete: stats.size <= limit };
-}
-
-const slabSize = 256 * 1024;
-let slab = Buffer.alloc(0);
-
-/** Definitions are small, many and kept, so they share allocations; a byte is handed out once. */
-function kept(size: number): Buffer {
-  if (size > slab.length) slab = Buffer.allocUnsafeSlow(slabSize);
-  const part = slab.subarray(0, size);
-  slab = slab.subarray(size);
-  scratch.copy(part, 0, 0, size);
-  return part;
 }
 
 /** Names one version of a file's bytes. */
