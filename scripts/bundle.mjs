@@ -37,8 +37,8 @@ export async function bundle({ root, entry, directory }) {
   if (!result) return false;
 
   const outputs = outputsOf(result.metafile, { root, directory });
-  await mergeChunks(outputs, { directory, entry: "src/cli/run-command.ts" });
-  for (const name of [...outputs.keys(), "chunks/core.js"]) addPrelude(join(directory, name));
+  const files = await mergeChunks(outputs, { directory, entry: "src/cli/run-command.ts" });
+  for (const name of files) addPrelude(join(directory, name));
   chmodSync(join(directory, "cli.js"), 0o755);
 
   const loaded = loadedAtStart(outputs);

@@ -5,10 +5,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 
-/** `outputs` by name relative to `directory`, with what each imports and exports; `entry` is the source file it begins at. */
+/**
+ * `outputs` by name relative to `directory`, with what each imports and exports; `entry` is the source file that is
+ * loaded by import(). Answers the names of all files there are then.
+ */
 export async function mergeChunks(outputs, { directory, entry }) {
   const first = [...outputs].find(([, output]) => output.entryPoint === entry)?.[0];
-  if (first === undefined) throw new Error(`${entry} is no entry of the bundle: nothing imports it by import()`);
+  if (first === undefined) return [...outputs.keys()];
   const merged = loadedWith(first, outputs);
   const names = merged.map((chunk, index) => ({ chunk, names: outputs.get(chunk).exports, prefix: `_${index}_` }));
   const contents = names.map(({ chunk, names, prefix }) => {
@@ -32,6 +35,7 @@ export async function mergeChunks(outputs, { directory, entry }) {
     const list = exported.map((name) => `${prefix}${name} as ${name}`);
     writeFileSync(join(directory, chunk), `export{${list.join(",")}}from"./core.js";\n`);
   }
+  return [...outputs.keys(), "chunks/core.js"];
 }
 
 function loadedWith(first, outputs) {

@@ -22,7 +22,8 @@ export function throughDoors() {
 }
 
 function straighten(source, { path, doors }) {
-  return source.replace(fromDoor, (statement, verb, names, specifier) => {
+  return source.replace(fromDoor, (...match) => {
+    const [statement, verb, names, specifier] = match;
     const door = resolve(dirname(path), specifier);
     if (!existsSync(door)) return statement;
     const behind = filesBehind(door, doors);
