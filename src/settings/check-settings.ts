@@ -1,5 +1,6 @@
 import { checkSchema } from "../lib/index.ts";
 import { type JsonSchema, permissionModes } from "../protocol/index.ts";
+import { agentProblems } from "./agent-settings.ts";
 
 export interface SettingsCheck {
   /** One sentence each, naming the key. */
@@ -16,10 +17,15 @@ export function checkSettings(value: unknown): SettingsCheck {
     const message = "settings must be an object: { … }";
     return { problems: [message], wrong: [{ key: "", message }], unknown: [] };
   }
-  const wrong = checkSchema(schema, value).map(({ path, message }) => ({
-    key: path.split(/[.[]/, 1)[0] ?? "",
-    message: `${path} ${message}`,
-  }));
+  const { agents } = value as { readonly agents?: unknown };
+  const isAgents = typeof agents === "object" && agents !== null && !Array.isArray(agents);
+  const wrong = [
+    ...checkSchema(schema, value).map(({ path, message }) => ({
+      key: path.split(/[.[]/, 1)[0] ?? "",
+      message: `${path} ${message}`,
+    })),
+    ...(isAgents ? agentProblems({ ...agents }) : []).map((message) => ({ key: "agents", message })),
+  ];
   return {
     problems: wrong.map(({ message }) => message),
     wrong,

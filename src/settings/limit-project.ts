@@ -21,6 +21,8 @@ export interface LimitedProject {
   /** Off because the project is not trusted, or changed since. */
   readonly off: readonly string[];
   readonly changed: readonly string[];
+  /** Nobody said yes to these yet. */
+  readonly unapproved: readonly string[];
   /** What no project may say, trusted or not. */
   readonly refused: readonly string[];
   readonly approvals: readonly Approval[];
@@ -30,19 +32,27 @@ export interface LimitedProject {
 export function limitProject(file: Record<string, unknown>, limits: ProjectLimits): LimitedProject {
   const restrictions = restrictionsOf(file);
   if (!limits.trusted) {
-    return { values: restrictions, off: grantsOf(file), changed: [], refused: [], approvals: [] };
+    return { values: restrictions, off: grantsOf(file), changed: [], unapproved: [], refused: [], approvals: [] };
   }
   const { values, refused } = withoutForbidden(file);
   const approvals = approvalsOf(values, limits.name);
-  const changed = approvals.filter(
-    ({ kind, name, hash }) => limits.approvedHash !== undefined && limits.approvedHash(kind, name) !== hash,
-  );
-  for (const { kind } of changed) {
+  const { approvedHash } = limits;
+  const others = approvals.filter(({ kind, name, hash }) => approvedHash && approvedHash(kind, name) !== hash);
+  for (const { kind } of others) {
     if (kind !== "permissions") delete values[kind];
     else if (restrictions["permissions"] === undefined) delete values["permissions"];
     else values["permissions"] = restrictions["permissions"];
   }
-  return { values, off: [], changed: changed.map(({ kind }) => kind), refused, approvals };
+  const isNew = ({ kind, name }: Approval): boolean => approvedHash?.(kind, name) === undefined;
+  const kindsOf = (some: readonly Approval[]): readonly string[] => some.map(({ kind }) => kind);
+  return {
+    values,
+    off: [],
+    changed: kindsOf(others.filter((each) => !isNew(each))),
+    unapproved: kindsOf(others.filter(isNew)),
+    refused,
+    approvals,
+  };
 }
 
 /** Keys that would run a program, send data or keys elsewhere, weaken a guard or answer a question on the user's behalf. */
@@ -81,10 +91,14 @@ const bound: readonly string[] = [
 function withoutForbidden(file: Record<string, unknown>): { values: Record<string, unknown>; refused: string[] } {
   const refused = Object.keys(file).filter((key) => forbidden.has(key));
   const values = copyWithout(file, (key) => forbidden.has(key));
-  const { permissions, env } = values;
+  const { permissions, env, agents } = values;
   if (isMapping(permissions) && permissions["defaultMode"] === "bypassPermissions") {
     refused.push('permissions.defaultMode "bypassPermissions"');
     values["permissions"] = copyWithout(permissions, (key) => key === "defaultMode");
+  }
+  if (isMapping(agents) && Array.isArray(agents["replaceBuiltIns"])) {
+    refused.push("agents.replaceBuiltIns");
+    values["agents"] = copyWithout(agents, (key) => key === "replaceBuiltIns");
   }
   if (isMapping(env)) {
     const names = Object.keys(env).filter((name) => forbiddenVariable.test(name));

@@ -1,5 +1,6 @@
 import { UserError } from "../lib/index.ts";
 import type { Rule, ScopedCompactRule, Settings, SettingsOrigin } from "../protocol/index.ts";
+import { type AgentSettings, agentSettings } from "./agent-settings.ts";
 import { checkSettings } from "./check-settings.ts";
 import { environmentSettings } from "./environment-settings.ts";
 import type { Approval } from "./limit-project.ts";
@@ -35,8 +36,10 @@ export interface LoadedSettings {
   readonly problems: readonly string[];
   /** What the project's files say and is off because the project is not trusted. */
   readonly untrusted: readonly string[];
-  /** What trusting this project now would approve. */
+  /** What trusting the workspace now would approve, of its own files only. */
   readonly approvals: readonly Approval[];
+  /** The key `agents` of every file, not merged: each definition belongs to its scope. */
+  readonly agents: AgentSettings;
 }
 
 /** As `readSettings`, for whoever can't go on without rules that may be in a broken file: throws what must be repaired. */
@@ -55,7 +58,8 @@ export function readSettings(options: LoadSettingsOptions): LoadedSettings {
   const found = settingsFiles(options).flatMap((file) => {
     const read = readSettingsFile(file);
     if (read === undefined) return [];
-    return [{ file, ...("text" in read ? parseSettingsFile(read.text, file, trust) : unread(read.problem)) }];
+    const its = file.above ?? trust;
+    return [{ file, ...("text" in read ? parseSettingsFile(read.text, file, its) : unread(read.problem)) }];
   });
   const fromEnvironment = environmentSettings(environment);
   const layers = [
@@ -75,7 +79,8 @@ export function readSettings(options: LoadSettingsOptions): LoadedSettings {
     notices: [...found.flatMap(({ notices }) => notices), ...fromEnvironment.notices],
     problems: [...found.flatMap(({ problems }) => problems), ...checkSettings(flags).problems],
     untrusted: found.flatMap(({ off }) => off),
-    approvals: found.flatMap(({ approvals }) => approvals),
+    approvals: found.flatMap(({ file, approvals }) => (file.above === undefined ? approvals : [])),
+    agents: agentSettings(layers),
   };
 }
 

@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import { parseJsonc } from "../lib/index.ts";
 import { canonicalToolName, type Effect, type Rule, type ScopedCompactRule } from "../protocol/index.ts";
+import { anchorRule } from "./anchor-rule.ts";
 import { checkSettings } from "./check-settings.ts";
 import { compactRules } from "./compact-rules.ts";
 import { hashApproval } from "./hash-approval.ts";
@@ -46,7 +47,7 @@ function broken(...problems: readonly string[]): ParsedFile {
 function parseLayer(value: unknown, file: SettingsFile, trust: Trust): ParsedFile {
   const { path, scope } = file;
   if (!isMapping(value)) return broken(`${path}: settings must be an object: { … }`);
-  const readable = withRuleTexts(value);
+  const readable = withRuleTexts(value, file);
   const limited =
     file.inside === undefined ? { ...noLimits, values: readable } : limitProject(readable, limitsOf(file, trust));
   const foreign: string[] = [];
@@ -66,7 +67,10 @@ function parseLayer(value: unknown, file: SettingsFile, trust: Trust): ParsedFil
     ...(unknown.length > 0 ? [`${path}: unknown ${quoted(unknown)} no effect.`] : []),
     ...(limited.refused.length > 0 ? [`${path}: a project may not set ${someOf(limited.refused)}; ignored.`] : []),
     ...(limited.changed.length > 0
-      ? [`${path}: ${limited.changed.join(", ")} changed since you trusted this project and is off. ${approveAgain}`]
+      ? [`${path}: ${limited.changed.join(", ")} changed since you trusted this project and is off. ${cureOf(file)}`]
+      : []),
+    ...(limited.unapproved.length > 0
+      ? [`${path}: ${limited.unapproved.join(", ")} was approved by nobody yet and is off. ${cureOf(file)}`]
       : []),
     ...(Object.hasOwn(values, "hooks") ? [`${path}: hooks are not run by this version.`] : []),
   ];
@@ -76,13 +80,16 @@ function parseLayer(value: unknown, file: SettingsFile, trust: Trust): ParsedFil
     layer: { scope, file: path, values },
     rules: rulesOf(values, file),
     notices,
-    off: off.length > 0 ? [`${nameOf(file)}: ${someOf(off)}`] : [],
+    off: off.length > 0 ? [`${shownName(file)}: ${someOf(off)}`] : [],
     approvals,
   };
 }
 
-const approveAgain = 'Look at it, then run "retinue trust add".';
-const noLimits = { off: [], changed: [], refused: [], approvals: [] } as const;
+const noLimits = { off: [], changed: [], unapproved: [], refused: [], approvals: [] } as const;
+
+function cureOf({ above }: SettingsFile): string {
+  return `Look at it, then run "retinue trust add${above === undefined ? "" : ` ${above.path}`}".`;
+}
 
 function parseCompact(value: unknown, file: SettingsFile, trust: Trust): ParsedFile {
   const { path, scope } = file;
@@ -92,42 +99,59 @@ function parseCompact(value: unknown, file: SettingsFile, trust: Trust): ParsedF
   if (file.inside === undefined || rules.every(({ effect }) => effect !== "allow")) return withLists(compact, file);
   const strict = compact.filter(({ effect }) => effect !== "allow");
   const name = nameOf(file);
-  if (!trust.trusted) return { ...withLists(strict, file), off: [`${name}: allow`] };
+  if (!trust.trusted) return { ...withLists(strict, file), off: [`${shownName(file)}: allow`] };
   // The order decides, so it is approved too.
   const approvals = [{ kind: "permissions", name, hash: hashApproval(rules) }];
   const isApproved = trust.approvedHash === undefined || trust.approvedHash("permissions", name) === approvals[0]?.hash;
   if (isApproved) return { ...withLists(compact, file), approvals };
-  const notices = [
-    `${path}: its rules changed since you trusted this project; what they allow is off. ${approveAgain}`,
-  ];
+  const isNew = trust.approvedHash?.("permissions", name) === undefined;
+  const why = isNew ? "its rules were approved by nobody yet" : "its rules changed since you trusted this project";
+  const notices = [`${path}: ${why}; what they allow is off. ${cureOf(file)}`];
   return { ...withLists(strict, file), notices, approvals };
 }
 
 /** For whoever knows only lists; they are stricter than the compact form: no order loosens them. */
 function withLists(compact: readonly ScopedCompactRule[], file: SettingsFile): ParsedFile {
-  const rules = compact.flatMap((rule) => listRuleOf(rule) ?? []);
+  const rules = compact
+    .flatMap((rule) => listRuleOf(rule) ?? [])
+    .map((rule) => ({ ...rule, text: String(placed(rule.text, rule.effect, file)) }));
   const listed = (effect: Effect): readonly string[] =>
     rules.flatMap((rule) => (rule.effect === effect ? [rule.text] : []));
   const permissions = { allow: listed("allow"), ask: listed("ask"), deny: listed("deny") };
   return { ...nothing, compact, rules, layer: { scope: file.scope, file: file.path, values: { permissions } } };
 }
 
+/** As it stands in approvals: the same from wherever one works. */
 function nameOf({ path, inside }: SettingsFile): string {
   return inside === undefined ? path : relative(inside, path);
+}
+
+function shownName({ path, shown = path }: SettingsFile): string {
+  return shown;
 }
 
 function limitsOf(file: SettingsFile, trust: Trust): ProjectLimits {
   return { ...trust, name: nameOf(file) };
 }
 
-function withRuleTexts(value: Record<string, unknown>): Record<string, unknown> {
+function withRuleTexts(value: Record<string, unknown>, file: SettingsFile): Record<string, unknown> {
   const { permissions } = value;
   if (!isMapping(permissions)) return { ...value };
   const lists = Object.entries(permissions).map(([key, list]): [string, unknown] => [
     key,
-    Array.isArray(list) && ["allow", "ask", "deny"].includes(key) ? list.map(ruleText) : list,
+    Array.isArray(list) && isEffect(key) ? list.map((entry) => placed(ruleText(entry), key, file)) : list,
   ]);
   return { ...value, permissions: Object.fromEntries(lists) };
+}
+
+function isEffect(key: string): key is Effect {
+  return key === "allow" || key === "ask" || key === "deny";
+}
+
+/** Relative paths in a file above the workspace are meant from where that file stands. */
+function placed(entry: unknown, effect: Effect, { above }: SettingsFile): unknown {
+  if (above === undefined || typeof entry !== "string") return entry;
+  return anchorRule(entry, { effect, directory: above.path });
 }
 
 /** Modes and models we have no word for fall back to the default: never to something looser. */

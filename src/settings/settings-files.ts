@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { SettingsScope } from "../protocol/index.ts";
 
 export interface SettingsFile {
@@ -11,6 +11,18 @@ export interface SettingsFile {
   readonly named: boolean;
   /** The file must not lie outside of this directory, wherever links lead. */
   readonly inside?: string;
+  /** How the user is told of it, as seen from the workspace; absent: by its path. */
+  readonly shown?: string;
+  /** Stands above the workspace. */
+  readonly above?: DirectoryAbove;
+}
+
+/** A directory above the workspace that belongs to the same project. */
+export interface DirectoryAbove {
+  readonly path: string;
+  readonly trusted: boolean;
+  /** Of this directory's own files. */
+  readonly approvedHash?: (kind: string, name: string) => string | undefined;
 }
 
 export interface SettingsPlaces {
@@ -18,6 +30,8 @@ export interface SettingsPlaces {
   readonly home: string;
   /** The workspace; absent: no project. */
   readonly cwd?: string;
+  /** The directories of the project above it, nearest first. */
+  readonly above?: readonly DirectoryAbove[];
   /** The user's home directory; absent: only the state directory counts as the user's. */
   readonly userHome?: string;
   /** Takes the place of the state directory's `settings.json`. */
@@ -30,9 +44,12 @@ export function settingsFiles(places: SettingsPlaces): readonly SettingsFile[] {
   const user = userFiles(places);
   // Who works in the home directory meets the user's own files there, which are no project's.
   const own = new Set(user.map(({ path }) => resolve(path)));
-  const project = projectFiles(places.cwd).filter(({ path }) => !own.has(resolve(path)));
-  return [...user, ...project, ...managedFiles(places.managedDirectory ?? "/etc/retinue")];
+  const project = projectFiles(places).filter(({ path }) => !own.has(resolve(path)));
+  return [...user, ...project, ...managedFiles(places.managedDirectory ?? managedDirectory)];
 }
+
+/** What whoever manages the machine says, for everybody on it. */
+export const managedDirectory = "/etc/retinue";
 
 function userFiles({ home, userHome, file }: SettingsPlaces): readonly SettingsFile[] {
   const user = { scope: "user", named: false } as const;
@@ -46,20 +63,35 @@ function userFiles({ home, userHome, file }: SettingsPlaces): readonly SettingsF
   ];
 }
 
-function projectFiles(cwd: string | undefined): readonly SettingsFile[] {
+/** Scope by scope, and within a scope from the root of the project down: the nearest wins. */
+function projectFiles({ cwd, above = [] }: SettingsPlaces): readonly SettingsFile[] {
   if (cwd === undefined) return [];
-  const common = { named: false, inside: cwd } as const;
-  const names = (["claude", "agents", "retinue"] as const).filter((name) => isThere(join(cwd, `.${name}`)));
-  const files = (scope: "project" | "local", file: string): SettingsFile[] =>
-    names.flatMap((name) =>
-      name === "agents" ? [] : [{ ...common, scope, kind: name, path: join(cwd, `.${name}`, file) }],
-    );
+  const levels = [
+    ...[...above].reverse().map((each) => filesOfLevel(each.path, { cwd, above: each })),
+    filesOfLevel(cwd, { cwd }),
+  ];
+  return (["compact", "project", "local"] as const).flatMap((part) => levels.flatMap((level) => level[part]));
+}
+
+function filesOfLevel(
+  directory: string,
+  { cwd, above }: { readonly cwd: string; readonly above?: DirectoryAbove },
+): Readonly<Record<"compact" | "project" | "local", readonly SettingsFile[]>> {
+  const names = (["claude", "agents", "retinue"] as const).filter((name) => isThere(join(directory, `.${name}`)));
+  const file = (folder: string, name: string) => {
+    const path = join(directory, folder, name);
+    return { named: false, inside: directory, path, shown: relative(cwd, path), ...(above ? { above } : {}) } as const;
+  };
+  const files = (scope: "project" | "local", name: string): SettingsFile[] =>
+    names.flatMap((kind) => (kind === "agents" ? [] : [{ ...file(`.${kind}`, name), scope, kind }]));
   const compact = names.flatMap((name): SettingsFile[] =>
-    name === "claude"
-      ? []
-      : [{ ...common, scope: "project", kind: "compact", path: join(cwd, `.${name}`, "permissions.jsonc") }],
+    name === "claude" ? [] : [{ ...file(`.${name}`, "permissions.jsonc"), scope: "project", kind: "compact" }],
   );
-  return [...compact, ...files("project", "settings.json"), ...files("local", "settings.local.json")];
+  return {
+    compact,
+    project: files("project", "settings.json"),
+    local: files("local", "settings.local.json"),
+  };
 }
 
 function managedFiles(directory: string): readonly SettingsFile[] {
