@@ -1,6 +1,5 @@
 import type { Head, Message } from "../protocol/index.ts";
 import { serializerFor } from "./dialects.ts";
-import { withoutLoneSurrogates } from "./lone-surrogates.ts";
 import { type MarkPlace, Tape } from "./tape.ts";
 
 /** Consecutive messages and their bytes. A sealed chunk takes no more messages and is shared by every chain that has it. */
@@ -28,10 +27,7 @@ export function writeBytes(chunk: Chunk, head: Head, count: number): void {
   const { messages, tape } = chunk;
   if (tape.segments >= count) return;
   const serializer = serializerFor(head.dialect);
-  const fresh = messages.slice(tape.segments, count).map((message) => {
-    const segment = serializer.segment(message, head);
-    return { ...segment, text: withoutLoneSurrogates(segment.text) };
-  });
+  const fresh = messages.slice(tape.segments, count).map((message) => serializer.segment(message, head));
   tape.write(fresh);
 }
 

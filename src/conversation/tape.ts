@@ -1,3 +1,4 @@
+import { withoutLoneSurrogates } from "./lone-surrogates.ts";
 import type { SegmentText } from "./serializer.ts";
 
 /** The bytes of consecutive segments, written once. Only the tail grows; what was handed out as a view never changes. */
@@ -17,7 +18,9 @@ export class Tape {
   }
 
   write(segments: readonly SegmentText[]): void {
-    const joined = segments.map(({ text }) => text).join("");
+    let joined = "";
+    for (const { text } of segments) joined += text;
+    joined = withoutLoneSurrogates(joined);
     const size = Buffer.byteLength(joined, "utf8");
     this.reserve(size);
     let end = this.used;

@@ -56,11 +56,13 @@ export class Thread {
   async restore(): Promise<void> {
     const lines = await this.journal.read(this.agentId);
     const open = openRun(lines);
-    for (const line of lines) {
+    const newest = lines.findLastIndex(({ type }) => type === "model.ended");
+    for (const [index, line] of lines.entries()) {
       if (line.type === "head.set") await this.loadHead(line.hash);
       if (line.type === "run.started") this.type = line.agentType;
       // What a run counts is gone with its end: those that ended need not be counted again.
-      if (line.type === "run.started" && line !== open) this.lines += 1;
+      const isOver = line.type === "run.started" ? line !== open : index < newest && passing.has(line.type);
+      if (isOver) this.lines += 1;
       else this.apply(line);
     }
     const left = recovery(this.current);
@@ -154,6 +156,9 @@ const lostHead: Head = {
   systemContext: "",
   userContext: "",
 };
+
+/** They say how far a call of the newest answer has come; of older answers only the results count. */
+const passing = new Set<string>(["tool.requested", "tool.started", "approval.requested", "approval.answered"]);
 
 /** The beginning of the run that has no end. */
 function openRun(lines: readonly Line[]): Line | undefined {

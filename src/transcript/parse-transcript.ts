@@ -27,7 +27,7 @@ const longestString = 256 << 20;
 
 /**
  * A file nobody damaged is parsed at one go, as one array; it takes half the time of its lines one by one.
- * Numbered without a gap and as many as there are newlines, the values are the lines. Undefined: look at each.
+ * Numbered without a gap the values are the lines. Undefined: look at each.
  */
 function parseIntact(bytes: Uint8Array): readonly Line[] | undefined {
   if (bytes.length > longestString || bytes.at(-1) !== newline || !isUtf8(bytes)) return undefined;
@@ -38,7 +38,6 @@ function parseIntact(bytes: Uint8Array): readonly Line[] | undefined {
   } catch {
     return undefined;
   }
-  if (values.length !== countNewlines(bytes)) return undefined;
   const isNext = (value: unknown, index: number): boolean => {
     if (typeof value !== "object" || value === null) return false;
     const { v, id, type } = value as Partial<Line>;
