@@ -11,23 +11,30 @@ export interface Faces {
 
 /** One sentence with the cure; for programs that read JSON also as the result. Answers with the exit code. */
 export async function reportError(thrown: unknown, { format, output, errors }: Faces): Promise<number> {
-  const error = isGoneDirectory(thrown) ? goneDirectory() : thrown;
+  const error = explained(thrown);
   const message = stripControls(describeError(error));
   const isExpected = error instanceof UserError;
   const hint = isExpected ? "" : ". This is a bug of retinue; RETINUE_DEBUG=1 shows where.";
   await output.write(format.failure({ message, code: isExpected ? error.code : "internal_error" }));
-  await errors.write(`retinue: ${message}${hint}\n${stackOf(error)}`);
+  // A question that was not answered still stands on the line.
+  const start = isExpected && error.code === "interrupted" ? "\n" : "";
+  await errors.write(`${start}retinue: ${message}${hint}\n${stackOf(error)}`);
   return isExpected ? error.exitCode : exitCodes.failed;
 }
 
-/** Node can't name the current directory: it was deleted, or moved to where nobody may look. */
-function isGoneDirectory(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error && error.syscall === "uv_cwd";
-}
-
-function goneDirectory(): UserError {
-  const cure = 'Go to one that does (cd .. or cd "$PWD"), or name one: --cwd DIRECTORY.';
-  return new UserError("The current directory does not exist any more", { code: "cwd", cure, exitCode: 2 });
+/** What a person did, in their words; anything else as it is. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  // Node can't name the current directory: it was deleted.
+  if ("syscall" in error && error.syscall === "uv_cwd") {
+    const cure = 'Go to one that does (cd .. or cd "$PWD"), or name one: --cwd DIRECTORY.';
+    return new UserError("The current directory does not exist any more", { code: "cwd", cure, exitCode: 2 });
+  }
+  // Ctrl+C or Ctrl+D instead of an answer to a question.
+  if (error.name === "AbortError" && error.message.startsWith("Aborted with Ctrl")) {
+    return new UserError("Interrupted.", { code: "interrupted", exitCode: exitCodes.stopped });
+  }
+  return error;
 }
 
 function stackOf(error: unknown): string {

@@ -1,0 +1,38 @@
+import { createInterface } from "node:readline/promises";
+import { PassThrough } from "node:stream";
+import { expect, it } from "vitest";
+import { UserError } from "../lib/index.ts";
+import { createFormat } from "./formats/create-format.ts";
+import { reportError } from "./report-error.ts";
+
+async function report(error: unknown): Promise<{ readonly code: number; readonly said: string }> {
+  let said = "";
+  const write = async (text: string): Promise<void> => {
+    said += text;
+  };
+  const output = { isTerminal: false, write };
+  const format = await createFormat({ outputFormat: "text", partialMessages: false, forTerminal: false });
+  return { code: await reportError(error, { format, output, errors: output }), said };
+}
+
+it("tells what a person can act on, and calls anything else a bug", async () => {
+  const known = new UserError("No key", { code: "auth", cure: "Set it.", exitCode: 2 });
+  expect(await report(known)).toEqual({ code: 2, said: "retinue: No key. Set it.\n" });
+  expect(await report(new Error("x is not a function"))).toMatchObject({
+    code: 1,
+    said: expect.stringContaining("bug"),
+  });
+});
+
+it.each([
+  ["Ctrl+C", "\u0003"],
+  ["Ctrl+D", "\u0004"],
+])("takes %s at a question for what it is", async (_, key) => {
+  const input = new PassThrough();
+  const terminal = createInterface({ input, output: new PassThrough(), terminal: true });
+  const asked = terminal.question("Name?");
+  input.write(key);
+  const error: unknown = await asked.catch((each: unknown) => each);
+  terminal.close();
+  expect(await report(error)).toEqual({ code: 130, said: "\nretinue: Interrupted.\n" });
+});
