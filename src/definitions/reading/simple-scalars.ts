@@ -61,16 +61,9 @@ export function readQuoted(text: string): unknown {
 
 const space = 0x20;
 
-/** Equal to the length for a line without content. */
-export function indentOf(line: string): number {
-  let indent = 0;
-  while (line.charCodeAt(indent) === space) indent += 1;
-  return indent;
-}
-
 /** Only spaces: a no-break space is content. */
-export function trimSpaces(text: string, from = 0): string {
-  let start = from;
+export function trimSpaces(text: string): string {
+  let start = 0;
   let end = text.length;
   while (start < end && text.charCodeAt(start) === space) start += 1;
   while (end > start && text.charCodeAt(end - 1) === space) end -= 1;
