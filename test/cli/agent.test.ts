@@ -71,6 +71,16 @@ it("an agent with words to begin with needs no others; one without is refused an
   expect(server.requests).toHaveLength(1);
 });
 
+it("an agent whose file can't be read is answered with that", async () => {
+  const place = createPlace();
+  mkdirSync(join(place.cwd, ".claude/agents"), { recursive: true });
+  writeFileSync(join(place.cwd, ".claude/agents/file.md"), "---\nname: reviewer\ndescription: d\ntools: 5\n---\n");
+  const byFile = await retinue(["-p", "--trust", "--agent", "file", "Hello?"], place);
+  expect(byFile.stderr).toMatch(/no agent "file".*file\.md:4: "tools" can't be read/);
+  const byName = await retinue(["-p", "--trust", "--agent", "reviewer", "Hello?"], place);
+  expect(byName.stderr).toMatch(/no agent "reviewer".*1 file did not load: "retinue agents check" says why/);
+});
+
 it("an agent that does not exist is answered with those that do", async () => {
   const ended = await retinue(["-p", "--agent", "explorer", "Hello?"], createPlace());
   expect(ended.code).toBe(2);
