@@ -6,14 +6,18 @@ import {
   type CatalogEntry,
   createCatalog,
   installedPlugins,
-  type LoadedAgent,
   loadSnapshot,
   type Snapshot,
 } from "../definitions/index.ts";
 import type { Diagnostic } from "../protocol/index.ts";
-import { createTrustStore } from "../settings/index.ts";
+import { createTrustStore, type LoadedSettings, managedDirectory } from "../settings/index.ts";
+import { type CatalogSettings, catalogSettings, type SwitchedOff } from "./catalog-settings.ts";
 import { docsDirectory } from "./docs-directory.ts";
+import { managedDefinition } from "./managed-definition.ts";
 import type { Environment } from "./places.ts";
+import { readProjectSettings } from "./project-settings.ts";
+import { trustedLevels, unreadFiles } from "./trusted-levels.ts";
+import { withinTrust } from "./within-trust.ts";
 
 export interface CatalogAgent extends CatalogEntry {
   body(): string;
@@ -21,10 +25,17 @@ export interface CatalogAgent extends CatalogEntry {
 
 export interface AgentCatalog {
   readonly catalog: Catalog<CatalogAgent>;
+  /** Without what stands above the directories the user trusts. */
   readonly snapshot: Snapshot;
-  /** Of files, plugins and names together. */
+  /** Of files, plugins, settings and names together. */
   readonly diagnostics: readonly Diagnostic[];
+  /** Whether the workspace's own files count. */
   readonly trusted: boolean;
+  /** The highest directory of the project that counts. */
+  readonly trustedRoot?: string;
+  /** The root of the project. */
+  readonly root: string;
+  readonly switchedOff: readonly SwitchedOff[];
 }
 
 export interface CatalogPlace {
@@ -33,36 +44,76 @@ export interface CatalogPlace {
   /** The state directory. */
   readonly home: string;
   readonly environment: Environment;
-  /** For this once, whatever the store says. */
+  /** The workspace counts for this once, whatever the store says. */
   readonly trust: boolean;
   /** Agents given with this call, by name. */
   readonly agents?: Readonly<Record<string, unknown>>;
   /** Which of the built-in agents there are. */
   readonly builtIn?: BuiltInChoice;
+  /** What was loaded already; absent: the settings files of this place are read. */
+  readonly settings?: Pick<LoadedSettings, "agents" | "origins" | "settings">;
+  readonly managedDirectory?: string;
 }
 
 /** Every agent there is for a workspace: built in, of plugins, the user and, as far as it is trusted, the project. */
 export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalog> {
   const { cwd, home, environment, trust } = place;
-  const trusted = trust || createTrustStore({ stateHome: home }).isTrusted(cwd);
-  const { plugins: installed, problem } = installedPlugins(home);
-  const plugins = installed.flatMap(({ state, plugin }) => (state === "enabled" && plugin ? [plugin] : []));
   const userHome = environment["HOME"] || homedir();
-  const flags = place.agents === undefined ? {} : { flags: { agents: place.agents } };
-  const snapshot = await loadSnapshot({ cwd, home: userHome, stateHome: home, trusted, plugins, ...flags });
-  const builtIn = builtInAgents(place.builtIn).map(({ definition, prompt }) => ({
+  const levels = trustedLevels({ cwd, userHome, store: createTrustStore({ stateHome: home }), trust });
+  const trusted = levels.trustedRoot !== undefined;
+  const chosen = settingsOf(place);
+  const { plugins: installed, problem } = installedPlugins(home);
+  const read = await loadSnapshot({
+    cwd,
+    home: userHome,
+    stateHome: home,
+    trusted,
+    plugins: installed.flatMap(({ state, plugin }) => (state === "enabled" && plugin ? [plugin] : [])),
+    settings: chosen.snapshot,
+    managedDirectory: place.managedDirectory ?? managedDirectory,
+    ...(place.agents === undefined ? {} : { flags: { agents: place.agents } }),
+  });
+  const unread = trusted ? unreadFiles(levels, cwd) : [];
+  const snapshot = withinTrust(read, { ...levels, off: unread });
+  const entries = entriesOf(place, { snapshot, settings: chosen });
+  const catalog = createCatalog<CatalogAgent>(entries.agents, { replaceBuiltIns: chosen.replaceBuiltIns });
+  const diagnostics = [
+    ...(problem === undefined ? [] : [recordsProblem(home, problem)]),
+    ...installed.filter(({ state }) => state !== "disabled").flatMap((each) => each.diagnostics),
+    ...chosen.diagnosticsFor(catalog),
+    ...snapshot.diagnostics,
+    ...entries.diagnostics,
+    ...catalog.diagnostics,
+  ];
+  const { root, trustedRoot } = levels;
+  const { switchedOff } = chosen;
+  return { catalog, snapshot, diagnostics, trusted, root, ...(trustedRoot ? { trustedRoot } : {}), switchedOff };
+}
+
+function settingsOf({ settings, builtIn, ...place }: CatalogPlace): CatalogSettings {
+  if (settings !== undefined) return catalogSettings({ ...settings, problems: [] }, builtIn);
+  const { home, cwd, environment, trust } = place;
+  const managed = place.managedDirectory === undefined ? {} : { managedDirectory: place.managedDirectory };
+  return catalogSettings(readProjectSettings({ home, cwd, environment, trust, ...managed }), builtIn);
+}
+
+/** The built-in ones and those of files, without what the machine's settings decide. */
+function entriesOf(
+  { home }: CatalogPlace,
+  { snapshot, settings }: { readonly snapshot: Snapshot; readonly settings: CatalogSettings },
+): { readonly agents: readonly CatalogAgent[]; readonly diagnostics: readonly Diagnostic[] } {
+  const diagnostics: Diagnostic[] = [];
+  const builtIn = builtInAgents(settings.builtIn).map(({ definition, prompt }) => ({
     definition,
     body: () => prompt({ docsDirectory: docsDirectory(), stateDirectory: home }),
   }));
-  const catalog = createCatalog<CatalogAgent>([...builtIn, ...snapshot.agents.map(fromFile)]);
-  const ofPlugins = installed.filter(({ state }) => state !== "disabled").flatMap(({ diagnostics }) => diagnostics);
-  const ofRecords = problem === undefined ? [] : [recordsProblem(home, problem)];
-  const diagnostics = [...ofRecords, ...ofPlugins, ...snapshot.diagnostics, ...catalog.diagnostics];
-  return { catalog, snapshot, diagnostics, trusted };
-}
-
-function fromFile({ definition, place, body }: LoadedAgent): CatalogAgent {
-  return { definition, place, body };
+  const agents = [...builtIn, ...snapshot.agents].map((agent): CatalogAgent => {
+    const { definition, ignored } = managedDefinition(agent.definition, settings.origins);
+    const { file = `(${definition.source}) ${definition.name}` } = definition;
+    for (const message of ignored) diagnostics.push({ severity: "notice", file, line: 1, code: "managed", message });
+    return { definition, body: agent.body, ...("place" in agent ? { place: agent.place } : {}) };
+  });
+  return { agents, diagnostics };
 }
 
 function recordsProblem(home: string, message: string): Diagnostic {

@@ -1,6 +1,8 @@
 import { delegationList } from "../definitions/index.ts";
+import { UserError } from "../lib/index.ts";
 import { type AgentDefinition, canonicalToolName, type DefinitionSource, type Diagnostic } from "../protocol/index.ts";
 import { type AgentCatalog, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
+import type { SwitchedOff } from "./catalog-settings.ts";
 import { unknownAgent } from "./unknown-agent.ts";
 
 export { type AgentCheck, checkAgents, definitionDirectories } from "./check-agents.ts";
@@ -27,13 +29,21 @@ export interface AgentRow {
   readonly overrides: readonly AgentOverride[];
   /** What it costs in the list a model chooses from. */
   readonly tokens: number;
+  /** Not in that list; only a name finds it. */
+  readonly hidden: boolean;
 }
 
 export interface AgentList {
   readonly agents: readonly AgentRow[];
+  /** Built-in ones that settings take away. */
+  readonly switchedOff: readonly SwitchedOff[];
   readonly diagnostics: readonly Diagnostic[];
-  /** What was not read since the directory is not trusted. */
+  /** Whether the directory's own files count. */
+  readonly trusted: boolean;
+  /** What was not read for want of trust. */
   readonly off: readonly string[];
+  /** The root of the project: trusted, nothing of it is off. */
+  readonly root: string;
   /** Of the whole list a model chooses from. */
   readonly tokens: number;
 }
@@ -41,7 +51,8 @@ export interface AgentList {
 export async function listAgents(place: CatalogPlace): Promise<AgentList> {
   const loaded = await loadAgentCatalog(place);
   const { agents, tokens } = rowsOf(loaded);
-  return { agents, tokens, diagnostics: loaded.diagnostics, off: loaded.snapshot.off };
+  const { switchedOff, diagnostics, trusted, root } = loaded;
+  return { agents, tokens, switchedOff, diagnostics, trusted, off: loaded.snapshot.off, root };
 }
 
 export interface AgentDetails extends AgentRow {
@@ -57,7 +68,7 @@ export interface AgentDetails extends AgentRow {
 export async function showAgent(name: string, place: CatalogPlace): Promise<AgentDetails> {
   const loaded = await loadAgentCatalog(place);
   const found = loaded.catalog.find(name);
-  if (found === undefined) throw unknownAgent(name, loaded);
+  if (found === undefined) throw switchedOffAgent(name, loaded) ?? unknownAgent(name, loaded);
   const { definition, body } = found.agent;
   const row = rowsOf(loaded).agents.find((each) => each.name === definition.name)!;
   return {
@@ -67,6 +78,15 @@ export async function showAgent(name: string, place: CatalogPlace): Promise<Agen
     bodyCharacters: body().length,
     diagnostics: loaded.diagnostics.filter(({ file }) => file === definition.file),
   };
+}
+
+function switchedOffAgent(name: string, { switchedOff }: AgentCatalog): UserError | undefined {
+  const off = switchedOff.find((each) => each.name.toLowerCase() === name.toLowerCase());
+  if (off === undefined) return undefined;
+  return new UserError(`The built-in agent "${off.name}" is switched off: ${off.reason}`, {
+    code: "agent",
+    exitCode: 2,
+  });
 }
 
 function rowsOf({ catalog }: AgentCatalog): { agents: AgentRow[]; tokens: number } {
@@ -82,7 +102,8 @@ function rowsOf({ catalog }: AgentCatalog): { agents: AgentRow[]; tokens: number
         reason,
       }));
     const written = { file: file ?? null, plugin: plugin ?? null, model: model ?? null, tools: tools ?? null };
-    return { name, source, ...written, disallowedTools, description, overrides, tokens: costs.get(name) ?? 0 };
+    const cost = { tokens: costs.get(name) ?? 0, hidden: definition.hidden === true };
+    return { name, source, ...written, disallowedTools, description, overrides, ...cost };
   });
   return { agents, tokens };
 }

@@ -1,8 +1,13 @@
-import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
-import { createTrustStore, type LoadedSettings, type LoadSettingsOptions, loadSettings } from "../settings/index.ts";
+import {
+  createTrustStore,
+  type LoadedSettings,
+  type LoadSettingsOptions,
+  loadSettings,
+  readSettings,
+} from "../settings/index.ts";
 import type { Environment } from "./places.ts";
+import { type TrustedLevels, trustedLevels, unreadFiles } from "./trusted-levels.ts";
 
 export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file" | "flags" | "managedDirectory"> {
   /** The state directory. */
@@ -10,7 +15,7 @@ export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file"
   /** The real path of the workspace. */
   readonly cwd: string;
   readonly environment: Environment;
-  /** For this once, whatever the store says. */
+  /** The workspace itself counts for this once, whatever the store says. */
   readonly trust: boolean;
 }
 
@@ -19,35 +24,56 @@ export interface ProjectSettings extends LoadedSettings {
 }
 
 /**
- * Every settings file that counts for a workspace, its own only as far as it is trusted. What is off is in the notices.
- * Throws a `UserError` for what must be repaired first.
+ * Every settings file that counts for a workspace, those of its project only as far as they are trusted. What is off is in
+ * the notices. Throws a `UserError` for what must be repaired first.
  */
 export function loadProjectSettings(options: ProjectSettingsOptions): ProjectSettings {
-  const { home, cwd, environment, trust, ...rest } = options;
+  return gatherSettings(options, loadSettings);
+}
+
+/** The same, with what must be repaired in `problems`. Never throws. */
+export function readProjectSettings(options: ProjectSettingsOptions): ProjectSettings {
+  return gatherSettings(options, readSettings);
+}
+
+function gatherSettings(
+  { home, cwd, environment, trust, ...rest }: ProjectSettingsOptions,
+  read: (options: LoadSettingsOptions) => LoadedSettings,
+): ProjectSettings {
   const store = createTrustStore({ stateHome: home });
-  const trusted = trust || store.isTrusted(cwd);
   const userHome = environment["HOME"] || homedir();
-  const loaded = loadSettings({
+  const levels = trustedLevels({ cwd, userHome, store, trust });
+  const trusted = levels.trustedRoot !== undefined;
+  const approvedHash = (path: string) => (kind: string, name: string) => store.approvedHash(path, { kind, name });
+  const loaded = read({
     ...rest,
     home,
     cwd,
     environment,
     userHome,
     trusted,
-    ...(trust ? {} : { approvedHash: (kind: string, name: string) => store.approvedHash(cwd, { kind, name }) }),
+    above: levels.nearestFirst.slice(1).map((level) => ({ ...level, approvedHash: approvedHash(level.path) })),
+    ...(trust ? {} : { approvedHash: approvedHash(cwd) }),
   });
   // In the home directory these are the user's own.
-  const unread = trusted || cwd === userHome ? [] : definitions.filter((name) => existsSync(join(cwd, name)));
-  const untrusted = [...loaded.untrusted, ...unread];
-  const notices = [...(store.problem === undefined ? [] : [store.problem]), ...loaded.notices, ...whatIsOff(untrusted)];
+  const untrusted = [...loaded.untrusted, ...(cwd === userHome ? [] : unreadFiles(levels, cwd))];
+  const notices = [
+    ...(store.problem === undefined ? [] : [store.problem]),
+    ...loaded.notices,
+    ...whatIsOff(untrusted, levels),
+  ];
   return { ...loaded, notices, untrusted, trusted };
 }
 
-/** What else a project can bring that is read only with trust. */
-const definitions = ["AGENTS.md", "CLAUDE.md", ".agents/agents", ".claude/agents", ".agents/skills", ".claude/skills"];
-
-function whatIsOff(untrusted: readonly string[]): readonly string[] {
+function whatIsOff(untrusted: readonly string[], { trustedRoot, root }: TrustedLevels): readonly string[] {
   if (untrusted.length === 0) return [];
-  const cure = 'Trust it with "retinue trust add", or for one run with --trust.';
-  return [`This directory is not trusted, so this of its files is off: ${untrusted.join("; ")}. ${cure}`];
+  const files = untrusted.join("; ");
+  const all = `"retinue trust add ${root}"`;
+  if (trustedRoot !== undefined) {
+    const what = "so this of the directories above it is off";
+    return [`Only ${trustedRoot} is trusted, ${what}: ${files}. Trust the whole project with ${all}.`];
+  }
+  const above = untrusted.some((name) => name.startsWith("../")) ? ` (with what is above it: ${all})` : "";
+  const cure = `Trust it with "retinue trust add"${above}, or for one run with --trust.`;
+  return [`This directory is not trusted, so this of its files is off: ${files}. ${cure}`];
 }

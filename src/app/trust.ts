@@ -1,3 +1,4 @@
+import { sep } from "node:path";
 import type { SettingsOrigin } from "../protocol/index.ts";
 import { createTrustStore, type TrustedPath } from "../settings/index.ts";
 import type { Environment } from "./places.ts";
@@ -16,13 +17,14 @@ export interface AddedTrust {
   readonly notices: readonly string[];
 }
 
-/** Trusts a directory, and what its files say at this moment. */
+/** Trusts a directory with what is below it, and what its own settings say at this moment. */
 export async function addTrust({ home, cwd, environment }: TrustPlace): Promise<AddedTrust> {
   const { approvals, origins, notices } = loadProjectSettings({ home, cwd, environment, trust: true });
   await createTrustStore({ stateHome: home }).add(cwd, approvals);
-  const counts = origins.filter(
-    ({ scope, path }) => (scope === "project" || scope === "local") && !/^permissions\.(deny|ask)\b/.test(path),
-  );
+  const counts = origins.filter(({ scope, path, file }) => {
+    const isOwn = (scope === "project" || scope === "local") && file?.startsWith(cwd + sep);
+    return isOwn && !/^permissions\.(deny|ask)\b/.test(path);
+  });
   return { counts, notices };
 }
 

@@ -42,7 +42,7 @@ function placeOf({ cwd, trust }: { readonly cwd?: string; readonly trust: boolea
   return { cwd: realDirectory(cwd ?? "."), home: stateDirectory(process.env), environment: process.env, trust };
 }
 
-function renderList({ agents: rows, diagnostics, off, tokens }: AgentList): string {
+function renderList({ agents: rows, switchedOff, diagnostics, tokens, ...trust }: AgentList): string {
   const head = ["AGENT", "SOURCE", "MODEL", "TOKENS", "TOOLS", "DESCRIPTION"];
   const cells = rows.map(({ name, source, model, tokens: cost, tools, description }) => [
     name,
@@ -62,9 +62,9 @@ function renderList({ agents: rows, diagnostics, off, tokens }: AgentList): stri
   const notes = [
     `${plural(rows.length, "agent")}; a model that can delegate reads ${plural(tokens, "token")} about them.`,
     ...overrides,
-    ...(off.length === 0
-      ? []
-      : [`This directory is not trusted, so these are off: ${off.join("; ")}. Add --trust, or "retinue trust add".`]),
+    ...rows.filter(({ hidden }) => hidden).map(({ name }) => `${name} is hidden: not in that list, and found by name.`),
+    ...switchedOff.map(({ name, reason }) => `${name} is switched off: ${reason}`),
+    ...whatIsOff(trust),
     ...(counts.length === 0 ? [] : [`${counts.join(", ")} about files: "retinue agents check" shows them.`]),
   ];
   return `${renderTable([head, ...cells], process.stdout.columns || 0)}\n${notes.join("\n")}\n`;
@@ -74,4 +74,11 @@ function shortList(tools: readonly string[]): string {
   if (tools.length === 0) return "none";
   const text = tools.join(", ");
   return text.length <= 30 ? text : plural(tools.length, "tool");
+}
+
+function whatIsOff({ trusted, off, root }: Pick<AgentList, "trusted" | "off" | "root">): string[] {
+  if (off.length === 0) return [];
+  const names = off.join("; ");
+  if (trusted) return [`Above what you trust, so these are off: ${names}. To trust all: "retinue trust add ${root}".`];
+  return [`This directory is not trusted, so these are off: ${names}. Add --trust, or "retinue trust add".`];
 }

@@ -81,6 +81,9 @@ describe("settings above the workspace", () => {
       asked.push(name);
       return kind === "env" ? hashes.get(`${kind} ${name}`) : "another";
     };
+    const yes = (kind: string, name: string) => hashes.get(`${kind} ${name}`);
+    const approved = read({ trusted: true, above: above(true, { approvedHash: yes }) });
+    expect(approved).toMatchObject({ notices: [], settings: all.settings });
     const { settings, notices } = read({ trusted: true, above: above(true, { approvedHash }) });
     expect(settings).toEqual({ env: { A: "1" } });
     expect(new Set(asked)).toEqual(new Set([".claude/settings.json"]));

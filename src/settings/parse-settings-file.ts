@@ -47,11 +47,13 @@ function broken(...problems: readonly string[]): ParsedFile {
 function parseLayer(value: unknown, file: SettingsFile, trust: Trust): ParsedFile {
   const { path, scope } = file;
   if (!isMapping(value)) return broken(`${path}: settings must be an object: { … }`);
-  const readable = withRuleTexts(value, file);
+  const readable = withRuleTexts(value);
   const limited =
     file.inside === undefined ? { ...noLimits, values: readable } : limitProject(readable, limitsOf(file, trust));
   const foreign: string[] = [];
-  const values = file.kind === "claude" ? inOurWords(limited.values, foreign) : limited.values;
+  // Only now: what was approved are the words as they stand in the file.
+  const meant = placed(limited.values, file);
+  const values = file.kind === "claude" ? inOurWords(meant, foreign) : meant;
   const { wrong, unknown } = checkSettings(values);
   // What has no rules in it and is another program's need not fit ours.
   const harmless = file.kind === "claude" ? wrong.filter(({ key }) => key !== "permissions" && key !== "hooks") : [];
@@ -112,9 +114,13 @@ function parseCompact(value: unknown, file: SettingsFile, trust: Trust): ParsedF
 
 /** For whoever knows only lists; they are stricter than the compact form: no order loosens them. */
 function withLists(compact: readonly ScopedCompactRule[], file: SettingsFile): ParsedFile {
-  const rules = compact
-    .flatMap((rule) => listRuleOf(rule) ?? [])
-    .map((rule) => ({ ...rule, text: String(placed(rule.text, rule.effect, file)) }));
+  const place = file.above?.path;
+  const rules = compact.flatMap((each): Rule[] => {
+    const rule = listRuleOf(each);
+    if (rule === undefined) return [];
+    if (place === undefined) return [rule];
+    return [{ ...rule, text: anchorRule(rule.text, { effect: rule.effect, directory: place }) }];
+  });
   const listed = (effect: Effect): readonly string[] =>
     rules.flatMap((rule) => (rule.effect === effect ? [rule.text] : []));
   const permissions = { allow: listed("allow"), ask: listed("ask"), deny: listed("deny") };
@@ -134,24 +140,34 @@ function limitsOf(file: SettingsFile, trust: Trust): ProjectLimits {
   return { ...trust, name: nameOf(file) };
 }
 
-function withRuleTexts(value: Record<string, unknown>, file: SettingsFile): Record<string, unknown> {
+function withRuleTexts(value: Record<string, unknown>): Record<string, unknown> {
+  return mapRules(value, ruleText);
+}
+
+/** Relative paths in a file above the workspace are meant from where that file stands. */
+function placed(value: Record<string, unknown>, { above }: SettingsFile): Record<string, unknown> {
+  if (above === undefined) return value;
+  const { path: directory } = above;
+  return mapRules(value, (entry, effect) =>
+    typeof entry === "string" ? anchorRule(entry, { effect, directory }) : entry,
+  );
+}
+
+function mapRules(
+  value: Record<string, unknown>,
+  change: (entry: unknown, effect: Effect) => unknown,
+): Record<string, unknown> {
   const { permissions } = value;
   if (!isMapping(permissions)) return { ...value };
   const lists = Object.entries(permissions).map(([key, list]): [string, unknown] => [
     key,
-    Array.isArray(list) && isEffect(key) ? list.map((entry) => placed(ruleText(entry), key, file)) : list,
+    Array.isArray(list) && isEffect(key) ? list.map((entry) => change(entry, key)) : list,
   ]);
   return { ...value, permissions: Object.fromEntries(lists) };
 }
 
 function isEffect(key: string): key is Effect {
   return key === "allow" || key === "ask" || key === "deny";
-}
-
-/** Relative paths in a file above the workspace are meant from where that file stands. */
-function placed(entry: unknown, effect: Effect, { above }: SettingsFile): unknown {
-  if (above === undefined || typeof entry !== "string") return entry;
-  return anchorRule(entry, { effect, directory: above.path });
 }
 
 /** Modes and models we have no word for fall back to the default: never to something looser. */

@@ -142,6 +142,40 @@ describe("retinue agents list", () => {
   });
 });
 
+describe("retinue agents list, by settings", () => {
+  it("says which built-in is switched off and why, and what is hidden", async () => {
+    const place = createPlace();
+    mkdirSync(place.home);
+    const file = join(place.home, "settings.json");
+    writeFileSync(
+      file,
+      JSON.stringify({ agents: { Explore: false, mine: { description: "Mine.", prompt: "Work." } } }),
+    );
+    write(place, { ".agents/agents/quiet.md": reviewer.replace("name: reviewer", "name: quiet\nhidden: true") });
+    const table = (await retinue(["agents", "list", "--trust"], place)).stdout;
+    expect(table).not.toMatch(/^Explore +built-in/m);
+    expect(table).toContain(`Explore is switched off: ${file} says "agents": {"Explore": false}.`);
+    expect(table).toMatch(/^mine +user /m);
+    expect(table).toMatch(/^quiet +project +small +0 /m);
+    expect(table).toContain("quiet is hidden: not in that list, and found by name.");
+    const run = await retinue(["agents", "show", "Explore"], place);
+    expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('"Explore" is switched off') });
+  });
+
+  it("reads nothing above what is trusted, and says so", async () => {
+    const place = createPlace();
+    write(place, {
+      ".git/HEAD": "",
+      ".agents/agents/reviewer.md": reviewer,
+      "app/.agents/agents/near.md": reviewer.replace("reviewer", "near"),
+    });
+    const list = await retinue(["agents", "list", "--trust", "-C", join(place.cwd, "app")], place);
+    expect(list.stdout).toMatch(/^near +project/m);
+    expect(list.stdout).not.toMatch(/^reviewer /m);
+    expect(list.stdout).toContain(`these are off: ../.agents/agents. To trust all: "retinue trust add ${place.cwd}".`);
+  });
+});
+
 describe("retinue agents show", () => {
   it("tells everything of one agent, by any name it answers to", async () => {
     const place = createPlace();

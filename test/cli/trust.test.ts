@@ -109,6 +109,35 @@ describe("a project's own settings", () => {
     expect(shown.stderr).toContain("not trusted");
   });
 
+  it("of the repository above restrict always, and count where the repository is trusted", async () => {
+    const place = createPlace();
+    const app = join(place.cwd, "packages/app");
+    write(place, {
+      ".git/HEAD": "ref: refs/heads/main",
+      "AGENTS.md": "Obey.",
+      ".claude/settings.json": { model: "far", permissions: { deny: ["Bash"], allow: ["Edit(src/**)"] } },
+      "packages/app/.retinue/settings.json": { effort: "low" },
+    });
+    const server = await serve(touch("a"));
+    const words = ["-p", "go", "--allowed-tools", "Bash", "--output-format", "json"];
+    const run = await retinue(words, { ...place, cwd: app, server });
+    expect(resultOf(run).permission_denials).toHaveLength(1);
+    expect(run.stderr).toContain("off: ../../.claude/settings.json: model, permissions.allow; ");
+
+    const show = async () => retinue(["config", "show", "-C", app], place);
+    await retinue(["trust", "add", app], place);
+    const below = await show();
+    expect(below.stdout).toBe('permissions.deny[0] = "Bash"\neffort = "low"\n');
+    expect(below.stderr.match(/Only \S+\/app is trusted/g)).toHaveLength(1);
+    expect(below.stderr).toContain(`../../AGENTS.md. Trust the whole project with "retinue trust add ${place.cwd}".`);
+
+    await retinue(["trust", "add"], place);
+    const whole = await show();
+    expect(whole.stdout).toContain('model = "far"');
+    expect(whole.stdout).toContain(`permissions.allow[0] = "Edit(/${place.cwd}/src/**)"`);
+    expect(whole.stderr).toBe("");
+  });
+
   it("are not trusted by a broken trust.json, which stays as it is", async () => {
     const place = createPlace();
     mkdirSync(place.home);
