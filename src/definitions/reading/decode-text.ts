@@ -15,8 +15,11 @@ export function detectEncoding(bytes: Uint8Array): EncodedText {
   if (bytes[0] === 0x2d && bytes[1] === 0 && bytes[2] === 0x2d) return { encoding: "utf-16le", offset: 0 };
   if (bytes[0] === 0 && bytes[1] === 0x2d && bytes[2] === 0) return { encoding: "utf-16be", offset: 0 };
   const offset = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  return { encoding: isUtf8(bytes) ? "utf-8" : "windows-1252", offset };
+  if (!isUtf8(bytes)) return { encoding: "windows-1252", offset };
+  return offset === 0 ? usual : { encoding: "utf-8", offset };
 }
+
+const usual: EncodedText = { encoding: "utf-8", offset: 0 };
 
 /** The text with every line end as `\n`. `limit`: read only about so many bytes of it. */
 export function decodeText(bytes: Uint8Array, { encoding, offset }: EncodedText, limit = bytes.length): string {

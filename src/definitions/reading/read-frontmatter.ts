@@ -40,7 +40,7 @@ export function readFrontmatter(request: FrontmatterRequest, readYaml?: YamlRead
   if (found.source.length > maxFrontmatter)
     return refused({ severity: "error", file, ...frontmatterTooLarge(found.source.length) }, diagnostics);
   const body = () => bodyOf(decodeText(bytes, encoded));
-  const simple = readSimpleYaml(found.source, found.line);
+  const simple = readSimpleYaml(found.source, { firstLine: found.line });
   if (simple !== undefined) return { fields: simple, diagnostics, body };
   return readUnusual(found, { ...request, diagnostics, body, readYaml });
 }

@@ -6,11 +6,20 @@ import { isPlain, readInlineList, readQuoted, resolvePlain, trimSpaces, unsure }
  * plain and quoted scalars, lists of them, block scalars. Where it answers, the answer is YAML's; else undefined.
  * It runs on code nobody has warmed up, a few thousand times at once, so a line is taken apart by one regular expression.
  */
-export function readSimpleYaml(source: string, firstLine: number): Field[] | undefined {
+export function readSimpleYaml(source: string, { firstLine, onCareless }: SimpleOptions): Field[] | undefined {
   if (!source.endsWith("\n") || unusual.test(source)) return undefined;
-  const cursor: Cursor = { source, at: 0, line: firstLine };
+  const cursor: Cursor = { source, at: 0, line: firstLine, onCareless };
   const fields: Field[] = [];
   return readMapping(cursor, { indent: 0, fields }) && fields.length > 0 ? fields : undefined;
+}
+
+export interface SimpleOptions {
+  readonly firstLine: number;
+  /**
+   * Told of each line of unquoted text with ": " in it, which no YAML reader takes; it is then taken as it stands.
+   * Without it such a line is a reason to give up.
+   */
+  readonly onCareless?: (line: number) => void;
 }
 
 /** Tabs, control characters, byte order marks and the like: rare, and each with rules of its own. */
@@ -18,8 +27,8 @@ export function readSimpleYaml(source: string, firstLine: number): Field[] | und
 const unusual = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\ufeff\ufffe\uffff]/;
 /** Words that as keys are no texts, or no ordinary ones, are left out. */
 const entry =
-  /(?!(?:null|Null|NULL|true|True|TRUE|false|False|FALSE|__proto__):)([A-Za-z_][A-Za-z0-9_-]*):(?: +([^\n]*[^ \n]))? *\n/y;
-const item = /- +([^\n]*[^ \n]) *\n/y;
+  /(?!(?:null|Null|NULL|true|True|TRUE|false|False|FALSE|__proto__):)([A-Za-z_][A-Za-z0-9_-]*):(?: +([^ \n][^\n]*)?)?\n/y;
+const item = /- +([^ \n][^\n]*)\n/y;
 const newline = 0x0a;
 const space = 0x20;
 const hash = 0x23;
@@ -32,6 +41,7 @@ interface Cursor {
   at: number;
   /** Its number in the file. */
   line: number;
+  readonly onCareless: SimpleOptions["onCareless"];
 }
 
 interface Mapping {
@@ -55,16 +65,17 @@ function readMapping(cursor: Cursor, { indent, fields }: Mapping): boolean {
     entry.lastIndex = cursor.at + here;
     const match = entry.exec(source);
     if (match === null) return false;
-    const [, key = "", rest] = match;
+    const key = match[1] as string;
     if (seen.has(key)) return false;
     seen.add(key);
     const { line } = cursor;
     cursor.at = entry.lastIndex;
     cursor.line += 1;
-    const value = rest === undefined ? readBelow(cursor, indent) : readValue(cursor, { indent, rest });
+    const rest = match[2] === undefined ? "" : trimSpaces(match[2]);
+    const value = rest === "" ? readBelow(cursor, indent) : readValue(cursor, { indent, rest });
     if (value === unsure) return false;
     const isTyped = typeof value === "number" || typeof value === "boolean";
-    fields.push(isTyped ? { key, value, text: rest ?? "", line } : { key, value, line });
+    fields.push(isTyped ? { key, value, text: rest, line } : { key, value, line });
   }
   return true;
 }
@@ -85,7 +96,7 @@ function readValue(cursor: Cursor, { indent, rest }: Value): unknown {
 }
 
 function readPlainLines(cursor: Cursor, { indent, rest }: Value): unknown {
-  if (!isPlain(rest)) return unsure;
+  if (!isPlain(rest)) return indent === 0 ? readCareless(cursor, rest) : unsure;
   if (!goesOn(cursor, indent)) return resolvePlain(rest);
   let text = rest;
   while (cursor.at < cursor.source.length) {
@@ -102,11 +113,19 @@ function readPlainLines(cursor: Cursor, { indent, rest }: Value): unknown {
   return text;
 }
 
+function readCareless(cursor: Cursor, rest: string): unknown {
+  const isCareless = /^[A-Za-z]/.test(rest) && rest.includes(": ") && !rest.includes(" #");
+  if (cursor.onCareless === undefined || !isCareless || goesOn(cursor, 0)) return unsure;
+  cursor.onCareless(cursor.line - 1);
+  return rest.trim();
+}
+
 /** The next line with content is further in, so the value is not at its end. */
-function goesOn({ source, at, line }: Cursor, indent: number): boolean {
+function goesOn(cursor: Cursor, indent: number): boolean {
+  const { source, at } = cursor;
   const code = at < source.length ? source.charCodeAt(at) : dash;
   if (code !== space && code !== newline) return false;
-  const ahead: Cursor = { source, at, line };
+  const ahead = { ...cursor };
   skipBlank(ahead);
   return ahead.at < source.length && indentAt(ahead) > indent;
 }
@@ -134,7 +153,7 @@ function readItems(cursor: Cursor, indent: number): unknown {
     if (here < indent || (here === indent && source.charCodeAt(cursor.at + here) !== dash)) break;
     item.lastIndex = cursor.at + here;
     const text = here === indent ? item.exec(source)?.[1] : undefined;
-    const value = text === undefined ? unsure : readItem(text);
+    const value = text === undefined ? unsure : readItem(trimSpaces(text));
     if (value === unsure) return unsure;
     items.push(value);
     cursor.at = item.lastIndex;

@@ -30,32 +30,20 @@ export function readCarelessYaml(
   source: string,
   { firstLine, isKnown }: Omit<TolerantOptions, "readYaml">,
 ): { readonly fields: Field[]; readonly line: number } | undefined {
-  const fields: Field[] = [];
   let careless: number | undefined;
-  for (const block of cutBlocks(source, isKnown)) {
-    const line = firstLine + block.index;
-    const isCareless = isCarelessLine(block.lines[0] ?? "") && block.lines.slice(1).every((text) => text === "");
-    if (isCareless) {
-      careless ??= line;
-      fields.push(asText(block, line));
-      continue;
-    }
-    const simple = readSimpleYaml(`${block.lines.join("\n")}\n`, line);
-    if (simple?.[0] === undefined || simple.length > 1) return undefined;
-    fields.push(simple[0]);
-  }
-  return careless === undefined ? undefined : { fields, line: careless };
-}
-
-/** A comment or a tab would have rules of its own. */
-function isCarelessLine(line: string): boolean {
-  const start = /^[A-Za-z_][A-Za-z0-9_-]*: +(?=[A-Za-z])/.exec(line)?.[0].length;
-  return start !== undefined && line.includes(": ", start) && !line.includes(" #") && !line.includes("\t");
+  const onCareless = (line: number) => {
+    careless ??= line;
+  };
+  const fields = readSimpleYaml(source, { firstLine, onCareless });
+  if (fields === undefined || careless === undefined || /^#/m.test(source)) return undefined;
+  const mayRunOn = /^-/m.test(source) || source.includes("<example>");
+  const startsAny = ({ key }: Field) => /^[a-z_]/.test(key) && (isKnown(key) || (!mayRunOn && !speakers.has(key)));
+  return fields.every(startsAny) ? { fields, line: careless } : undefined;
 }
 
 function readAlone(block: Block, { firstLine, readYaml }: TolerantOptions): Field | undefined {
   const source = `${block.lines.join("\n")}\n`;
-  const simple = readSimpleYaml(source, firstLine);
+  const simple = readSimpleYaml(source, { firstLine });
   if (simple !== undefined) return simple.length === 1 ? simple[0] : undefined;
   const strict = readYaml(source, firstLine);
   return strict.kind === "fields" && strict.fields.length === 1 ? strict.fields[0] : undefined;

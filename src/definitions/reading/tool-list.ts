@@ -14,11 +14,22 @@ export interface ToolList {
 export function readToolList(field: Field): ToolList | undefined {
   const { value } = field;
   if (value === null || value === undefined) return { listed: [], excluded: [] };
-  if (typeof value === "string") return readString(value);
+  if (typeof value === "string") return readRemembered(value);
   if (Array.isArray(value)) return readItems(value) ?? readRawItems(field.raw);
   if (typeof value === "object") return readMap(value as Record<string, unknown>);
   return undefined;
 }
+
+/** The same few lists come back in file after file. */
+function readRemembered(text: string): ToolList | undefined {
+  const known = remembered.get(text);
+  if (known !== undefined) return known;
+  const list = readString(text);
+  if (list !== undefined && text.length <= 200 && remembered.size < 500) remembered.set(text, list);
+  return list;
+}
+
+const remembered = new Map<string, ToolList>();
 
 function readString(text: string): ToolList | undefined {
   const trimmed = text.trim();

@@ -5,6 +5,7 @@ import type { Place } from "../catalog/create-catalog.ts";
 import { type ReadAgent, readAgentFile, readAgentNow } from "../reading/read-agent.ts";
 import { readAgentJson } from "../reading/read-agent-json.ts";
 import { maxFileBytes } from "../reading/read-frontmatter.ts";
+import { FileAgent } from "./file-agent.ts";
 import { keepLastGood } from "./keep-last-good.ts";
 import { type ListedFile, listFiles } from "./list-files.ts";
 import { type ProjectLevels, realPath } from "./project-levels.ts";
@@ -143,7 +144,7 @@ function toLoaded(read: ReadAgent, { bytes, found }: { bytes: Uint8Array; found:
   const { diagnostics, body } = read;
   if (!read.definition) return { diagnostics };
   const definition = qualified(read.definition, found.plugin);
-  return { loaded: { definition, place: found.place, version: versionOf(bytes), body }, diagnostics };
+  return { loaded: new FileAgent({ definition, place: found.place, bytes, body }), diagnostics };
 }
 
 function qualified(definition: AgentDefinition, plugin: string | undefined): AgentDefinition {

@@ -23,7 +23,17 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
     off: options.trusted ? [] : projectParts,
   };
   const diagnostics = [...agents.diagnostics, ...skills.diagnostics, ...context.diagnostics].sort(byPlace);
-  return deepFreeze({ ...parts, diagnostics, hash: hashOf(parts) });
+  deepFreeze(parts);
+  deepFreeze(diagnostics);
+  let hash: string | undefined;
+  return Object.freeze({
+    ...parts,
+    diagnostics,
+    get hash() {
+      hash ??= hashOf(parts);
+      return hash;
+    },
+  });
 }
 
 const projectParts = ["agents of the project", "skills of the project", "AGENTS.md and CLAUDE.md of the project"];
