@@ -80,6 +80,7 @@ export function createTrustStore({
 }
 
 function isCovered(realPath: string, paths: ReadonlyMap<string, TrustedPath>): boolean {
+  if (paths.size === 0) return false;
   for (let directory = realPath; ; directory = dirname(directory)) {
     if (paths.has(directory)) return true;
     if (dirname(directory) === directory || isRepository(directory)) return false;

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createPlace, jsonLines, type Place, retinue } from "./command-line.ts";
+import { createPlace, jsonLines, type Place, retinue, serve } from "./command-line.ts";
 
 function write({ cwd }: Place, files: Readonly<Record<string, string>>): void {
   for (const [path, text] of Object.entries(files)) {
@@ -160,6 +160,17 @@ describe("retinue agents list, by settings", () => {
     expect(table).toContain("quiet is hidden: not in that list, and found by name.");
     const run = await retinue(["agents", "show", "Explore"], place);
     expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('"Explore" is switched off') });
+  });
+
+  it("has the same agents a run has", async () => {
+    const place = createPlace();
+    mkdirSync(place.home);
+    const mine = { description: "Mine.", prompt: "You rhyme.", tools: ["Read"] };
+    writeFileSync(join(place.home, "settings.json"), JSON.stringify({ agents: { mine } }));
+    const server = await serve([{ content: "A rhyme." }]);
+    const run = await retinue(["-p", "go", "--agent", "mine"], { ...place, server });
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining("A rhyme.") });
+    expect(JSON.stringify(server.requests[0]?.body)).toContain("You rhyme.");
   });
 
   it("reads nothing above what is trusted, and says so", async () => {
