@@ -29,6 +29,15 @@ export interface SpawnOptions {
   readonly tag: string | readonly string[];
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
   readonly stdin?: string | Uint8Array;
+  /** Keeps its input open after `stdin`, for a conversation by `RunningProcess.input`. */
+  readonly stdinOpen?: boolean;
+}
+
+export interface ProcessInput {
+  /** True when the process was handed it; false when it no longer reads. Waits while the process does not read. */
+  write(data: string | Uint8Array): Promise<boolean>;
+  /** Lets the process see the end of its input. */
+  end(): void;
 }
 
 export interface RunningProcess {
@@ -40,6 +49,8 @@ export interface RunningProcess {
   /** Stops reading for a slow consumer. */
   pause(): void;
   resume(): void;
+  /** Only with `stdinOpen`. */
+  readonly input?: ProcessInput;
 }
 
 /** Files and processes of one place. No method rejects for an expected failure; results say what happened. */

@@ -18,7 +18,10 @@ afterEach(async () => {
 const environment = { PATH: process.env["PATH"], ANTHROPIC_API_KEY: "s3cret", LANG: "C" };
 const workspace = () => createLocalWorkspace({ root, environment });
 
-function run(script: string, more: { cwd?: string; env?: Record<string, string>; stdin?: string } = {}) {
+function run(
+  script: string,
+  more: { cwd?: string; env?: Record<string, string>; stdin?: string; stdinOpen?: boolean } = {},
+) {
   const output = { stdout: "", stderr: "" };
   const started = workspace().spawn({
     command: "sh",
@@ -118,5 +121,27 @@ describe("createLocalWorkspace", () => {
     expect(isRunning(child)).toBe(true);
     await started.end();
     expect(isRunning(child)).toBe(false);
+  });
+
+  it("talks with a process whose input stays open, and tells when it no longer reads", async () => {
+    const { input, exited, output } = run("read first; read second; echo $first-$second", { stdinOpen: true });
+    expect(await input?.write("one\n")).toBe(true);
+    expect(await input?.write(Buffer.from("two\n"))).toBe(true);
+    expect(await exited).toEqual({ code: 0, signal: null });
+    expect(output.stdout).toBe("one-two\n");
+    expect(await input?.write("three\n")).toBe(false);
+  });
+
+  it("shows a process the end of its input", async () => {
+    const { input, exited, output } = run("cat; echo over", { stdin: "a", stdinOpen: true });
+    await input?.write("b");
+    input?.end();
+    await exited;
+    expect(output.stdout).toBe("abover\n");
+    expect(await input?.write("c")).toBe(false);
+  });
+
+  it("has no input to write to unless asked", async () => {
+    expect(run("true").input).toBeUndefined();
   });
 });

@@ -1,5 +1,6 @@
+import type { Writable } from "node:stream";
 import { endProcessTree, type StartedProcess, startProcess } from "../lib/index.ts";
-import type { RunningProcess, SpawnOptions } from "../ports/index.ts";
+import type { ProcessInput, RunningProcess, SpawnOptions } from "../ports/index.ts";
 
 interface Place {
   readonly root: string;
@@ -22,6 +23,7 @@ export function spawnProcess(options: SpawnOptions, place: Place): RunningProces
     env: { ...place.environment, ...options.env },
     tag: options.tag,
     ...(options.stdin === undefined ? {} : { stdin: options.stdin }),
+    ...(options.stdinOpen === undefined ? {} : { stdinOpen: options.stdinOpen }),
   });
   const output = readOutput(started, options.onOutput);
   return {
@@ -36,6 +38,15 @@ export function spawnProcess(options: SpawnOptions, place: Place): RunningProces
     },
     pause: output.pause,
     resume: output.resume,
+    ...(started.stdin === undefined ? {} : { input: writeTo(started.stdin) }),
+  };
+}
+
+function writeTo(stdin: Writable): ProcessInput {
+  return {
+    // The error itself is of no interest: a process that does not read is gone or soon will be, and `exited` says why.
+    write: (data) => new Promise((resolve) => stdin.write(data, (error) => resolve(!error))),
+    end: () => void stdin.end(),
   };
 }
 
