@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { sep } from "node:path";
 import type { SettingsOrigin } from "../protocol/index.ts";
 import { createTrustStore, type TrustedPath } from "../settings/index.ts";
@@ -25,12 +26,27 @@ export async function addTrust({ home, cwd, environment }: TrustPlace): Promise<
     const isOwn = (scope === "project" || scope === "local") && file?.startsWith(cwd + sep);
     return isOwn && !/^permissions\.(deny|ask)\b/.test(path);
   });
-  return { counts, notices };
+  return { counts, notices: [...wideTrust(cwd, environment), ...notices] };
 }
 
-/** False if it was not trusted. */
-export function removeTrust({ home, cwd }: Pick<TrustPlace, "home" | "cwd">): Promise<boolean> {
-  return createTrustStore({ stateHome: home }).remove(cwd);
+function wideTrust(cwd: string, environment: Environment): readonly string[] {
+  const userHome = environment["HOME"] || homedir();
+  if (userHome !== cwd && !userHome.startsWith(cwd.endsWith(sep) ? cwd : cwd + sep)) return [];
+  return [`Everything below ${cwd} that is no repository of its own is trusted with it. Is that what you meant?`];
+}
+
+export interface RemovedTrust {
+  /** False: it had no trust of its own. */
+  readonly removed: boolean;
+  /** The directory above it whose trust still holds for it. */
+  readonly stillBy?: string;
+}
+
+export async function removeTrust({ home, cwd }: Pick<TrustPlace, "home" | "cwd">): Promise<RemovedTrust> {
+  const store = createTrustStore({ stateHome: home });
+  const removed = await store.remove(cwd);
+  const stillBy = store.coveredBy(cwd);
+  return { removed, ...(stillBy === undefined ? {} : { stillBy }) };
 }
 
 export function listTrust(home: string): { readonly trusted: readonly TrustedPath[]; readonly problem?: string } {

@@ -29,9 +29,16 @@ export async function trust(command: TrustCommand): Promise<number> {
     await output.write(`Trusted: ${stripControls(cwd)}\n${own}`);
     return exitCodes.succeeded;
   }
-  const wasTrusted = await removeTrust({ home, cwd });
-  await output.write(`${wasTrusted ? "No longer trusted" : "It was not trusted"}: ${stripControls(cwd)}\n`);
-  return wasTrusted ? exitCodes.succeeded : exitCodes.failed;
+  const { removed, stillBy } = await removeTrust({ home, cwd });
+  if (stillBy !== undefined) {
+    const above = stripControls(stillBy);
+    await output.write(
+      `Still trusted, with ${above}: ${stripControls(cwd)}\nTo end that: retinue trust remove ${above}\n`,
+    );
+    return exitCodes.failed;
+  }
+  await output.write(`${removed ? "No longer trusted" : "It was not trusted"}: ${stripControls(cwd)}\n`);
+  return removed ? exitCodes.succeeded : exitCodes.failed;
 }
 
 function mustBeDirectory(path: string): void {

@@ -58,6 +58,20 @@ const provider: JsonSchema = {
   },
 };
 
+const budget: JsonSchema = {
+  type: "object",
+  properties: {
+    tokens: count,
+    usd: { type: "number", minimum: 0 },
+    turns: count,
+    seconds: { type: "number", minimum: 1 },
+    spawns: { type: "integer", minimum: 0 },
+    concurrent: count,
+  },
+  // A limit that nobody understands would be no limit.
+  additionalProperties: false,
+};
+
 const properties: Record<string, JsonSchema> = {
   provider: text,
   model: text,
@@ -80,6 +94,7 @@ const properties: Record<string, JsonSchema> = {
     required: ["engine"],
   },
   maxTurns: count,
+  budget,
   cleanupPeriodDays: { type: "integer", minimum: 0 },
   env: { type: "object", additionalProperties: { type: "string" } },
   hooks: { type: "object", additionalProperties: { type: "array", items: { type: "object" } } },
@@ -90,6 +105,9 @@ const properties: Record<string, JsonSchema> = {
       mcpTools: { enum: ["always", "foreground", "never"] },
       background: { type: "boolean" },
       guide: { type: "boolean" },
+      maxSpawns: { type: "integer", minimum: 0 },
+      timeoutSeconds: { type: "number", minimum: 0 },
+      idleSeconds: { type: "number", minimum: 1 },
     },
   },
   compaction: { type: "object", properties: { percent: { type: "number", minimum: 1, maximum: 100 } } },

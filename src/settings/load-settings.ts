@@ -1,6 +1,7 @@
 import { UserError } from "../lib/index.ts";
 import type { Rule, ScopedCompactRule, Settings, SettingsOrigin } from "../protocol/index.ts";
 import { type AgentSettings, agentSettings } from "./agent-settings.ts";
+import { boundBudgets } from "./bound-budgets.ts";
 import { checkSettings } from "./check-settings.ts";
 import { environmentSettings } from "./environment-settings.ts";
 import type { Approval } from "./limit-project.ts";
@@ -68,15 +69,16 @@ export function readSettings(options: LoadSettingsOptions): LoadedSettings {
     { scope: "flag", values: plain(flags) } as const,
     ...found.flatMap(({ layer }) => (layer?.scope === "managed" ? [layer] : [])),
   ] satisfies readonly SettingsLayer[];
+  const bounded = boundBudgets(layers);
   const compact = found.flatMap((each) => each.compact);
   const own = found.find(({ file, problems }) => file.scope === "user" && file.kind === "retinue" && !problems.length);
   return {
-    ...mergeSettings(layers),
+    ...mergeSettings(bounded.layers),
     ...(own === undefined ? {} : { file: own.file.path }),
     files: found.map(({ file }) => file.path),
     rules: [...found.flatMap(({ rules }) => rules), ...flagRules(flags)],
     compact,
-    notices: [...found.flatMap(({ notices }) => notices), ...fromEnvironment.notices],
+    notices: [...found.flatMap(({ notices }) => notices), ...fromEnvironment.notices, ...bounded.notices],
     problems: [...found.flatMap(({ problems }) => problems), ...checkSettings(flags).problems],
     untrusted: found.flatMap(({ off }) => off),
     approvals: found.flatMap(({ file, approvals }) => (file.above === undefined ? approvals : [])),

@@ -47,6 +47,8 @@ describe("createTrustStore", () => {
     for (const path of ["/x/project", "/x/project/nested", "/x/project/a/b/c"]) {
       expect(store.isTrusted(path)).toBe(true);
     }
+    expect(store.coveredBy("/x/project/a/b/c")).toBe("/x/project");
+    expect(store.coveredBy("/x")).toBeUndefined();
     for (const path of ["/", "/x", "/x/Project", "/x/project2", "/x/project2/nested", "relative"]) {
       expect(store.isTrusted(path)).toBe(false);
     }

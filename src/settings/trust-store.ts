@@ -20,6 +20,8 @@ export interface TrustStore {
    * there by somebody and needs its own yes. Trust never reaches up.
    */
   isTrusted(realPath: string): boolean;
+  /** The directory whose trust holds for this path: itself or the nearest above it. */
+  coveredBy(realPath: string): string | undefined;
   list(): readonly TrustedPath[];
   /** Of exactly this path: what stands in another directory's files was not shown when this one was trusted. */
   approvedHash(realPath: string, item: { readonly kind: string; readonly name: string }): string | undefined;
@@ -53,7 +55,8 @@ export function createTrustStore({
     get problem() {
       return problem;
     },
-    isTrusted: (realPath) => isCovered(realPath, paths),
+    isTrusted: (realPath) => coveringPath(realPath, paths) !== undefined,
+    coveredBy: (realPath) => coveringPath(realPath, paths),
     list: () => [...paths.values()],
     approvedHash: (realPath, { kind, name }) =>
       paths.get(realPath)?.approvals.find((known) => known.kind === kind && known.name === name)?.hash,
@@ -79,11 +82,11 @@ export function createTrustStore({
   };
 }
 
-function isCovered(realPath: string, paths: ReadonlyMap<string, TrustedPath>): boolean {
-  if (paths.size === 0) return false;
+function coveringPath(realPath: string, paths: ReadonlyMap<string, TrustedPath>): string | undefined {
+  if (paths.size === 0) return undefined;
   for (let directory = realPath; ; directory = dirname(directory)) {
-    if (paths.has(directory)) return true;
-    if (dirname(directory) === directory || isRepository(directory)) return false;
+    if (paths.has(directory)) return directory;
+    if (dirname(directory) === directory || isRepository(directory)) return undefined;
   }
 }
 

@@ -103,6 +103,10 @@ describe("a project's own settings", () => {
     write({ ...place, cwd: nested }, { ".claude/settings.json": { model: "x" } });
     const trusted = await retinue(["config", "show", "-C", nested], place);
     expect(trusted).toMatchObject({ stdout: 'model = "x"\n', stderr: "" });
+    const kept = await retinue(["trust", "remove", nested], place);
+    expect(kept).toMatchObject({ code: 1, stdout: expect.stringContaining(`retinue trust remove ${place.cwd}\n`) });
+    expect((await retinue(["trust", "add", ".."], place)).stderr).toContain("Is that what you meant?");
+    await retinue(["trust", "remove", ".."], place);
     mkdirSync(join(nested, ".git"));
     const shown = await retinue(["config", "show", "-C", nested], place);
     expect(shown.stdout).toContain("Nothing is set");
