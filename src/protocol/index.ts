@@ -73,7 +73,7 @@ export type {
   SettingsScope,
   SubagentSettings,
 } from "./settings.ts";
-export { settingsScopes } from "./settings.ts";
+export { DEFAULT_MAX_SPAWNS, settingsScopes } from "./settings.ts";
 export type { CallOutcome, ToolCall, ToolFacts, ToolResult } from "./tool-call.ts";
 export { canonicalToolName, toolNames } from "./tool-names.ts";
 export type { Prices, Usage } from "./usage.ts";

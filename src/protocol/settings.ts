@@ -1,4 +1,4 @@
-import type { CompactRule } from "./definition.ts";
+import type { AgentBudget, CompactRule } from "./definition.ts";
 import type { Dialect, Effort } from "./head.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { PermissionMode, RuleScope } from "./permission.ts";
@@ -39,6 +39,12 @@ export interface SubagentSettings {
   readonly background?: boolean;
   /** False: the agent that explains this program is not offered. */
   readonly guide?: boolean;
+  /** Agents that one prompt of a person may start before somebody has to agree. */
+  readonly maxSpawns?: number;
+  /** Active time of a foreground subagent; 0: no limit. */
+  readonly timeoutSeconds?: number;
+  /** How long a model may be silent in the middle of a request. */
+  readonly idleSeconds?: number;
 }
 
 export interface SearchSettings {
@@ -55,6 +61,8 @@ export interface Settings {
   readonly permissions?: PermissionSettings;
   readonly search?: SearchSettings;
   readonly maxTurns?: number;
+  /** For the session with all its agents. A project's file can only lower it. */
+  readonly budget?: AgentBudget;
   readonly cleanupPeriodDays?: number;
   /** Variables for the session and for what it starts. */
   readonly env?: Readonly<Record<string, string>>;
@@ -68,6 +76,9 @@ export interface Settings {
     readonly percent?: number;
   };
 }
+
+/** Of `subagents.maxSpawns`. */
+export const DEFAULT_MAX_SPAWNS = 100;
 
 /** Lowest to highest: a higher scope wins. */
 export const settingsScopes = ["user", "project", "local", "environment", "flag", "managed"] as const;
