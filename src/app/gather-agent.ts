@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { type AgentMemory, MAIN_TYPE } from "../agents/index.ts";
 import {
   contextText,
@@ -7,7 +6,6 @@ import {
   type LoadedSkill,
   openMemory,
   pluginDirectory,
-  projectLevels,
   skillDirectory,
 } from "../definitions/index.ts";
 import { UserError } from "../lib/index.ts";
@@ -59,7 +57,7 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   const { found: skills, diagnostics } = findSkills(loaded.snapshot.skills, definition.skills ?? [], {
     file: definition.file ?? definition.name,
   });
-  const { memory, notice } = memoryOf(definition, { ...place, trusted: loaded.trusted });
+  const { memory, notice } = memoryOf(definition, { stateHome: place.home, trustedRoot: loaded.trustedRoot });
   const isGuide = definition.source === "built-in" && definition.name === "retinue-guide";
   return {
     ...shared,
@@ -78,18 +76,18 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   };
 }
 
-/** Undefined for one that has none; with a notice where it has one that can't be used now. */
+/** Empty for one that has none; with a notice where it has one that can't be used now. */
 function memoryOf(
   { memory: scope, name: agent }: AgentDefinition,
-  { cwd, home: stateHome, environment, trusted }: CatalogPlace & { readonly trusted: boolean },
+  { stateHome, trustedRoot }: { readonly stateHome: string; readonly trustedRoot: string | undefined },
 ): { readonly memory?: AgentMemory; readonly notice?: string } {
   if (scope === undefined) return {};
-  if (scope !== "user" && !trusted) {
+  if (scope !== "user" && trustedRoot === undefined) {
     const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted: it works without. Trust it with "retinue trust add", or for one run with --trust.`;
     return { notice };
   }
-  const { root: projectRoot } = projectLevels({ cwd, home: environment["HOME"] || homedir() });
-  const opened = openMemory({ scope, agent, stateHome, projectRoot });
+  // What stands above the directory that is trusted is somebody else's word.
+  const opened = openMemory({ scope, agent, stateHome, projectRoot: trustedRoot ?? stateHome });
   if (opened.ok) return { memory: opened };
   return { notice: `Agent "${agent}" works without its memory: ${opened.problem}. Put a plain directory there.` };
 }
