@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { MAIN_TYPE } from "../agents/index.ts";
 import type { Settings } from "../protocol/index.ts";
+import { managedDirectory } from "../settings/index.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
 import { type Environment, stateDirectory } from "./places.ts";
 
@@ -31,7 +32,7 @@ export async function gather(
   const agent = options.agent ?? (before === MAIN_TYPE ? undefined : before);
   const home = options.home || stateDirectory(environment);
   if (agent === undefined && agents === undefined) {
-    const mayInstruct = trusted || (options.trusted !== undefined && hasOwnFiles(home, environment));
+    const mayInstruct = trusted || (options.trusted !== undefined && hasTrustedFiles(home, environment));
     if (!mayInstruct) return undefined;
   }
   const { gatherAgent } = await import("./gather-agent.ts");
@@ -47,8 +48,8 @@ export async function gather(
   });
 }
 
-/** Where the user's own instructions, skills and plugins may stand; the reading itself decides what of them counts. */
-function hasOwnFiles(home: string, environment: Environment): boolean {
+/** Where instructions, skills and plugins may stand that need no trust; the reading itself decides what of them counts. */
+function hasTrustedFiles(home: string, environment: Environment): boolean {
   const userHome = environment["HOME"] || homedir();
   return [
     join(home, "AGENTS.md"),
@@ -57,6 +58,7 @@ function hasOwnFiles(home: string, environment: Environment): boolean {
     join(userHome, ".agents/skills"),
     join(userHome, ".claude/CLAUDE.md"),
     join(userHome, ".claude/skills"),
+    join(managedDirectory, "skills"),
   ].some((file) => existsSync(file));
 }
 
