@@ -1,8 +1,8 @@
-import { type Dirent, readdirSync, statSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { sep } from "node:path";
 import { describeError, errorCode } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
-import { isWithin, realPath } from "./project-levels.ts";
+import { isWithin, realPath, statOf } from "./project-levels.ts";
 
 export interface ListRequest {
   readonly directory: string;
@@ -81,7 +81,7 @@ export function listFiles(request: ListRequest): FileList {
       diagnostics.push(target === path ? dangling(path) : outside(path, request.scope));
       return "refused";
     }
-    if (!statSync(target, { throwIfNoEntry: false })?.isDirectory()) return "file";
+    if (!statOf(target)?.isDirectory()) return "file";
     if (visited.has(target) || isWithin(real, target)) return "refused";
     visited.add(target);
     return "folder";
@@ -95,11 +95,28 @@ function entriesOf(directory: string, diagnostics: Diagnostic[]): Dirent[] | und
     const entries = readdirSync(directory, { withFileTypes: true });
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
-    const code = errorCode(error);
-    if (code !== "ENOENT" && code !== "ENOTDIR") {
-      diagnostics.push(problem(directory, "unreadable_directory", describeError(error)));
-    }
+    const fault = describeFault(directory, error);
+    if (fault !== undefined) diagnostics.push(fault);
     return undefined;
+  }
+}
+
+/** Undefined: there is nothing of that name, and nobody needs to be told. */
+function describeFault(directory: string, error: unknown): Diagnostic | undefined {
+  const code = errorCode(error);
+  if ((code === "ENOENT" || code === "ENOTDIR") && !isThere(directory)) return undefined;
+  if (code === "ENOENT") return dangling(directory);
+  const fix = "Make it a directory that you can read, or remove it.";
+  const message = `The directory can't be read: ${describeError(error)}`;
+  return { ...problem(directory, "unreadable_directory", message), fix };
+}
+
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    return false;
   }
 }
 

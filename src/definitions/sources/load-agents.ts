@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentDefinition, DefinitionSource, Diagnostic } from "../../protocol/index.ts";
 import type { Place } from "../catalog/create-catalog.ts";
@@ -87,11 +86,10 @@ function filesOfBase({ base, scope, source, distance, directories }: Base): Foun
   let chosen: string | undefined;
   for (const [index, folder] of [".agents", ".claude"].entries()) {
     const directory = join(base, folder, "agents");
-    if (!existsSync(directory)) continue;
     const { exists, files, diagnostics } = listFiles({ directory, scope, wanted: isMarkdown });
     const place: Place = { distance, form: "file", directory: index };
-    if (chosen !== undefined && realPath(chosen) === realPath(directory)) continue;
-    if (chosen !== undefined && directories === "first") {
+    if (exists && chosen !== undefined && realPath(chosen) === realPath(directory)) continue;
+    if (exists && chosen !== undefined && directories === "first") {
       found.push({ source, place, files: [], diagnostics: files.map(({ file }) => hidden(file, chosen as string)) });
       continue;
     }
@@ -153,7 +151,9 @@ function qualified(definition: AgentDefinition, plugin: string | undefined): Age
 }
 
 function unreadable(file: string, problem: string): Diagnostic {
-  return { severity: "error", file, line: 1, code: "unreadable", message: `The file can't be read: ${problem}` };
+  const message = `The file can't be read: ${problem}`;
+  const fix = "Make it a file that you can read, or remove it.";
+  return { severity: "error", file, line: 1, code: "unreadable", message, fix };
 }
 
 interface GivenAgents {

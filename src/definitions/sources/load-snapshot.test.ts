@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -136,6 +145,62 @@ describe("sources", () => {
       { ...problem, file: over },
       { ...problem, file: huge },
     ]);
+  });
+
+  it("name everything that can't be read, with the cure, and give the rest", async () => {
+    const agents = join(project, ".claude/agents");
+    agent(join(agents, "good.md"), "good");
+    agent(join(agents, "folder.md/inner.md"), "inner");
+    symlinkSync(join(agents, "gone.md"), join(agents, "dangling.md"));
+    symlinkSync("loop.md", join(agents, "loop.md"));
+    execFileSync("mkfifo", [join(agents, "pipe.md")]);
+    symlinkSync("skills", join(agents, "../skills"));
+    const loaded = await load();
+    expect(names(loaded.agents)).toEqual(["good", "inner"]);
+    expect(loaded.diagnostics.map(({ file, code }) => [relative(project, file), code])).toEqual([
+      [".claude/agents/dangling.md", "link_broken"],
+      [".claude/agents/loop.md", "link_broken"],
+      [".claude/agents/pipe.md", "unreadable"],
+      [".claude/skills", "unreadable_directory"],
+    ]);
+    for (const { line, fix } of loaded.diagnostics) expect([line, fix]).toEqual([1, expect.stringMatching(/\w/)]);
+  });
+
+  it.each([
+    ["a link to itself", (path: string) => symlinkSync("agents", path), "unreadable_directory"],
+    ["a link to nothing", (path: string) => symlinkSync("nothing", path), "link_broken"],
+    ["a pipe", (path: string) => execFileSync("mkfifo", [path]), "unreadable_directory"],
+    ["a file", (path: string) => writeFileSync(path, "x"), "unreadable_directory"],
+  ])("say that their directory is %s", async (_, make, code) => {
+    const directory = join(project, ".agents/agents");
+    mkdirSync(dirname(directory));
+    make(directory);
+    agent(join(project, ".claude/agents/one.md"), "one");
+    const { agents, diagnostics } = await load();
+    expect(names(agents)).toEqual(["one"]);
+    expect(diagnostics).toMatchObject([{ severity: "error", file: directory, line: 1, code }]);
+    expect(diagnostics[0]?.fix).toMatch(/\w/);
+  });
+
+  it("may lie too deep for the system to open, and that is said", async () => {
+    const nested = (count: number) => Array.from({ length: count }, () => "d".repeat(240)).join("/");
+    const [elsewhere, cwd] = [join(place, "elsewhere"), join(project, nested(9))];
+    mkdirSync(join(elsewhere, "agents", nested(8)), { recursive: true });
+    mkdirSync(cwd, { recursive: true });
+    // No path that names all of it would be short enough, so one half is moved below the other.
+    renameSync(elsewhere, join(cwd, ".claude"));
+    const { diagnostics } = await load({ cwd });
+    renameSync(join(cwd, ".claude"), elsewhere);
+    expect(diagnostics).toMatchObject([{ severity: "error", line: 1, code: "unreadable_directory" }]);
+    expect(diagnostics[0]?.message).toContain("ENAMETOOLONG");
+  });
+
+  it("of the user are read where the working directory is none", async () => {
+    agent(join(home, ".claude/agents/mine.md"), "mine");
+    symlinkSync("round", join(place, "round"));
+    const { agents, diagnostics } = await load({ cwd: join(place, "round") });
+    expect(names(agents)).toEqual(["mine"]);
+    expect(diagnostics.map(({ code }) => code)).toContain("unreadable_directory");
   });
 
   it("one bad file hides no other", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, sep } from "node:path";
 
 export interface ProjectLevels {
@@ -16,7 +16,7 @@ export interface ProjectLevels {
 export function projectLevels({ cwd, home }: { cwd: string; home: string }): ProjectLevels {
   const start = realPath(cwd);
   const userHome = realPath(home);
-  const owner = statSync(start, { throwIfNoEntry: false })?.uid;
+  const owner = statOf(start)?.uid;
   const walked: string[] = [];
   for (let directory = start; directory !== userHome; directory = dirname(directory)) {
     if (directory !== start && !isOwn(directory, owner)) break;
@@ -32,13 +32,22 @@ const everybodyWrites = 0o002;
 
 function isOwn(directory: string, owner: number | undefined): boolean {
   if (process.platform === "win32") return true;
-  const stats = statSync(directory, { throwIfNoEntry: false });
+  const stats = statOf(directory);
   return stats !== undefined && stats.uid === owner && (stats.mode & everybodyWrites) === 0;
 }
 
 /** By component: `/a/bc` is not within `/a/b`. A directory is within itself. */
 export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
+}
+
+/** Undefined also for what may not be looked at, or is a loop of links: there is nothing to be read either. */
+export function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A path that does not exist stands for itself. */
