@@ -1,5 +1,6 @@
 import { type AgentList, agentCommands, type CatalogPlace, stateDirectory } from "../app/index.ts";
-import { plural } from "../lib/index.ts";
+import { plural, stripControls } from "../lib/index.ts";
+import type { Diagnostic } from "../protocol/index.ts";
 import { checkFiles } from "./agents-check.ts";
 import { lintFiles } from "./agents-lint.ts";
 import { newAgent } from "./agents-new.ts";
@@ -8,6 +9,7 @@ import type { Command } from "./command.ts";
 import { exitCodes } from "./exit-code.ts";
 import { createOutput } from "./output.ts";
 import { realDirectory } from "./real-directory.ts";
+import { renderDiagnostics } from "./render-diagnostics.ts";
 import { renderTable } from "./render-table.ts";
 
 type AgentsCommand = Extract<Command, { kind: `agents.${string}` }>;
@@ -30,9 +32,11 @@ export async function agents(command: AgentsCommand): Promise<number> {
       return exitCodes.succeeded;
     }
     default: {
-      const { listAgents } = await agentCommands();
-      const list = await listAgents(placeOf(command));
-      await output.write(command.json ? `${JSON.stringify(list, null, 2)}\n` : renderList(list));
+      const { definitionDirectories, listAgents } = await agentCommands();
+      const place = placeOf(command);
+      const list = await listAgents(place);
+      if (command.json) await output.write(`${JSON.stringify(list, null, 2)}\n`);
+      else await output.write(renderList(list, definitionDirectories(place)));
       return exitCodes.succeeded;
     }
   }
@@ -42,7 +46,8 @@ function placeOf({ cwd, trust }: { readonly cwd?: string; readonly trust: boolea
   return { cwd: realDirectory(cwd ?? "."), home: stateDirectory(process.env), environment: process.env, trust };
 }
 
-function renderList({ agents: rows, switchedOff, diagnostics, tokens, ...trust }: AgentList): string {
+function renderList(list: AgentList, checked: readonly string[]): string {
+  const { agents: rows, switchedOff, tokens } = list;
   const head = ["AGENT", "SOURCE", "MODEL", "TOKENS", "TOOLS", "DESCRIPTION"];
   const cells = rows.map(({ name, source, model, tokens: cost, tools, description }) => [
     name,
@@ -55,20 +60,34 @@ function renderList({ agents: rows, switchedOff, diagnostics, tokens, ...trust }
   const overrides = rows.flatMap(({ name, source, overrides: losers }) =>
     losers.map((loser) => `${name} of ${source} takes the place of that of ${loser.source}: ${loser.reason}`),
   );
-  const counts = (["error", "warning", "notice"] as const)
-    .map((severity) => [severity, diagnostics.filter((each) => each.severity === severity).length] as const)
-    .filter(([, count]) => count > 0)
-    .map(([severity, count]) => plural(count, severity));
   const notes = [
     `${plural(rows.length, "agent")}; a model that can delegate reads ${plural(tokens, "token")} about them.`,
     ...overrides,
     ...rows.filter(({ hidden }) => hidden).map(({ name }) => `${name} is hidden: not in that list, and found by name.`),
     ...switchedOff.map(({ name, reason }) => `${name} is switched off: ${reason}`),
-    ...whatIsOff(trust),
-    ...(counts.length === 0 ? [] : [`${counts.join(", ")} about files: "retinue agents check" shows them.`]),
-  ];
-  return `${renderTable([head, ...cells], process.stdout.columns || 0)}\n${notes.join("\n")}\n`;
+    ...whatIsOff(list),
+  ].map((note) => `${stripControls(note)}\n`);
+  const table = renderTable([head, ...cells], process.stdout.columns || 0);
+  return `${table}\n${notes.join("")}${renderProblems(list.diagnostics, checked)}`;
 }
+
+/** Of single files the check tells; what only all of them together show, and what stands elsewhere, is told here. */
+function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly string[]): string {
+  const isOfCheck = ({ file, code }: Diagnostic): boolean =>
+    !ofAllTogether.has(code) && checked.some((directory) => file.startsWith(`${directory}/`));
+  const others = diagnostics.filter((each) => each.severity !== "notice" && !isOfCheck(each));
+  const counted = diagnostics.filter((each) => !others.includes(each));
+  const counts = (["error", "warning", "notice"] as const)
+    .map((severity) => [severity, counted.filter((each) => each.severity === severity).length] as const)
+    .filter(([, count]) => count > 0)
+    .map(([severity, count]) => plural(count, severity));
+  const more = others.length > mostProblems ? `And ${others.length - mostProblems} more: see --json.\n` : "";
+  const rest = counts.length === 0 ? "" : `${counts.join(", ")} about files: "retinue agents check" shows them.\n`;
+  return `${renderDiagnostics(others.slice(0, mostProblems))}${more}${rest}`;
+}
+
+const ofAllTogether: ReadonlySet<string> = new Set(["duplicate_name", "settings_agent_hidden"]);
+const mostProblems = 10;
 
 function shortList(tools: readonly string[]): string {
   if (tools.length === 0) return "none";

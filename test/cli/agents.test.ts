@@ -162,6 +162,21 @@ describe("retinue agents list, by settings", () => {
     expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('"Explore" is switched off') });
   });
 
+  it("tells what no check of single files can: clashes, and what is wrong in settings", async () => {
+    const place = createPlace();
+    mkdirSync(place.home);
+    const file = join(place.home, "settings.json");
+    const given = { reviewer: { description: "Reviews.", prompt: "Review." }, mute: { prompt: "Work." }, gone: false };
+    writeFileSync(file, JSON.stringify({ agents: given }));
+    const home = { ...place, cwd: join(place.home, "..") };
+    write(home, { ".agents/agents/reviewer.md": reviewer, ".agents/agents/silent.md": noDescription });
+    const { stdout } = await retinue(["agents", "list"], place);
+    expect(stdout).toContain(`${file}:1: warning: The agent "reviewer" is defined twice in the user scope`);
+    expect(stdout).toMatch(/settings\.json:1: error: .*"mute".* \[no_description\]/);
+    expect(stdout).toMatch(/settings\.json:1: warning: .*"gone".* \[switched_nothing_off\]\n {2}→ .*Task\(gone\)/);
+    expect(stdout).toMatch(/^1 error about files: "retinue agents check" shows them\.$/m);
+  });
+
   it("has the same agents a run has", async () => {
     const place = createPlace();
     mkdirSync(place.home);
