@@ -1,5 +1,5 @@
 import { lazyHands } from "../hands/index.ts";
-import type { Hands } from "../ports/index.ts";
+import type { Hands, Skills } from "../ports/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { searchEngineFor, toolFaces } from "../tools/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
@@ -15,6 +15,8 @@ export interface Equipment {
   readonly settings: Settings;
   readonly environment: Environment;
   readonly chosen: ChosenModel;
+  /** What the model may call for; absent where there is nothing. */
+  readonly skills?: Skills;
 }
 
 export interface Equipped {
@@ -24,13 +26,15 @@ export interface Equipped {
 }
 
 /** The built-in tools on this workspace. */
-export function equip({ root, transcript, outputDirectory, settings, environment, chosen }: Equipment): Equipped {
+export function equip(equipment: Equipment): Equipped {
+  const { root, transcript, outputDirectory, settings, environment, chosen } = equipment;
   const { sessionId, results } = transcript;
+  const skills = equipment.skills ? { skills: equipment.skills } : {};
   const choice = searchEngineFor(settings.search, environment, chosen.search ? { anthropic: chosen.search } : {});
   const search = "engine" in choice ? { search: choice.engine } : {};
-  const hands = lazyHands(toolFaces({ search: "engine" in choice }), async () => {
+  const hands = lazyHands(toolFaces({ search: "engine" in choice, ...skills }), async () => {
     const { makeHands } = await import("./make-hands.ts");
-    return makeHands({ root, environment, sessionId, results, outputDirectory, ...search });
+    return makeHands({ root, environment, sessionId, results, outputDirectory, ...search, ...skills });
   });
   return { hands, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };
 }

@@ -107,7 +107,9 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
   const { environment, clock, settings, cwd, chosen, transcript, thread } = opened;
   const { rules, problems } = await collectRules(settings.permissions ?? {}, options, options.settingsFile);
   const outputDirectory = directoryOf(transcript);
-  const equipped = equip({ root: cwd, transcript, outputDirectory, settings, environment, chosen });
+  const { shelf } = opened.gathered ?? {};
+  const skills = shelf ? { skills: shelf } : {};
+  const equipped = equip({ root: cwd, transcript, outputDirectory, settings, environment, chosen, ...skills });
   const { absent } = equipped;
   const resolution = resolve(options, { ...opened, equipped, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });

@@ -32,7 +32,8 @@ describe("an agent of the project", () => {
       files: { ...inProject, ...memory },
       steps: hello,
     });
-    expect(toolNames(done)).toEqual(["Read", "Bash"]);
+    // Edit and Write are for its memory alone.
+    expect(toolNames(done)).toEqual(["Read", "Edit", "Write", "Bash"]);
     expect(done.head.system.startsWith("You review changes.")).toBe(true);
     expect(done.head.system).toContain("Two spaces, no semicolons.");
     expect(done.head.system).toContain("likes short names");
@@ -44,7 +45,7 @@ describe("an agent of the project", () => {
       hasWildcard: false,
       validTools: ["Read", "Bash(echo:*)"],
       invalidTools: ["Grpe"],
-      resolvedTools: ["Read", "Bash"],
+      resolvedTools: ["Read", "Edit", "Write", "Bash"],
     });
   });
 

@@ -1,0 +1,174 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { pluginCommands } from "../../src/app/index.ts";
+import { type Performed, performTask, toolNames } from "../built-in/perform-task.ts";
+
+const done = { text: "Done." };
+const call = (skill: string, args?: string) => ({ name: "Skill", input: { skill, ...(args ? { args } : {}) } });
+const read = (file_path: string) => ({ name: "Read", input: { file_path } });
+
+function skill(description: string, { body = "Follow steps.md.\n", fields = "" } = {}): string {
+  return `---\ndescription: ${description}\n${fields}---\n${body}`;
+}
+
+const deploy = ".claude/skills/deploy/SKILL.md";
+/** Beside the workspace: what stands for the user's home. */
+const mine = "../.agents/skills/mine/SKILL.md";
+const base = { say: "Ship it.", trusted: true, files: { [deploy]: skill("Ships it.") } };
+
+const declared = ({ head }: Performed) => head.tools.find(({ name }) => name === "Skill")?.description ?? "";
+
+describe("the main agent", () => {
+  it("calls for a skill and reads its files", async () => {
+    const { outcomes, results, cwd, notices } = await performTask({
+      ...base,
+      files: {
+        [deploy]: skill("Ships it.", { body: "Ship $ARGUMENTS by steps.md. !`rm -rf .`\n" }),
+        ".claude/skills/deploy/steps.md": "Push.",
+      },
+      steps: [{ calls: [call("/deploy", "web")] }, { calls: [read(".claude/skills/deploy/steps.md")] }, done],
+    });
+    expect(outcomes).toEqual(["ok", "ok"]);
+    expect(results[0]).toContain(`relative to ${join(cwd, ".claude/skills/deploy")}`);
+    expect(results[0]).toMatch(/\n\nShip web by steps\.md\. !`rm -rf \.`$/);
+    expect(results[1]).toContain("Push.");
+    expect(notices).toEqual([]);
+  });
+
+  it("may read the files of the user's own skills, and nothing else outside the workspace", async () => {
+    const files = { [mine]: skill("Mine."), "../.agents/skills/mine/steps.md": "Push.", "../other.txt": "No." };
+    const { outcomes, results } = await performTask({
+      ...base,
+      trusted: false,
+      files: { ...files, [deploy]: skill("Not trusted.") },
+      steps: [
+        { calls: [call("mine"), read("../.agents/skills/mine/steps.md"), read("../other.txt"), call("deploy")] },
+        done,
+      ],
+    });
+    expect(outcomes).toEqual(["ok", "ok", "denied", "error"]);
+    expect(results[3]).toBe('There is no skill "deploy". Nearest: mine.');
+  });
+
+  it("does not get out of a skill's directory by a link", async () => {
+    const files = { [mine]: skill("Mine."), "../secret.txt": "No." };
+    const { cwd, home } = await performTask({ ...base, files, steps: [done] });
+    symlinkSync(join(cwd, "../secret.txt"), join(cwd, "../.agents/skills/mine/link.md"));
+    const { outcomes } = await performTask({
+      ...base,
+      files: {},
+      at: { cwd, home },
+      steps: [{ calls: [read("../.agents/skills/mine/link.md")] }, done],
+    });
+    expect(outcomes).toEqual(["denied"]);
+  });
+
+  it("is shown what it may call for, in the same bytes for the same skills", async () => {
+    const files = {
+      ".agents/skills/b/SKILL.md": skill("Does b.", { fields: "when_to_use: At the end.\n" }),
+      ".agents/skills/a/SKILL.md": skill("Does a."),
+      ".agents/skills/secret/SKILL.md": skill("For people.", { fields: "disable-model-invocation: true\n" }),
+    };
+    const first = await performTask({ ...base, files, steps: [{ calls: [call("secret")] }, done] });
+    expect(declared(first)).toMatch(/\n\n- a: Does a\.\n- b: Does b\. At the end\.$/);
+    expect(first.outcomes).toEqual(["error"]);
+    expect(first.results[0]).toContain("disable-model-invocation");
+    const second = await performTask({ ...base, files, steps: [done] });
+    expect(declared(second)).toBe(declared(first));
+  });
+
+  it("has no Skill tool, and the same request as ever, without a skill", async () => {
+    const without = { say: "Hello.", steps: [done] };
+    const plain = await performTask(without);
+    const trusted = await performTask({ ...without, trusted: true });
+    const off = await performTask({
+      ...without,
+      trusted: true,
+      files: { [deploy]: skill("For people.", { fields: "disable-model-invocation: true\n" }) },
+    });
+    expect(toolNames(plain)).not.toContain("Skill");
+    const { systemContext: _, ...head } = plain.head;
+    for (const other of [trusted, off]) expect(other.head).toMatchObject(head);
+    expect(off.head.tools).toEqual(plain.head.tools);
+  });
+
+  it("uses it in plan mode; a rule can take it away or ask", async () => {
+    const steps = [{ calls: [call("deploy")] }, done];
+    const planned = await performTask({ ...base, permissionMode: "plan", steps });
+    expect(planned.outcomes).toEqual(["ok"]);
+    const denied = await performTask({ ...base, disallowedTools: ["Skill"], steps });
+    expect(toolNames(denied)).not.toContain("Skill");
+    expect(denied.outcomes).toEqual(["denied"]);
+    const asked = await performTask({ ...base, settings: { permissions: { ask: ["Skill"] } }, steps });
+    expect(asked.outcomes).toEqual(["denied"]);
+  });
+
+  it("is told at the start about a skill that does not load", async () => {
+    const files = { ".agents/skills/broken/SKILL.md": "---\nname: broken\n---\nText.\n" };
+    const { notices, toolReport } = await performTask({ ...base, files, steps: [done] });
+    expect(notices.join()).toMatch(/broken\/SKILL\.md:2: .*no description/);
+    expect(toolReport.resolvedTools).not.toContain("Skill");
+  });
+});
+
+describe("an agent by name", () => {
+  const agents = {
+    caller: { description: "Calls.", prompt: "Call.", tools: ["Read", "Skill"] },
+    reader: { description: "Reads.", prompt: "Read.", tools: ["Read"] },
+    expert: { description: "Knows.", prompt: "Know.", tools: ["Read"], skills: ["/mine"] },
+  };
+  const files = { [mine]: skill("Mine.", { body: "Know this.\n" }), "../.agents/skills/mine/steps.md": "Push." };
+
+  it("has the tool when its tools include it", async () => {
+    const caller = await performTask({ ...base, agent: "caller", agents, steps: [{ calls: [call("deploy")] }, done] });
+    expect(toolNames(caller)).toEqual(["Read", "Skill"]);
+    expect(caller.outcomes).toEqual(["ok"]);
+    const reader = await performTask({ ...base, agent: "reader", agents, steps: [{ calls: [call("deploy")] }, done] });
+    expect(toolNames(reader)).toEqual(["Read"]);
+    expect(reader.outcomes).toEqual(["denied"]);
+  });
+
+  it("is told when it lists the tool and there is no skill", async () => {
+    const { notices } = await performTask({ ...base, files: {}, agent: "caller", agents, steps: [done] });
+    expect(notices.join()).toContain("lists Skill, which is not here: there is no skill");
+  });
+
+  it("has the skills its definition names in its prompt, and may read their files", async () => {
+    const { head, outcomes, cwd } = await performTask({
+      ...base,
+      files,
+      agent: "expert",
+      agents,
+      steps: [{ calls: [read("../.agents/skills/mine/steps.md")] }, done],
+    });
+    expect(head.system).toContain("Know this.");
+    expect(head.system).toContain(join(cwd, "../.agents/skills/mine"));
+    expect(outcomes).toEqual(["ok"]);
+  });
+});
+
+it("a skill of a plugin goes by plugin:name, with all files of the plugin", async () => {
+  const { cwd, home } = await performTask({ ...base, files: {}, steps: [done] });
+  const source = join(cwd, "../kit");
+  for (const [path, text] of Object.entries({
+    ".retinue-plugin/plugin.json": '{ "name": "kit" }',
+    "skills/pack/SKILL.md": skill("Packs."),
+    "shared/steps.md": "Push.",
+  })) {
+    mkdirSync(join(source, path, ".."), { recursive: true });
+    writeFileSync(join(source, path), text);
+  }
+  const { addPlugin, enablePlugin } = await pluginCommands();
+  const { plugin } = await addPlugin(source, { home, environment: {} });
+  await enablePlugin(home, plugin);
+  const { outcomes, results } = await performTask({
+    ...base,
+    files: {},
+    at: { cwd, home },
+    trusted: false,
+    steps: [{ calls: [call("kit:pack"), read(join(home, "plugins/kit/shared/steps.md"))] }, done],
+  });
+  expect(outcomes).toEqual(["ok", "ok"]);
+  expect(results[0]).toContain("Skill kit:pack.");
+});
