@@ -43,6 +43,14 @@ export {
 export type { CatalogPlace } from "./agent-catalog.ts";
 export type { AgentCheck, AgentDetails, AgentList, LintReport, NewAgent } from "./agents.ts";
 export { agentCommands, pluginCommands, trustCommands } from "./commands-lazily.ts";
+export {
+  type AgentCallback,
+  type AgentEnvironment,
+  type AgentOptions,
+  type AgentPrompt,
+  defineAgent,
+  type HookOptions,
+} from "./define-agent.ts";
 export { examine, type Finding } from "./examine-lazily.ts";
 export { openSession, type SessionOptions } from "./open-session.ts";
 export { stateDirectory } from "./places.ts";

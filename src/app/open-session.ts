@@ -20,9 +20,10 @@ import {
   type Session as Transcript,
 } from "../transcript/index.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
+import type { AgentCallback } from "./define-agent.ts";
 import { type Equipped, equip } from "./equip.ts";
-import { gather } from "./gather.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
+import { gatherDefined } from "./gather-defined.ts";
 import { checkMode, environmentFor } from "./heed-settings.ts";
 import { type Environment, existingDirectories, stateDirectory, workspaceDirectory } from "./places.ts";
 import { collectRules } from "./rules.ts";
@@ -43,7 +44,7 @@ export interface SessionOptions {
   readonly rules?: readonly Rule[];
   /** Which agent works; if absent, the one that worked before, in a new session the main agent (`main`). */
   readonly agent?: string;
-  /** Agents for this session, by name, in the form of the settings key `agents`. */
+  /** Agents for this session, by name: made with `defineAgent`, or in the form of the settings key `agents`. */
   readonly agents?: Readonly<Record<string, unknown>>;
   /**
    * Whether the workspace's own agents, skills and instructions (AGENTS.md, CLAUDE.md) count, beside the user's. Absent:
@@ -77,11 +78,11 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
   const surroundings = { environment, clock, settings, cwd };
   let files = options.resume === undefined ? undefined : await openThread(options, surroundings);
   try {
-    const gathered = await gather(options, { ...surroundings, before: files?.thread.agentType });
-    const chosen = choose(options, surroundings, gathered?.definition);
+    const defined = await gatherDefined(options, { ...surroundings, before: files?.thread.agentType });
+    const chosen = choose(options, surroundings, defined.gathered?.definition);
     // Only now: a session that can't begin leaves no files.
     files ??= await openThread(options, surroundings);
-    return await furnish(options, { ...surroundings, ...files, ...(gathered ? { gathered } : {}), chosen });
+    return await furnish(options, { ...surroundings, ...files, ...defined, chosen });
   } catch (error) {
     await files?.transcript.close();
     throw error;
@@ -97,6 +98,7 @@ interface Surroundings {
 
 interface Opened extends Surroundings {
   readonly gathered?: GatheredAgent;
+  readonly callback?: AgentCallback;
   readonly chosen: ChosenModel;
   readonly transcript: Transcript;
   readonly thread: Thread;
@@ -127,6 +129,7 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
     thread,
     absentTools: absent,
     toolReport: resolution.report,
+    ...(opened.callback === undefined ? {} : { callback: opened.callback }),
     notices: [
       ...(notice ? [notice] : []),
       ...problems,

@@ -4,6 +4,8 @@ import type { Hands, ModelDescription } from "../ports/index.ts";
 import type { PermissionMode, SessionId, UserBlock } from "../protocol/index.ts";
 import { type Run, type RunServices, startRun, type Thread } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
+import type { AgentCallback } from "./define-agent.ts";
+import { withCallback } from "./with-callback.ts";
 
 export interface Session {
   readonly id: SessionId;
@@ -34,6 +36,7 @@ export interface SessionParts extends Pick<Session, "absentTools" | "notices" | 
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
   readonly services: RunServices & { readonly hands: Hands };
+  readonly callback?: AgentCallback;
 }
 
 export function createSessionOf({
@@ -44,6 +47,7 @@ export function createSessionOf({
   absentTools,
   notices,
   toolReport,
+  callback,
 }: SessionParts): Session {
   let running: Run | undefined;
   const opening = (): readonly UserBlock[] => (thread.isNew ? blocksOf(agent.initialPrompt ?? "") : []);
@@ -66,7 +70,9 @@ export function createSessionOf({
       void run.result.finally(() => {
         running = undefined;
       });
-      return run;
+      if (callback === undefined) return run;
+      const record = thread.record.bind(thread);
+      return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
     },
     close: async () => {
       running?.stop("stopped");
