@@ -34,7 +34,8 @@ export function readInlineList(text: string): unknown {
   const inner = trimSpaces(text.slice(1, -1));
   if (inner === "") return [];
   const items: unknown[] = [];
-  for (const piece of inner.split(",")) {
+  const pieces = inner.endsWith(",") ? inner.slice(0, -1).split(",") : inner.split(",");
+  for (const piece of pieces) {
     const item = trimSpaces(piece);
     const quoted = /^"([^"\\]*)"$/.exec(item) ?? /^'([^']*)'$/.exec(item);
     const value = quoted === null ? readInlineItem(item) : quoted[1];
@@ -44,8 +45,10 @@ export function readInlineList(text: string): unknown {
   return items;
 }
 
+const inlineItem = /^[A-Za-z_/](?:[A-Za-z0-9_./()* -]|:(?=[A-Za-z0-9_/*]))*$/;
+
 function readInlineItem(item: string): unknown {
-  return /^[A-Za-z_][A-Za-z0-9_./()* -]*$/.test(item) ? resolvePlain(item) : unsure;
+  return inlineItem.test(item) ? resolvePlain(item) : unsure;
 }
 
 export function readQuoted(text: string): unknown {

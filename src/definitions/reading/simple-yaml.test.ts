@@ -60,7 +60,20 @@ const below = fc.oneof(
     .map(([space, text]) => [`${space}inner:`, `${space}- ${text}`, `${space}  - ${text}`].slice(0, 2)),
 );
 const scalarLines = fc.tuple(deeper, fc.array(fc.oneof(plain, fc.constant(""), fc.constant("  x")), { maxLength: 4 }));
+const inline = fc
+  .array(
+    fc.oneof(
+      plain,
+      plain.map((text) => `"${text}"`),
+      fc.constantFrom("a:b", "/c", ""),
+    ),
+    { maxLength: 4 },
+  )
+  .chain((items) => fc.tuple(fc.constant(items), fc.constantFrom(", ", ",\n  ", " ,\n    ", ",\n", ",\n\n  ")))
+  .map(([items, comma]) => `[${items.join(comma)}]`.split("\n"));
 const block = fc.oneof(
+  inline.map(([first = "", ...lines]) => [` ${first}`, ...lines]),
+  inline.map((lines) => ["", ...lines.map((text) => `  ${text}`)]),
   scalar.map((value) => [` ${value}`]),
   plain.map((value) => [` ${value}`]),
   below.map((lines) => ["", ...lines]),
@@ -96,6 +109,20 @@ describe("readSimpleYaml", () => {
       { numRuns: 4000 },
     );
     expect(same).toBeGreaterThan(30);
+  });
+
+  it("reads lists in brackets, over lines and with a comma at the end", () => {
+    const simple = [
+      "tools: [agent:one/two, /three, Bash(git:*), x y ]",
+      "tools: [a, b,]\nname: x",
+      "tools:\n  [\n    'a',\n    \"b\",\n  ]\nname: x",
+      "tools: [\n  a, b,\n  c ]",
+      "servers:\n  one:\n    args: [\n      'run',\n      '-i'\n      , c ]\n    type: x\nname: y",
+      "tools:\n  [a, b]\n\nname: x",
+    ];
+    for (const source of simple) expect([source, compare(`${source}\n`)]).toEqual([source, "same"]);
+    const odd = ["[a,,b]", "[,]", "[a\n\n  b]", "[a\nb]", "[a: b]", "[a:, b]", "[a # b\n  c]", "[a]\n  b", "[a\n  b"];
+    for (const value of odd) expect([value, compare(`tools: ${value}\n`)]).toEqual([value, "given up"]);
   });
 
   it("reads lines of nothing but spaces, however long", () => {

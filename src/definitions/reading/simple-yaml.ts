@@ -33,6 +33,7 @@ const newline = 0x0a;
 const space = 0x20;
 const hash = 0x23;
 const dash = 0x2d;
+const bracket = 0x5b;
 
 interface Cursor {
   /** Ends with a newline. */
@@ -91,8 +92,19 @@ function readValue(cursor: Cursor, { indent, rest }: Value): unknown {
   const first = rest.charAt(0);
   if (first === "|" || first === ">") return readBlockScalar(cursor, { indent, rest });
   if (first !== "[" && first !== '"' && first !== "'") return readPlainLines(cursor, { indent, rest });
-  const value = first === "[" ? readInlineList(rest) : readQuoted(rest);
+  const value = first === "[" ? readInlineList(takeList(cursor, { indent, rest })) : readQuoted(rest);
   return goesOn(cursor, indent) ? unsure : value;
+}
+
+/** A list in brackets may go on over lines that are further in; a line end in it is a space. */
+function takeList(cursor: Cursor, { indent, rest }: Value): string {
+  const lines = [rest];
+  for (let last = rest; !last.endsWith("]") && cursor.at < cursor.source.length; lines.push(last)) {
+    const here = indentAt(cursor);
+    if (here <= indent || isBlank(cursor, here)) break;
+    last = trimSpaces(takeLine(cursor));
+  }
+  return lines.join(" ");
 }
 
 function readPlainLines(cursor: Cursor, { indent, rest }: Value): unknown {
@@ -138,6 +150,9 @@ function readBelow(cursor: Cursor, indent: number): unknown {
   const here = indentAt(cursor);
   if (here >= indent && source.charCodeAt(cursor.at + here) === dash) return readItems(cursor, here);
   if (here <= indent) return null;
+  if (source.charCodeAt(cursor.at + here) === bracket) {
+    return readValue(cursor, { indent, rest: trimSpaces(takeLine(cursor)) });
+  }
   const fields: Field[] = [];
   if (!readMapping(cursor, { indent: here, fields }) || fields.length === 0) return unsure;
   // A line between the two indentations belongs to neither.
