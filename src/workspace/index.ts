@@ -1,6 +1,17 @@
-// Owns: files and processes of one place: real paths, reading and writing without following links, a scrubbed environment.
+// Owns: files and processes of one place: real paths, reading and writing without following links, a scrubbed environment; worktrees.
 // Does not own: who may touch what (permissions), what a tool does with a file (tools), ending process trees (lib).
 // Called by: app, which gives a workspace to hands and tools.
 export type { LocalWorkspaceOptions } from "./local-workspace.ts";
 export { createLocalWorkspace } from "./local-workspace.ts";
 export { scrubEnvironment } from "./scrub-environment.ts";
+export {
+  type CreatedWorktree,
+  createWorktree,
+  type Worktree,
+  type WorktreeRequest,
+} from "./worktrees/create-worktree.ts";
+export { describeState, type WorktreeState } from "./worktrees/examine-worktree.ts";
+export { type ListedWorktree, listWorktrees } from "./worktrees/list-worktrees.ts";
+export { type PrunedWorktrees, type PruneOptions, pruneWorktrees } from "./worktrees/prune-worktrees.ts";
+export type { WorktreeRecord } from "./worktrees/record.ts";
+export { type SettledWorktree, settleWorktree } from "./worktrees/settle-worktree.ts";

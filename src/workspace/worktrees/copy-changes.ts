@@ -1,0 +1,130 @@
+import type { Stats } from "node:fs";
+import { constants, copyFile, lstat, mkdir, readlink, rm, rmdir, symlink, unlink } from "node:fs/promises";
+import { errorCode, formatBytes, formatCount, UserError } from "../../lib/index.ts";
+import { pathBelow, pathsOf } from "./git.ts";
+import type { Git } from "./open-git.ts";
+
+interface Trees {
+  /** Of the working tree that is copied from, and of the new one. */
+  readonly from: Git;
+  readonly to: Git;
+  readonly includeUncommitted: boolean;
+}
+
+export interface CopiedChanges {
+  readonly files: readonly string[];
+  readonly links: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/**
+ * Makes files of a new worktree what they are in the other one: those that were changed there, if asked for, and those
+ * that only a filter program could have written (git-lfs), since none is run.
+ */
+export async function copyChanges({ from, to, includeUncommitted }: Trees): Promise<CopiedChanges> {
+  const [changed, filtered] = await Promise.all([
+    includeUncommitted ? changedPaths(from) : [],
+    to.filters.length > 0 ? filteredPaths(to) : [],
+  ]);
+  const source = from.place.workTree ?? "";
+  const target = to.place.workTree ?? "";
+  const found = new Map<string, Stats | undefined>();
+  let bytes = 0;
+  for (const path of [...changed, ...filtered]) {
+    if (found.has(path)) continue;
+    const stats = await statBelow(source, path);
+    bytes += stats?.size ?? 0;
+    found.set(path, stats);
+    if (bytes > MOST_BYTES || found.size > MOST_FILES) throw tooMuch(source, { bytes, files: found.size });
+  }
+  const copied = [...found.keys()].filter((path) => found.get(path) !== undefined);
+  const removed = [...new Set(changed)].filter((path) => found.get(path) === undefined);
+  // First what is gone: a directory may stand now where a file was, and a file where a directory was.
+  for (const path of removed) await removeBelow(target, path);
+  for (const path of copied) await copyBelow(path, { source, target, stats: found.get(path)! });
+  const isLink = (path: string): boolean => found.get(path)?.isSymbolicLink() === true;
+  return { files: copied.filter((path) => !isLink(path)), links: copied.filter(isLink), removed };
+}
+
+const MOST_BYTES = 2 * 1024 ** 3;
+const MOST_FILES = 50_000;
+
+/** Also those that git can't tell from unchanged ones without reading them; copying those changes nothing. */
+async function changedPaths(git: Git): Promise<string[]> {
+  const [tracked, untracked] = await Promise.all([
+    git.run(["diff-index", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", "HEAD"]),
+    git.run(["ls-files", "-z", "--others", "--exclude-standard"]),
+  ]);
+  // What ends in a slash is a repository of its own.
+  return [...pathsOf(tracked), ...pathsOf(untracked).filter((path) => !path.endsWith("/"))];
+}
+
+async function filteredPaths(git: Git): Promise<string[]> {
+  const all = await git.run(["ls-files", "-z"]);
+  const fields = pathsOf(await git.run(["check-attr", "-z", "--stdin", "filter"], { input: all.toString("latin1") }));
+  const paths: string[] = [];
+  for (let at = 0; at + 2 < fields.length; at += 3) {
+    if (!["unspecified", "unset", "set"].includes(fields[at + 2]!)) paths.push(fields[at]!);
+  }
+  return paths;
+}
+
+/** Undefined where git would see nothing: what lies behind a link is not in the working tree. */
+async function statBelow(root: string, path: string): Promise<Stats | undefined> {
+  for (const parent of parentsOf(path)) {
+    if (!(await statOf(pathBelow(root, parent)))?.isDirectory()) return undefined;
+  }
+  const stats = await statOf(pathBelow(root, path));
+  return stats?.isFile() || stats?.isSymbolicLink() ? stats : undefined;
+}
+
+async function removeBelow(root: string, path: string): Promise<void> {
+  if ((await statBelow(root, path)) === undefined) return;
+  await unlink(pathBelow(root, path));
+  for (const parent of parentsOf(path).reverse()) {
+    try {
+      await rmdir(pathBelow(root, parent));
+    } catch {
+      return; // Not empty.
+    }
+  }
+}
+
+interface Copying {
+  readonly source: string;
+  readonly target: string;
+  readonly stats: Stats;
+}
+
+async function copyBelow(path: string, { source, target, stats }: Copying): Promise<void> {
+  for (const parent of parentsOf(path)) {
+    const place = pathBelow(target, parent);
+    if ((await statOf(place))?.isDirectory()) continue;
+    await rm(place, { recursive: true, force: true });
+    await mkdir(place);
+  }
+  const [from, to] = [pathBelow(source, path), pathBelow(target, path)];
+  await rm(to, { recursive: true, force: true });
+  if (stats.isSymbolicLink()) await symlink(await readlink(from, { encoding: "buffer" }), to);
+  else await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+}
+
+/** `a`, `a/b` of `a/b/c`. */
+function parentsOf(path: string): string[] {
+  const names = path.split("/").slice(0, -1);
+  return names.map((_, index) => names.slice(0, index + 1).join("/"));
+}
+
+async function statOf(path: Buffer): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
+
+function tooMuch(root: string, { bytes, files }: { readonly bytes: number; readonly files: number }): UserError {
+  const message = `${root} has too many uncommitted changes to copy (over ${formatCount(files)} files, ${formatBytes(bytes)})`;
+  return new UserError(message, { code: "worktree", cure: "Commit them, or put what is generated into .gitignore." });
+}

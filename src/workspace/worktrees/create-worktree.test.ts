@@ -1,0 +1,382 @@
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createWorktree } from "./create-worktree.ts";
+import { createTestPlace, type TestPlace } from "./repository.test-support.ts";
+import { settleWorktree } from "./settle-worktree.ts";
+
+const textOf = (...path: string[]): string => readFileSync(join(...path), "utf8");
+
+describe("a new worktree", () => {
+  it("has the files of the commit, a branch of its own and a record, and changes nothing of the checkout", async () => {
+    const place = createTestPlace();
+    place.write({ "a.txt": "changed\n", "new.txt": "new\n" });
+    const before = place.git("status", "--porcelain=v2", "--branch");
+    const worktree = await place.create();
+    expect(worktree).toEqual({
+      path: join(place.home, "worktrees/shop-1/a1"),
+      directory: join(place.home, "worktrees/shop-1/a1"),
+      branch: "retinue/a1",
+      base: place.git("rev-parse", "HEAD"),
+    });
+    expect(textOf(worktree.path, "a.txt")).toBe("one\n");
+    expect(existsSync(join(worktree.path, "new.txt"))).toBe(false);
+    expect(place.gitIn(worktree.path, "status", "--porcelain=v2", "--branch")).toBe(
+      `# branch.oid ${worktree.base}\n# branch.head retinue/a1`,
+    );
+    expect(place.git("status", "--porcelain=v2", "--branch")).toBe(before);
+    expect(JSON.parse(textOf(`${worktree.path}.json`))).toMatchObject({
+      state: "ready",
+      repository: place.repository,
+      branch: "retinue/a1",
+      base: worktree.base,
+      session: "s1",
+      agent: "a1",
+      createdAt: 1_000,
+    });
+  });
+
+  it("knows where a directory of the repository stands in it, also one without tracked files", async () => {
+    const place = createTestPlace();
+    mkdirSync(join(place.repository, "tmp"));
+    const source = await place.create("a1", { repository: join(place.repository, "src") });
+    expect(source.directory).toBe(join(source.path, "src"));
+    const other = await place.create("a2", { repository: join(place.repository, "tmp") });
+    expect(statSync(other.directory).isDirectory()).toBe(true);
+    expect(await settleWorktree(other, place)).toEqual({ state: "removed" });
+  });
+
+  it("can be made from a linked worktree, and is not led astray by variables of git", async () => {
+    const place = createTestPlace();
+    const linked = join(place.root, "linked");
+    place.git("worktree", "add", "-q", "-b", "feature", linked);
+    place.write({ "c.txt": "three\n" }, linked);
+    place.gitIn(linked, "add", "-A");
+    place.gitIn(linked, "commit", "-qm", "second");
+    const environment = { ...place.environment, GIT_DIR: "/nowhere", GIT_INDEX_FILE: "/nowhere", GIT_WORK_TREE: "/" };
+    const worktree = await place.create("a1", { repository: linked, environment });
+    expect(textOf(worktree.path, "c.txt")).toBe("three\n");
+    expect(await settleWorktree(worktree, { environment })).toEqual({ state: "removed" });
+  });
+
+  it("leaves submodules empty", async () => {
+    const place = createTestPlace();
+    place.git("clone", "-q", place.repository, join(place.root, "library"));
+    place.git("submodule", "--quiet", "add", join(place.root, "library"), "library");
+    place.git("commit", "-qm", "library");
+    const worktree = await place.create("a1", { includeUncommitted: true });
+    expect(readdirSync(join(worktree.path, "library"))).toEqual([]);
+    expect(await settleWorktree(worktree, place)).toEqual({ state: "removed" });
+    const other = await place.create("a2");
+    place.gitIn(other.path, "submodule", "--quiet", "update", "--init");
+    place.write({ "library/a.txt": "work\n" }, other.path);
+    expect(await settleWorktree(other, place)).toMatchObject({ state: "kept", changes: "submodule library filled" });
+    expect(textOf(other.path, "library/a.txt")).toBe("work\n");
+  });
+
+  it("is one of eight made at once", async () => {
+    const place = createTestPlace();
+    place.write({ "a.txt": "changed\n" });
+    const names = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"];
+    const worktrees = await Promise.all(names.map((name) => place.create(name, { includeUncommitted: true })));
+    expect(worktrees.map(({ path }) => textOf(path, "a.txt"))).toEqual(names.map(() => "changed\n"));
+    expect(place.git("worktree", "list").split("\n")).toHaveLength(9);
+    const settled = await Promise.all(worktrees.map((worktree) => settleWorktree(worktree, place)));
+    expect(settled).toEqual(names.map(() => ({ state: "removed" })));
+    expect(place.git("worktree", "list").split("\n")).toHaveLength(1);
+    expect(place.git("branch", "--list", "retinue/*")).toBe("");
+  });
+
+  it("waits while another git holds a lock", async () => {
+    const place = createTestPlace();
+    const lock = join(place.repository, ".git/refs/heads/retinue/a1.lock");
+    mkdirSync(join(lock, ".."), { recursive: true });
+    writeFileSync(lock, "");
+    const failures = join(place.root, "failures");
+    const environment = gitThat(
+      place,
+      `"$real" "$@" || { echo >> ${failures}; rm -f ${lock}; exit 128; }`,
+      "update-ref",
+    );
+    await place.create("a1", { environment });
+    expect(textOf(failures)).toBe("\n");
+  });
+
+  it("is taken up again as it is, by the same request", async () => {
+    const place = createTestPlace();
+    const first = await place.create();
+    place.write({ "a.txt": "work\n" }, first.path);
+    place.write({ "later.txt": "" });
+    place.git("add", "-A");
+    place.git("commit", "-qm", "later");
+    expect(await place.create()).toEqual(first);
+    expect(textOf(first.path, "a.txt")).toBe("work\n");
+    expect(await settleWorktree(first, place)).toMatchObject({ state: "kept", changes: "1 file changed" });
+    expect(await place.create()).toEqual(first);
+  });
+});
+
+describe("uncommitted changes", () => {
+  it("come with it: edited, staged, new, deleted, renamed, links, modes, other kinds of files", async () => {
+    const place = createTestPlace();
+    const { repository, git, write } = place;
+    write({ "gone.txt": "", "moved.txt": "m", "script.sh": "#!/bin/sh\n", "kind/x": "x", plain: "p", "linked/y": "y" });
+    symlinkSync("a.txt", join(repository, "link"));
+    git("add", "-A");
+    git("commit", "-qm", "more");
+    write({ "a.txt": "edited\n", "src/b.txt": "staged\n", "new/deep/c d.txt": "new\n", "x.log": "ignored" });
+    git("add", "src/b.txt");
+    rmSync(join(repository, "gone.txt"));
+    git("mv", "moved.txt", "renamed.txt");
+    chmodSync(join(repository, "script.sh"), 0o755);
+    rmSync(join(repository, "link"));
+    symlinkSync("src", join(repository, "link"));
+    rmSync(join(repository, "kind"), { recursive: true });
+    rmSync(join(repository, "plain"));
+    write({ kind: "now a file", "plain/z": "now a directory" });
+    rmSync(join(repository, "linked"), { recursive: true });
+    symlinkSync(place.root, join(repository, "linked"));
+    writeFileSync(join(place.root, "y"), "outside");
+    git("init", "-q", "nested");
+    writeFileSync(Buffer.concat([Buffer.from(`${repository}/`), Buffer.from([0x66, 0xff])]), "bytes");
+    const before = git("status", "--porcelain=v2", "-z");
+
+    const { path, branch } = await place.create("a1", { includeUncommitted: true });
+    expect(textOf(path, "a.txt")).toBe("edited\n");
+    expect(textOf(path, "src/b.txt")).toBe("staged\n");
+    expect(textOf(path, "new/deep/c d.txt")).toBe("new\n");
+    expect(textOf(path, "renamed.txt")).toBe("m");
+    expect(textOf(path, "kind")).toBe("now a file");
+    expect(textOf(path, "plain/z")).toBe("now a directory");
+    expect(statSync(join(path, "script.sh")).mode & 0o111).toBe(0o111);
+    expect(readlinkSync(join(path, "link"))).toBe("src");
+    expect(readlinkSync(join(path, "linked"))).toBe(place.root);
+    for (const name of ["gone.txt", "moved.txt", "x.log", "nested"]) expect(existsSync(join(path, name))).toBe(false);
+    expect(readFileSync(Buffer.concat([Buffer.from(`${path}/`), Buffer.from([0x66, 0xff])]), "utf8")).toBe("bytes");
+    expect(git("status", "--porcelain=v2", "-z")).toBe(before);
+    expect(await settleWorktree({ path, branch }, place)).toEqual({ state: "removed" });
+    expect(lstatSync(join(repository, "kind")).isFile()).toBe(true);
+  });
+
+  it("are what later work is compared with", async () => {
+    const place = createTestPlace();
+    place.write({ "a.txt": "edited\n", "new.txt": "new\n" });
+    const worktree = await place.create("a1", { includeUncommitted: true });
+    place.write({ "a.txt": "one\n" }, worktree.path);
+    rmSync(join(worktree.path, "new.txt"));
+    expect(place.gitIn(worktree.path, "status", "--porcelain")).toBe("");
+    expect(await settleWorktree(worktree, place)).toMatchObject({ state: "kept", changes: "2 files changed" });
+  });
+
+  it("add no objects to the repository", async () => {
+    const place = createTestPlace();
+    place.write({ "a.txt": "edited\n", "new.txt": "new\n" });
+    const before = place.git("count-objects");
+    const worktree = await place.create("a1", { includeUncommitted: true });
+    place.write({ "more.txt": "more\n" }, worktree.path);
+    await settleWorktree(worktree, place);
+    expect(place.git("count-objects")).toBe(before);
+  });
+});
+
+describe("programs of a repository", () => {
+  it("are not run: hooks, file system monitor, filters, whatever the branch", async () => {
+    const place = createTestPlace();
+    const { git, repository } = place;
+    const mark = join(place.root, "ran");
+    place.write({ ".gitattributes": "*.bin filter=evil\n*.txt filter=branch=x\n", "x.bin": "stored\n" });
+    git("add", "-A");
+    git("commit", "-qm", "attributes");
+    const script = join(place.root, "script");
+    writeFileSync(script, `#!/bin/sh\necho "$0 $*" >> ${mark}\ncat\n`, { mode: 0o755 });
+    for (const hook of ["post-checkout", "reference-transaction", "post-index-change", "pre-commit", "post-rewrite"]) {
+      writeFileSync(join(repository, ".git/hooks", hook), `#!/bin/sh\necho ${hook} >> ${mark}\n`, { mode: 0o755 });
+    }
+    writeFileSync(
+      join(repository, ".git/branch-config"),
+      `[filter "branch=x"]\nsmudge = ${script}\nclean = ${script}\nrequired = true\n`,
+    );
+    git("config", "core.fsmonitor", script);
+    git("config", "includeIf.onbranch:retinue/**.path", join(repository, ".git/branch-config"));
+    for (const key of ["smudge", "clean"]) git("config", `filter.evil.${key}`, script);
+    git("config", "filter.evil.process", script);
+    git("config", "filter.evil.required", "true");
+    rmSync(mark, { force: true });
+    place.write({ "x.bin": "changed\n" });
+
+    for (const includeUncommitted of [true, false]) {
+      const agent = `a${Number(includeUncommitted)}`;
+      const worktree = await place.create(agent, { includeUncommitted });
+      expect(textOf(worktree.path, "x.bin")).toBe("changed\n");
+      expect(textOf(worktree.path, "a.txt")).toBe("one\n");
+      place.write({ "x.bin": "changed again\n" }, worktree.path);
+      expect(await settleWorktree(worktree, place)).toMatchObject({ state: "kept", changes: "1 file changed" });
+      place.write({ "x.bin": "changed\n" }, worktree.path);
+      expect(await settleWorktree(worktree, place)).toEqual({ state: "removed" });
+    }
+    expect(existsSync(mark) ? textOf(mark) : "nothing ran").toBe("nothing ran");
+    // The trap was set: git by itself falls into it.
+    try {
+      git("status");
+    } catch {}
+    expect(textOf(mark)).not.toBe("");
+  });
+
+  it("are not needed for large files: they are taken from the checkout", async () => {
+    const place = createTestPlace();
+    place.git("config", "filter.large.clean", "sed s/content/pointer/");
+    place.git("config", "filter.large.smudge", "sed s/pointer/content/");
+    place.write({ ".gitattributes": "*.bin filter=large\n", "x.bin": "content\n", "y.bin": "content\n" });
+    place.git("add", "-A");
+    place.git("commit", "-qm", "large");
+    expect(place.git("show", "HEAD:x.bin")).toBe("pointer");
+    rmSync(join(place.repository, "y.bin"));
+    const worktree = await place.create();
+    expect(textOf(worktree.path, "x.bin")).toBe("content\n");
+    expect(textOf(worktree.path, "y.bin")).toBe("pointer\n");
+    expect(place.gitIn(worktree.path, "status", "--porcelain")).toBe("");
+    expect(await settleWorktree(worktree, place)).toEqual({ state: "removed" });
+  });
+
+  it("include the file .git of a worktree, which can't lead to another repository", async () => {
+    const place = createTestPlace();
+    const worktree = await place.create();
+    const mark = join(place.root, "ran");
+    const trap = join(place.root, "trap");
+    place.git("clone", "-q", place.repository, trap);
+    place.gitIn(trap, "config", "core.fsmonitor", `touch ${mark}`);
+    writeFileSync(join(worktree.path, ".git"), `gitdir: ${trap}/.git\n`);
+    expect(await settleWorktree(worktree, place)).toMatchObject({ state: "kept", changes: "its .git was replaced" });
+    expect(existsSync(mark)).toBe(false);
+  });
+});
+
+describe("what can't be", () => {
+  const cases: readonly (readonly [string, (place: TestPlace) => object | undefined, RegExp])[] = [
+    ["no repository", ({ root }) => ({ repository: root }), /is not in a git repository.*git init/],
+    ["no directory", ({ root }) => ({ repository: join(root, "none") }), /none does not exist/],
+    [
+      "no commit",
+      ({ root, gitIn }) => {
+        gitIn(root, "init", "-q", "empty");
+        return { repository: join(root, "empty") };
+      },
+      /empty has no commit yet.*git commit/,
+    ],
+    [
+      "a bare repository",
+      ({ root, gitIn }) => {
+        gitIn(root, "clone", "-q", "--bare", "shop", "bare");
+        return { repository: join(root, "bare") };
+      },
+      /is a bare git repository. Work in a checkout/,
+    ],
+    ["git's own files", ({ repository }) => ({ repository: join(repository, ".git") }), /inside the files of git/],
+    ["no git", ({ environment }) => ({ environment: { ...environment, PATH: "/nowhere" } }), /git: no such program/],
+    [
+      "a branch of that name",
+      ({ git }) => void git("branch", "retinue/a1"),
+      /has a branch retinue\/a1 already, left by an earlier run\. Look at it .* delete it/,
+    ],
+    ["a branch above it", ({ git }) => void git("branch", "retinue"), /has a branch retinue, so.*branch -m retinue/],
+    [
+      "something in its place",
+      ({ home, write }) => void write({ "worktrees/shop-1/a1/x": "" }, home),
+      /a1 exists already and is no worktree/,
+    ],
+    [
+      "a working tree that is set to be elsewhere",
+      ({ git, root }) => void git("config", "core.worktree", root),
+      /is set to another directory. Unset core.worktree/,
+    ],
+    [
+      "an unreadable configuration",
+      ({ repository }) => void writeFileSync(join(repository, ".git/config"), "[broken"),
+      /bad config/,
+    ],
+  ];
+  it.each(cases)("%s is explained and leaves nothing", async (_, prepare, message) => {
+    const place = createTestPlace();
+    const more = prepare(place) ?? {};
+    const before = readdirSync(join(place.repository, ".git/refs/heads"), { recursive: true });
+    expect(await createWorktree({ ...place.request("a1"), ...more })).toEqual({
+      ok: false,
+      message: expect.stringMatching(message),
+    });
+    expect(existsSync(join(place.home, "worktrees/shop-1/a1.json"))).toBe(false);
+    expect(readdirSync(join(place.repository, ".git/refs/heads"), { recursive: true })).toEqual(before);
+  });
+
+  it("a failure on the way takes back what was made", async () => {
+    const place = createTestPlace();
+    for (const command of ["worktree", "read-tree", "ls-files"]) {
+      const environment = gitThat(place, "echo fatal: the disk is full >&2; exit 128", command);
+      const created = await createWorktree(place.request("a1", { environment, includeUncommitted: true }));
+      expect(created).toEqual({ ok: false, message: expect.stringContaining("the disk is full") });
+      expect(place.git("branch", "--list", "retinue/*")).toBe("");
+    }
+    // Git itself could not be asked to forget the last two; it does when their directory is gone.
+    place.git("worktree", "prune");
+    expect(place.git("worktree", "list").split("\n")).toHaveLength(1);
+    await place.create();
+  });
+
+  it("a directory that was deleted with commits on its branch is explained, one without is made anew", async () => {
+    const place = createTestPlace();
+    const worktree = await place.create();
+    rmSync(worktree.path, { recursive: true });
+    expect(await place.create()).toEqual(worktree);
+    place.gitIn(worktree.path, "commit", "-q", "--allow-empty", "-m", "work");
+    rmSync(worktree.path, { recursive: true });
+    const again = await createWorktree(place.request());
+    expect(again).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(/on the branch retinue\/a1.*worktree add/),
+    });
+    // The cure that the message names.
+    const [, words = ""] = /(git -C .*)\.$/.exec(again.ok ? "" : again.message) ?? [];
+    execFileSync("sh", ["-c", words], {
+      env: place.environment,
+      stdio: "pipe",
+    });
+    expect(await place.create()).toEqual(worktree);
+  });
+
+  it("another repository in the same place is explained", async () => {
+    const place = createTestPlace();
+    await place.create();
+    renameSync(place.repository, join(place.root, "old"));
+    place.gitIn(place.root, "clone", "-q", "old", "new");
+    const created = await createWorktree(place.request("a1", { repository: join(place.root, "new") }));
+    expect(created).toMatchObject({ ok: false, message: expect.stringContaining(`worktree of ${place.repository}`) });
+  });
+});
+
+/** A `git` before the real one that behaves otherwise for one of its commands; `$real` is the real one. */
+function gitThat(place: TestPlace, script: string, command: string): Record<string, string> {
+  const directory = join(place.root, `git-${command}`);
+  mkdirSync(directory, { recursive: true });
+  const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+  const lines = [
+    "#!/bin/sh",
+    `real=${real}`,
+    `case " $* " in *" ${command} "*) ${script};;`,
+    '*) exec "$real" "$@";; esac',
+  ];
+  writeFileSync(join(directory, "git"), `${lines.join("\n")}\n`, { mode: 0o755 });
+  return { ...place.environment, PATH: `${directory}:${place.environment["PATH"]}` };
+}

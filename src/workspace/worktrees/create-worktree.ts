@@ -1,0 +1,188 @@
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { describeError, errorCode, UserError } from "../../lib/index.ts";
+import { type CopiedChanges, copyChanges } from "./copy-changes.ts";
+import { copyIndex } from "./copy-index.ts";
+import { commitsOn } from "./count-commits.ts";
+import { findRepository, type Repository, sameDirectoryIn } from "./find-repository.ts";
+import { askGit, type Environment, pathsOf, runGit } from "./git.ts";
+import { type Git, openGit } from "./open-git.ts";
+import { baselinePath, isInUse, readRecord, thisProcess, type WorktreeRecord, writeRecord } from "./record.ts";
+import { removeWorktree } from "./remove-worktree.ts";
+
+export interface Worktree {
+  readonly path: string;
+  readonly branch: string;
+  /** The commit it was made from. */
+  readonly base: string;
+  /** Where the directory it was made for stands in it: `path`, or a directory below. */
+  readonly directory: string;
+}
+
+export interface WorktreeRequest {
+  /** A directory of the repository. */
+  readonly repository: string;
+  /** Where the worktree shall be; its record stands beside it. */
+  readonly directory: string;
+  readonly branch: string;
+  /** Changed, staged and untracked files as they are now, except ignored ones. */
+  readonly includeUncommitted: boolean;
+  readonly environment: Environment;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** For whom it is. */
+  readonly session?: string;
+  readonly agent?: string;
+}
+
+export type CreatedWorktree =
+  | { readonly ok: true; readonly worktree: Worktree }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * A git worktree of its own on a branch of its own. No hook and no filter program runs. If there is one in that place
+ * for that repository already, it is taken up again as it is; one whose creation was cut off is made anew.
+ */
+export async function createWorktree(request: WorktreeRequest): Promise<CreatedWorktree> {
+  try {
+    return { ok: true, worktree: await create(request) };
+  } catch (error) {
+    if (!(error instanceof UserError) && errorCode(error) === undefined) throw error;
+    return { ok: false, message: describeError(error) };
+  }
+}
+
+async function create(request: WorktreeRequest): Promise<Worktree> {
+  const { environment, branch, now, session, agent } = request;
+  const repository = await findRepository(request.repository, environment);
+  mkdirSync(dirname(request.directory), { recursive: true, mode: 0o700 });
+  const path = join(realpathSync.native(dirname(request.directory)), basename(request.directory));
+  const earlier = readRecord(path);
+  const taken = earlier && (await takeUp(earlier, { repository, environment }));
+  if (taken !== undefined) return worktreeOf(taken, repository);
+  if (existsSync(path)) throw refusal(`${path} exists already and is no worktree of an agent`, "Move it away.");
+  await mustBeFree(branch, { repository, environment });
+  const record: WorktreeRecord = {
+    v: 1,
+    state: "creating",
+    path,
+    repository: repository.root,
+    commonDirectory: repository.commonDirectory,
+    branch,
+    base: repository.head,
+    includesUncommitted: request.includeUncommitted,
+    submodules: [],
+    ...(session === undefined ? {} : { session }),
+    ...(agent === undefined ? {} : { agent }),
+    createdAt: now,
+    process: thisProcess(),
+  };
+  await writeRecord(record);
+  try {
+    return worktreeOf(await fill(record, { repository, environment }), repository);
+  } catch (error) {
+    await removeWorktree(record, { environment }).catch(() => undefined);
+    throw error;
+  }
+}
+
+interface Surroundings {
+  readonly repository: Repository;
+  readonly environment: Environment;
+}
+
+/** Undefined: there is nothing left of the earlier one, it can be made anew. */
+async function takeUp(record: WorktreeRecord, surroundings: Surroundings): Promise<WorktreeRecord | undefined> {
+  const { repository, environment } = surroundings;
+  const { path, branch, process: owner } = record;
+  if (record.commonDirectory !== repository.commonDirectory) {
+    throw refusal(`${path} is a worktree of ${record.repository}`, "Use another directory.");
+  }
+  const isGone = !existsSync(path);
+  if (record.state === "creating" || isGone) {
+    if (record.state === "creating" && isInUse(record)) {
+      throw refusal(`${path} is being created by process ${owner.pid} on ${owner.host}`, "Wait for it.");
+    }
+    if (isGone && (await commitsOn(record, environment)) > 0) {
+      const cure = `To go on there: git -C '${record.repository}' worktree add --force '${path}' '${branch}'.`;
+      throw refusal(`The directory ${path} was deleted; the commits made in it are on the branch ${branch}`, cure);
+    }
+    await removeWorktree(record, { environment });
+    return undefined;
+  }
+  const ready: WorktreeRecord = { ...record, state: "ready", process: thisProcess() };
+  await writeRecord(ready);
+  return ready;
+}
+
+async function mustBeFree(branch: string, { repository, environment }: Surroundings): Promise<void> {
+  const { root, gitDirectory } = repository;
+  const place = { environment, cwd: root, gitDirectory };
+  const names = branch.split("/").map((_, index, all) => all.slice(0, index + 1).join("/"));
+  for (const name of names.reverse()) {
+    const { code } = await askGit(["rev-parse", "--verify", "--quiet", `refs/heads/${name}`], place);
+    if (code !== 0) continue;
+    const git = `git -C '${root}'`;
+    if (name !== branch) {
+      const cure = `Give it another name: ${git} branch -m ${name} NAME.`;
+      throw refusal(`The repository ${root} has a branch ${name}, so there can be no branch ${branch}`, cure);
+    }
+    const cure = `Look at it (${git} log ${branch}) and delete it (${git} branch -D ${branch}).`;
+    throw refusal(`The repository ${root} has a branch ${branch} already, left by an earlier run`, cure);
+  }
+}
+
+/** From the branch to the files. Each step may be the last: `creating` in the record says that nobody has worked in it. */
+async function fill(record: WorktreeRecord, { repository, environment }: Surroundings): Promise<WorktreeRecord> {
+  const { path, branch, base } = record;
+  const { root, gitDirectory } = repository;
+  const place = { environment, cwd: root, gitDirectory, workTree: root };
+  const nothing = "0".repeat(base.length);
+  await runGit(["update-ref", "-m", "retinue: worktree", `refs/heads/${branch}`, base, nothing], place);
+  await runGit(["worktree", "add", "--no-checkout", "--", path, branch], place);
+  const own = await runGit(["rev-parse", "--absolute-git-dir"], { environment, cwd: path });
+  const git = await openGit({ environment, cwd: path, workTree: path, gitDirectory: own.toString("utf8").trimEnd() });
+  await git.run(["read-tree", "--reset", "-u", "--no-recurse-submodules", "HEAD"]);
+  const changes = await copyChanges({
+    from: await openGit(place),
+    to: git,
+    includeUncommitted: record.includesUncommitted,
+  });
+  await mkdir(sameDirectoryIn(path, repository), { recursive: true });
+  const ready: WorktreeRecord = {
+    ...record,
+    state: "ready",
+    gitDirectory: git.place.gitDirectory ?? "",
+    submodules: await keepBaseline(changes, { git, path }),
+  };
+  await writeRecord(ready);
+  return ready;
+}
+
+/** Notes every file as it is now, in an index of our own that no agent's git touches. Gives the submodules. */
+async function keepBaseline(
+  { files, links, removed }: CopiedChanges,
+  { git, path }: { readonly git: Git; readonly path: string },
+): Promise<readonly string[]> {
+  const index = baselinePath(path);
+  await copyIndex(join(git.place.gitDirectory ?? "", "index"), index);
+  const note = async (paths: readonly string[], ...how: string[]): Promise<void> => {
+    const input = paths.map((each) => `${each}\0`).join("");
+    if (paths.length > 0) await git.run(["update-index", ...how, "-z", "--stdin"], { index, input });
+  };
+  await note(removed, "--force-remove");
+  // Without objects: the user's repository need not keep what is only compared. Git compares a link only with an object.
+  await note(files, "--info-only", "--add", "--replace");
+  await note(links, "--add", "--replace");
+  const entries = pathsOf(await git.run(["ls-files", "--stage", "-z"], { index }));
+  return entries.filter((entry) => entry.startsWith("160000 ")).map((entry) => entry.slice(entry.indexOf("\t") + 1));
+}
+
+function worktreeOf({ path, branch, base }: WorktreeRecord, repository: Repository): Worktree {
+  return { path, branch, base, directory: sameDirectoryIn(path, repository) };
+}
+
+function refusal(message: string, cure: string): UserError {
+  return new UserError(message, { code: "worktree", cure });
+}

@@ -1,0 +1,187 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describeError, errorCode, plural, UserError } from "../../lib/index.ts";
+import { withIndexCopy } from "./copy-index.ts";
+import { commitsOn } from "./count-commits.ts";
+import { type Environment, pathBelow, pathsOf } from "./git.ts";
+import { type Git, openGit } from "./open-git.ts";
+import { baselinePath, isInUse, type WorktreeRecord } from "./record.ts";
+
+export type WorktreeState =
+  /** As it was handed over. */
+  | { readonly kind: "clean" }
+  | {
+      readonly kind: "changed";
+      readonly files: number;
+      readonly commits: number;
+      /** What else would be lost with it. */
+      readonly also: readonly string[];
+      /** Where its branch stands, if other branches or tags have all that is in it. */
+      readonly merged?: string;
+    }
+  /** Its creation was cut off; nobody has worked in it. */
+  | { readonly kind: "unfinished" }
+  /** Its directory was deleted. */
+  | { readonly kind: "gone"; readonly commits: number }
+  /** There is nothing to compare it with. */
+  | { readonly kind: "orphan"; readonly why: string };
+
+/** What somebody left in a worktree. Ignored files don't count. Never throws: where it can't tell, it is an orphan. */
+export async function examineWorktree(record: WorktreeRecord, environment: Environment): Promise<WorktreeState> {
+  try {
+    return await examine(record, environment);
+  } catch (error) {
+    if (!(error instanceof UserError) && errorCode(error) === undefined) throw error;
+    return { kind: "orphan", why: describeError(error) };
+  }
+}
+
+/** One line for people: `3 files changed, 1 commit`. */
+export function describeState(state: WorktreeState): string {
+  if (state.kind === "orphan") return `orphan: ${state.why}`;
+  if (state.kind === "gone")
+    return `directory deleted${state.commits > 0 ? `, ${plural(state.commits, "commit")}` : ""}`;
+  if (state.kind !== "changed") return state.kind;
+  const { files, commits, also, merged } = state;
+  return [
+    ...(files > 0 ? [`${plural(files, "file")} changed`] : []),
+    ...(commits > 0 ? [plural(commits, "commit")] : []),
+    ...also,
+    ...(merged === undefined ? [] : ["merged"]),
+  ].join(", ");
+}
+
+async function examine(record: WorktreeRecord, environment: Environment): Promise<WorktreeState> {
+  const { path, repository, gitDirectory } = record;
+  if (record.state === "creating" && !isInUse(record)) return { kind: "unfinished" };
+  if (!existsSync(path)) return { kind: "gone", commits: await commitsOn(record, environment) };
+  if (gitDirectory === undefined) return { kind: "orphan", why: "it is being created" };
+  if (!existsSync(gitDirectory)) return { kind: "orphan", why: `the repository ${repository} no longer knows it` };
+  if (!existsSync(baselinePath(path))) return { kind: "orphan", why: "the record of its files is missing" };
+  const git = await openGit({ environment, cwd: path, workTree: path, gitDirectory });
+  const obstacles = obstaclesOf(record, gitDirectory);
+  // A filled submodule would have git look into it, by the configuration that is in there.
+  if (obstacles.length > 0) return { kind: "changed", files: 0, commits: 0, also: obstacles };
+  const tips = await tipsOf(git, record);
+  const [files, commits, dropped, staged] = await Promise.all([
+    changedFiles(git, baselinePath(path)),
+    countCommits(git, [...tips, "--glob=refs/worktree/*", `^${record.base}`]),
+    droppedCommits(git, { record, gitDirectory, tips }),
+    stagedOnly(git, record),
+  ]);
+  const also = [
+    ...(staged > 0 ? [`${plural(staged, "file")} staged`] : []),
+    ...(dropped > 0 ? [`${plural(dropped, "commit")} on no branch`] : []),
+  ];
+  if (files + commits + also.length === 0) return { kind: "clean" };
+  const merged = commits > 0 && also.length === 0 && (await isMerged(git, { record, tips }));
+  return { kind: "changed", files, commits, also, ...(merged ? { merged: tips.at(-1)! } : {}) };
+}
+
+/** What makes looking closer pointless or unsafe. */
+function obstaclesOf({ path, submodules }: WorktreeRecord, gitDirectory: string): string[] {
+  const found: string[] = [];
+  if (!pointsTo(join(path, ".git"), gitDirectory)) found.push("its .git was replaced");
+  if (existsSync(join(gitDirectory, "locked"))) found.push("locked");
+  if (underWay.some((name) => existsSync(join(gitDirectory, name)))) found.push("a merge or rebase under way");
+  for (const each of submodules) {
+    if (!isEmpty(pathBelow(path, each))) found.push(`submodule ${Buffer.from(each, "latin1").toString("utf8")} filled`);
+  }
+  return found;
+}
+
+const underWay = [
+  "MERGE_HEAD",
+  "MERGE_AUTOSTASH",
+  "CHERRY_PICK_HEAD",
+  "REVERT_HEAD",
+  "BISECT_LOG",
+  "rebase-merge",
+  "rebase-apply",
+  "sequencer",
+];
+
+function pointsTo(file: string, gitDirectory: string): boolean {
+  try {
+    const target = /^gitdir: ([^\n]+)\n?$/.exec(readFileSync(file, "utf8"))?.[1];
+    return target !== undefined && resolve(file, "..", target) === gitDirectory;
+  } catch {
+    return false;
+  }
+}
+
+function isEmpty(directory: Buffer): boolean {
+  try {
+    return readdirSync(directory).length === 0;
+  } catch (error) {
+    return errorCode(error) === "ENOENT";
+  }
+}
+
+/** Where HEAD stands and where its branch does, if there still is one. */
+async function tipsOf(git: Git, { branch }: WorktreeRecord): Promise<string[]> {
+  const head = await git.run(["rev-parse", "--verify", "HEAD^{commit}"]);
+  const tip = await git.ask(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}^{commit}`]);
+  return [head, ...(tip.code === 0 ? [tip.output] : [])].map((each) => each.toString("latin1").trim());
+}
+
+/** Compared with an index: files that differ from it or are not in it. A repository in a directory counts as one. */
+async function changedFiles(git: Git, reference: string): Promise<number> {
+  return withIndexCopy(reference, async (index) => {
+    await git.ask(["update-index", "-q", "--refresh"], { index });
+    const [differing, added] = await Promise.all([
+      git.run(["diff-files", "-z", "--name-only", "--ignore-submodules=all"], { index }),
+      git.run(["ls-files", "-z", "--others", "--exclude-standard"], { index }),
+    ]);
+    return new Set([...pathsOf(differing), ...pathsOf(added)]).size;
+  });
+}
+
+async function countCommits(git: Git, revisions: readonly string[]): Promise<number> {
+  return Number((await git.run(["rev-list", "--count", ...revisions])).toString("latin1"));
+}
+
+interface Dropping {
+  readonly record: WorktreeRecord;
+  readonly gitDirectory: string;
+  readonly tips: readonly string[];
+}
+
+/** Commits that were made here and are on no branch any more, as after `git reset`. */
+async function droppedCommits(git: Git, { record, gitDirectory, tips }: Dropping): Promise<number> {
+  const log = join(gitDirectory, "logs", "HEAD");
+  const text = existsSync(log) ? readFileSync(log, "latin1") : "";
+  const seen = new Set([...text.matchAll(/^[0-9a-f]+ ([0-9a-f]{40,64}) /gm)].map(([, commit = ""]) => commit));
+  for (const known of [record.base, ...tips]) seen.delete(known);
+  if (seen.size === 0) return 0;
+  return countCommits(git, ["--ignore-missing", ...seen, "--not", record.base, ...tips, "--glob=refs/*"]);
+}
+
+/** Files whose content is nowhere but in the worktree's index: not as they were made, not as they were handed over. */
+async function stagedOnly(git: Git, { path, base }: WorktreeRecord): Promise<number> {
+  const fields = pathsOf(await git.run(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base]));
+  const staged: string[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [, mode = "", , object = "", status = ""] = fields[at]!.split(" ");
+    if (status !== "D") staged.push(`${mode} ${object} 0\t${fields[at + 1]}`);
+  }
+  if (staged.length === 0) return 0;
+  const handedOver = new Set(pathsOf(await git.run(["ls-files", "--stage", "-z"], { index: baselinePath(path) })));
+  return staged.filter((entry) => !handedOver.has(entry)).length;
+}
+
+interface Merging {
+  readonly record: WorktreeRecord;
+  readonly tips: readonly string[];
+}
+
+/** All of it is in commits, and those are on branches or tags that agents don't own. */
+async function isMerged(git: Git, { record, tips }: Merging): Promise<boolean> {
+  const [head, branch] = tips;
+  if (branch === undefined || head !== branch) return false;
+  const others = [`--exclude=${record.branch.replace(/[^/]+$/, "*")}`, "--branches", "--tags"];
+  if ((await countCommits(git, [head, "--not", ...others])) > 0) return false;
+  const index = join(git.place.gitDirectory ?? "", "index");
+  const staged = await git.ask(["diff-index", "--cached", "--quiet", "HEAD"]);
+  return staged.code === 0 && (await changedFiles(git, index)) === 0;
+}

@@ -1,0 +1,93 @@
+import { execFileSync, type StdioOptions } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, onTestFinished } from "vitest";
+import { type CreatedWorktree, createWorktree, type Worktree, type WorktreeRequest } from "./create-worktree.ts";
+
+type Files = Readonly<Record<string, string>>;
+
+/** Nothing of the machine's own configuration of git. */
+export interface TestPlace {
+  readonly root: string;
+  readonly repository: string;
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string>>;
+  git(...args: string[]): string;
+  gitIn(directory: string, ...args: string[]): string;
+  write(files: Files, directory?: string): void;
+  request(agent?: string, more?: Partial<WorktreeRequest>): WorktreeRequest;
+  create(agent?: string, more?: Partial<WorktreeRequest>): Promise<Worktree>;
+}
+
+/** A repository with one commit, and a state directory; gone after the test. */
+export function createTestPlace(): TestPlace {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-worktree-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const repository = join(root, "shop");
+  const home = join(root, "home");
+  const environment = { PATH: process.env["PATH"] ?? "", HOME: root, GIT_CONFIG_NOSYSTEM: "1" };
+  const gitIn = (directory: string, ...args: string[]): string => runGit(args, { cwd: directory, environment });
+  const write = (files: Files, directory = repository): void => writeFiles(files, directory);
+  template ??= makeTemplate();
+  cpSync(template, repository, { recursive: true });
+  const request = (agent = "a1", more: Partial<WorktreeRequest> = {}): WorktreeRequest => ({
+    repository,
+    directory: join(home, "worktrees", "shop-1", agent),
+    branch: `retinue/${agent}`,
+    includeUncommitted: false,
+    environment,
+    now: 1_000,
+    session: "s1",
+    agent,
+    ...more,
+  });
+  return {
+    root,
+    repository,
+    home,
+    environment,
+    git: (...args) => gitIn(repository, ...args),
+    gitIn,
+    write,
+    request,
+    create: async (agent, more) => mustSucceed(await createWorktree(request(agent, more))),
+  };
+}
+
+let template: string | undefined;
+
+/** Made once: to copy it is quicker. */
+function makeTemplate(): string {
+  const cwd = mkdtempSync(join(tmpdir(), "retinue-worktree-template-"));
+  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+  const place = { cwd, environment: { PATH: process.env["PATH"] ?? "", HOME: cwd } };
+  runGit(["init", "-q", "-b", "main", "--template="], place);
+  mkdirSync(join(cwd, ".git/hooks"));
+  writeFiles({ "a.txt": "one\n", "src/b.txt": "two\n", ".gitignore": "*.log\n/dist/\n" }, cwd);
+  runGit(["add", "-A"], place);
+  runGit(["commit", "-qm", "first"], place);
+  return cwd;
+}
+
+const settings = ["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always"];
+
+function runGit(
+  args: readonly string[],
+  { cwd, environment }: { cwd: string; environment: NodeJS.ProcessEnv },
+): string {
+  const stdio: StdioOptions = ["ignore", "pipe", "pipe"];
+  return execFileSync("git", [...settings, ...args], { cwd, env: environment, encoding: "utf8", stdio }).trimEnd();
+}
+
+function writeFiles(files: Files, directory: string): void {
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), content);
+  }
+}
+
+function mustSucceed(created: CreatedWorktree): Worktree {
+  if (!created.ok) throw new Error(created.message);
+  return created.worktree;
+}
