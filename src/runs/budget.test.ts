@@ -1,0 +1,265 @@
+import { describe, expect, it } from "vitest";
+import { noUsage, type Usage } from "../protocol/index.ts";
+import { type Budget, type BudgetLimits, type BudgetRefusal, createBudget, type Reservation } from "./budget.ts";
+
+const still = { monotonic: () => 0 };
+
+function session(limits: BudgetLimits, maxSpawns?: number): Budget {
+  return createBudget({ limits, maxSpawns, clock: still });
+}
+
+function usageOf(tokens: number): Usage {
+  return { ...noUsage, inputTokens: tokens };
+}
+
+function granted(answer: Reservation | BudgetRefusal): Reservation {
+  if (answer.refused) throw new Error(answer.message);
+  return answer;
+}
+
+function refused(answer: Reservation | BudgetRefusal | undefined): BudgetRefusal {
+  if (answer?.refused !== true) throw new Error("was not refused");
+  return answer;
+}
+
+function spend(budget: Budget, tokens: number, usd?: number): void {
+  const cost = usd === undefined ? {} : { usd };
+  granted(budget.reserve({ tokens, ...cost })).settle({
+    usage: usageOf(tokens),
+    ...(usd === undefined ? {} : { costUsd: usd }),
+  });
+}
+
+describe("a budget", () => {
+  it("without limits refuses nothing and knows what was spent", () => {
+    const budget = session({});
+    for (let index = 0; index < 50; index += 1) spend(budget.child({}, "worker"), 1_000, 0.1);
+    expect(budget.spent()).toEqual({ tokens: 50_000, usd: 5, turns: 50, seconds: 0, spawns: 0, unpriced: 0 });
+  });
+
+  it("counts every kind of token", () => {
+    const budget = session({});
+    const usage = { inputTokens: 1, cacheReadTokens: 20, cacheWriteTokens: 300, outputTokens: 4_000 };
+    granted(budget.reserve({ tokens: 1 })).settle({ usage });
+    expect(budget.spent()).toMatchObject({ tokens: 4_321, usd: 0, unpriced: 1 });
+  });
+
+  it("refuses what might exceed it, with all the numbers, the owner and the cure", () => {
+    const budget = session({ tokens: 50_000 });
+    spend(budget, 41_200);
+    granted(budget.reserve({ tokens: 3_000 }));
+    expect(refused(budget.child({}, "reviewer").reserve({ tokens: 9_000 }))).toMatchObject({
+      limit: "tokens",
+      of: "session",
+      pending: false,
+      message:
+        "The session may not go on: the limit is 50,000 tokens (41,200 tokens used, 3,000 tokens reserved for requests under way, 5,800 tokens left; this request may take up to 9,000 tokens). To raise it, set budget.tokens in your settings or use --max-tokens.",
+    });
+  });
+
+  it("of an agent is refused by its own limit or by any ancestor's", () => {
+    const budget = session({ usd: 1 });
+    const outer = budget.child({ usd: 0.5 }, "planner");
+    const inner = outer.child({ usd: 0.6 }, "reviewer");
+    spend(inner, 1, 0.45);
+    const refusal = refused(inner.reserve({ tokens: 1, usd: 0.1 }));
+    expect(refusal).toMatchObject({ limit: "usd", of: "planner" });
+    expect(refusal.message).toContain("The agent planner may not go on: the limit is $0.5000 ($0.4500 used");
+    expect(refusal.message).toContain('change "budget: {usd: …}" in the definition of planner');
+    spend(budget, 1, 0.55);
+    expect(refused(budget.reserve({ tokens: 1, usd: 0.001 })).of).toBe("session");
+    expect(granted(budget.reserve({ tokens: 1, usd: 0 }))).toBeDefined();
+  });
+
+  it("accounts for more than was reserved, and then refuses", () => {
+    const budget = session({ tokens: 100 });
+    granted(budget.reserve({ tokens: 90 })).settle({ usage: usageOf(500) });
+    expect(budget.left().tokens).toEqual({ of: "session", limit: 100, used: 500, reserved: 0, left: 0 });
+    expect(refused(budget.reserve({ tokens: 0 })).limit).toBe("tokens");
+  });
+
+  it("gets back what is cancelled; the first word on a reservation counts", () => {
+    const budget = session({ tokens: 100, turns: 1 });
+    const reservation = granted(budget.reserve({ tokens: 100 }));
+    expect(refused(budget.reserve({ tokens: 1 })).pending).toBe(true);
+    reservation.cancel();
+    reservation.settle({ usage: usageOf(100) });
+    expect(budget.spent()).toMatchObject({ tokens: 0, turns: 0 });
+    const next = granted(budget.reserve({ tokens: 100 }));
+    next.settle({ usage: usageOf(10) });
+    next.settle({ usage: usageOf(10) });
+    next.cancel();
+    expect(budget.spent()).toMatchObject({ tokens: 10, turns: 1 });
+    expect(refused(budget.reserve({ tokens: 1 }))).toMatchObject({ limit: "turns", pending: false });
+  });
+
+  it("in dollars is never kept silently where the price is not known", () => {
+    const child = session({ usd: 2 }).child({}, "reviewer");
+    const refusal = refused(child.reserve({ tokens: 1, model: "llama" }));
+    expect(refusal).toMatchObject({ limit: "usd", of: "session", pending: false });
+    expect(refusal.message).toMatch(/price of the model llama.*session's limit of \$2\.00.*prices/);
+    const own = refused(session({}).child({ usd: 1 }, "reviewer").reserve({ tokens: 1 }));
+    expect(own.message).toContain("the limit of the agent reviewer");
+  });
+
+  it("takes numbers that make no sense for what was reserved, and a wrong estimate for a bug", () => {
+    const budget = session({ tokens: 100, usd: 1 });
+    granted(budget.reserve({ tokens: 60, usd: 0.6 })).settle({ usage: usageOf(Number.NaN), costUsd: Number.NaN });
+    granted(budget.reserve({ tokens: 10, usd: 0.1 })).settle({ usage: usageOf(-5) });
+    expect(budget.spent()).toMatchObject({ tokens: 70, usd: 0.7, unpriced: 0 });
+    for (const wrong of [Number.NaN, -1, Number.POSITIVE_INFINITY]) {
+      expect(() => budget.reserve({ tokens: wrong })).toThrow(RangeError);
+      expect(() => budget.reserve({ tokens: 1, usd: wrong })).toThrow(RangeError);
+    }
+    expect(() => budget.child({ tokens: Number.NaN }, "x")).toThrow(RangeError);
+  });
+
+  it("adds dollars up without a rest", () => {
+    const budget = session({ usd: 0.3 });
+    for (let index = 0; index < 3; index += 1) spend(budget, 1, 0.1);
+    expect(budget.left().usd).toEqual({ of: "session", limit: 0.3, used: 0.3, reserved: 0, left: 0 });
+    expect(granted(session({ usd: 0.29 }).reserve({ tokens: 1, usd: 0.29 }))).toBeDefined();
+  });
+
+  it("is restored from what the journal says was spent", () => {
+    const budget = session({ tokens: 100 });
+    const child = budget.child({ turns: 2, seconds: 10 }, "reviewer");
+    child.restore({ tokens: 60, usd: 0.25, turns: 1, seconds: 4, spawns: 1 });
+    budget.restore({ tokens: 20, turns: 5, seconds: 6 });
+    expect(budget.spent()).toEqual({ tokens: 80, usd: 0.25, turns: 6, seconds: 6, spawns: 1, unpriced: 0 });
+    expect(child.spent()).toMatchObject({ tokens: 60, seconds: 4 });
+    expect(refused(child.reserve({ tokens: 21 })).of).toBe("session");
+  });
+
+  it("tells of each limit what is left where least is left", () => {
+    const budget = session({ tokens: 100, turns: 10 }, 7);
+    const child = budget.child({ tokens: 500, turns: 3, concurrent: 2 }, "reviewer");
+    spend(budget, 30);
+    expect(child.left()).toEqual({
+      tokens: { of: "session", limit: 100, used: 30, reserved: 0, left: 70 },
+      turns: { of: "reviewer", limit: 3, used: 0, reserved: 0, left: 3 },
+      promptSpawns: { of: "session", limit: 7, used: 0, reserved: 0, left: 7 },
+      concurrent: { of: "reviewer", limit: 2, used: 0, reserved: 0, left: 2 },
+    });
+  });
+});
+
+describe("spawning", () => {
+  it("is refused over the limit of a prompt, which begins anew with the next", () => {
+    const budget = session({}, 3);
+    const child = budget.child({}, "planner");
+    expect([budget.spawn(), child.spawn(), child.spawn()]).toEqual([undefined, undefined, undefined]);
+    const refusal = refused(child.spawn());
+    expect(refusal).toMatchObject({ limit: "promptSpawns", of: "session" });
+    expect(refusal.message).toMatch(/3 agents for one prompt.*subagents\.maxSpawns.*--max-spawns/);
+    child.resetSpawns();
+    expect(budget.spawn()).toBeUndefined();
+    expect(budget.spent().spawns).toBe(4);
+  });
+
+  it("has a limit of 100 for a prompt where nobody set another", () => {
+    const budget = session({});
+    for (let index = 0; index < 100; index += 1) expect(budget.spawn()).toBeUndefined();
+    expect(refused(budget.spawn()).limit).toBe("promptSpawns");
+  });
+
+  it("is refused over a limit of the whole tree, whatever the prompts", () => {
+    const budget = session({ spawns: 2 });
+    const child = budget.child({ spawns: 1 }, "planner");
+    expect(child.spawn()).toBeUndefined();
+    expect(refused(child.spawn())).toMatchObject({ limit: "spawns", of: "planner" });
+    expect(budget.spawn()).toBeUndefined();
+    budget.resetSpawns();
+    expect(refused(budget.spawn())).toMatchObject({ limit: "spawns", of: "session" });
+    expect(refused(session({ concurrent: 0 }).spawn()).limit).toBe("concurrent");
+  });
+});
+
+describe("time", () => {
+  it("counts once for however many agents work, not at all while nobody does, and refuses when it is over", () => {
+    let now = 0;
+    const budget = createBudget({ limits: { seconds: 10 }, clock: { monotonic: () => now } });
+    const one = budget.child({}, "one");
+    const two = budget.child({ seconds: 3 }, "two");
+    const first = one.work();
+    now += 2_000;
+    const second = two.work();
+    now += 2_000;
+    first();
+    first();
+    now += 1_000;
+    expect(granted(one.reserve({ tokens: 1 }))).toBeDefined();
+    expect(refused(two.reserve({ tokens: 1 }))).toMatchObject({ limit: "seconds", of: "two", pending: false });
+    second();
+    now += 100_000;
+    expect([budget.spent().seconds, one.spent().seconds, two.spent().seconds]).toEqual([5, 4, 3]);
+    budget.work();
+    now += 5_000;
+    expect(refused(one.reserve({ tokens: 1 })).message).toContain("limit is 10.0 s (10.0 s used, 0 ms left)");
+    expect(refused(one.spawn()).limit).toBe("seconds");
+  });
+});
+
+describe("the warning", () => {
+  it("comes once for each limit, whoever asks, when 80 % are used", () => {
+    const budget = session({ tokens: 100, turns: 2 }, 5);
+    const child = budget.child({ tokens: 50 }, "reviewer");
+    spend(child, 39);
+    expect(child.warning()).toBeUndefined();
+    spend(child, 1);
+    expect(child.warning()).toBe(
+      'The agent reviewer has used 40 tokens of 50 tokens (80 %); at the limit it stops with what is done. To raise it, change "budget: {tokens: …}" in the definition of reviewer. The session has used 2 requests of 2 requests (100 %); at the limit it stops with what is done. To raise it, set budget.turns in your settings.',
+    );
+    expect([child.warning(), budget.warning()]).toEqual([undefined, undefined]);
+    for (let index = 0; index < 4; index += 1) budget.spawn();
+    expect(budget.warning()).toContain("4 agents of 5 agents for one prompt");
+    budget.resetSpawns();
+    for (let index = 0; index < 4; index += 1) budget.spawn();
+    expect(budget.warning()).toContain("4 agents");
+  });
+
+  it("does not come for a limit of nothing", () => {
+    expect(session({ usd: 0, spawns: 0 }, 0).warning()).toBeUndefined();
+  });
+});
+
+describe("reserving in turn", () => {
+  const free = new AbortController().signal;
+
+  it("waits while only the reservations of others stand in the way", async () => {
+    const budget = session({ tokens: 100 });
+    const running = granted(budget.child({}, "a").reserve({ tokens: 80 }));
+    const order: string[] = [];
+    const wait = async (name: string, tokens: number): Promise<Reservation> => {
+      const reservation = granted(await budget.child({}, name).reserveInTurn({ tokens }, free));
+      order.push(name);
+      return reservation;
+    };
+    const waiting = [wait("b", 60), wait("c", 30)];
+    await Promise.resolve();
+    expect(order).toEqual([]);
+    running.settle({ usage: usageOf(10) });
+    await Promise.all(waiting);
+    expect(order).toEqual(["b", "c"]);
+  });
+
+  it("refuses at once what will not fit, and later what no longer does", async () => {
+    const budget = session({ tokens: 100 });
+    expect(refused(await budget.reserveInTurn({ tokens: 101 }, free)).pending).toBe(false);
+    const running = granted(budget.reserve({ tokens: 80 }));
+    const waiting = budget.reserveInTurn({ tokens: 60 }, free);
+    running.settle({ usage: usageOf(80) });
+    expect(refused(await waiting)).toMatchObject({ limit: "tokens", pending: false });
+  });
+
+  it("lets go of who is aborted, and takes nothing for them", async () => {
+    const budget = session({ tokens: 100 });
+    const running = granted(budget.reserve({ tokens: 80 }));
+    const controller = new AbortController();
+    const waiting = budget.reserveInTurn({ tokens: 60 }, controller.signal);
+    controller.abort();
+    expect(refused(await waiting).pending).toBe(true);
+    running.cancel();
+    expect(budget.left().tokens).toMatchObject({ used: 0, reserved: 0, left: 100 });
+  });
+});
