@@ -1,0 +1,196 @@
+import { realpathSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type BuiltServer, buildMcpServer } from "../testing/mcp-server/build-server.test-support.ts";
+import { createTestServers, neverAborted, runTool, type TestServers, textOfOutput } from "./servers.test-support.ts";
+
+let program: BuiltServer;
+const made: TestServers[] = [];
+beforeAll(() => {
+  program = buildMcpServer();
+});
+afterEach(async () => {
+  for (const servers of made.splice(0)) await servers.remove();
+});
+afterAll(() => program.remove());
+
+const make: typeof createTestServers = (...parameters) => {
+  const servers = createTestServers(...parameters);
+  made.push(servers);
+  return servers;
+};
+const connect = (servers: TestServers, ...names: string[]) =>
+  servers.connect(
+    names.map((name) => ({ name })),
+    "main",
+    neverAborted,
+  );
+
+const variable = (name: string) => `\${${name}}`;
+
+describe("createMcpServers", () => {
+  it("gives a server's tools under safe names in a stable order, with traits and instructions", async () => {
+    const servers = make({ "my.server": program.config({ instructions: "  Use it well.  " }) });
+    const connection = await connect(servers, "my.server");
+    expect(connection.problems).toEqual([]);
+    expect(connection.tools.map(({ declaration }) => declaration.name)).toEqual([
+      "mcp__my_server__big",
+      "mcp__my_server__content",
+      "mcp__my_server__count",
+      "mcp__my_server__echo",
+      "mcp__my_server__environment",
+      "mcp__my_server__fail",
+      "mcp__my_server__progress",
+      "mcp__my_server__where",
+    ]);
+    const [big, , , echo] = connection.tools;
+    expect(echo?.traits).toEqual({ parallel: true, effects: false });
+    expect(big?.traits).toEqual({ parallel: false, effects: true });
+    expect(echo?.declaration.description).toBe("Says it again.");
+    expect(connection.instructions).toEqual([{ server: "my.server", text: "Use it well." }]);
+  });
+
+  it("calls tools, passes progress on and tells errors of the tool and of the protocol", async () => {
+    const connection = await connect(make({ s: program.config() }), "s");
+    const said = await runTool(connection, "mcp__s__echo", { input: { text: "hé\nllo" } });
+    expect(said).toEqual({ content: [{ type: "text", text: "hé\nllo" }] });
+    const halfway = new AbortController();
+    const progress = (text: string) => halfway.abort(text);
+    await runTool(connection, "mcp__s__progress", { progress, signal: halfway.signal });
+    expect(halfway.signal.reason).toBe("Half (1 of 2)");
+    const result = { isError: true, content: [{ type: "text", text: "no such row" }] };
+    expect(await runTool(connection, "mcp__s__content", { input: { result } })).toEqual({
+      content: [{ type: "text", text: "no such row" }],
+      isError: true,
+    });
+    const refused = await runTool(connection, "mcp__s__fail");
+    expect(refused.isError).toBe(true);
+    expect(textOfOutput(refused)).toMatch(/^The MCP server "s" refused the call: .*The test asked for it/);
+  });
+
+  it("starts the program in the workspace with a scrubbed environment and what its configuration adds", async () => {
+    const environment = { MY_TOKEN: "s3cret", REGION: "north" };
+    const env = { KEY: variable("MY_TOKEN"), PLACE: variable("REGION:-south"), OTHER: variable("NOT_THERE:-else") };
+    const servers = make({ s: { ...program.config(), env } }, { environment });
+    const connection = await connect(servers, "s");
+    const value = async (name: string) =>
+      textOfOutput(await runTool(connection, "mcp__s__environment", { input: { name } }));
+    expect(await value("MY_TOKEN")).toBe("not set");
+    expect(await value("KEY")).toBe("s3cret");
+    expect(await value("PLACE")).toBe("north");
+    expect(await value("OTHER")).toBe("else");
+    expect(textOfOutput(await runTool(connection, "mcp__s__where"))).toBe(realpathSync(servers.root));
+  });
+
+  it("shares a server of the same configuration until the last user is gone", async () => {
+    const servers = make({ s: program.config() });
+    const first = await connect(servers, "s");
+    const second = await servers.connect([{ name: "s", config: program.config() }], "a1", neverAborted);
+    const own = await servers.connect([{ name: "s", config: program.config({ junkLines: 1 }) }], "a2", neverAborted);
+    expect(textOfOutput(await runTool(first, "mcp__s__count"))).toBe("1");
+    expect(textOfOutput(await runTool(second, "mcp__s__count"))).toBe("2");
+    expect(textOfOutput(await runTool(own, "mcp__s__count"))).toBe("1");
+    expect(servers.processes()).toBe(2);
+    await own.release();
+    expect(servers.processes()).toBe(1);
+    await first.release();
+    await first.release();
+    expect(textOfOutput(await runTool(second, "mcp__s__count"))).toBe("3");
+    await second.release();
+    expect(servers.processes()).toBe(0);
+    const late = await runTool(second, "mcp__s__count");
+    expect(late.isError).toBe(true);
+    expect(textOfOutput(late)).toContain("was let go");
+  });
+
+  it("connects several servers in the order they are named", async () => {
+    const servers = make({ b: program.config(), a: program.config({ instructions: "A" }) });
+    const { tools, problems } = await connect(servers, "b", "a", "b");
+    expect(tools.map(({ declaration }) => declaration.name.slice(0, 6))).toEqual([
+      ...Array(8).fill("mcp__b"),
+      ...Array(8).fill("mcp__a"),
+    ]);
+    expect(problems).toEqual(['The MCP server "b" is named twice: the first counts.']);
+  });
+
+  it("goes on without servers that can't be had, and tells why", async () => {
+    const servers = make(
+      {
+        good: program.config(),
+        gone: { command: "no-such-program-here" },
+        broken: program.config({ exitAtStart: true }),
+        mute: program.config({ silent: true }),
+        needy: { command: `${variable("WHERE")}/server` },
+        odd: { type: "ws", url: "ws://x" },
+      },
+      { limits: { startMs: 1_500 } },
+    );
+    const { tools, problems } = await connect(servers, "gone", "good", "broken", "mute", "needy", "odd", "godo", "zzz");
+    expect(tools).toHaveLength(8);
+    const about = (name: string) => problems.find((text) => text.includes(`"${name}"`));
+    expect(problems).toHaveLength(7);
+    expect(about("gone")).toContain("Could not start no-such-program-here: no such program.");
+    expect(about("broken")).toMatch(/ended with exit code 3 after .*standard error:\n.*no database/s);
+    expect(about("mute")).toBe('The MCP server "mute" could not be started: it did not answer within 1.5 s.');
+    expect(about("needy")).toContain("needs WHERE, which the environment does not have");
+    expect(about("odd")).toContain('use "stdio", "http" or "sse"');
+    expect(about("godo")).toContain('Did you mean "good"?');
+    expect(about("zzz")).toContain("There are good, gone, broken, mute, needy, odd");
+    expect(servers.processes()).toBe(1);
+  });
+
+  it("ends a stubborn server and what it has started", async () => {
+    const servers = make({ s: program.config({ stubborn: true, leavesChild: true }) });
+    const connection = await connect(servers, "s");
+    expect(servers.processes()).toBe(2);
+    await connection.release();
+    expect(servers.processes()).toBe(0);
+  });
+
+  it("cancels a start, and leaves it to others who wait for it", async () => {
+    const servers = make({ s: program.config({ slowStartMs: 300 }) });
+    const impatient = new AbortController();
+    const first = servers.connect([{ name: "s" }], "a1", impatient.signal);
+    const second = connect(servers, "s");
+    impatient.abort();
+    expect((await first).problems).toEqual(['The MCP server "s" could not be started: its start was cancelled.']);
+    expect((await second).tools).toHaveLength(8);
+    await (await second).release();
+    expect(servers.processes()).toBe(0);
+  });
+
+  it("leaves nothing when the only one who waits stops waiting, or all is closed", async () => {
+    const servers = make({ s: program.config({ silent: true }) });
+    const impatient = new AbortController();
+    const first = servers.connect([{ name: "s" }], "a1", impatient.signal);
+    impatient.abort();
+    await first;
+    expect(servers.processes()).toBe(0);
+    const second = connect(servers, "s");
+    await servers.close();
+    expect((await second).tools).toEqual([]);
+    expect(servers.processes()).toBe(0);
+    expect((await connect(servers, "s")).problems).toEqual([
+      'The MCP server "s" can\'t be used: the session is ending.',
+    ]);
+  });
+
+  it("makes do with odd tools", async () => {
+    const { tools } = await connect(make({ s: program.config({ oddTools: true }) }), "s");
+    const odd = tools
+      .map(({ declaration }) => declaration)
+      .filter(({ name }) => !/__(big|co|echo|env|fail|pro|where)/.test(name));
+    expect(odd.map(({ name }) => name)).toEqual([
+      "mcp__s__choice",
+      expect.stringMatching(/^mcp__s__n{40,}_[0-9a-f]{8}$/),
+      "mcp__s__no_schema_at_all",
+      expect.stringMatching(/^mcp__s__no_schema_at_all_[0-9a-f]{8}$/),
+      "mcp__s__pattern",
+    ]);
+    for (const { name, inputSchema, description } of odd) {
+      expect(name.length).toBeLessThanOrEqual(64);
+      expect(inputSchema["type"]).toBe("object");
+      expect(inputSchema["anyOf"]).toBeUndefined();
+      expect(description.length).toBeLessThanOrEqual(2_048);
+    }
+  });
+});

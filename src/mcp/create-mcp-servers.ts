@@ -1,0 +1,184 @@
+import { createId, nearest, plural } from "../lib/index.ts";
+import type { Clock, McpConnection, McpServerConfig, McpServers, Tool, Workspace } from "../ports/index.ts";
+import type { AgentId, JsonObject, McpServerUse } from "../protocol/index.ts";
+import { checkServerConfig } from "./check-server-config.ts";
+import { type Environment, expandVariables } from "./expand-variables.ts";
+import { createMcpTool } from "./mcp-tool.ts";
+import { openLink } from "./open-link.ts";
+import { createServer, type Offer, type Server } from "./server.ts";
+import { nameServers, nameTools } from "./tool-names.ts";
+
+export interface McpLimits {
+  /** From the start of a server to the list of its tools. */
+  readonly startMs?: number;
+  /** For one call, where the server's configuration has no `timeout`. */
+  readonly callMs?: number;
+  /** A larger message ends a server. */
+  readonly maxMessageBytes?: number;
+}
+
+export interface McpServersOptions {
+  readonly workspace: Workspace;
+  /** By name, as in `mcpServers` of `.mcp.json`. */
+  readonly configured: Readonly<Record<string, McpServerConfig | JsonObject>>;
+  /** What `${NAME}` in configurations stands for. */
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly limits?: McpLimits;
+  /** Marks all processes, so that a later life of the session can sweep what this one left. */
+  readonly tag?: string;
+  /** Of the product, told to servers. */
+  readonly version?: string;
+}
+
+interface Shared {
+  readonly server: Server;
+  readonly users: Set<object>;
+}
+
+const defaultLimits: Required<McpLimits> = { startMs: 30_000, callMs: 60_000, maxMessageBytes: 64 * 1024 * 1024 };
+
+/** The servers of a session. None is started, and nothing of MCP is loaded, before an agent asks for one. */
+export function createMcpServers(options: McpServersOptions): McpServers {
+  const limits = { ...defaultLimits, ...options.limits };
+  const running = new Map<string, Shared>();
+  const endings = new Set<Promise<void>>();
+  let closed = false;
+
+  function serverFor(name: string, config: McpServerConfig): Server {
+    const { workspace, clock, version = "0" } = options;
+    const place = { workspace, clock, version, ...limits };
+    // Every life has a tag of its own: sweeping what an ended one has left must not meet the next.
+    const newTag = () => [...(options.tag === undefined ? [] : [options.tag]), createId("mcp-")];
+    return createServer({
+      name,
+      config,
+      ...limits,
+      open: (onToolsChanged, signal) => openLink(config, { ...place, tag: newTag(), onToolsChanged }, signal),
+    });
+  }
+
+  function take(name: string, { config, user }: { config: McpServerConfig; user: object }): string {
+    const key = JSON.stringify([name, sorted(config)]);
+    const shared = running.get(key) ?? { server: serverFor(name, config), users: new Set() };
+    running.set(key, shared);
+    shared.users.add(user);
+    return key;
+  }
+
+  async function give(key: string, user: object): Promise<void> {
+    const shared = running.get(key);
+    if (!shared?.users.delete(user) || shared.users.size > 0) return;
+    running.delete(key);
+    await end(shared.server);
+  }
+
+  async function end(server: Server): Promise<void> {
+    const ending = server.end();
+    endings.add(ending);
+    await ending;
+    endings.delete(ending);
+  }
+
+  async function connect(uses: readonly McpServerUse[], owner: AgentId, signal: AbortSignal): Promise<McpConnection> {
+    const user = { owner };
+    const problems: string[] = [];
+    const wanted = new Map<string, string>();
+    for (const use of uses) {
+      const found = closed ? "the session is ending" : configOf(use, options);
+      if (typeof found === "string") problems.push(`The MCP server "${use.name}" can't be used: ${found}.`);
+      else if (wanted.has(use.name)) problems.push(`The MCP server "${use.name}" is named twice: the first counts.`);
+      else wanted.set(use.name, take(use.name, { config: found, user }));
+    }
+    const offers = await Promise.all(
+      [...wanted].map(async ([name, key]): Promise<Connected | undefined> => {
+        const server = running.get(key)?.server;
+        const offer: Offer = server ? await server.offer(signal) : { ok: false, reason: "the session is ending" };
+        if (server && offer.ok) return { name, server, offer };
+        problems.push(`The MCP server "${name}" could not be started: ${offer.ok ? "" : offer.reason}.`);
+        await give(key, user);
+        return undefined;
+      }),
+    );
+    const connected = offers.filter((each) => each !== undefined);
+    return {
+      ...declare(connected),
+      get problems() {
+        return [...problems, ...connected.flatMap(({ server }) => strayProblem(server))];
+      },
+      release: async () => {
+        await Promise.all([...wanted.values()].map((key) => give(key, user)));
+      },
+    };
+  }
+
+  return {
+    connect,
+    async close() {
+      closed = true;
+      const servers = [...running.values()].map(({ server }) => server);
+      running.clear();
+      await Promise.all([...servers.map(end), ...endings]);
+    },
+  };
+}
+
+interface Connected {
+  readonly name: string;
+  readonly server: Server;
+  readonly offer: Extract<Offer, { ok: true }>;
+}
+
+/** In words if it can't be had. */
+function configOf(use: McpServerUse, { configured, environment }: McpServersOptions): McpServerConfig | string {
+  const written = use.config ?? (Object.hasOwn(configured, use.name) ? configured[use.name] : undefined);
+  if (written === undefined) return unknownServer(use.name, Object.keys(configured));
+  const checked = checkServerConfig(written);
+  if (!checked.ok) return `its configuration ${checked.message}`;
+  const expanded = expandVariables(checked.config, environment);
+  if (expanded.ok) return expanded.config;
+  const names = expanded.missing.join(", ");
+  return `its configuration needs ${names}, which the environment does not have. Set it, or write \${${expanded.missing[0]}:-something}`;
+}
+
+function unknownServer(name: string, known: readonly string[]): string {
+  const near = nearest(name, known, 1);
+  if (near.length > 0) return `there is no server of that name. Did you mean "${near[0]}"?`;
+  if (known.length === 0) return "no servers are configured. Write it into .mcp.json";
+  return `there is no server of that name. There are ${known.join(", ")}`;
+}
+
+function declare(connected: readonly Connected[]): Pick<McpConnection, "tools" | "instructions"> {
+  const serverNames = nameServers(connected.map(({ name }) => name));
+  const tools = connected.flatMap(({ name, server, offer }) => {
+    const offered = new Map(offer.tools.map((tool) => [tool.name, tool]));
+    const names = nameTools(serverNames.get(name) ?? name, [...offered.keys()]);
+    return [...offered.values()]
+      .map((tool): Tool => createMcpTool(tool, { name: names.get(tool.name) ?? tool.name, server }))
+      .sort((left, right) => (left.declaration.name < right.declaration.name ? -1 : 1));
+  });
+  const instructions = connected
+    .map(({ name, offer }) => ({ server: name, text: offer.instructions }))
+    .filter(({ text }) => text !== "");
+  return { tools, instructions };
+}
+
+function strayProblem(server: Server): readonly string[] {
+  const count = server.strayLines();
+  if (count === 0) return [];
+  const lines = plural(count, "line");
+  return [
+    `The MCP server "${server.name}" wrote ${lines} to its standard output that are no messages; they were passed over. They belong on standard error.`,
+  ];
+}
+
+/** The order in which keys are written makes no other server. */
+function sorted(config: McpServerConfig): unknown {
+  return JSON.parse(
+    JSON.stringify(config, (_, value: unknown) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)))
+        : value,
+    ),
+  );
+}

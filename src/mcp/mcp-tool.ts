@@ -1,0 +1,20 @@
+import type { Tool } from "../ports/index.ts";
+import type { OfferedTool } from "./offered-tools.ts";
+import { resultContent } from "./result-content.ts";
+import type { Server } from "./server.ts";
+
+/** A server's tool as one of ours. It stays what it was when the agent was connected. */
+export function createMcpTool(offered: OfferedTool, { name, server }: { name: string; server: Server }): Tool {
+  return {
+    declaration: { name, description: offered.description, inputSchema: offered.inputSchema },
+    traits: { parallel: offered.readOnly, effects: !offered.readOnly },
+    timeoutMs: () => server.limitMs(),
+    async run(input, { signal, progress }) {
+      const answer = await server.call({ tool: offered.name, input, signal, progress });
+      if (!answer.ok) return { content: answer.message, isError: true };
+      const { content, isError } = resultContent(answer.result);
+      const all = answer.note === undefined ? content : [{ type: "text" as const, text: answer.note }, ...content];
+      return isError ? { content: all, isError } : { content: all };
+    },
+  };
+}

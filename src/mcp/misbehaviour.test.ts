@@ -1,0 +1,122 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type BuiltServer, buildMcpServer } from "../testing/mcp-server/build-server.test-support.ts";
+import { createTestServers, neverAborted, runTool, type TestServers, textOfOutput } from "./servers.test-support.ts";
+
+let program: BuiltServer;
+const made: TestServers[] = [];
+beforeAll(() => {
+  program = buildMcpServer();
+});
+afterEach(async () => {
+  for (const servers of made.splice(0)) await servers.remove();
+});
+afterAll(() => program.remove());
+
+async function connect(
+  behaviour: Parameters<BuiltServer["config"]>[0],
+  limits: Parameters<typeof createTestServers>[1] = {},
+) {
+  const servers = createTestServers({ s: program.config(behaviour) }, limits);
+  made.push(servers);
+  return { servers, connection: await servers.connect([{ name: "s" }], "main", neverAborted) };
+}
+
+describe("an MCP server that misbehaves", () => {
+  it("is started again once after a crash, and all of its pending calls fail with the reason", async () => {
+    const { connection, servers } = await connect({ crashAtCall: 2, leavesChild: true });
+    expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toBe("1");
+    const crashed = await runTool(connection, "mcp__s__count");
+    expect(crashed.isError).toBe(true);
+    expect(textOfOutput(crashed)).toMatch(
+      /was lost during the call: it ended with exit code 7 after .*this is a crash/s,
+    );
+    const again = await runTool(connection, "mcp__s__count");
+    expect(again.isError).toBeUndefined();
+    expect(textOfOutput(again)).toMatch(/^\[The MCP server "s" had stopped \(it ended with exit code 7/);
+    expect(textOfOutput(again)).toMatch(/was started again: what it held in memory is lost\.\]\n1$/);
+    await connection.release();
+    expect(servers.processes()).toBe(0);
+  });
+
+  it("is given up when it dies again without having answered", async () => {
+    const { connection } = await connect({ crashAtCall: 1 });
+    expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toContain("was lost during the call");
+    expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toMatch(
+      /started again.*was lost during the call/s,
+    );
+    for (let count = 0; count < 2; count++) {
+      const after = await runTool(connection, "mcp__s__count");
+      expect(after.isError).toBe(true);
+      expect(textOfOutput(after)).toMatch(
+        /does not run, and starting it again did not help.*Go on without its tools\./s,
+      );
+    }
+  });
+
+  it("runs into the limit of a call, which is named, and lives on", async () => {
+    const { connection } = await connect({ hangAtCall: 1 }, { limits: { callMs: 300 } });
+    const hung = await runTool(connection, "mcp__s__count");
+    expect(hung.isError).toBe(true);
+    expect(textOfOutput(hung)).toContain("did not answer within 300 ms");
+    expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toBe("2");
+  });
+
+  it("does not hold up a call that is cancelled", async () => {
+    const { connection } = await connect({ hangAtCall: 1 });
+    const impatient = new AbortController();
+    const hung = runTool(connection, "mcp__s__count", { signal: impatient.signal });
+    impatient.abort();
+    expect(textOfOutput(await hung)).toContain("was cancelled");
+  });
+
+  it("may write junk, which is counted", async () => {
+    const { connection } = await connect({ junkLines: 3 });
+    // Before the answers to initialize and to three pages of tools.
+    expect(connection.problems).toEqual([expect.stringContaining('"s" wrote 12 lines to its standard output')]);
+    expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toBe("1");
+    expect(connection.problems).toEqual([expect.stringContaining("wrote 15 lines")]);
+  });
+
+  it("may give 50 MB at once, but not more than the limit of a message", async () => {
+    const { connection } = await connect({});
+    const bytes = 50 * 1024 * 1024;
+    expect(textOfOutput(await runTool(connection, "mcp__s__big", { input: { bytes } }))).toHaveLength(bytes);
+    const { connection: strict } = await connect({}, { limits: { maxMessageBytes: 100_000 } });
+    const flood = await runTool(strict, "mcp__s__big", { input: { bytes: 1_000_000 } });
+    expect(flood.isError).toBe(true);
+    expect(textOfOutput(flood)).toContain("it sent a message of more than 97.7 KB and was ended");
+    expect(textOfOutput(await runTool(strict, "mcp__s__big", { input: { bytes: 9 } }))).toMatch(/again.*\nx{9}$/s);
+  });
+
+  it("may take tools back: a connected agent keeps what it saw, a new one sees what there is", async () => {
+    const { connection, servers } = await connect({ changeToolsAtCall: 1 });
+    const before = connection.tools.map(({ declaration }) => declaration.name);
+    await runTool(connection, "mcp__s__count");
+    const gone = await runTool(connection, "mcp__s__echo", { input: { text: "x" } });
+    expect(gone).toEqual({ content: 'The MCP server "s" no longer has the tool "echo".', isError: true });
+    expect(connection.tools.map(({ declaration }) => declaration.name)).toEqual(before);
+    const later = await servers.connect([{ name: "s" }], "a1", neverAborted);
+    expect(later.tools.map(({ declaration }) => declaration.name)).toContain("mcp__s__other");
+    expect(later.tools.map(({ declaration }) => declaration.name)).not.toContain("mcp__s__echo");
+  });
+
+  it("has its start counted into the time of a call that must wait for it", async () => {
+    const { connection } = await connect({ crashAtCall: 1 }, { limits: { startMs: 9_000, callMs: 4_000 } });
+    const [tool] = connection.tools;
+    expect(tool?.timeoutMs?.({})).toBe(4_000);
+    await runTool(connection, "mcp__s__count");
+    expect(tool?.timeoutMs?.({})).toBe(13_000);
+  });
+
+  it("leaves no processes and no memory behind, one after the other", async () => {
+    const servers = createTestServers({});
+    made.push(servers);
+    for (let count = 0; count < 10; count++) {
+      const uses = [{ name: "own", config: program.config({ leavesChild: count % 5 === 0 }) }];
+      const connection = await servers.connect(uses, "a1", neverAborted);
+      expect(textOfOutput(await runTool(connection, "mcp__own__count"))).toBe("1");
+      await connection.release();
+    }
+    expect(servers.processes()).toBe(0);
+  });
+});

@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { checkSchema, coerceInput } from "../lib/index.ts";
+import { repairSchema } from "./repair-schema.ts";
+
+const keyword = fc.constantFrom(
+  ...[
+    "type",
+    "properties",
+    "items",
+    "anyOf",
+    "required",
+    "enum",
+    "pattern",
+    "additionalProperties",
+    "minLength",
+    "not",
+  ],
+);
+const schemaLike = fc.letrec((tie) => ({
+  part: fc.oneof(
+    { depthSize: "small" },
+    fc.jsonValue(),
+    fc.constantFrom("object", "string", "(", ["string", "null"]),
+    fc.dictionary(keyword, tie("part")),
+    fc.array(tie("part")),
+  ),
+})).part;
+
+describe("repairSchema", () => {
+  it("leaves a sound schema as it is", () => {
+    const schema = {
+      type: "object",
+      properties: { name: { type: "string", pattern: "^a", description: "N" }, list: { items: { enum: [1, null] } } },
+      required: ["name"],
+      additionalProperties: false,
+      $defs: { x: { type: ["string", "null"] } },
+    };
+    expect(repairSchema(schema)).toEqual(schema);
+  });
+
+  it("makes an object of everything, without a choice at the top", () => {
+    for (const odd of [undefined, null, "string", [], true]) expect(repairSchema(odd)).toEqual({ type: "object" });
+    expect(repairSchema({ type: "array", items: {} })).toEqual({ type: "object", items: {} });
+    expect(repairSchema({ oneOf: [{ type: "object" }], allOf: [{}], properties: { a: true, b: false } })).toEqual({
+      type: "object",
+      properties: { a: {}, b: { not: {} } },
+    });
+    const nested = {
+      properties: { a: { anyOf: [{ type: "string" }, true], items: [{}], pattern: "(", type: "text" } },
+    };
+    expect(repairSchema(nested)).toEqual({
+      type: "object",
+      properties: { a: { anyOf: [{ type: "string" }, {}] } },
+    });
+  });
+
+  it("gives what inputs can be checked against, whatever it is given", () => {
+    fc.assert(
+      fc.property(schemaLike, fc.dictionary(fc.string(), fc.jsonValue()), (schema, input) => {
+        const repaired = repairSchema(schema);
+        expect(repaired["type"]).toBe("object");
+        checkSchema(repaired, coerceInput(repaired, input));
+      }),
+    );
+  });
+});

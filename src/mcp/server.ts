@@ -1,0 +1,170 @@
+import { formatDuration } from "../lib/index.ts";
+import type { McpServerConfig } from "../ports/index.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import type { OfferedTool } from "./offered-tools.ts";
+import type { Link, OpenedLink } from "./open-link.ts";
+
+export type Offer =
+  | { readonly ok: true; readonly tools: readonly OfferedTool[]; readonly instructions: string }
+  | { readonly ok: false; readonly reason: string };
+
+export interface ServerCall {
+  readonly tool: string;
+  readonly input: JsonObject;
+  readonly signal: AbortSignal;
+  readonly progress: (text: string) => void;
+}
+
+export type ServerAnswer =
+  /** `note`: what the model must know besides. */
+  | { readonly ok: true; readonly result: unknown; readonly note?: string }
+  | { readonly ok: false; readonly message: string };
+
+/** One configured server over all its lives. */
+export interface Server {
+  readonly name: string;
+  /** What it has now; starts it if it does not run. Never rejects. */
+  offer(signal: AbortSignal): Promise<Offer>;
+  /** Never rejects; always settles within `limitMs()`, about. */
+  call(call: ServerCall): Promise<ServerAnswer>;
+  /** How long a call made now may take: a new start included, should one be needed. */
+  limitMs(): number;
+  strayLines(): number;
+  end(): Promise<void>;
+}
+
+export interface ServerParts {
+  readonly name: string;
+  readonly config: McpServerConfig;
+  readonly startMs: number;
+  readonly callMs: number;
+  readonly open: (onToolsChanged: () => void, signal: AbortSignal) => Promise<OpenedLink>;
+}
+
+/** How long asking again for the tools may hold up a call. */
+const LIST_MS = 5_000;
+
+export function createServer({ name, config, startMs, callMs, open }: ServerParts): Server {
+  const limit = config.timeout ?? callMs;
+  const life = new AbortController();
+  let opening: Promise<OpenedLink> | undefined;
+  let link: Link | undefined;
+  /** Restarts it may still have; renewed by every answer, so that one who dies at once is not started for ever. */
+  let restarts = 1;
+  let lastReason = "it was never started";
+  let tools: readonly OfferedTool[] = [];
+  let toolsChanged = false;
+
+  function start(): Promise<OpenedLink> {
+    opening ??= open(() => {
+      toolsChanged = true;
+    }, life.signal).then((opened) => {
+      opening = undefined;
+      if (opened.ok) {
+        link = opened.link;
+        tools = opened.link.tools;
+        toolsChanged = false;
+      } else lastReason = opened.reason;
+      return opened;
+    });
+    return opening;
+  }
+
+  function living(): Link | undefined {
+    const over = link?.over();
+    if (over === undefined) return link;
+    lastReason = over;
+    return undefined;
+  }
+
+  async function currentTools(from: Link, signal: AbortSignal): Promise<readonly OfferedTool[]> {
+    if (!toolsChanged) return tools;
+    toolsChanged = false;
+    const listed = await from.list(Math.min(LIST_MS, limit), signal);
+    if (listed === undefined) toolsChanged = true;
+    else tools = listed;
+    return tools;
+  }
+
+  async function offer(signal: AbortSignal): Promise<Offer> {
+    const own = living();
+    const opened: OpenedLink = own ? { ok: true, link: own } : await orAborted(start(), signal);
+    if (!opened.ok) return opened;
+    restarts = 1;
+    return { ok: true, tools: await currentTools(opened.link, signal), instructions: opened.link.instructions };
+  }
+
+  /** The link for a call, with a note if it is a new one. */
+  async function reach(signal: AbortSignal): Promise<{ link: Link; note?: string } | { message: string }> {
+    if (life.signal.aborted) return { message: `The MCP server "${name}" was let go: the agent is ending.` };
+    const own = living();
+    if (own) return { link: own };
+    const died = lastReason;
+    if (opening === undefined && restarts === 0) {
+      return {
+        message: `The MCP server "${name}" does not run, and starting it again did not help: ${died}. Go on without its tools.`,
+      };
+    }
+    if (opening === undefined) restarts -= 1;
+    const opened = await orAborted(start(), signal);
+    if (!opened.ok) return { message: `The MCP server "${name}" could not be started again: ${opened.reason}.` };
+    const note = `[The MCP server "${name}" had stopped (${died}) and was started again: what it held in memory is lost.]`;
+    return { link: opened.link, note };
+  }
+
+  async function call({ tool, input, signal, progress }: ServerCall): Promise<ServerAnswer> {
+    const reached = await reach(signal);
+    if ("message" in reached) return { ok: false, message: reached.message };
+    const offered = await currentTools(reached.link, signal);
+    if (!offered.some((each) => each.name === tool)) {
+      return { ok: false, message: `The MCP server "${name}" no longer has the tool ${JSON.stringify(tool)}.` };
+    }
+    const answer = await reached.link.call({ tool, input, signal, progress, timeoutMs: limit });
+    if (answer.kind === "result" || answer.kind === "refused") restarts = 1;
+    const { note } = reached;
+    if (answer.kind === "result") return { ok: true, result: answer.result, ...(note ? { note } : {}) };
+    const message = describeFailure(answer);
+    return { ok: false, message: note ? `${note}\n${message}` : message };
+  }
+
+  function describeFailure(answer: Exclude<Awaited<ReturnType<Link["call"]>>, { kind: "result" }>): string {
+    switch (answer.kind) {
+      case "refused":
+        return `The MCP server "${name}" refused the call: ${answer.reason}`;
+      case "lost":
+        return `The MCP server "${name}" was lost during the call: ${answer.reason}. What the call did until then is not known.`;
+      case "timeout":
+        return `The MCP server "${name}" did not answer within ${formatDuration(limit)} ("timeout" in its configuration changes that). What the call did until then is not known.`;
+      case "cancelled":
+        return "The call was cancelled. What it did until then is not known.";
+    }
+  }
+
+  return {
+    name,
+    offer,
+    call,
+    limitMs: () => (living() ? limit : startMs + limit),
+    strayLines: () => link?.strayLines() ?? 0,
+    end: async () => {
+      life.abort(new Error("The server is no longer used."));
+      const opened = await opening;
+      if (opened?.ok) await opened.link.end();
+      await link?.end();
+    },
+  };
+}
+
+/** One who stops waiting does not stop the start: others may wait for it too. */
+function orAborted(start: Promise<OpenedLink>, signal: AbortSignal): Promise<OpenedLink> {
+  const aborted: OpenedLink = { ok: false, reason: "its start was cancelled" };
+  if (signal.aborted) return Promise.resolve(aborted);
+  return new Promise((resolve) => {
+    const onAbort = () => resolve(aborted);
+    signal.addEventListener("abort", onAbort, { once: true });
+    void start.then((opened) => {
+      signal.removeEventListener("abort", onAbort);
+      resolve(opened);
+    });
+  });
+}

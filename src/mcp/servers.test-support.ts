@@ -1,0 +1,89 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { McpConnection, McpServers, ToolOutput } from "../ports/index.ts";
+import type { CallId, JsonObject } from "../protocol/index.ts";
+import { createLocalWorkspace } from "../workspace/index.ts";
+import { createMcpServers, type McpLimits, type McpServersOptions } from "./create-mcp-servers.ts";
+
+export interface TestServers extends McpServers {
+  readonly root: string;
+  readonly tag: string;
+  /** Living processes that carry the tag, in any way. */
+  processes(): number;
+  remove(): Promise<void>;
+}
+
+let made = 0;
+
+/** Servers in a directory of their own; all limits short enough for a test that waits for them. */
+export function createTestServers(
+  configured: McpServersOptions["configured"],
+  { limits = {}, environment = {} }: { limits?: McpLimits; environment?: Record<string, string> } = {},
+): TestServers {
+  const root = mkdtempSync(join(tmpdir(), "mcp-"));
+  made += 1;
+  const tag = `mcp-test-${process.pid}-${made}`;
+  const all = { PATH: process.env["PATH"], ...environment };
+  const servers = createMcpServers({
+    workspace: createLocalWorkspace({ root, environment: all }),
+    configured,
+    environment: all,
+    clock: { now: () => Date.now(), monotonic: () => performance.now() },
+    limits: { startMs: 15_000, callMs: 15_000, ...limits },
+    tag,
+  });
+  return {
+    ...servers,
+    root,
+    tag,
+    processes: () => countProcesses(tag),
+    remove: async () => {
+      await servers.close();
+      rmSync(root, { recursive: true });
+    },
+  };
+}
+
+export function runTool(
+  { tools }: McpConnection,
+  name: string,
+  { input = {}, signal = neverAborted, progress = () => {} }: RunOptions = {},
+): Promise<ToolOutput> {
+  const tool = tools.find((each) => each.declaration.name === name);
+  if (tool === undefined) throw new Error(`There is no ${name}.`);
+  return tool.run(input, {
+    agentId: "main",
+    callId: "c1" as CallId,
+    signal,
+    progress,
+    authorize: () => Promise.reject(new Error("not asked for")),
+    hidden: () => false,
+  });
+}
+
+interface RunOptions {
+  readonly input?: JsonObject;
+  readonly signal?: AbortSignal;
+  readonly progress?: (text: string) => void;
+}
+
+export const neverAborted = new AbortController().signal;
+
+export function textOfOutput({ content }: ToolOutput): string {
+  if (typeof content === "string") return content;
+  return content.map((block) => (block.type === "text" ? block.text : `[${block.mediaType}]`)).join("\n");
+}
+
+function countProcesses(tag: string): number {
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name) && carries(name, tag)).length;
+}
+
+function carries(pid: string, tag: string): boolean {
+  try {
+    if (/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))) return false;
+    return readFileSync(`/proc/${pid}/environ`, "utf8").includes(tag);
+  } catch {
+    return false;
+  }
+}

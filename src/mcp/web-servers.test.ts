@@ -1,0 +1,101 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { McpBehaviour } from "../testing/mcp-server/behaviour.ts";
+import { startMcpSseServer } from "../testing/mcp-server/sse-server.ts";
+import { type McpWebServer, startMcpWebServer } from "../testing/mcp-server/web-server.ts";
+import { createTestServers, neverAborted, runTool, type TestServers, textOfOutput } from "./servers.test-support.ts";
+
+const made: TestServers[] = [];
+const started: McpWebServer[] = [];
+afterEach(async () => {
+  for (const servers of made.splice(0)) await servers.remove();
+  for (const server of started.splice(0)) await server.close();
+});
+
+async function start(behaviour: McpBehaviour = {}) {
+  const server = await startMcpWebServer(behaviour);
+  started.push(server);
+  return server;
+}
+
+function connect(config: { url: string; headers?: Record<string, string> }, limits = {}) {
+  const servers = createTestServers({ web: { type: "http", ...config } }, { limits, environment: { PASS: "letmein" } });
+  made.push(servers);
+  return servers.connect([{ name: "web" }], "main", neverAborted);
+}
+
+describe("a server by streamable HTTP", () => {
+  for (const streams of [false, true]) {
+    it(`gives tools and answers, ${streams ? "as a stream" : "as JSON"}, and its session is ended`, async () => {
+      const server = await start({ streams, instructions: "Ask nicely." });
+      const connection = await connect({ url: server.url });
+      expect(connection.problems).toEqual([]);
+      expect(connection.tools).toHaveLength(8);
+      expect(connection.instructions).toEqual([{ server: "web", text: "Ask nicely." }]);
+      expect(textOfOutput(await runTool(connection, "mcp__web__echo", { input: { text: "hi" } }))).toBe("hi");
+      expect(server.sessions.size).toBe(1);
+      await connection.release();
+      expect(server.sessions.size).toBe(0);
+    });
+  }
+
+  it("is sent headers with variables in them, and a refusal names the cure", async () => {
+    const server = await start({ token: "Bearer letmein" });
+    const headers = { Authorization: `Bearer \${PASS}` };
+    expect((await connect({ url: server.url, headers })).tools).toHaveLength(8);
+    const refused = await connect({ url: server.url, headers: { Authorization: "Bearer wrong" } });
+    expect(refused.problems[0]).toMatch(/it answered 401: check the "headers"/);
+    expect(refused.problems[0]).not.toContain("wrong");
+  });
+
+  it("that is not there, or has no web address, is a problem", async () => {
+    const server = await start();
+    await server.close();
+    expect((await connect({ url: server.url })).problems[0]).toMatch(/can't be reached: .*refused/);
+    expect((await connect({ url: "not a url" })).problems[0]).toContain("must begin with http:// or https://");
+    expect((await connect({ url: server.url, headers: { "bad name": "x" } })).problems).toHaveLength(1);
+  });
+
+  it("that hangs runs into the limit", async () => {
+    const silent = await start({ silent: true });
+    expect((await connect({ url: silent.url }, { startMs: 300 })).problems[0]).toContain(
+      "did not answer within 300 ms",
+    );
+    const hangs = await start({ hangAtCall: 1 });
+    const connection = await connect({ url: hangs.url }, { callMs: 300 });
+    expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toContain("did not answer within 300 ms");
+  });
+
+  it("that breaks off an answer fails the call at once", async () => {
+    const server = await start({ breakAtCall: 1, crashAtCall: 2 });
+    const connection = await connect({ url: server.url });
+    const broken = await runTool(connection, "mcp__web__count");
+    expect(broken.isError).toBe(true);
+    expect(textOfOutput(broken)).toContain("the connection ended before the answer was complete");
+    expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toContain("was lost during the call");
+    expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toMatch(/started again.*\n3$/s);
+  });
+
+  it("that has forgotten the session is begun anew", async () => {
+    const server = await start({ forgetAtCall: 2 });
+    const connection = await connect({ url: server.url });
+    await runTool(connection, "mcp__web__count");
+    const forgotten = await runTool(connection, "mcp__web__count");
+    expect(textOfOutput(forgotten)).toContain("it has forgotten the session");
+    expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toMatch(/started again.*\n2$/s);
+  });
+});
+
+describe("a server in the older way, by a stream of events", () => {
+  it("gives tools and answers, and hangs no call for ever", async () => {
+    const server = await startMcpSseServer({ hangAtCall: 2 });
+    const servers = createTestServers({ old: { type: "sse", url: server.url } }, { limits: { callMs: 300 } });
+    made.push(servers);
+    const connection = await servers.connect([{ name: "old" }], "main", neverAborted);
+    expect(connection.problems).toEqual([]);
+    expect(connection.tools).toHaveLength(8);
+    expect(textOfOutput(await runTool(connection, "mcp__old__echo", { input: { text: "hi" } }))).toBe("hi");
+    expect(textOfOutput(await runTool(connection, "mcp__old__count"))).toContain("did not answer within 300 ms");
+    await connection.release();
+    await server.close();
+  });
+});

@@ -1,0 +1,31 @@
+// An MCP server on standard input and output: `serve '{"crashAtCall": 2}'`. Behaves as the JSON says.
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { createMcpLife, type McpMessage } from "./answer-message.ts";
+import type { McpBehaviour } from "./behaviour.ts";
+
+const behaviour = JSON.parse(process.argv[2] ?? "{}") as McpBehaviour;
+const life = createMcpLife(behaviour);
+process.stderr.write("test server: here I am\n");
+if (behaviour.exitAtStart) {
+  process.stderr.write("test server: no database\n");
+  process.exit(3);
+}
+if (behaviour.leavesChild) spawn("sleep", ["600"], { detached: true, stdio: "ignore" }).unref();
+if (behaviour.stubborn) {
+  process.on("SIGTERM", () => {});
+  setInterval(() => {}, 60_000);
+}
+
+const send = (message: object) => void process.stdout.write(`${JSON.stringify(message)}\n`);
+const crash = () => {
+  process.stderr.write("test server: this is a crash\n");
+  process.exit(7);
+};
+createInterface({ input: process.stdin }).on("line", (line) => {
+  void life.answer(JSON.parse(line) as McpMessage, { send, crash }).then((answer) => {
+    if (answer === undefined) return;
+    for (let count = 0; count < (behaviour.junkLines ?? 0); count++) process.stdout.write("Loading {…\n");
+    send(answer);
+  });
+});
