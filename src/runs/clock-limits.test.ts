@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { type ClockLimitsInput, clockLimits } from "./clock-limits.ts";
+
+const subagent: ClockLimitsInput = { definition: {}, settings: {}, background: false, isMain: false };
+
+describe("clockLimits", () => {
+  it.each<[string, Partial<ClockLimitsInput>, ReturnType<typeof clockLimits>]>([
+    ["a foreground subagent", {}, { idleMs: 300_000, wallMs: 300_000 }],
+    ["one in the background", { background: true }, { idleMs: 300_000 }],
+    ["the main agent", { isMain: true }, { idleMs: 300_000 }],
+    [
+      "a foreground subagent with settings",
+      { settings: { subagents: { timeoutSeconds: 60, idleSeconds: 30 } } },
+      { idleMs: 30_000, wallMs: 60_000 },
+    ],
+    ["one without a limit", { settings: { subagents: { timeoutSeconds: 0 } } }, { idleMs: 300_000 }],
+    [
+      "the main agent with settings",
+      { isMain: true, settings: { subagents: { timeoutSeconds: 60, idleSeconds: 30 } } },
+      { idleMs: 30_000 },
+    ],
+    [
+      "one whose definition has a timeout",
+      { definition: { timeoutMs: 1_000 }, settings: { subagents: { timeoutSeconds: 0 } } },
+      { idleMs: 300_000, wallMs: 1_000 },
+    ],
+    [
+      "the same in the background",
+      { definition: { timeoutMs: 1_000 }, background: true },
+      { idleMs: 300_000, wallMs: 1_000 },
+    ],
+    ["the same as main agent", { definition: { timeoutMs: 1_000 }, isMain: true }, { idleMs: 300_000, wallMs: 1_000 }],
+  ])("%s", (_, input, limits) => {
+    expect(clockLimits({ ...subagent, ...input })).toEqual(limits);
+  });
+});
