@@ -16,7 +16,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createWorktree } from "./create-worktree.ts";
-import { createTestPlace, type TestPlace } from "./repository.test-support.ts";
+import { createTestPlace, gitThat, type TestPlace } from "./repository.test-support.ts";
 import { settleWorktree } from "./settle-worktree.ts";
 
 const textOf = (...path: string[]): string => readFileSync(join(...path), "utf8");
@@ -365,18 +365,3 @@ describe("what can't be", () => {
     expect(created).toMatchObject({ ok: false, message: expect.stringContaining(`worktree of ${place.repository}`) });
   });
 });
-
-/** A `git` before the real one that behaves otherwise for one of its commands; `$real` is the real one. */
-function gitThat(place: TestPlace, script: string, command: string): Record<string, string> {
-  const directory = join(place.root, `git-${command}`);
-  mkdirSync(directory, { recursive: true });
-  const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
-  const lines = [
-    "#!/bin/sh",
-    `real=${real}`,
-    `case " $* " in *" ${command} "*) ${script};;`,
-    '*) exec "$real" "$@";; esac',
-  ];
-  writeFileSync(join(directory, "git"), `${lines.join("\n")}\n`, { mode: 0o755 });
-  return { ...place.environment, PATH: `${directory}:${place.environment["PATH"]}` };
-}

@@ -157,9 +157,11 @@ async function droppedCommits(git: Git, { record, gitDirectory, tips }: Dropping
   return countCommits(git, ["--ignore-missing", ...seen, "--not", record.base, ...tips, "--glob=refs/*"]);
 }
 
-/** Files whose content is nowhere but in the worktree's index: not as they were made, not as they were handed over. */
-async function stagedOnly(git: Git, { path, base }: WorktreeRecord): Promise<number> {
-  const fields = pathsOf(await git.run(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base]));
+/** Files whose content is nowhere but in the worktree's index: neither committed nor as they were handed over. */
+async function stagedOnly(git: Git, { path }: WorktreeRecord): Promise<number> {
+  const fields = pathsOf(
+    await git.run(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "HEAD"]),
+  );
   const staged: string[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [, mode = "", , object = "", status = ""] = fields[at]!.split(" ");

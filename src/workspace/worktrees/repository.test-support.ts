@@ -1,5 +1,5 @@
 import { execFileSync, type StdioOptions } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, onTestFinished } from "vitest";
@@ -54,6 +54,29 @@ export function createTestPlace(): TestPlace {
     create: async (agent, more) => mustSucceed(await createWorktree(request(agent, more))),
   };
 }
+
+/** A `git` before the real one that behaves otherwise for one of its commands; `$real` is the real one. */
+export function gitThat(place: TestPlace, script: string, command: string): Record<string, string> {
+  const directory = mkdtempSync(join(place.root, "git-"));
+  mkdirSync(runningIn(place), { recursive: true });
+  const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+  const lines = [
+    "#!/bin/sh",
+    `real=${real} mark=${runningIn(place)}/$$`,
+    "echo > $mark",
+    `trap 'rm -f "$mark"' EXIT`,
+    `case " $* " in *" ${command} "*) ${script};; *) "$real" "$@";; esac`,
+  ];
+  writeFileSync(join(directory, "git"), `${lines.join("\n")}\n`, { mode: 0o755 });
+  return { ...place.environment, PATH: `${directory}:${place.environment["PATH"]}` };
+}
+
+/** When every git of `gitThat` has ended: one may outlive the process that started it. */
+export async function untilNoGitRuns(place: TestPlace): Promise<void> {
+  while (readdirSync(runningIn(place)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+const runningIn = ({ root }: TestPlace): string => join(root, "running");
 
 let template: string | undefined;
 
