@@ -5,8 +5,8 @@ import { describeError, errorCode, UserError } from "../../lib/index.ts";
 import { type CopiedChanges, copyChanges } from "./copy-changes.ts";
 import { copyIndex } from "./copy-index.ts";
 import { commitsOn } from "./count-commits.ts";
-import { findRepository, type Repository, sameDirectoryIn } from "./find-repository.ts";
-import { askGit, type Environment, pathsOf, runGit } from "./git.ts";
+import { findRepository, gitDirectoryOf, type Repository, sameDirectoryIn } from "./find-repository.ts";
+import { type Environment, pathsOf, runGit } from "./git.ts";
 import { type Git, openGit } from "./open-git.ts";
 import { baselinePath, isInUse, readRecord, thisProcess, type WorktreeRecord, writeRecord } from "./record.ts";
 import { removeWorktree } from "./remove-worktree.ts";
@@ -119,18 +119,18 @@ async function takeUp(record: WorktreeRecord, surroundings: Surroundings): Promi
 async function mustBeFree(branch: string, { repository, environment }: Surroundings): Promise<void> {
   const { root, gitDirectory } = repository;
   const place = { environment, cwd: root, gitDirectory };
-  const names = branch.split("/").map((_, index, all) => all.slice(0, index + 1).join("/"));
-  for (const name of names.reverse()) {
-    const { code } = await askGit(["rev-parse", "--verify", "--quiet", `refs/heads/${name}`], place);
-    if (code !== 0) continue;
-    const git = `git -C '${root}'`;
-    if (name !== branch) {
-      const cure = `Give it another name: ${git} branch -m ${name} NAME.`;
-      throw refusal(`The repository ${root} has a branch ${name}, so there can be no branch ${branch}`, cure);
-    }
-    const cure = `Look at it (${git} log ${branch}) and delete it (${git} branch -D ${branch}).`;
-    throw refusal(`The repository ${root} has a branch ${branch} already, left by an earlier run`, cure);
+  const above = branch.split("/").map((_, index, all) => all.slice(0, index + 1).join("/"));
+  const patterns = above.map((name) => `refs/heads/${name}`);
+  const refs = (await runGit(["for-each-ref", "--format=%(refname)", ...patterns], place)).toString("utf8").split("\n");
+  const name = above.findLast((each) => refs.includes(`refs/heads/${each}`));
+  if (name === undefined) return;
+  const git = `git -C '${root}'`;
+  if (name !== branch) {
+    const cure = `Give it another name: ${git} branch -m ${name} NAME.`;
+    throw refusal(`The repository ${root} has a branch ${name}, so there can be no branch ${branch}`, cure);
   }
+  const cure = `Look at it (${git} log ${branch}) and delete it (${git} branch -D ${branch}).`;
+  throw refusal(`The repository ${root} has a branch ${branch} already, left by an earlier run`, cure);
 }
 
 /** From the branch to the files. Each step may be the last: `creating` in the record says that nobody has worked in it. */
@@ -141,8 +141,9 @@ async function fill(record: WorktreeRecord, { repository, environment }: Surroun
   const nothing = "0".repeat(base.length);
   await runGit(["update-ref", "-m", "retinue: worktree", `refs/heads/${branch}`, base, nothing], place);
   await runGit(["worktree", "add", "--no-checkout", "--", path, branch], place);
-  const own = await runGit(["rev-parse", "--absolute-git-dir"], { environment, cwd: path });
-  const git = await openGit({ environment, cwd: path, workTree: path, gitDirectory: own.toString("utf8").trimEnd() });
+  const own = gitDirectoryOf(path);
+  if (own === undefined) throw new Error(`git made no worktree in ${path}.`);
+  const git = await openGit({ environment, cwd: path, workTree: path, gitDirectory: own });
   await git.run(["read-tree", "--reset", "-u", "--no-recurse-submodules", "HEAD"]);
   const changes = await copyChanges({
     from: await openGit(place),
@@ -153,7 +154,7 @@ async function fill(record: WorktreeRecord, { repository, environment }: Surroun
   const ready: WorktreeRecord = {
     ...record,
     state: "ready",
-    gitDirectory: git.place.gitDirectory ?? "",
+    gitDirectory: own,
     submodules: await keepBaseline(changes, { git, path }),
   };
   await writeRecord(ready);

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { describeError, errorCode, plural, UserError } from "../../lib/index.ts";
 import { withIndexCopy } from "./copy-index.ts";
 import { commitsOn } from "./count-commits.ts";
+import { gitDirectoryOf } from "./find-repository.ts";
 import { type Environment, pathBelow, pathsOf } from "./git.ts";
 import { type Git, openGit } from "./open-git.ts";
 import { baselinePath, isInUse, type WorktreeRecord } from "./record.ts";
@@ -65,7 +66,7 @@ async function examine(record: WorktreeRecord, environment: Environment): Promis
   const tips = await tipsOf(git, record);
   const [files, commits, dropped, staged] = await Promise.all([
     changedFiles(git, baselinePath(path)),
-    countCommits(git, [...tips, "--glob=refs/worktree/*", `^${record.base}`]),
+    ownCommits(git, { record, gitDirectory, tips }),
     droppedCommits(git, { record, gitDirectory, tips }),
     stagedOnly(git, record),
   ]);
@@ -81,7 +82,7 @@ async function examine(record: WorktreeRecord, environment: Environment): Promis
 /** What makes looking closer pointless or unsafe. */
 function obstaclesOf({ path, submodules }: WorktreeRecord, gitDirectory: string): string[] {
   const found: string[] = [];
-  if (!pointsTo(join(path, ".git"), gitDirectory)) found.push("its .git was replaced");
+  if (gitDirectoryOf(path) !== gitDirectory) found.push("its .git was replaced");
   if (existsSync(join(gitDirectory, "locked"))) found.push("locked");
   if (underWay.some((name) => existsSync(join(gitDirectory, name)))) found.push("a merge or rebase under way");
   for (const each of submodules) {
@@ -101,15 +102,6 @@ const underWay = [
   "sequencer",
 ];
 
-function pointsTo(file: string, gitDirectory: string): boolean {
-  try {
-    const target = /^gitdir: ([^\n]+)\n?$/.exec(readFileSync(file, "utf8"))?.[1];
-    return target !== undefined && resolve(file, "..", target) === gitDirectory;
-  } catch {
-    return false;
-  }
-}
-
 function isEmpty(directory: Buffer): boolean {
   try {
     return readdirSync(directory).length === 0;
@@ -120,9 +112,13 @@ function isEmpty(directory: Buffer): boolean {
 
 /** Where HEAD stands and where its branch does, if there still is one. */
 async function tipsOf(git: Git, { branch }: WorktreeRecord): Promise<string[]> {
-  const head = await git.run(["rev-parse", "--verify", "HEAD^{commit}"]);
-  const tip = await git.ask(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}^{commit}`]);
-  return [head, ...(tip.code === 0 ? [tip.output] : [])].map((each) => each.toString("latin1").trim());
+  const { output, told } = await git.ask(["rev-parse", "HEAD^{commit}", `refs/heads/${branch}^{commit}`]);
+  const tips = output
+    .toString("latin1")
+    .split("\n")
+    .filter((line) => /^[0-9a-f]{40,64}$/.test(line));
+  if (tips.length === 0) throw new UserError(`HEAD names no commit (${told})`, { code: "git" });
+  return tips;
 }
 
 /** Compared with an index: files that differ from it or are not in it. A repository in a directory counts as one. */
@@ -137,18 +133,24 @@ async function changedFiles(git: Git, reference: string): Promise<number> {
   });
 }
 
-async function countCommits(git: Git, revisions: readonly string[]): Promise<number> {
-  return Number((await git.run(["rev-list", "--count", ...revisions])).toString("latin1"));
-}
-
-interface Dropping {
+interface Commits {
   readonly record: WorktreeRecord;
   readonly gitDirectory: string;
   readonly tips: readonly string[];
 }
 
+async function ownCommits(git: Git, { record, gitDirectory, tips }: Commits): Promise<number> {
+  const hasRefs = existsSync(join(gitDirectory, "refs", "worktree"));
+  if (!hasRefs && tips.every((tip) => tip === record.base)) return 0;
+  return countCommits(git, [...tips, "--glob=refs/worktree/*", `^${record.base}`]);
+}
+
+async function countCommits(git: Git, revisions: readonly string[]): Promise<number> {
+  return Number((await git.run(["rev-list", "--count", ...revisions])).toString("latin1"));
+}
+
 /** Commits that were made here and are on no branch any more, as after `git reset`. */
-async function droppedCommits(git: Git, { record, gitDirectory, tips }: Dropping): Promise<number> {
+async function droppedCommits(git: Git, { record, gitDirectory, tips }: Commits): Promise<number> {
   const log = join(gitDirectory, "logs", "HEAD");
   const text = existsSync(log) ? readFileSync(log, "latin1") : "";
   const seen = new Set([...text.matchAll(/^[0-9a-f]+ ([0-9a-f]{40,64}) /gm)].map(([, commit = ""]) => commit));

@@ -1,6 +1,6 @@
-import { realpathSync } from "node:fs";
+import { lstatSync, readFileSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { UserError } from "../../lib/index.ts";
+import { errorCode, UserError } from "../../lib/index.ts";
 import { askGit, type Environment, type GitAnswer } from "./git.ts";
 
 export interface Repository {
@@ -18,41 +18,50 @@ export interface Repository {
 /** Throws a `UserError` where there is no repository that could have a worktree. */
 export async function findRepository(directory: string, environment: Environment): Promise<Repository> {
   const cwd = realpathSync.native(directory);
-  const ask = (...args: string[]): Promise<GitAnswer> => askGit(["rev-parse", ...args], { environment, cwd });
-  const facts = await ask("--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir");
-  if (facts.code !== 0) throw problemOf(cwd, facts);
-  const [isBare, isInside, gitDirectory = "", common = ""] = linesOf(facts);
+  // In one call: it answers one after the other, up to the first it can't.
+  const args = ["--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir"];
+  const place = ["--show-toplevel", "--show-prefix", "HEAD^{commit}"];
+  const answer = await askGit(["rev-parse", ...args, ...place], { environment, cwd });
+  const [isBare, isInside, gitDirectory, common, root, prefix = "", head = ""] = answer.output
+    .toString("utf8")
+    .split("\n");
+  if (gitDirectory === undefined || common === undefined) throw problemOf(cwd, answer);
   if (isBare === "true") throw unfit(`${cwd} is a bare git repository`, "Work in a checkout of it.");
   if (isInside !== "true") throw unfit(`${cwd} is inside the files of git itself`, "Work in the checkout.");
-  const [place, commit] = await Promise.all([
-    ask("--show-toplevel", "--show-prefix"),
-    ask("--verify", "--quiet", "HEAD^{commit}"),
-  ]);
-  const [root = "", prefix = ""] = linesOf(place);
-  if (commit.code !== 0) {
-    throw unfit(`The repository ${root} has no commit yet`, "Make one: git commit --allow-empty -m Start.");
-  }
   // A configuration can name any directory as the working tree; then the files in it are not the repository's.
-  const again = await askGit(["rev-parse", "--absolute-git-dir"], { environment, cwd: root });
-  if (again.code !== 0 || linesOf(again)[0] !== gitDirectory || resolve(root, prefix) !== cwd) {
+  if (!root || gitDirectoryOf(root) !== realpathSync.native(gitDirectory) || resolve(root, prefix) !== cwd) {
     throw unfit(`The working tree of ${gitDirectory} is set to another directory`, "Unset core.worktree.");
+  }
+  if (answer.code !== 0) {
+    throw unfit(`The repository ${root} has no commit yet`, "Make one: git commit --allow-empty -m Start.");
   }
   return {
     root,
     prefix: prefix.replace(/\/$/, ""),
     gitDirectory,
     commonDirectory: realpathSync.native(resolve(cwd, common)),
-    head: linesOf(commit)[0] ?? "",
+    head,
   };
+}
+
+/** What the `.git` of a working tree is or points to, by its real path; undefined where there is none. */
+export function gitDirectoryOf(workTree: string): string | undefined {
+  const path = join(workTree, ".git");
+  try {
+    if (lstatSync(path).isFile()) {
+      const target = /^gitdir: ([^\n]+)\n?$/.exec(readFileSync(path, "utf8"))?.[1];
+      return target === undefined ? undefined : realpathSync.native(resolve(workTree, target));
+    }
+    return realpathSync.native(path);
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return undefined;
+  }
 }
 
 /** Where a directory of the repository stands in a worktree of it. */
 export function sameDirectoryIn(worktree: string, { prefix }: Pick<Repository, "prefix">): string {
   return prefix === "" ? worktree : join(worktree, prefix);
-}
-
-function linesOf({ output }: GitAnswer): string[] {
-  return output.toString("utf8").split("\n");
 }
 
 function problemOf(cwd: string, { told }: GitAnswer): UserError {

@@ -211,7 +211,7 @@ describe("whatever an agent does", () => {
         expect(hasBranch).toBe(settled.state === "kept");
         rmSync(place.root, { recursive: true, force: true });
       }),
-      { numRuns: 12 },
+      { numRuns: 8 },
     );
   });
 });
