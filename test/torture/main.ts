@@ -10,6 +10,7 @@ import { hugeOutput } from "./huge-output.ts";
 import { journal } from "./journal.ts";
 import { kill } from "./kill.ts";
 import { killPoints } from "./kill-points.ts";
+import { mcpServers } from "./mcp-servers.ts";
 import { sameBytes } from "./same-bytes.ts";
 import { streamSplit } from "./stream-split.ts";
 import { twoProcesses } from "./two-processes.ts";
@@ -27,6 +28,7 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   damage: { run: damage, count: 300 },
   "two-processes": { run: twoProcesses, count: 50 },
   "huge-output": { run: hugeOutput, count: 1 },
+  "mcp-servers": { run: mcpServers, count: 300 },
   "same-bytes": { run: sameBytes, count: 200 },
   journal: { run: journal, count: 500 },
 };

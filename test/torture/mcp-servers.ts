@@ -1,0 +1,97 @@
+import {
+  createTestServers,
+  neverAborted,
+  runTool,
+  type TestServers,
+  textOfOutput,
+} from "../../src/mcp/servers.test-support.ts";
+import type { McpConnection } from "../../src/ports/index.ts";
+import type { McpBehaviour } from "../../src/testing/mcp-server/behaviour.ts";
+import { type BuiltServer, buildMcpServer } from "../../src/testing/mcp-server/build-server.test-support.ts";
+import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
+
+const allowedMegabytes = 50;
+/** Until then the growth is of what is loaded once. */
+const warmUp = 20;
+
+/** Most behave, so that a growth that only sound ones cause is seen too. */
+const behaviours: readonly McpBehaviour[] = [
+  {},
+  { crashAtCall: 2 },
+  {},
+  { hangAtCall: 2 },
+  {},
+  { junkLines: 20 },
+  {},
+  { changeToolsAtCall: 1, leavesChild: true },
+  {},
+  { exitAtStart: true },
+  {},
+  { oddTools: true, slowStartMs: 20 },
+];
+
+/** Q9 and R7: agents one after the other, each with a stdio server of its own; nothing of them stays. */
+export const mcpServers: Campaign = async (options) => {
+  const program = buildMcpServer();
+  const servers = createTestServers({}, { limits: { callMs: 300 } });
+  let runs = 0;
+  let before = 0;
+  try {
+    const report = await runSeeds(
+      options,
+      async (seed) => {
+        runs += 1;
+        if (runs === warmUp) before = residentMegabytes();
+        return oneAgent(seed, { program, servers });
+      },
+      { workers: 1 },
+    );
+    if (runs <= warmUp) return report;
+    const growth = Math.round(residentMegabytes() - before);
+    const work = { ...report.work, [`MB of growth after ${warmUp} agents`]: growth };
+    if (growth <= allowedMegabytes) return { ...report, work };
+    return { ...report, work, passed: report.passed - 1, firstFailure: report.firstFailure ?? `grew by ${growth} MB` };
+  } finally {
+    await servers.remove();
+    program.remove();
+  }
+};
+
+async function oneAgent(
+  seed: number,
+  { program, servers }: { program: BuiltServer; servers: TestServers },
+): Promise<Verdict> {
+  const behaviour = behaviours[seed % behaviours.length] ?? {};
+  const uses = [{ name: "own", config: program.config(behaviour) }];
+  const connection = await servers.connect(uses, `a${seed}`, neverAborted);
+  const violations = behaviour.exitAtStart
+    ? connection.problems.length === 1
+      ? []
+      : ["a server that ends at its start was no problem"]
+    : await callThrice(connection, behaviour);
+  await connection.release();
+  const left = servers.processes();
+  if (left > 0) violations.push(`${left} processes were left`);
+  return {
+    violations: violations.map((text) => `${JSON.stringify(behaviour)}: ${text}`),
+    work: { agents: 1, calls: behaviour.exitAtStart ? 0 : 3 },
+  };
+}
+
+/** The first and the third call work, whatever becomes of the second; that one fails with a reason or works too. */
+async function callThrice(connection: McpConnection, behaviour: McpBehaviour): Promise<string[]> {
+  const violations: string[] = [];
+  const fails = behaviour.crashAtCall !== undefined || behaviour.hangAtCall !== undefined;
+  for (const expected of [false, fails, false]) {
+    const output = await runTool(connection, "mcp__own__count");
+    const text = textOfOutput(output);
+    if ((output.isError === true) !== expected) violations.push(`said ${text.slice(0, 300)}`);
+    if (expected && !/was lost|did not answer/.test(text)) violations.push(`gave no reason: ${text.slice(0, 300)}`);
+  }
+  return violations;
+}
+
+function residentMegabytes(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().rss / 1024 ** 2;
+}
