@@ -17,7 +17,6 @@ import { managedDefinition } from "./managed-definition.ts";
 import type { Environment } from "./places.ts";
 import { readProjectSettings } from "./project-settings.ts";
 import { trustedLevels, unreadFiles } from "./trusted-levels.ts";
-import { withinTrust } from "./within-trust.ts";
 
 export interface CatalogAgent extends CatalogEntry {
   body(): string;
@@ -25,7 +24,6 @@ export interface CatalogAgent extends CatalogEntry {
 
 export interface AgentCatalog {
   readonly catalog: Catalog<CatalogAgent>;
-  /** Without what stands above the directories the user trusts. */
   readonly snapshot: Snapshot;
   /** Of files, plugins, settings and names together. */
   readonly diagnostics: readonly Diagnostic[];
@@ -68,13 +66,14 @@ export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalo
     home: userHome,
     stateHome: home,
     trusted,
+    ...(levels.trustedRoot === undefined ? {} : { trustedRoot: levels.trustedRoot }),
     plugins: installed.flatMap(({ state, plugin }) => (state === "enabled" && plugin ? [plugin] : [])),
     settings: chosen.snapshot,
     managedDirectory: place.managedDirectory ?? managedDirectory,
     ...(place.agents === undefined ? {} : { flags: { agents: place.agents } }),
   });
   const unread = trusted ? unreadFiles(levels, cwd) : [];
-  const snapshot = withinTrust(read, { ...levels, off: unread });
+  const snapshot = unread.length === 0 ? read : { ...read, off: [...read.off, ...unread] };
   const entries = entriesOf(place, { snapshot, settings: chosen });
   const catalog = createCatalog<CatalogAgent>(entries.agents, { replaceBuiltIns: chosen.replaceBuiltIns });
   const diagnostics = [

@@ -77,7 +77,7 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes }: C
   const files: ContextFile[] = [];
   const diagnostics: Diagnostic[] = [];
   const seen = new Set<string>();
-  const roots = { home: realPath(home), stateHome: realPath(stateHome), project: levels.root };
+  const roots = { home: realPath(home), stateHome: realPath(stateHome), levels };
   const tooLarge = `the context files together may have ${formatBytes(maxBytes)}.`;
   let left = maxBytes;
   return { files, diagnostics, add };
@@ -154,9 +154,13 @@ function importPath(path: string, { from, home }: { from: string; home: string }
  */
 function whyRefused(
   { target, source, imported }: { target: string; source: "user" | "project"; imported: boolean },
-  { home, stateHome, project }: { home: string; stateHome: string; project: string },
+  { home, stateHome, levels }: { home: string; stateHome: string; levels: ProjectLevels },
 ): string | undefined {
-  if (source === "project" && project !== "" && isWithin(target, project)) return undefined;
+  const { root, untrustedRoot } = levels;
+  if (source === "project" && root !== "" && isWithin(target, root)) return undefined;
+  if (source === "project" && untrustedRoot !== undefined && isWithin(target, untrustedRoot)) {
+    return `It belongs to the project and lies outside ${root}, which is all you trust of it.`;
+  }
   if (source === "user" && (isWithin(target, home) || isWithin(target, stateHome))) return undefined;
   if (!imported || !isWithin(target, home)) return "It lies outside the project and your home directory.";
   const [first = "", ...rest] = relative(home, target).split(sep);

@@ -213,6 +213,54 @@ describe("sources", () => {
   });
 });
 
+describe("a project that is trusted only in part", () => {
+  const app = () => join(project, "app");
+  const loadPart = () => load({ cwd: app(), trustedRoot: app() });
+
+  it("is not opened above that part", async () => {
+    agent(join(app(), ".agents/agents/near.md"), "near");
+    write(join(app(), "AGENTS.md"), "near");
+    mkdirSync(join(project, ".agents/agents"), { recursive: true });
+    mkdirSync(join(project, ".agents/skills/s"), { recursive: true });
+    // Each of them would be told of if anybody had tried to read it.
+    for (const name of ["AGENTS.md", "CLAUDE.md", ".agents/agents/a.md", ".agents/skills/s/SKILL.md"]) {
+      execFileSync("mkfifo", [join(project, name)]);
+    }
+    symlinkSync("nowhere", join(project, ".agents/agents/b.md"));
+    expect((await load({ cwd: app() })).diagnostics).toHaveLength(5);
+    const { agents, contextFiles, diagnostics } = await loadPart();
+    expect(names(agents)).toEqual(["near"]);
+    expect(contextFiles.map(({ text }) => text)).toEqual(["near"]);
+    expect(diagnostics).toEqual([]);
+  });
+
+  it("leads nowhere above it by links and imports, not even where that is in the user's home", async () => {
+    project = join(home, "project");
+    mkdirSync(join(project, ".git"), { recursive: true });
+    const above = agent(join(project, "above.md"), "above");
+    write(join(app(), "AGENTS.md"), "near\n@../above.md\n");
+    mkdirSync(join(app(), ".claude/agents"), { recursive: true });
+    symlinkSync(above, join(app(), ".claude/agents/linked.md"));
+    symlinkSync(above, join(app(), "CLAUDE.md"));
+    expect((await load({ cwd: app() })).contextFiles).toHaveLength(2);
+    const { agents, contextFiles, diagnostics } = await loadPart();
+    expect([agents, contextFiles.map(({ file }) => relative(app(), file))]).toEqual([[], ["AGENTS.md"]]);
+    expect(diagnostics.map(({ file, code }) => [relative(app(), file), code])).toEqual([
+      [".claude/agents/linked.md", "link_outside"],
+      ["AGENTS.md", "context_outside"],
+      ["CLAUDE.md", "context_outside"],
+    ]);
+    expect(diagnostics[1]?.message).toContain(`lies outside ${app()}, which is all you trust of it`);
+  });
+
+  it("is read whole where the trust is in a directory above it, and not at all where it is elsewhere", async () => {
+    agent(join(project, ".claude/agents/a.md"), "a");
+    mkdirSync(app());
+    expect(names((await load({ cwd: app(), trustedRoot: place })).agents)).toEqual(["a"]);
+    expect((await load({ cwd: project, trustedRoot: app() })).agents).toEqual([]);
+  });
+});
+
 describe("links", () => {
   it("that stay in the project are followed, others refused", async () => {
     agent(join(project, "shared/inside.md"), "inside");

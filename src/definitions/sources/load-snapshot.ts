@@ -2,7 +2,7 @@ import type { Diagnostic } from "../../protocol/index.ts";
 import { readContextFiles } from "../context/read-context-files.ts";
 import { loadSkills } from "../skills/load-skills.ts";
 import { loadAgents } from "./load-agents.ts";
-import { ownDirectory, type ProjectLevels, projectLevels } from "./project-levels.ts";
+import { ownDirectory, type ProjectLevels, trustedProjectLevels } from "./project-levels.ts";
 import { versionOf } from "./read-bounded.ts";
 import type { Snapshot, SnapshotOptions } from "./snapshot.ts";
 
@@ -12,7 +12,7 @@ import type { Snapshot, SnapshotOptions } from "./snapshot.ts";
  */
 export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot): Promise<Snapshot> {
   const options = { ...request, home: ownDirectory(request.home), stateHome: ownDirectory(request.stateHome) };
-  const levels: ProjectLevels = options.trusted ? projectLevels(options) : { root: "", nearestFirst: [] };
+  const levels: ProjectLevels = options.trusted ? trustedProjectLevels(options) : { root: "", nearestFirst: [] };
   const agents = await loadAgents(options, { levels, previous });
   const skills = await loadSkills(options, { levels, previous });
   const context = readContextFiles({ ...options, levels });

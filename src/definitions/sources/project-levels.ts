@@ -6,6 +6,15 @@ export interface ProjectLevels {
   readonly root: string;
   /** From where the session works up to the root. */
   readonly nearestFirst: readonly string[];
+  /** The root of the whole project where `root` is only the part that is trusted: the rest is not opened. */
+  readonly untrustedRoot?: string;
+}
+
+export interface LevelsOptions {
+  readonly cwd: string;
+  readonly home: string;
+  /** The highest directory that is trusted. */
+  readonly trustedRoot?: string;
 }
 
 /**
@@ -13,7 +22,7 @@ export interface ProjectLevels {
  * owner and not everybody may write there: somebody else can put a `.git` and definitions into /tmp, and they must not be
  * taken for the project's. Home is the user's scope, never a project's.
  */
-export function projectLevels({ cwd, home }: { cwd: string; home: string }): ProjectLevels {
+export function projectLevels({ cwd, home }: Pick<LevelsOptions, "cwd" | "home">): ProjectLevels {
   const start = realPath(cwd);
   const userHome = realPath(home);
   const owner = statOf(start)?.uid;
@@ -26,6 +35,15 @@ export function projectLevels({ cwd, home }: { cwd: string; home: string }): Pro
   }
   if (isWithin(start, userHome)) return { root: walked.at(-1) ?? start, nearestFirst: walked };
   return { root: start, nearestFirst: [start] };
+}
+
+/** The levels that are trusted; all of them without a `trustedRoot`. */
+export function trustedProjectLevels({ trustedRoot, ...place }: LevelsOptions): ProjectLevels {
+  const levels = projectLevels(place);
+  const top = realPath(trustedRoot ?? levels.root);
+  if (isWithin(levels.root, top)) return levels;
+  const nearestFirst = levels.nearestFirst.filter((directory) => isWithin(directory, top));
+  return { root: nearestFirst.length > 0 ? top : "", nearestFirst, untrustedRoot: levels.root };
 }
 
 const everybodyWrites = 0o002;

@@ -53,6 +53,8 @@ export interface SnapshotOptions {
   readonly stateHome: string;
   /** False: nothing of the project is read at all. */
   readonly trusted: boolean;
+  /** Nothing of the project above it, or beside it, is opened; absent: all of the project is trusted. */
+  readonly trustedRoot?: string;
   readonly plugins?: readonly SnapshotPlugin[];
   readonly flags?: { readonly agents?: unknown };
   readonly settings?: {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { userFiles } from "../context/read-context-files.ts";
-import { isWithin, ownDirectory, projectLevels, realPath } from "../sources/project-levels.ts";
+import { isWithin, ownDirectory, realPath, trustedProjectLevels } from "../sources/project-levels.ts";
 import type { Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
 
 export interface WatchList {
@@ -41,7 +41,7 @@ interface Base {
 function basesOf(options: SnapshotOptions): Base[] {
   const home = realPath(ownDirectory(options.home));
   const stateHome = realPath(ownDirectory(options.stateHome));
-  const levels = options.trusted ? projectLevels({ cwd: options.cwd, home }).nearestFirst : [];
+  const levels = options.trusted ? trustedProjectLevels({ ...options, home }).nearestFirst : [];
   const managed = options.managedDirectory;
   const bases: Base[] = [
     { base: home, trees: treesOf(home), files: userFiles({ home, stateHome }) },

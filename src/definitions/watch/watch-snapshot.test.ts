@@ -3,7 +3,8 @@ import { appendFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Snapshot } from "../sources/snapshot.ts";
+import type { Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
+import { createWatchList } from "./watch-list.ts";
 import { type SnapshotWatch, watchSnapshot } from "./watch-snapshot.ts";
 
 let place = "";
@@ -38,8 +39,8 @@ function write(file: string, text: string): string {
 
 const agentText = (name: string, body = "Body.") => `---\nname: ${name}\ndescription: Does ${name}.\n---\n${body}\n`;
 
-async function start(trusted = true): Promise<SnapshotWatch> {
-  const options = { cwd: project, home, stateHome: join(home, ".retinue"), trusted };
+async function start(more: Partial<SnapshotOptions> = {}): Promise<SnapshotWatch> {
+  const options = { cwd: project, home, stateHome: join(home, ".retinue"), trusted: true, ...more };
   watching = await watchSnapshot(options, (snapshot) => {
     seen.push(snapshot);
     wake();
@@ -108,11 +109,24 @@ describe("a watch", () => {
   });
 
   it("sees nothing of an untrusted project", async () => {
-    await start(false);
+    await start({ trusted: false });
     write(join(agents, "a.md"), agentText("a"));
     write(join(home, ".claude/agents/mine.md"), agentText("mine"));
     const snapshot = await until(({ agents: all }) => all.length > 0);
     expect(names(snapshot)).toBe("mine");
+  });
+
+  it("sees of a project only the part that is trusted", async () => {
+    const cwd = join(project, "app");
+    mkdirSync(cwd);
+    const more = { cwd, trustedRoot: cwd };
+    await start(more);
+    write(join(agents, "above.md"), agentText("above"));
+    write(join(cwd, ".claude/agents/near.md"), agentText("near"));
+    const snapshot = await until(({ agents: all }) => all.length > 0);
+    expect(names(snapshot)).toBe("near");
+    const options = { home, stateHome: join(home, ".retinue"), trusted: true, ...more };
+    expect(createWatchList(options, snapshot).paths().sort()).toEqual([home, cwd].sort());
   });
 
   it("says nothing after it was closed", async () => {
