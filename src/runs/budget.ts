@@ -278,7 +278,7 @@ function isPending(answer: Reservation | BudgetRefusal): boolean {
   return answer.refused === true && answer.pending;
 }
 
-function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): number {
+export function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): number {
   return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens;
 }
 

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { type EventOf, noUsage } from "../protocol/index.ts";
+import { createBudget } from "./budget.ts";
+import { spentOf } from "./spent-of.ts";
+
+const usage = { inputTokens: 10, cacheReadTokens: 200, cacheWriteTokens: 3_000, outputTokens: 40_000 };
+const ended: EventOf<"model.ended"> = {
+  type: "model.ended",
+  turn: 1,
+  message: { role: "assistant", content: [] },
+  stopReason: "end_turn",
+  incompleteCalls: 0,
+  usage,
+  costUsd: 0.1,
+  milliseconds: 1_500,
+};
+const failed: EventOf<"model.failed"> = {
+  type: "model.failed",
+  turn: 2,
+  error: { code: "stalled", message: "silent" },
+  partial: [],
+  milliseconds: 500,
+};
+
+describe("spentOf", () => {
+  it("adds up every request that took anything, and what took nothing only by its time", () => {
+    const unpriced = { ...ended, usage: { ...noUsage, inputTokens: 1 } };
+    const { costUsd: _, ...free } = unpriced;
+    const events = [ended, failed, { ...failed, usage, costUsd: 0.2 }, { type: "head.set", hash: "h" } as const, free];
+    const spent = spentOf(events);
+    expect(spent).toMatchObject({ tokens: 2 * 43_210 + 1, turns: 3, seconds: 4, unpriced: 1 });
+    const budget = createBudget({ limits: { usd: 0.3 }, clock: { monotonic: () => 0 } });
+    budget.restore(spent);
+    expect(budget.left().usd?.left).toBe(0);
+  });
+
+  it("is nothing for an agent that never asked", () => {
+    expect(spentOf([])).toEqual({ tokens: 0, usd: 0, turns: 0, seconds: 0, unpriced: 0 });
+  });
+});
