@@ -1,4 +1,5 @@
 import type { Diagnostic, JsonObject } from "../../protocol/index.ts";
+import { type CureWords, yamlWords } from "./cure-words.ts";
 import type { Field } from "./field.ts";
 import type { FieldNames } from "./field-names.ts";
 
@@ -15,6 +16,8 @@ export interface FieldReaderRequest<Name extends string> {
   /** Fields of which two contradicting values must not be guessed between. */
   readonly strict: ReadonlySet<Name>;
   readonly diagnostics: Diagnostic[];
+  /** Absent: those of YAML. */
+  readonly words?: CureWords | undefined;
 }
 
 /** The fields of one definition by their meaning, and the place where all complaints about it are collected. */
@@ -22,11 +25,13 @@ export class FieldReader<Name extends string> {
   readonly diagnostics: Diagnostic[];
   /** What nobody here knows, as it was; undefined if there is nothing. */
   readonly unknown: JsonObject | undefined;
+  readonly words: CureWords;
   readonly #file: string;
   readonly #byName = new Map<Name, Field>();
   #refused = false;
 
-  constructor({ file, fields, names, strict, diagnostics }: FieldReaderRequest<Name>) {
+  constructor({ file, fields, names, strict, diagnostics, words = yamlWords }: FieldReaderRequest<Name>) {
+    this.words = words;
     this.#file = file;
     this.diagnostics = diagnostics;
     const unknown: Field[] = [];
@@ -71,10 +76,12 @@ export class FieldReader<Name extends string> {
   }
 
   #reportDuplicate(field: Field, { first, isStrict }: { first: Field; isStrict: boolean }): void {
+    const { line, form } = this.words;
+    const where = form === "yaml" ? `line ${first.line} has "${first.key}" already` : `"${first.key}" is there already`;
     const problem = {
       code: "duplicate_field",
-      message: `"${field.key}" is given again; line ${first.line} has "${first.key}" already${isStrict ? "" : ", which counts"}.`,
-      fix: "Keep one of the two lines.",
+      message: `"${field.key}" is given again; ${where}${isStrict ? "" : ", which counts"}.`,
+      fix: `Keep one of the two ${line}s.`,
     };
     if (isStrict) this.refuse(field, problem);
     else this.warn(field, problem);

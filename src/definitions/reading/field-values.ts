@@ -97,7 +97,7 @@ export function wrongType<Name extends string>(
   reader.warn(field, {
     code: "wrong_type",
     message: `"${field.key}" must be ${wanted}; it is ${describe(field.value)}. The field is ignored.`,
-    fix: guess === undefined ? `Write ${wanted}, or delete the line.` : `Did you mean "${guess}"?`,
+    fix: guess === undefined ? `Write ${wanted}, or delete the ${reader.words.line}.` : `Did you mean "${guess}"?`,
   });
 }
 

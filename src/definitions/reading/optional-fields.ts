@@ -67,7 +67,7 @@ function readModel(reader: Reader): string | undefined {
   reader.warn(field, {
     code: "wrong_type",
     message: `"${field.key}" is a list; only the first, "${first.slice(0, 60)}", is used.`,
-    fix: `Write "${field.key}: ${first.slice(0, 60)}".`,
+    fix: `Write ${reader.words.entry(field.key, first.slice(0, 60))}.`,
   });
   return first;
 }
@@ -111,6 +111,11 @@ function readServers(reader: Reader): readonly McpServerUse[] | undefined {
   return servers;
 }
 
+const hookCures = {
+  yaml: 'Write "PreToolUse: [{matcher: Bash, command: ./check.sh}]" below "hooks:" (or PostToolUse, Stop).',
+  json: 'Write "hooks": {"PreToolUse": [{"matcher": "Bash", "command": "./check.sh"}]} (or PostToolUse, Stop).',
+};
+
 function readHookEntries(reader: Reader): readonly HookEntry[] | undefined {
   const field = reader.get("hooks");
   if (field === undefined || isEmpty(field)) return undefined;
@@ -119,7 +124,7 @@ function readHookEntries(reader: Reader): readonly HookEntry[] | undefined {
     reader.warn(field, {
       code: "foreign_hooks",
       message,
-      fix: 'Write "PreToolUse: [{matcher: Bash, command: ./check.sh}]" below "hooks:" (or PostToolUse, Stop).',
+      fix: hookCures[reader.words.form],
     });
   return hooks.length === 0 ? undefined : hooks;
 }

@@ -54,7 +54,7 @@ export function readPermissionMode(reader: Reader, source: DefinitionSource): Pe
     reader.warn(field, {
       code: "mode_not_allowed",
       message: `"${describeMode(field)}" from a ${source} file is ignored: a repository can't switch approvals off.`,
-      fix: "Delete the line, or define the agent in your user scope.",
+      fix: `Delete the ${reader.words.line}, or define the agent in your user scope.`,
     });
   return undefined;
 }
@@ -105,10 +105,15 @@ function readReadonly(reader: Reader): PermissionMode | undefined {
     reader.refuse(field, {
       code: "unreadable_mode",
       message: `"${field.key}" must be true or false; it is ${describe(field.value)}. The agent is not loaded.`,
-      fix: `Write "${field.key}: true", or delete the line.`,
+      fix: `Write ${reader.words.entry(field.key, true)}, or delete the ${reader.words.line}.`,
     });
   return value === true ? "plan" : undefined;
 }
+
+const permissionCures = {
+  yaml: 'Write lines such as "bash: ask" or "edit: {"*.env": deny}" with allow, ask or deny.',
+  json: 'Write {"bash": "ask", "edit": {"*.env": "deny"}} with allow, ask or deny.',
+};
 
 /** The compact form: tool to action, or tool to a map of pattern to action; one action alone is for every tool. */
 export function readPermission(reader: Reader): readonly CompactRule[] | undefined {
@@ -119,7 +124,7 @@ export function readPermission(reader: Reader): readonly CompactRule[] | undefin
     reader.refuse(field, {
       code: "unreadable_permission",
       message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more rights than meant.`,
-      fix: 'Write lines such as "bash: ask" or "edit: {"*.env": deny}" with allow, ask or deny.',
+      fix: permissionCures[reader.words.form],
     });
   return rules;
 }

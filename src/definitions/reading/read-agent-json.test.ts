@@ -41,6 +41,28 @@ describe("readAgentJson", () => {
     expect(diagnostics).toMatchObject([{ severity: "error", code: "not_a_mapping" }]);
   });
 
+  it.each([
+    [{ prompt: "p" }, 'Add "description": "what it does; use it when ...".'],
+    [{ description: "d", tools: 5 }, 'Write names: "tools": ["Read","Grep","Bash(git diff *)"].'],
+    [{ description: "d", tools: "" }, 'Delete the key to inherit all tools, or write "tools": [] if none are meant.'],
+    [{ description: ["d"] }, "Write it as one text."],
+    [{ description: "d", model: ["small"] }, 'Write "model": "small".'],
+    [{ description: "d", maxTurns: "x" }, "Write a whole number above 0, or delete the key."],
+    [{ description: "d", readonly: "x" }, 'Write "readonly": true, or delete the key.'],
+    [{ description: "d", disable: "x" }, 'Write "disable": true, or delete the key.'],
+    [{ description: "d", disable: true }, "Delete the key."],
+    [{ description: "d", max_turns: 1, maxTurns: 2 }, "Keep one of the two keys."],
+    [{ description: "d", permission: 5 }, 'Write {"bash": "ask", "edit": {"*.env": "deny"}} with allow, ask or deny.'],
+    [
+      { description: "d", hooks: { Foo: 1 } },
+      'Write "hooks": {"PreToolUse": [{"matcher": "Bash", "command": "./check.sh"}]} (or PostToolUse, Stop).',
+    ],
+  ])("says in words of JSON what to do about %j", (fields, cure) => {
+    const { agents } = readAgentJson({ a: { prompt: "p", ...fields } }, origin);
+    expect(agents[0]?.diagnostics.map(({ fix }) => fix)).toEqual([cure]);
+    for (const { message } of agents[0]?.diagnostics ?? []) expect(message).not.toMatch(/\bline\b/);
+  });
+
   it.each([null, 5, "x", [], undefined])("says that %j is no mapping", (value) => {
     expect(readAgentJson(value, origin)).toMatchObject({ agents: [], diagnostics: [{ code: "not_a_mapping" }] });
   });

@@ -1,4 +1,5 @@
 import type { DefinitionSource, Diagnostic } from "../../protocol/index.ts";
+import { jsonWords } from "./cure-words.ts";
 import { agentFieldNames } from "./field-names.ts";
 import { type ReadAgent, readAgentFields } from "./read-agent.ts";
 
@@ -33,7 +34,7 @@ function readOne(name: string, value: Readonly<Record<string, unknown>>, { file,
   const diagnostics: Diagnostic[] = [];
   const prompt = fields.find((field) => agentFieldNames.resolve(field.key) === "prompt")?.value;
   const body = () => (typeof prompt === "string" ? prompt : "");
-  const read = readAgentFields({ fields, file, source, defaultName: () => name, diagnostics, body });
+  const read = readAgentFields({ fields, file, source, defaultName: () => name, diagnostics, body, words: jsonWords });
   if (typeof prompt !== "string")
     diagnostics.push({
       severity: "warning",

@@ -1,5 +1,6 @@
 import path from "node:path";
 import type { AgentDefinition, DefinitionSource, Diagnostic, JsonValue } from "../../protocol/index.ts";
+import { type CureWords, yamlWords } from "./cure-words.ts";
 import type { Field } from "./field.ts";
 import { type AgentField, agentFieldNames } from "./field-names.ts";
 import { FieldReader } from "./field-reader.ts";
@@ -68,6 +69,7 @@ export interface AgentFields {
   readonly defaultName: (file: string) => string;
   readonly diagnostics: Diagnostic[];
   readonly body: () => string;
+  readonly words?: CureWords;
 }
 
 /** A wrong value where two guesses differ in rights is never guessed. */
@@ -82,8 +84,8 @@ const strictFields = new Set<AgentField>([
 
 export function readAgentFields(request: AgentFields): ReadAgent {
   const { file, diagnostics, source, plugin, defaultName, body } = request;
-  const { fields } = request;
-  const reader = new FieldReader({ file, fields, diagnostics, names: agentFieldNames, strict: strictFields });
+  const { fields, words = yamlWords } = request;
+  const reader = new FieldReader({ file, fields, diagnostics, names: agentFieldNames, strict: strictFields, words });
   const name = readName(reader, () => defaultName(file));
   const definition: Draft = { name, description: readDescription(reader), source, file };
   if (plugin !== undefined) definition.plugin = plugin;
@@ -103,7 +105,7 @@ export function readAgentFields(request: AgentFields): ReadAgent {
       line: reader.get("description")?.line ?? request.fields[0]?.line ?? 1,
       code: "no_description",
       message: "The agent has no description, so nothing would ever be delegated to it. It is not loaded.",
-      fix: 'Add a line "description: what it does; use it when ...".',
+      fix: `Add ${words.form === "yaml" ? "a line " : ""}${words.entry("description", "what it does; use it when ...")}.`,
     });
   if (!isNamed(definition) || reader.refused || isDisabled) return { diagnostics, written, body };
   return { definition, diagnostics, written, body };
@@ -138,7 +140,7 @@ function readDescription(reader: Reader): string | undefined {
       reader.warn(field, {
         code: "wrong_type",
         message: `"${field.key}" is a list; its items were joined to one text.`,
-        fix: 'Write it as one text, below the key after "|" if it is long.',
+        fix: `Write it as one text${reader.words.form === "yaml" ? ', below the key after "|" if it is long' : ""}.`,
       });
       return text;
     }
@@ -153,12 +155,16 @@ function readDisable(reader: Reader): boolean {
   if (field === undefined || isEmpty(field)) return false;
   const value = booleanOf(field);
   if (value === true)
-    reader.notice(field, { code: "disabled", message: `Not loaded: "${field.key}" is on.`, fix: "Delete the line." });
+    reader.notice(field, {
+      code: "disabled",
+      message: `Not loaded: "${field.key}" is on.`,
+      fix: `Delete the ${reader.words.line}.`,
+    });
   if (value === undefined)
     reader.refuse(field, {
       code: "wrong_type",
       message: `"${field.key}" must be true or false; it is ${describe(field.value)}. The agent is not loaded.`,
-      fix: `Write "${field.key}: true", or delete the line.`,
+      fix: `Write ${reader.words.entry(field.key, true)}, or delete the ${reader.words.line}.`,
     });
   return value !== false;
 }
@@ -189,21 +195,24 @@ function readRights(
   };
 }
 
+const exampleTools = ["Read", "Grep", "Bash(git diff *)"];
+
 function readRightsList(reader: Reader, name: "tools" | "disallowedTools"): ToolList | undefined {
   const field = reader.get(name);
   if (field === undefined) return undefined;
+  const { words } = reader;
   const list = readToolList(field);
   if (list === undefined)
     reader.refuse(field, {
       code: "unreadable_tools",
       message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more tools than meant.`,
-      fix: `Write names separated by commas: "${field.key}: Read, Grep, Bash(git diff *)".`,
+      fix: `Write names${words.form === "yaml" ? " separated by commas" : ""}: ${words.entry(field.key, exampleTools)}.`,
     });
   else if (name === "tools" && isEmpty(field))
     reader.warn(field, {
       code: "empty_tools",
       message: `"${field.key}" is empty, so the agent has no tools.`,
-      fix: `Delete the line to inherit all tools, or write "${field.key}: []" if none are meant.`,
+      fix: `Delete the ${words.line} to inherit all tools, or write ${words.entry(field.key, [])} if none are meant.`,
     });
   return list;
 }
