@@ -1,6 +1,7 @@
 import { createId, nearest, plural } from "../lib/index.ts";
 import type { Clock, McpConnection, McpServerConfig, McpServers, Tool, Workspace } from "../ports/index.ts";
 import type { AgentId, JsonObject, McpServerUse } from "../protocol/index.ts";
+import { asSentence } from "./as-sentence.ts";
 import { checkServerConfig } from "./check-server-config.ts";
 import { type Environment, expandVariables } from "./expand-variables.ts";
 import { createMcpTool } from "./mcp-tool.ts";
@@ -95,7 +96,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
         const server = running.get(key)?.server;
         const offer: Offer = server ? await server.offer(signal) : { ok: false, reason: "the session is ending" };
         if (server && offer.ok) return { name, server, offer };
-        problems.push(`The MCP server "${name}" could not be started: ${offer.ok ? "" : offer.reason}.`);
+        problems.push(`The MCP server "${name}" could not be started: ${asSentence(offer.ok ? "" : offer.reason)}`);
         await give(key, user);
         return undefined;
       }),

@@ -1,6 +1,7 @@
 import { formatDuration } from "../lib/index.ts";
 import type { McpServerConfig } from "../ports/index.ts";
 import type { JsonObject } from "../protocol/index.ts";
+import { asSentence } from "./as-sentence.ts";
 import type { OfferedTool } from "./offered-tools.ts";
 import type { Link, OpenedLink } from "./open-link.ts";
 
@@ -87,6 +88,7 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   }
 
   async function offer(signal: AbortSignal): Promise<Offer> {
+    if (signal.aborted) return cancelled;
     const own = living();
     const opened: OpenedLink = own ? { ok: true, link: own } : await orAborted(start(), signal);
     if (!opened.ok) return opened;
@@ -102,13 +104,14 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
     const died = lastReason;
     if (opening === undefined && restarts === 0) {
       return {
-        message: `The MCP server "${name}" does not run, and starting it again did not help: ${died}. Go on without its tools.`,
+        message: `The MCP server "${name}" does not run, and starting it again did not help: ${asSentence(died)} Go on without its tools.`,
       };
     }
     if (opening === undefined) restarts -= 1;
     const opened = await orAborted(start(), signal);
-    if (!opened.ok) return { message: `The MCP server "${name}" could not be started again: ${opened.reason}.` };
-    const note = `[The MCP server "${name}" had stopped (${died}) and was started again: what it held in memory is lost.]`;
+    if (!opened.ok)
+      return { message: `The MCP server "${name}" could not be started again: ${asSentence(opened.reason)}` };
+    const note = `[The MCP server "${name}" had stopped (${died.trimEnd()}) and was started again: what it held in memory is lost.]`;
     return { link: opened.link, note };
   }
 
@@ -130,9 +133,9 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   function describeFailure(answer: Exclude<Awaited<ReturnType<Link["call"]>>, { kind: "result" }>): string {
     switch (answer.kind) {
       case "refused":
-        return `The MCP server "${name}" refused the call: ${answer.reason}`;
+        return `The MCP server "${name}" refused the call: ${asSentence(answer.reason)}`;
       case "lost":
-        return `The MCP server "${name}" was lost during the call: ${answer.reason}. What the call did until then is not known.`;
+        return `The MCP server "${name}" was lost during the call: ${asSentence(answer.reason)} What the call did until then is not known.`;
       case "timeout":
         return `The MCP server "${name}" did not answer within ${formatDuration(limit)} ("timeout" in its configuration changes that). What the call did until then is not known.`;
       case "cancelled":
@@ -155,12 +158,13 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   };
 }
 
+const cancelled = { ok: false, reason: "its start was cancelled" } as const;
+
 /** One who stops waiting does not stop the start: others may wait for it too. */
 function orAborted(start: Promise<OpenedLink>, signal: AbortSignal): Promise<OpenedLink> {
-  const aborted: OpenedLink = { ok: false, reason: "its start was cancelled" };
-  if (signal.aborted) return Promise.resolve(aborted);
+  if (signal.aborted) return Promise.resolve(cancelled);
   return new Promise((resolve) => {
-    const onAbort = () => resolve(aborted);
+    const onAbort = () => resolve(cancelled);
     signal.addEventListener("abort", onAbort, { once: true });
     void start.then((opened) => {
       signal.removeEventListener("abort", onAbort);

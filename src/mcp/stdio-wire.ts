@@ -51,7 +51,7 @@ export function openStdioWire(config: StdioMcpServerConfig, place: StdioPlace): 
   void running.exited.then(({ code, signal, failure }) => {
     const after = formatDuration(place.clock.monotonic() - startedAt);
     const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
-    lose(failure?.replace(/\.$/, "") ?? `it ended ${how} after ${after}${lastWords()}`);
+    lose(failure === undefined ? `it ended ${how} after ${after}${lastWords()}` : describeFailure(failure, config));
     // What it has started must not outlive it.
     void end();
   });
@@ -91,6 +91,11 @@ export function openStdioWire(config: StdioMcpServerConfig, place: StdioPlace): 
     strayLines: () => strayLines,
     end: () => transport.close(),
   };
+}
+
+function describeFailure(failure: string, { command }: StdioMcpServerConfig): string {
+  const words = failure.replace(/\.$/, "");
+  return /\s/.test(command.trim()) ? `${words}. "command" is only the program: its arguments go into "args"` : words;
 }
 
 async function endGently(running: RunningProcess): Promise<void> {
