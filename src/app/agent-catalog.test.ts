@@ -116,7 +116,10 @@ describe("words about all agents", () => {
       { name: "Explore", reason: `${at.root}/user/.retinue/settings.json says "agents": {"explore": false}.` },
     ]);
     expect(diagnostics).toMatchObject([{ code: "switched_nothing_off", message: expect.stringContaining('"nobody"') }]);
-    await expect(showAgent("explore", at)).rejects.toThrowError(/"Explore" is switched off: .*settings\.json/);
+    await expect(showAgent("explore", at)).rejects.toMatchObject({
+      message: 'The built-in agent "Explore" is switched off',
+      cure: expect.stringMatching(/settings\.json says "agents": \{"explore": false\}/),
+    });
     write(at.root, { "shop/.agents/agents/Explore.md": agent("Ours.") });
     expect(await found(at, "Explore")).toEqual({ description: "Ours.", source: "project" });
   });

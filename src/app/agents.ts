@@ -1,5 +1,4 @@
 import { delegationList } from "../definitions/index.ts";
-import { UserError } from "../lib/index.ts";
 import { type AgentDefinition, canonicalToolName, type DefinitionSource, type Diagnostic } from "../protocol/index.ts";
 import { type AgentCatalog, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
 import type { SwitchedOff } from "./catalog-settings.ts";
@@ -7,7 +6,7 @@ import { unknownAgent } from "./unknown-agent.ts";
 
 export { type AgentCheck, checkAgents, definitionDirectories } from "./check-agents.ts";
 export { type LintReport, lintAgents } from "./lint-agents.ts";
-export { type NewAgent, writeNewAgent } from "./new-agent.ts";
+export { type NewAgent, whyNotNew, writeNewAgent } from "./new-agent.ts";
 
 export interface AgentOverride {
   readonly source: DefinitionSource;
@@ -68,7 +67,7 @@ export interface AgentDetails extends AgentRow {
 export async function showAgent(name: string, place: CatalogPlace): Promise<AgentDetails> {
   const loaded = await loadAgentCatalog(place);
   const found = loaded.catalog.find(name);
-  if (found === undefined) throw switchedOffAgent(name, loaded) ?? unknownAgent(name, loaded);
+  if (found === undefined) throw unknownAgent(name, loaded);
   const { definition, body } = found.agent;
   const row = rowsOf(loaded).agents.find((each) => each.name === definition.name)!;
   return {
@@ -78,15 +77,6 @@ export async function showAgent(name: string, place: CatalogPlace): Promise<Agen
     bodyCharacters: body().length,
     diagnostics: loaded.diagnostics.filter(({ file }) => file === definition.file),
   };
-}
-
-function switchedOffAgent(name: string, { switchedOff }: AgentCatalog): UserError | undefined {
-  const off = switchedOff.find((each) => each.name.toLowerCase() === name.toLowerCase());
-  if (off === undefined) return undefined;
-  return new UserError(`The built-in agent "${off.name}" is switched off: ${off.reason}`, {
-    code: "agent",
-    exitCode: 2,
-  });
 }
 
 function rowsOf({ catalog }: AgentCatalog): { agents: AgentRow[]; tokens: number } {

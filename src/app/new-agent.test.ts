@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
-import { agentFileText, writeNewAgent } from "./new-agent.ts";
+import { agentFileText, whyNotNew, writeNewAgent } from "./new-agent.ts";
 
 function place(): string {
   const directory = mkdtempSync(join(tmpdir(), "retinue-new-"));
@@ -29,12 +29,15 @@ describe("writeNewAgent", () => {
     const base = place();
     const path = writeNewAgent(reviewer, base);
     expect(() => writeNewAgent(reviewer, base)).toThrow("is there already");
+    expect(whyNotNew("reviewer", base)).toBe(`${path} is there already. Edit it, or choose another name.`);
+    expect(whyNotNew("other", base)).toBeUndefined();
     symlinkSync(join(base, "elsewhere"), join(path, "../linked.md"));
     expect(() => writeNewAgent({ ...reviewer, name: "linked" }, base)).toThrow("is there already");
   });
 
   it.each(["", "../x", "a/b", ".hidden", "a b", "-x", "x".repeat(65)])("refuses the name %j", (name) => {
     expect(() => writeNewAgent({ ...reviewer, name }, place())).toThrow("can't be the name");
+    expect(whyNotNew(name, place())).toMatch(/can't be the name of a new agent\. Use letters/);
   });
 
   it("writes frontmatter that YAML reads back", () => {

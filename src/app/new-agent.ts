@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode, UserError } from "../lib/index.ts";
+import { describeError, errorCode, UserError } from "../lib/index.ts";
 
 export interface NewAgent {
   readonly name: string;
@@ -12,7 +12,8 @@ export interface NewAgent {
 
 /** Writes the file below `base` (a project, or the home directory) and answers with its path. Never overwrites. */
 export function writeNewAgent(agent: NewAgent, base: string): string {
-  checkName(agent.name);
+  const refusal = nameRefusal(agent.name);
+  if (refusal !== undefined) throw refusal;
   if (agent.description.trim() === "") throw usage("The description is empty", "Say what it does and when to use it.");
   const directory = directoryFor(base);
   const path = join(directory, `${agent.name}.md`);
@@ -22,8 +23,19 @@ export function writeNewAgent(agent: NewAgent, base: string): string {
     return path;
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw usage(`${path} can't be written: ${errorCode(error)}`, "Check the path.");
-    throw usage(`${path} is there already`, "Edit it, or choose another name.");
+    throw isThere(path);
   }
+}
+
+/** Why no new agent below `base` can have this name, as a sentence with the cure; undefined: it can. */
+export function whyNotNew(name: string, base: string): string | undefined {
+  const path = join(directoryFor(base), `${name}.md`);
+  const refusal = nameRefusal(name) ?? (existsSync(path) ? isThere(path) : undefined);
+  return refusal && describeError(refusal);
+}
+
+function isThere(path: string): UserError {
+  return usage(`${path} is there already`, "Edit it, or choose another name.");
 }
 
 /** Where definitions are read from: a new one goes where the others are. */
@@ -34,9 +46,9 @@ function directoryFor(base: string): string {
 }
 
 // The name becomes a file name too, here and on systems that care about case, dots and colons.
-function checkName(name: string): void {
-  if (/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(name)) return;
-  throw usage(`"${name}" can't be the name of a new agent`, "Use letters, digits and hyphens, e.g. code-reviewer.");
+function nameRefusal(name: string): UserError | undefined {
+  if (/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(name)) return undefined;
+  return usage(`"${name}" can't be the name of a new agent`, "Use letters, digits and hyphens, e.g. code-reviewer.");
 }
 
 export function agentFileText({ name, description, tools, model }: NewAgent): string {

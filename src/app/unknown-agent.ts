@@ -2,7 +2,13 @@ import { plural, UserError } from "../lib/index.ts";
 import type { AgentCatalog } from "./agent-catalog.ts";
 
 /** Names the nearest ones, and why the one that was meant may not be among them. */
-export function unknownAgent(name: string, { catalog, diagnostics, trusted }: AgentCatalog): UserError {
+export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
+  const { catalog, diagnostics, trusted } = loaded;
+  const off = loaded.switchedOff.find((each) => each.name.toLowerCase() === name.toLowerCase());
+  if (off !== undefined) {
+    const message = `The built-in agent "${off.name}" is switched off`;
+    return new UserError(message, { code: "agent", cure: off.reason, exitCode: 2 });
+  }
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const broken = errors.find(({ file }) => file.endsWith(`/${name}.md`));
   const files = new Set(errors.map(({ file }) => file)).size;

@@ -158,8 +158,15 @@ describe("retinue agents list, by settings", () => {
     expect(table).toMatch(/^mine +user /m);
     expect(table).toMatch(/^quiet +project +small +0 /m);
     expect(table).toContain("quiet is hidden: not in that list, and found by name.");
-    const run = await retinue(["agents", "show", "Explore"], place);
-    expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('"Explore" is switched off') });
+    for (const words of [
+      ["agents", "show", "Explore"],
+      ["agents", "lint", "Explore"],
+      ["-p", "x", "--agent", "Explore"],
+    ]) {
+      const run = await retinue(words, place);
+      expect(run.code).toBe(2);
+      expect(run.stderr).toContain(`"Explore" is switched off. ${file} says "agents": {"Explore": false}.`);
+    }
   });
 
   it("tells what no check of single files can: clashes, and what is wrong in settings", async () => {

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { askAgent } from "./ask-agent.ts";
+
+function conversation(answers: readonly string[]) {
+  const left = [...answers];
+  const said: string[] = [];
+  return {
+    left,
+    said,
+    ask: async (question: string) => {
+      said.push(question.replace(/[,:?].*$/, ""));
+      const answer = left.shift();
+      if (answer === undefined) throw new Error("asked more than there are answers");
+      return answer;
+    },
+    tell: (sentence: string) => void said.push(`! ${sentence}`),
+    whyNot: (name: string) => (name.includes("/") ? `no ${name}` : undefined),
+  };
+}
+
+describe("asking for an agent", () => {
+  it("refuses a bad name before anything else is asked, and asks again", async () => {
+    const talk = conversation(["a/b", "../c", "good", "", "Does it.", "Read, Grep", ""]);
+    expect(await askAgent({}, talk)).toEqual({ name: "good", description: "Does it.", tools: ["Read", "Grep"] });
+    expect(talk.left).toEqual([]);
+    expect(talk.said).toEqual([
+      "Name",
+      "! no a/b",
+      "Name",
+      "! no ../c",
+      "Name",
+      "What does it do",
+      "! A model chooses an agent by its description, so there must be one.",
+      "What does it do",
+      "Tools",
+      "Model",
+    ]);
+  });
+
+  it("asks only for what was not given", async () => {
+    const talk = conversation(["Does it."]);
+    const given = { name: "a", tools: [], model: "small" };
+    expect(await askAgent(given, talk)).toEqual({ ...given, description: "Does it." });
+    expect(talk.said).toEqual(["What does it do"]);
+  });
+
+  it("leaves out what was answered with nothing", async () => {
+    expect(await askAgent({ name: "a" }, conversation(["Does it.", "", ""]))).toEqual({
+      name: "a",
+      description: "Does it.",
+    });
+  });
+});
