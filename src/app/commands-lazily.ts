@@ -8,6 +8,11 @@ export function pluginCommands(): Promise<typeof import("./plugins.ts")> {
   return import("./plugins.ts");
 }
 
+/** What `retinue worktrees` needs. */
+export function worktreeCommands(): Promise<typeof import("./worktrees.ts")> {
+  return import("./worktrees.ts");
+}
+
 /** What `retinue trust` needs. */
 export function trustCommands(): Promise<typeof import("./trust.ts")> {
   return import("./trust.ts");

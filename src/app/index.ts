@@ -40,9 +40,10 @@ export {
   readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
+export type { ListedWorktree, PrunedWorktrees } from "../workspace/index.ts";
 export type { CatalogPlace } from "./agent-catalog.ts";
 export type { AgentCheck, AgentDetails, AgentList, LintReport, NewAgent } from "./agents.ts";
-export { agentCommands, pluginCommands, trustCommands } from "./commands-lazily.ts";
+export { agentCommands, pluginCommands, trustCommands, worktreeCommands } from "./commands-lazily.ts";
 export {
   type AgentCallback,
   type AgentEnvironment,

@@ -6,6 +6,7 @@ import { parsePlugins } from "./plugins-arguments.ts";
 import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
 import { splitRules } from "./split-rules.ts";
 import { parseConfig, parseTrust } from "./trust-arguments.ts";
+import { parseWorktrees } from "./worktrees-arguments.ts";
 
 /** Throws a `UserError` with exit code 2 for what it can't read. */
 export function parseArguments(argv: readonly string[]): Command {
@@ -15,13 +16,14 @@ export function parseArguments(argv: readonly string[]): Command {
   if (first === "plugins") return parsePlugins(rest);
   if (first === "trust") return parseTrust(rest);
   if (first === "config") return parseConfig(rest);
+  if (first === "worktrees") return parseWorktrees(rest);
   if (first === "doctor") return parseDoctor(rest);
   if (first === "help") return { kind: "help", topic: topicOf(rest[0]) };
   return parseRoot(argv);
 }
 
 const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
-const topics = ["sessions", "agents", "plugins", "trust", "config", "doctor"] as const;
+const topics = ["sessions", "agents", "plugins", "trust", "config", "worktrees", "doctor"] as const;
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
 const help: OptionKind = { short: "h" };

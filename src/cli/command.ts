@@ -1,7 +1,7 @@
 import type { Effort, JsonObject, PermissionMode } from "../protocol/index.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
-export type HelpTopic = "retinue" | "sessions" | "agents" | "plugins" | "trust" | "config" | "doctor";
+export type HelpTopic = "retinue" | "sessions" | "agents" | "plugins" | "trust" | "config" | "worktrees" | "doctor";
 
 export interface PrintOptions {
   readonly prompt: string;
@@ -80,6 +80,8 @@ export type Command =
       readonly cwd?: string;
       readonly settings?: string;
     }
+  | { readonly kind: "worktrees.list"; readonly json: boolean }
+  | { readonly kind: "worktrees.prune"; readonly json: boolean; readonly dryRun: boolean }
   | { readonly kind: "doctor"; readonly options: DoctorOptions }
   | { readonly kind: "help"; readonly topic: HelpTopic }
   | { readonly kind: "version" };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { helpFor } from "./help.ts";
 
-describe.each(["retinue", "sessions", "agents", "plugins", "trust", "config", "doctor"] as const)(
+describe.each(["retinue", "sessions", "agents", "plugins", "trust", "config", "worktrees", "doctor"] as const)(
   "help for %s",
   (topic) => {
     const lines = helpFor(topic).split("\n");

@@ -20,6 +20,7 @@ Usage
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
   retinue config show              Show the settings that count here
+  retinue worktrees [command]      List or prune worktrees of agents
   retinue doctor                   Check what is installed and configured
   retinue help [command]           Show help
 
@@ -159,9 +160,9 @@ Usage
   retinue trust remove [DIRECTORY] No longer
 
 Its settings are settings.json and settings.local.json in .retinue and .claude,
-and permissions.jsonc in .retinue and .agents. Trust holds for exactly this
-directory, not for those below. What its files allow, set or run is off again
-when it changes, until you add it once more.
+and permissions.jsonc in .retinue and .agents. Trust holds for this directory
+and what is below it, not for other repositories there. What its files allow,
+set or run is off again when it changes, until you add it once more.
 `;
 
 const config = `Shows the settings that count here, merged from every file.
@@ -184,6 +185,26 @@ directory, its settings.local.json, options, the machine's (/etc/retinue). Of
 single values the highest counts, rules add up. Keys and passwords are hidden.
 `;
 
+const worktrees = `Agents with "isolation: worktree" work in git worktrees of their own.
+
+Examples
+  retinue worktrees list
+  retinue worktrees prune --dry-run
+  git -C ~/src/shop merge retinue/a7k3m9x2w4qpz
+
+Usage
+  retinue worktrees list           Those that are there, and what is in them
+      --json                       As JSON
+  retinue worktrees prune          Remove those with which nothing is lost
+      --dry-run                    Only say what would be done
+      --json                       As JSON
+
+An unchanged worktree is removed with its branch when its agent is done. One
+with changes or commits is kept until they are merged or you delete it; "prune"
+says how. It leaves alone what is in use, and ends with 1 if it could not remove
+one.
+`;
+
 const doctor = `Checks what Retinue finds here and says how to repair what is missing.
 
 Examples
@@ -201,4 +222,4 @@ Usage
 Ends with 1 if something is broken, with 0 otherwise.
 `;
 
-const pages: Record<HelpTopic, string> = { retinue, sessions, agents, plugins, trust, config, doctor };
+const pages: Record<HelpTopic, string> = { retinue, sessions, agents, plugins, trust, config, worktrees, doctor };

@@ -29,7 +29,7 @@ function stateOf({ inUse, damaged, lastOutcome }: SessionSummary): string {
   return lastOutcome ?? "cut off";
 }
 
-function ago(milliseconds: number): string {
+export function ago(milliseconds: number): string {
   const minutes = Math.floor(milliseconds / 60_000);
   if (minutes < 1) return "just now";
   if (minutes < 60) return `${minutes} min ago`;

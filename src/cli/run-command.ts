@@ -71,6 +71,11 @@ async function dispatch(command: Command): Promise<number> {
       const { trust } = await import("./trust.ts");
       return trust(command);
     }
+    case "worktrees.list":
+    case "worktrees.prune": {
+      const { worktrees } = await import("./worktrees.ts");
+      return worktrees(command);
+    }
     case "config.show": {
       const { config } = await import("./config.ts");
       return config(command);
