@@ -1,6 +1,8 @@
-import type { Stats } from "node:fs";
+import { existsSync, type Stats } from "node:fs";
 import { constants, copyFile, lstat, mkdir, readlink, rm, rmdir, symlink, unlink } from "node:fs/promises";
-import { errorCode, formatBytes, formatCount, UserError } from "../../lib/index.ts";
+import { join } from "node:path";
+import { errorCode, formatBytes, plural, UserError } from "../../lib/index.ts";
+import { withIndexCopy } from "./copy-index.ts";
 import { pathBelow, pathsOf } from "./git.ts";
 import type { Git } from "./open-git.ts";
 
@@ -9,6 +11,8 @@ interface Trees {
   readonly from: Git;
   readonly to: Git;
   readonly includeUncommitted: boolean;
+  /** More than this is refused: it is generated, or nobody's idea of a change. */
+  readonly most?: { readonly files: number; readonly bytes: number };
 }
 
 export interface CopiedChanges {
@@ -21,7 +25,7 @@ export interface CopiedChanges {
  * Makes files of a new worktree what they are in the other one: those that were changed there, if asked for, and those
  * that only a filter program could have written (git-lfs), since none is run.
  */
-export async function copyChanges({ from, to, includeUncommitted }: Trees): Promise<CopiedChanges> {
+export async function copyChanges({ from, to, includeUncommitted, most = MOST }: Trees): Promise<CopiedChanges> {
   const [changed, filtered] = await Promise.all([
     includeUncommitted ? changedPaths(from) : [],
     to.filters.length > 0 ? filteredPaths(to) : [],
@@ -35,7 +39,7 @@ export async function copyChanges({ from, to, includeUncommitted }: Trees): Prom
     const stats = await statBelow(source, path);
     bytes += stats?.size ?? 0;
     found.set(path, stats);
-    if (bytes > MOST_BYTES || found.size > MOST_FILES) throw tooMuch(source, { bytes, files: found.size });
+    if (bytes > most.bytes || found.size > most.files) throw tooMuch(source, most);
   }
   const copied = [...found.keys()].filter((path) => found.get(path) !== undefined);
   const removed = [...new Set(changed)].filter((path) => found.get(path) === undefined);
@@ -46,17 +50,24 @@ export async function copyChanges({ from, to, includeUncommitted }: Trees): Prom
   return { files: copied.filter((path) => !isLink(path)), links: copied.filter(isLink), removed };
 }
 
-const MOST_BYTES = 2 * 1024 ** 3;
-const MOST_FILES = 50_000;
+const MOST = { files: 50_000, bytes: 2 * 1024 ** 3 };
 
-/** Also those that git can't tell from unchanged ones without reading them; copying those changes nothing. */
 async function changedPaths(git: Git): Promise<string[]> {
+  const index = join(git.place.gitDirectory ?? "", "index");
   const [tracked, untracked] = await Promise.all([
-    git.run(["diff-index", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", "HEAD"]),
+    existsSync(index) ? withIndexCopy(index, (copy) => differingPaths(git, copy)) : differingPaths(git),
     git.run(["ls-files", "-z", "--others", "--exclude-standard"]),
   ]);
   // What ends in a slash is a repository of its own.
-  return [...pathsOf(tracked), ...pathsOf(untracked).filter((path) => !path.endsWith("/"))];
+  return [...tracked, ...pathsOf(untracked).filter((path) => !path.endsWith("/"))];
+}
+
+/** An index can be out of date for every file, as after a copy of the whole repository. */
+async function differingPaths(git: Git, index?: string): Promise<string[]> {
+  const call = index === undefined ? {} : { index };
+  if (index !== undefined) await git.ask(["update-index", "-q", "--ignore-submodules", "--refresh"], call);
+  const args = ["diff-index", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", "HEAD"];
+  return pathsOf(await git.run(args, call));
 }
 
 async function filteredPaths(git: Git): Promise<string[]> {
@@ -124,7 +135,7 @@ async function statOf(path: Buffer): Promise<Stats | undefined> {
   }
 }
 
-function tooMuch(root: string, { bytes, files }: { readonly bytes: number; readonly files: number }): UserError {
-  const message = `${root} has too many uncommitted changes to copy (over ${formatCount(files)} files, ${formatBytes(bytes)})`;
+function tooMuch(root: string, { files, bytes }: typeof MOST): UserError {
+  const message = `${root} has too many uncommitted changes to copy (over ${plural(files, "file")} or ${formatBytes(bytes)})`;
   return new UserError(message, { code: "worktree", cure: "Commit them, or put what is generated into .gitignore." });
 }

@@ -15,7 +15,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { plural } from "../../lib/index.ts";
+import { copyChanges } from "./copy-changes.ts";
 import { createWorktree } from "./create-worktree.ts";
+import { gitDirectoryOf } from "./find-repository.ts";
+import { askGit } from "./git.ts";
+import { openGit } from "./open-git.ts";
 import { createTestPlace, gitThat, type TestPlace } from "./repository.test-support.ts";
 import { settleWorktree } from "./settle-worktree.ts";
 
@@ -319,6 +324,49 @@ describe("what can't be", () => {
     });
     expect(existsSync(join(place.home, "worktrees/shop-1/a1.json"))).toBe(false);
     expect(readdirSync(join(place.repository, ".git/refs/heads"), { recursive: true })).toEqual(before);
+  });
+
+  it("a partial clone without the files is explained, since nothing is fetched", async () => {
+    const place = createTestPlace();
+    place.git("config", "uploadpack.allowFilter", "true");
+    place.gitIn(place.root, "clone", "-q", "--no-checkout", "--filter=blob:none", `file://${place.repository}`, "part");
+    const created = await createWorktree(place.request("a1", { repository: join(place.root, "part") }));
+    expect(created).toEqual({
+      ok: false,
+      message: expect.stringMatching(/git read-tree failed: .*'file' not allowed/),
+    });
+    expect(place.gitIn(join(place.root, "part"), "branch", "--list", "retinue/*")).toBe("");
+  });
+
+  it("too much to copy is explained", async () => {
+    const place = createTestPlace();
+    const { path } = await place.create();
+    place.write({ x: "12345", y: "12345" });
+    const open = (workTree: string) =>
+      openGit({
+        environment: place.environment,
+        cwd: workTree,
+        workTree,
+        gitDirectory: gitDirectoryOf(workTree) ?? "",
+      });
+    const trees = { from: await open(place.repository), to: await open(path), includeUncommitted: true };
+    for (const most of [
+      { files: 1, bytes: 100 },
+      { files: 2, bytes: 9 },
+    ]) {
+      await expect(copyChanges({ ...trees, most })).rejects.toMatchObject({
+        message: `${place.repository} has too many uncommitted changes to copy (over ${plural(most.files, "file")} or ${most.bytes} B)`,
+      });
+    }
+    expect(await copyChanges({ ...trees, most: { files: 2, bytes: 10 } })).toMatchObject({ files: ["x", "y"] });
+  });
+
+  it("a git that does not end is ended", async () => {
+    const place = createTestPlace();
+    const environment = gitThat(place, "sleep 60", "rev-parse");
+    const answer = await askGit(["rev-parse"], { environment, cwd: place.root }, { limitMs: 200 });
+    expect(answer.told).toBe("git rev-parse was ended because it took longer than 0.2 seconds.");
+    expect(answer.code).not.toBe(0);
   });
 
   it("a failure on the way takes back what was made", async () => {
