@@ -86,7 +86,7 @@ function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly st
   return `${renderDiagnostics(others.slice(0, mostProblems))}${more}${rest}`;
 }
 
-const ofAllTogether: ReadonlySet<string> = new Set(["duplicate_name", "settings_agent_hidden"]);
+const ofAllTogether: ReadonlySet<string> = new Set(["duplicate_name", "settings_agent_hidden", "confusable_name"]);
 const mostProblems = 10;
 
 function shortList(tools: readonly string[]): string {

@@ -9,6 +9,23 @@ function entry(name: string, source: AgentDefinition["source"], more: Partial<Ag
 
 const place = (more: Partial<Place>): Place => ({ distance: 0, form: "file", directory: 0, ...more });
 
+describe("names that look like another's", () => {
+  it("are told of, both ways where both are disguised, and by case alone not", () => {
+    const agents = [
+      entry("reviewer", "user", { file: "/h/reviewer.md" }),
+      entry("r\u0435viewer", "project", { file: "/p/other.md" }),
+      entry("\u0442\u0435\u0441\u0442", "project", { file: "/p/small.md" }),
+      entry("\u0422\u0415\u0421\u0422", "project", { file: "/p/capital.md" }),
+    ];
+    const { diagnostics } = createCatalog(agents);
+    expect(diagnostics).toMatchObject([{ severity: "warning", file: "/p/other.md", line: 1, code: "confusable_name" }]);
+    expect(diagnostics[0]?.message).toContain(
+      'has "\u0435" (Cyrillic, U+0435) and looks like the agent "reviewer" of /h/',
+    );
+    expect(createCatalog([...agents, entry("tect", "user")]).diagnostics).toHaveLength(3);
+  });
+});
+
 describe("who wins", () => {
   it("is the higher source", () => {
     const entries = definitionSources.map((source) => entry("a", source));

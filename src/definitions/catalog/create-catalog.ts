@@ -1,4 +1,5 @@
 import { type AgentDefinition, type Diagnostic, definitionSources } from "../../protocol/index.ts";
+import { disguisedNames } from "./disguised-names.ts";
 import { nearestEntries } from "./nearest-entries.ts";
 
 /** Where a definition stood, as far as that decides between two of one name. Absent: as near as can be, in a file. */
@@ -35,7 +36,7 @@ export interface Catalog<Entry extends CatalogEntry = CatalogEntry> {
   /** One for each name, sorted by name. */
   readonly agents: readonly Entry[];
   readonly overrides: readonly Override<Entry>[];
-  /** Duplicates within one source: nobody means those. */
+  /** Duplicates within one source, which nobody means, and names that look like another's. */
   readonly diagnostics: readonly Diagnostic[];
   find(name: string): Found<Entry> | undefined;
   /** The names most likely meant, best first; filled up to `max` as long as there are agents. */
@@ -71,7 +72,10 @@ export function createCatalog<Entry extends CatalogEntry>(
   return Object.freeze({
     agents,
     overrides: Object.freeze(overrides),
-    diagnostics: Object.freeze(clashes.flatMap(diagnose)),
+    diagnostics: Object.freeze([
+      ...clashes.flatMap(diagnose),
+      ...disguisedNames(agents.map(({ definition }) => definition)),
+    ]),
     find(name: string): Found<Entry> | undefined {
       const exact = winners.get(name);
       if (exact) return { agent: exact, by: "name" };

@@ -21,6 +21,33 @@ function withFields(frontmatter: string, source?: DefinitionSource) {
   return read(`---\nname: a\ndescription: d\n${frontmatter}\n---\nBody.\n`, source);
 }
 
+describe("a name", () => {
+  const named = (name: string) => read(`---\ndescription: d\nname: ${name}\n---\nBody.\n`);
+
+  it.each(["Exp\u04cfore", "\uff30lan", "statusline-s\u0435tup"])(
+    "that looks like a built-in's is told of: %j",
+    async (name) => {
+      const { definition, diagnostics } = await named(name);
+      expect(definition?.name).toBe(name);
+      expect(diagnostics).toMatchObject([{ severity: "warning", line: 3, code: "confusable_name" }]);
+      expect(diagnostics[0]?.message).toMatch(
+        /U\+[0-9A-F]{4}\) and looks like the built-in agent "(Explore|Plan|statusline-setup)"/,
+      );
+    },
+  );
+
+  it("that mixes alphabets in a word is told of, also where the file gives it", async () => {
+    expect((await named("r\u0435viewer")).diagnostics).toMatchObject([{ code: "confusable_name", line: 3 }]);
+    const bytes = Buffer.from("---\ndescription: d\n---\nBody.\n");
+    const read = await readAgentFile({ bytes, file: "/p/r\u0435viewer.md", source: "project" });
+    expect(read.diagnostics).toMatchObject([{ code: "confusable_name", line: 1 }]);
+  });
+
+  it.each(["Explore", "explore", "проверка", "审查员", "prüfer"])("such as %j is not doubted", async (name) => {
+    expect((await named(name)).diagnostics).toEqual([]);
+  });
+});
+
 describe("the files people write", () => {
   it.each(samples)("reads $title", async ({ text, name, description, tools }) => {
     const { definition, body } = await read(text);

@@ -1,9 +1,11 @@
 import path from "node:path";
 import type { AgentDefinition, DefinitionSource, Diagnostic, JsonValue } from "../../protocol/index.ts";
+import { builtInAgents } from "../built-in/built-in-agents.ts";
+import { isDisguised, mixesAlphabets, namedLetters, shapeOf } from "./confusable-name.ts";
 import { type CureWords, yamlWords } from "./cure-words.ts";
 import type { Field } from "./field.ts";
 import { type AgentField, agentFieldNames } from "./field-names.ts";
-import { FieldReader } from "./field-reader.ts";
+import { type FieldProblem, FieldReader } from "./field-reader.ts";
 import { booleanOf, describe, isEmpty, readText } from "./field-values.ts";
 import { optionalFields, targets } from "./optional-fields.ts";
 import { readPermission, readPermissionMode } from "./permission-fields.ts";
@@ -121,8 +123,10 @@ function isNamed(draft: Draft): draft is Draft & AgentDefinition {
 
 function readName(reader: Reader, defaultName: () => string): string | undefined {
   const name = readText(reader, "name")?.trim() ?? defaultName();
-  if (!hasControls(name)) return name;
   const field = reader.get("name");
+  const doubt = hasControls(name) ? undefined : doubtAboutName(name);
+  if (doubt !== undefined) reader.warn(field ?? { key: "name", value: name, line: 1 }, doubt);
+  if (!hasControls(name)) return name;
   if (field !== undefined)
     reader.refuse(field, {
       code: "bad_name",
@@ -130,6 +134,22 @@ function readName(reader: Reader, defaultName: () => string): string | undefined
       fix: "Write the name with visible characters only.",
     });
   return undefined;
+}
+
+/** That others of the project's agents look the same only the catalog can tell. */
+function doubtAboutName(name: string): FieldProblem | undefined {
+  const meant = isDisguised(name)
+    ? builtInAgents().find((each) => shapeOf(each.definition.name) === shapeOf(name))
+    : undefined;
+  if (meant === undefined && !mixesAlphabets(name)) return undefined;
+  const about = `The name "${name.slice(0, 60)}" has ${namedLetters(name)}`;
+  return {
+    code: "confusable_name",
+    message: meant
+      ? `${about} and looks like the built-in agent "${meant.definition.name}", which it is not.`
+      : `${about} among letters of another alphabet, so it can be taken for a name that it is not.`,
+    fix: "Write each word of the name in one alphabet, and none that looks like another agent's.",
+  };
 }
 
 function readDescription(reader: Reader): string | undefined {

@@ -60,7 +60,9 @@ describe("agents of a project", () => {
     },
     "055": async (place) => {
       const { agents } = await place.list({ trust: false });
-      return agents.every(({ source }) => source === "built-in") ? "deny" : "looser";
+      const { diagnostics } = await place.list({ trust: true });
+      const flagged = diagnostics.some(({ code, message }) => code === "confusable_name" && /"Explore"/.test(message));
+      return flagged && agents.every(({ source }) => source === "built-in") ? "deny" : "looser";
     },
     "056": (place) => command(place, { agent: "w", trusted: true, permissionMode: "plan" }),
     "058": async (place) => {
