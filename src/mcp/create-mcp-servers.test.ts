@@ -177,12 +177,14 @@ describe("createMcpServers", () => {
   });
 
   it("makes do with odd tools", async () => {
-    const { tools } = await connect(make({ s: program.config({ oddTools: true }) }), "s");
+    const connection = await connect(make({ s: program.config({ oddTools: true }) }), "s");
+    const { tools } = connection;
     const odd = tools
       .map(({ declaration }) => declaration)
       .filter(({ name }) => !/__(big|co|echo|env|fail|pro|where)/.test(name));
     expect(odd.map(({ name }) => name)).toEqual([
       "mcp__s__choice",
+      "mcp__s__members",
       expect.stringMatching(/^mcp__s__n{40,}_[0-9a-f]{8}$/),
       "mcp__s__no_schema_at_all",
       expect.stringMatching(/^mcp__s__no_schema_at_all_[0-9a-f]{8}$/),
@@ -194,5 +196,8 @@ describe("createMcpServers", () => {
       expect(inputSchema["anyOf"]).toBeUndefined();
       expect(description.length).toBeLessThanOrEqual(2_048);
     }
+    expect(odd[1]?.inputSchema).toMatchObject({ properties: { _top: { type: "string" } }, required: ["_top"] });
+    const input = { _top: "3", more: true };
+    expect(textOfOutput(await runTool(connection, "mcp__s__members", { input }))).toBe('{"$top":"3","more":true}');
   });
 });

@@ -59,7 +59,10 @@ export async function openLink(config: McpServerConfig, place: LinkPlace, signal
   let late = false;
   try {
     // A program starts while the package is loaded.
-    wire = config.type === "stdio" ? openStdioWire(config, place) : (await import("./web-wire.ts")).openWebWire(config);
+    wire =
+      config.type === "stdio"
+        ? openStdioWire(config, place)
+        : (await import("./web-wire.ts")).openWebWire(config, place);
     const { Client, ProtocolError } = await import("./protocol-client.ts");
     const { transport } = wire;
     const client = new Client({ name: "retinue", version: place.version }, { capabilities: {} });
@@ -104,7 +107,7 @@ function createLink({ client, wire, tools, isRefusal }: LinkParts): Link {
     } catch (error) {
       if (signal.aborted) return { kind: "cancelled" };
       if (late) return { kind: "timeout" };
-      if (isRefusal(error)) return { kind: "refused", reason: describeError(error) };
+      if (isRefusal(error) && wire.over() === undefined) return { kind: "refused", reason: describeError(error) };
       const reason = wire.explain(error);
       return { kind: wire.over() === undefined ? "refused" : "lost", reason };
     }

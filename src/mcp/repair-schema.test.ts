@@ -31,7 +31,7 @@ describe("repairSchema", () => {
   it("leaves a sound schema as it is", () => {
     const schema = {
       type: "object",
-      properties: { name: { type: "string", pattern: "^a", description: "N" }, list: { items: { enum: [1, null] } } },
+      properties: { name: { type: "string", minLength: 2, description: "N" }, list: { items: { enum: [1, null] } } },
       required: ["name"],
       additionalProperties: false,
       $defs: { x: { type: ["string", "null"] } },
@@ -47,11 +47,23 @@ describe("repairSchema", () => {
       properties: { a: {}, b: { not: {} } },
     });
     const nested = {
-      properties: { a: { anyOf: [{ type: "string" }, true], items: [{}], pattern: "(", type: "text" } },
+      properties: { a: { anyOf: [{ type: "string" }, true], items: [{}], type: "text" } },
     };
     expect(repairSchema(nested)).toEqual({
       type: "object",
       properties: { a: { anyOf: [{ type: "string" }, {}] } },
+    });
+  });
+
+  it("tells patterns without having them run", () => {
+    const text = { type: "string", pattern: "^(a+)+$" };
+    expect(repairSchema({ properties: { a: text, b: { ...text, description: "Name." }, c: { pattern: 1 } } })).toEqual({
+      type: "object",
+      properties: {
+        a: { type: "string", description: "(Must match ^(a+)+$)" },
+        b: { type: "string", description: "Name. (Must match ^(a+)+$)" },
+        c: {},
+      },
     });
   });
 

@@ -3,7 +3,7 @@ import type { McpServerConfig } from "../ports/index.ts";
 import type { JsonObject } from "../protocol/index.ts";
 import { asSentence } from "./as-sentence.ts";
 import type { OfferedTool } from "./offered-tools.ts";
-import type { Link, OpenedLink } from "./open-link.ts";
+import type { Link, LinkAnswer, OpenedLink } from "./open-link.ts";
 
 export type Offer =
   | { readonly ok: true; readonly tools: readonly OfferedTool[]; readonly instructions: string }
@@ -126,21 +126,8 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
     if (answer.kind === "result" || answer.kind === "refused") restarts = 1;
     const { note } = reached;
     if (answer.kind === "result") return { ok: true, result: answer.result, ...(note ? { note } : {}) };
-    const message = describeFailure(answer);
+    const message = describeFailure(answer, { name, limit });
     return { ok: false, message: note ? `${note}\n${message}` : message };
-  }
-
-  function describeFailure(answer: Exclude<Awaited<ReturnType<Link["call"]>>, { kind: "result" }>): string {
-    switch (answer.kind) {
-      case "refused":
-        return `The MCP server "${name}" refused the call: ${asSentence(answer.reason)}`;
-      case "lost":
-        return `The MCP server "${name}" was lost during the call: ${asSentence(answer.reason)} What the call did until then is not known.`;
-      case "timeout":
-        return `The MCP server "${name}" did not answer within ${formatDuration(limit)} ("timeout" in its configuration changes that). What the call did until then is not known.`;
-      case "cancelled":
-        return "The call was cancelled. What it did until then is not known.";
-    }
   }
 
   return {
@@ -156,6 +143,22 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
       await link?.end();
     },
   };
+}
+
+function describeFailure(
+  answer: Exclude<LinkAnswer, { kind: "result" }>,
+  { name, limit }: { readonly name: string; readonly limit: number },
+): string {
+  switch (answer.kind) {
+    case "refused":
+      return `The MCP server "${name}" refused the call: ${asSentence(answer.reason)}`;
+    case "lost":
+      return `The MCP server "${name}" was lost during the call: ${asSentence(answer.reason)} What the call did until then is not known.`;
+    case "timeout":
+      return `The MCP server "${name}" did not answer within ${formatDuration(limit)} ("timeout" in its configuration changes that). What the call did until then is not known.`;
+    case "cancelled":
+      return "The call was cancelled. What it did until then is not known.";
+  }
 }
 
 const cancelled = { ok: false, reason: "its start was cancelled" } as const;

@@ -28,6 +28,15 @@ export function nameTools(server: string, names: readonly string[]): ReadonlyMap
   return new Map([...short].map(([name, text]) => [name, prefix + text]));
 }
 
+/** What the members of a tool's input are called towards the model; some providers refuse a request for any other name. */
+export function nameMembers(names: readonly string[]): ReadonlyMap<string, string> {
+  const safe = (name: string) => {
+    const text = name.replace(/[^A-Za-z0-9_.-]/g, "_");
+    return shorten(text === "" ? "member" : text, { name, most: MAX_NAME });
+  };
+  return distinct(names, { safe, most: MAX_NAME });
+}
+
 /** A name that needed no change keeps it; others that would be the same are told apart by their hash. */
 function distinct(
   names: readonly string[],

@@ -75,6 +75,18 @@ describe("a server by streamable HTTP", () => {
     expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toMatch(/started again.*\n3$/s);
   });
 
+  for (const streams of [false, true]) {
+    it(`that sends too much at once is cut off, ${streams ? "as a stream" : "as JSON"}`, async () => {
+      const server = await start({ streams });
+      const connection = await connect({ url: server.url }, { maxMessageBytes: 100_000 });
+      const flood = await runTool(connection, "mcp__web__big", { input: { bytes: 1_000_000 } });
+      expect(textOfOutput(flood)).toContain("it sent a message of more than 97.7 KB and was cut off");
+      expect(textOfOutput(await runTool(connection, "mcp__web__big", { input: { bytes: 90_000 } }))).toMatch(
+        /x{90000}$/,
+      );
+    });
+  }
+
   it("that has forgotten the session is begun anew", async () => {
     const server = await start({ forgetAtCall: 2 });
     const connection = await connect({ url: server.url });

@@ -4,8 +4,9 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { describeError } from "../lib/index.ts";
+import { describeError, formatBytes } from "../lib/index.ts";
 import type { McpWebServerConfig } from "../ports/index.ts";
+import { limitBody } from "./limit-body.ts";
 import { settleWithin } from "./settle-within.ts";
 import type { Wire } from "./wire.ts";
 
@@ -13,13 +14,24 @@ import type { Wire } from "./wire.ts";
 const GOODBYE_MS = 1_000;
 
 /** A server somewhere else, by HTTP. Throws if the address or a header can't be used. */
-export function openWebWire(config: McpWebServerConfig): Wire {
+export function openWebWire(
+  config: McpWebServerConfig,
+  { maxMessageBytes }: { readonly maxMessageBytes: number },
+): Wire {
   const url = addressOf(config.url);
-  const requestInit = { headers: { ...config.headers } };
-  const session = config.type === "http" ? new StreamableHTTPClientTransport(url, { requestInit }) : undefined;
-  const transport: Transport = session ?? new SSEClientTransport(url, { requestInit });
-  if (session !== undefined) answerBrokenStreams(session);
   let over: string | undefined;
+  const onTooLarge = () => {
+    over ??= `it sent a message of more than ${formatBytes(maxMessageBytes)} and was cut off`;
+    return new Error(over);
+  };
+  const options = {
+    requestInit: { headers: { ...config.headers } },
+    fetch: async (address: string | URL, init?: RequestInit) =>
+      limitBody(await fetch(address, init), { maxBytes: maxMessageBytes, onTooLarge }),
+  };
+  const session = config.type === "http" ? new StreamableHTTPClientTransport(url, options) : undefined;
+  const transport: Transport = session ?? new SSEClientTransport(url, options);
+  if (session !== undefined) answerBrokenStreams(session);
 
   function explain(error: unknown): string {
     if (over !== undefined) return over;

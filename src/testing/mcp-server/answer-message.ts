@@ -95,6 +95,8 @@ function call(
       // An answer in the same breath would overtake it.
       return undefined;
     }
+    case "members":
+      return say(JSON.stringify(input));
     case "where":
       return say(process.cwd());
     case "fail":

@@ -35,6 +35,7 @@ const odd = [
   { name: "no_schema_at_all", description: "d".repeat(5_000), inputSchema: "none" },
   { name: "choice", inputSchema: { anyOf: [{ type: "object" }], properties: { any: true, list: { items: [{}] } } } },
   { name: "pattern", inputSchema: { type: "object", properties: { text: { type: "string", pattern: "(" } } } },
+  { name: "members", inputSchema: { type: "object", properties: { $top: text, "": {} }, required: ["$top"] } },
   { description: "has no name" },
   { name: "n".repeat(100), inputSchema: { type: "object" } },
 ];
