@@ -27,7 +27,7 @@ export interface CopiedChanges {
  */
 export async function copyChanges({ from, to, includeUncommitted, most = MOST }: Trees): Promise<CopiedChanges> {
   const [changed, filtered] = await Promise.all([
-    includeUncommitted ? changedPaths(from) : [],
+    includeUncommitted ? changedPaths(from, to.place.gitDirectory ?? "") : [],
     to.filters.length > 0 ? filteredPaths(to) : [],
   ]);
   const source = from.place.workTree ?? "";
@@ -52,10 +52,10 @@ export async function copyChanges({ from, to, includeUncommitted, most = MOST }:
 
 const MOST = { files: 50_000, bytes: 2 * 1024 ** 3 };
 
-async function changedPaths(git: Git): Promise<string[]> {
-  const index = join(git.place.gitDirectory ?? "", "index");
+async function changedPaths(git: Git, beside: string): Promise<string[]> {
+  const from = join(git.place.gitDirectory ?? "", "index");
   const [tracked, untracked] = await Promise.all([
-    existsSync(index) ? withIndexCopy(index, (copy) => differingPaths(git, copy)) : differingPaths(git),
+    existsSync(from) ? withIndexCopy({ from, beside }, (copy) => differingPaths(git, copy)) : differingPaths(git),
     git.run(["ls-files", "-z", "--others", "--exclude-standard"]),
   ]);
   // What ends in a slash is a repository of its own.

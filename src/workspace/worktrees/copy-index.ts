@@ -1,5 +1,4 @@
 import { copyFile, mkdtemp, rm, stat, utimes } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** With its time, by which git knows which files may have changed since. */
@@ -9,9 +8,12 @@ export async function copyIndex(from: string, to: string): Promise<void> {
   await utimes(to, atime, mtime);
 }
 
-/** For looking with an index that git would otherwise write to. */
-export async function withIndexCopy<Result>(from: string, work: (index: string) => Promise<Result>): Promise<Result> {
-  const directory = await mkdtemp(join(tmpdir(), "retinue-index-"));
+/** For looking with an index that git writes to. `beside`: a git directory of a worktree, with which it goes at the latest. */
+export async function withIndexCopy<Result>(
+  { from, beside }: { readonly from: string; readonly beside: string },
+  work: (index: string) => Promise<Result>,
+): Promise<Result> {
+  const directory = await mkdtemp(join(beside, "retinue-"));
   try {
     const index = join(directory, "index");
     await copyIndex(from, index);

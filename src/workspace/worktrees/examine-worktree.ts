@@ -123,7 +123,7 @@ async function tipsOf(git: Git, { branch }: WorktreeRecord): Promise<string[]> {
 
 /** Compared with an index: files that differ from it or are not in it. A repository in a directory counts as one. */
 async function changedFiles(git: Git, reference: string): Promise<number> {
-  return withIndexCopy(reference, async (index) => {
+  return withIndexCopy({ from: reference, beside: git.place.gitDirectory ?? "" }, async (index) => {
     await git.ask(["update-index", "-q", "--ignore-submodules", "--refresh"], { index });
     const [differing, added] = await Promise.all([
       git.run(["diff-files", "-z", "--name-only", "--ignore-submodules=all"], { index }),

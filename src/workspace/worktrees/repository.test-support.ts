@@ -79,11 +79,13 @@ export async function untilNoGitRuns(place: TestPlace): Promise<void> {
 const runningIn = ({ root }: TestPlace): string => join(root, "running");
 
 let template: string | undefined;
+afterAll(() => {
+  if (template !== undefined) rmSync(template, { recursive: true, force: true });
+});
 
 /** Made once: to copy it is quicker. */
 function makeTemplate(): string {
   const cwd = mkdtempSync(join(tmpdir(), "retinue-worktree-template-"));
-  afterAll(() => rmSync(cwd, { recursive: true, force: true }));
   const place = { cwd, environment: { PATH: process.env["PATH"] ?? "", HOME: cwd } };
   runGit(["init", "-q", "-b", "main", "--template="], place);
   mkdirSync(join(cwd, ".git/hooks"));
