@@ -23,7 +23,8 @@ export function chooseMode(
   return { mode: fallback, notice };
 }
 
-const freedom: Record<PermissionMode, number> = {
+/** The stricter the less. */
+export const freedom: Record<PermissionMode, number> = {
   plan: 0,
   dontAsk: 1,
   default: 2,

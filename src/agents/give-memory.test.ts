@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AgentDefinition, permissionModes, type Rule } from "../protocol/index.ts";
-import { type AgentRequest, resolveAgent } from "./resolve-agent.ts";
+import type { AgentRequest } from "./assemble-agent.ts";
+import { resolveAgent } from "./resolve-agent.ts";
 
 const directory = "/home/me/.retinue/agent-memory/tester";
 const own = (tool: string) => `${tool}(/${directory}/**)`;

@@ -1,9 +1,11 @@
 // Owns: turning a definition and its surroundings into an agent ready to run: prompt, tools, model, policy.
 // Does not own: running it (runs), reading definitions (definitions), deciding on calls (permissions).
 // Called by: runs (types), app.
+export type { AgentRequest, AgentResolution, Wishes } from "./assemble-agent.ts";
 export type { AgentMemory } from "./give-memory.ts";
 export { limitHands } from "./limit-hands.ts";
 export { MAIN_TYPE } from "./main-agent.ts";
-export { type AgentRequest, type AgentResolution, resolveAgent, type Wishes } from "./resolve-agent.ts";
-export type { ToolReport } from "./resolve-tools.ts";
+export { resolveAgent } from "./resolve-agent.ts";
+export { resolveSubagent, type SubagentRequest } from "./resolve-subagent.ts";
 export type { ResolvedAgent } from "./resolved-agent.ts";
+export type { Tier } from "./withhold-tools.ts";

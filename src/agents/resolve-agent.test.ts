@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentDefinition, PermissionMode, Rule } from "../protocol/index.ts";
 import { definitionSources, permissionModes } from "../protocol/index.ts";
-import { type AgentRequest, type AgentResolution, resolveAgent } from "./resolve-agent.ts";
+import type { AgentRequest, AgentResolution } from "./assemble-agent.ts";
+import { resolveAgent } from "./resolve-agent.ts";
 
 const toolNames = [
   "Read",

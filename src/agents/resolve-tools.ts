@@ -1,20 +1,9 @@
 import { nearest } from "../lib/index.ts";
 import { checkRules, parseRule } from "../permissions/index.ts";
-import type { AgentDefinition, Rule } from "../protocol/index.ts";
+import type { AgentDefinition, Rule, ToolReport } from "../protocol/index.ts";
 import { applyCompactRules } from "./apply-compact-rules.ts";
 import { ruleOf } from "./rule-of.ts";
 import { readToolEntry, type ToolEntry } from "./tool-entry.ts";
-
-/** What a definition asked for and what it got. */
-export interface ToolReport {
-  /** No list, or one with `*`: everything there is. */
-  readonly hasWildcard: boolean;
-  /** Entries that name a tool that is here, as written. */
-  readonly validTools: readonly string[];
-  readonly invalidTools: readonly string[];
-  /** Canonical names of the tools the agent has. */
-  readonly resolvedTools: readonly string[];
-}
 
 export interface ResolvedTools {
   readonly report: ToolReport;

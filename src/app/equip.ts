@@ -4,6 +4,7 @@ import type { Settings } from "../protocol/index.ts";
 import { searchEngineFor, toolFaces } from "../tools/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { ChosenModel } from "./choose-model.ts";
+import type { Delegation } from "./make-hands.ts";
 import type { Environment } from "./places.ts";
 
 export interface Equipment {
@@ -17,6 +18,7 @@ export interface Equipment {
   readonly chosen: ChosenModel;
   /** What the model may call for; absent where there is nothing. */
   readonly skills?: Skills;
+  readonly delegation: Delegation;
 }
 
 export interface Equipped {
@@ -32,9 +34,19 @@ export function equip(equipment: Equipment): Equipped {
   const skills = equipment.skills ? { skills: equipment.skills } : {};
   const choice = searchEngineFor(settings.search, environment, chosen.search ? { anthropic: chosen.search } : {});
   const search = "engine" in choice ? { search: choice.engine } : {};
-  const hands = lazyHands(toolFaces({ search: "engine" in choice, ...skills }), async () => {
+  const { faces } = equipment.delegation;
+  const hands = lazyHands([...toolFaces({ search: "engine" in choice, ...skills }), ...faces], async () => {
     const { makeHands } = await import("./make-hands.ts");
-    return makeHands({ root, environment, sessionId, results, outputDirectory, ...search, ...skills });
+    return makeHands({
+      root,
+      environment,
+      sessionId,
+      results,
+      outputDirectory,
+      ...search,
+      ...skills,
+      delegation: equipment.delegation,
+    });
   });
   return { hands, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };
 }

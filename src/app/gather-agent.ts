@@ -11,8 +11,9 @@ import {
 import { UserError } from "../lib/index.ts";
 import type { Skills } from "../ports/index.ts";
 import { type AgentDefinition, canonicalToolName, type Diagnostic } from "../protocol/index.ts";
-import { type AgentCatalog, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
+import { type AgentCatalog, type CatalogAgent, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
 import { docsDirectory } from "./docs-directory.ts";
+import { type Household, type HouseholdAgent, isGuide } from "./household.ts";
 import { unknownAgent } from "./unknown-agent.ts";
 
 /** What files and flags give to the agent of a session. */
@@ -29,6 +30,8 @@ export interface GatheredAgent {
   /** What it may read beyond the workspace. */
   readonly readableRoots: readonly string[];
   readonly notices: readonly string[];
+  /** Who can work for it. */
+  readonly household: Household;
 }
 
 export interface NamedAgent {
@@ -48,24 +51,46 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   const shelf = createSkillShelf(loaded.snapshot.skills);
   const shared = { ...context, ...(shelf ? { shelf } : {}) };
   const roots = rootsOf(loaded.snapshot.skills, place.home);
-  const main = { ...shared, skills: [], readableRoots: roots, notices: [...aboutContext, ...aboutSkills(loaded)] };
+  const household: Household = {
+    definitions: loaded.catalog.agents.map(({ definition }) => definition),
+    nearest: loaded.catalog.nearest,
+    find: (name) => {
+      const found = loaded.catalog.find(name)?.agent;
+      return found && piecesOf(found, { loaded, place, context, aboutContext, roots });
+    },
+  };
+  const notices = [...aboutContext, ...aboutSkills(loaded)];
+  const main = { ...shared, skills: [], readableRoots: roots, notices, household };
   if (named === undefined) return main;
-  const found = loaded.catalog.find(named.name);
+  const found = household.find(named.name);
   if (found === undefined && named.name === MAIN_TYPE) return main;
   if (found === undefined) throw missingAgent(named, loaded);
-  const { definition, body } = found.agent;
+  return { ...shared, ...found, household };
+}
+
+interface Surroundings {
+  readonly loaded: AgentCatalog;
+  readonly place: CatalogPlace;
+  readonly context: Pick<HouseholdAgent, "projectContext">;
+  readonly aboutContext: readonly string[];
+  readonly roots: readonly string[];
+}
+
+function piecesOf(
+  { definition, body }: CatalogAgent,
+  { loaded, place, context, aboutContext, roots }: Surroundings,
+): HouseholdAgent {
   const { found: skills, diagnostics } = findSkills(loaded.snapshot.skills, definition.skills ?? [], {
     file: definition.file ?? definition.name,
   });
   const { memory, notice } = memoryOf(definition, { stateHome: place.home, trustedRoot: loaded.trustedRoot });
-  const isGuide = definition.source === "built-in" && definition.name === "retinue-guide";
   return {
-    ...shared,
+    ...context,
     definition,
     prompt: body(),
     skills: skills.map((skill) => ({ name: skill.definition.name, text: textOf(skill) })),
     ...(memory === undefined ? {} : { memory }),
-    readableRoots: [...(isGuide ? [docsDirectory()] : []), ...(memory ? [memory.directory] : []), ...roots],
+    readableRoots: [...(isGuide(definition) ? [docsDirectory()] : []), ...(memory ? [memory.directory] : []), ...roots],
     notices: [
       ...(definition.omitProjectContext ? [] : aboutContext),
       ...aboutFiles(loaded, new Set([definition.file ?? ""])),

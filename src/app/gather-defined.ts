@@ -6,7 +6,7 @@ import type { GatheredAgent } from "./gather-agent.ts";
 import { stateDirectory } from "./places.ts";
 
 export interface DefinedAgent {
-  readonly gathered?: GatheredAgent;
+  readonly gathered: GatheredAgent;
   readonly callback?: AgentCallback;
 }
 
@@ -18,7 +18,6 @@ export async function gatherDefined(
   const split = splitAgents(options.agents ?? {});
   const given = options.agents === undefined ? options : { ...options, agents: split.data };
   const gathered = await gather(given, surroundings);
-  if (gathered === undefined) return {};
   const { prompt, callback } = functionsFor(gathered.definition, split);
   const { cwd, environment } = surroundings;
   const place = {

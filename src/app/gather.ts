@@ -5,6 +5,7 @@ import { MAIN_TYPE } from "../agents/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { managedDirectory } from "../settings/index.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
+import { builtInHousehold } from "./household.ts";
 import { type Environment, stateDirectory } from "./places.ts";
 
 export interface Gathering {
@@ -27,13 +28,16 @@ interface Surroundings {
 export async function gather(
   options: Gathering,
   { cwd, environment, settings, before }: Surroundings,
-): Promise<GatheredAgent | undefined> {
+): Promise<GatheredAgent> {
   const { agents, trusted = false } = options;
   const agent = options.agent ?? (before === MAIN_TYPE ? undefined : before);
   const home = options.home || stateDirectory(environment);
+  const builtIn = { disabled: disabledAgents(settings), entryPoint: entryPointOf(options, { environment, settings }) };
   if (agent === undefined && agents === undefined) {
     const mayInstruct = trusted || (options.trusted !== undefined && hasTrustedFiles(home, environment));
-    if (!mayInstruct) return undefined;
+    if (!mayInstruct && !hasAgents(settings)) {
+      return { skills: [], readableRoots: [], notices: [], household: builtInHousehold(home, builtIn) };
+    }
   }
   const { gatherAgent } = await import("./gather-agent.ts");
   const isOld = options.agent === undefined;
@@ -44,7 +48,7 @@ export async function gather(
     environment,
     trust: trusted,
     ...(agents === undefined ? {} : { agents }),
-    builtIn: { disabled: disabledAgents(settings), entryPoint: entryPointOf(options, { environment, settings }) },
+    builtIn,
   });
 }
 
@@ -55,11 +59,19 @@ function hasTrustedFiles(home: string, environment: Environment): boolean {
     join(home, "AGENTS.md"),
     join(home, "plugins.json"),
     join(userHome, ".agents/AGENTS.md"),
+    join(userHome, ".agents/agents"),
     join(userHome, ".agents/skills"),
     join(userHome, ".claude/CLAUDE.md"),
+    join(userHome, ".claude/agents"),
     join(userHome, ".claude/skills"),
+    join(managedDirectory, "agents"),
     join(managedDirectory, "skills"),
   ].some((file) => existsSync(file));
+}
+
+/** Definitions in settings, or anything but a switch. */
+function hasAgents({ agents = {} }: Settings): boolean {
+  return Object.values(agents).some((value) => typeof value !== "boolean");
 }
 
 /** `"agents": { "Explore": false }` */

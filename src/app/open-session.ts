@@ -12,7 +12,7 @@ import {
   type SessionId,
   type Settings,
 } from "../protocol/index.ts";
-import { Thread } from "../runs/index.ts";
+import { Dispatcher, Thread } from "../runs/index.ts";
 import {
   createMemorySession,
   createSession,
@@ -21,6 +21,7 @@ import {
 } from "../transcript/index.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
 import type { AgentCallback } from "./define-agent.ts";
+import { offerDelegation } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
 import { gatherDefined } from "./gather-defined.ts";
@@ -79,7 +80,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
   let files = options.resume === undefined ? undefined : await openThread(options, surroundings);
   try {
     const defined = await gatherDefined(options, { ...surroundings, before: files?.thread.agentType });
-    const chosen = choose(options, surroundings, defined.gathered?.definition);
+    const chosen = choose(options, surroundings, defined.gathered.definition);
     // Only now: a session that can't begin leaves no files.
     files ??= await openThread(options, surroundings);
     return await furnish(options, { ...surroundings, ...files, ...defined, chosen });
@@ -97,7 +98,7 @@ interface Surroundings {
 }
 
 interface Opened extends Surroundings {
-  readonly gathered?: GatheredAgent;
+  readonly gathered: GatheredAgent;
   readonly callback?: AgentCallback;
   readonly chosen: ChosenModel;
   readonly transcript: Transcript;
@@ -109,9 +110,28 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
   const { environment, clock, settings, cwd, chosen, transcript, thread } = opened;
   const { rules, problems } = await collectRules(settings.permissions ?? {}, options, options.settingsFile);
   const outputDirectory = directoryOf(transcript);
-  const { shelf } = opened.gathered ?? {};
+  const { shelf } = opened.gathered;
   const skills = shelf ? { skills: shelf } : {};
-  const equipped = equip({ root: cwd, transcript, outputDirectory, settings, environment, chosen, ...skills });
+  const { household } = opened.gathered;
+  const approvals = options.approvals ?? nobody;
+  const { sessionId } = transcript;
+  const dispatcher: Dispatcher = new Dispatcher({
+    sessionId,
+    version: VERSION,
+    approvals,
+    clock,
+    journal: transcript,
+    offered: () => household.definitions.map(({ name }) => name),
+    prepare: async (wish) => {
+      const { prepareAgent } = await import("./prepare-agent.ts");
+      const tools = () => equipped.hands.declarations();
+      const modelIsGiven = typeof options.model === "object";
+      return prepareAgent(wish, { household, settings, environment, clock, cwd, tools, modelIsGiven });
+    },
+  });
+  const delegation = { faces: offerDelegation({ household, settings, environment, rules }), dispatcher };
+  const equipment = { root: cwd, transcript, outputDirectory, settings, environment, chosen, delegation, ...skills };
+  const equipped: Equipped = equip(equipment);
   const { absent } = equipped;
   const resolution = resolve(options, { ...opened, equipped, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
@@ -121,7 +141,6 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
   // Who configured a search that can't work wants to know; who configured none does not.
   const asked = settings.search === undefined || settings.search.engine === "off" ? [] : absent;
   const damage = transcript.problems.map(({ message }) => message);
-  const { sessionId } = transcript;
   const { model, notice } = chosen;
   return createSessionOf({
     transcript,
@@ -133,12 +152,13 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
     notices: [
       ...(notice ? [notice] : []),
       ...problems,
-      ...(opened.gathered?.notices ?? []),
+      ...opened.gathered.notices,
       ...resolution.notices,
       ...asked.map(({ reason }) => reason),
       ...damage,
     ],
-    services: { sessionId, version: VERSION, cwd, model, hands, approvals: options.approvals ?? nobody, clock },
+    dispatcher,
+    services: { sessionId, version: VERSION, cwd, model, hands, approvals, clock, retinue: dispatcher },
   });
 }
 
@@ -165,7 +185,7 @@ function resolve(options: SessionOptions, furniture: Furniture): AgentResolution
     settings: { mode: permissions.defaultMode, effort: settings.effort, maxTurns: settings.maxTurns },
     workspaceRoot: cwd,
     additionalDirectories: existingDirectories(permissions.additionalDirectories ?? []),
-    readableRoots: [outputDirectory, ...existingDirectories(gathered?.readableRoots ?? [])],
+    readableRoots: [outputDirectory, ...existingDirectories(gathered.readableRoots)],
     platform: platform(),
   });
 }

@@ -1,8 +1,8 @@
-import type { ResolvedAgent, ToolReport } from "../agents/index.ts";
+import type { ResolvedAgent } from "../agents/index.ts";
 import { newRunId } from "../lib/index.ts";
 import type { Hands, ModelDescription } from "../ports/index.ts";
-import type { PermissionMode, SessionId, UserBlock } from "../protocol/index.ts";
-import { type Run, type RunServices, startRun, type Thread } from "../runs/index.ts";
+import type { PermissionMode, SessionId, ToolReport, UserBlock } from "../protocol/index.ts";
+import { type Dispatcher, type Run, type RunServices, startRun, type Thread } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { AgentCallback } from "./define-agent.ts";
 import { withCallback } from "./with-callback.ts";
@@ -36,6 +36,7 @@ export interface SessionParts extends Pick<Session, "absentTools" | "notices" | 
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
   readonly services: RunServices & { readonly hands: Hands };
+  readonly dispatcher: Dispatcher;
   readonly callback?: AgentCallback;
 }
 
@@ -47,6 +48,7 @@ export function createSessionOf({
   absentTools,
   notices,
   toolReport,
+  dispatcher,
   callback,
 }: SessionParts): Session {
   let running: Run | undefined;
@@ -65,7 +67,8 @@ export function createSessionOf({
     transcriptPath: transcript.path,
     prompt: (words) => {
       if (running) throw new Error("a run is under way in this session: wait for its result first");
-      const run = startRun(services, thread, { runId: newRunId(), agent, prompt: [...opening(), ...blocksOf(words)] });
+      const prompt = [...opening(), ...blocksOf(words)];
+      const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits: true });
       running = run;
       void run.result.finally(() => {
         running = undefined;
@@ -77,6 +80,7 @@ export function createSessionOf({
     close: async () => {
       running?.stop("stopped");
       await running?.result;
+      await dispatcher.stopAll();
       await services.hands.close();
       await transcript.close();
     },

@@ -30,7 +30,12 @@ export async function executeCall(request: HandsRequest, circumstances: Circumst
   if (!read.ok) return textResult("error", read.message);
   const { tool, input } = read;
   const limit = timeLimit(tool, input, limits.timeoutMs);
-  const bounds = { timeoutMs: limit + limits.graceMs, abortGraceMs: limits.abortGraceMs, signal, running };
+  const bounds = {
+    timeoutMs: limit + limits.graceMs,
+    abortGraceMs: tool.abortGraceMs ?? limits.abortGraceMs,
+    signal,
+    running,
+  };
   const run = await runWithinLimits(
     (own) => decideAndRun({ request, tool, input, circumstances, signal: own }),
     bounds,
@@ -90,7 +95,7 @@ async function decideAndRun({ request, tool, input, circumstances, signal }: Att
   const content = await boundResult(output.content, {
     callId: call.callId,
     results,
-    maxCharacters: limits.maxCharacters,
+    maxCharacters: tool.maxCharacters ?? limits.maxCharacters,
   });
   return withDetails({ outcome: output.isError === true ? "error" : "ok", content }, output);
 }

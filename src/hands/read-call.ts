@@ -17,11 +17,16 @@ export function readCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): Read
       message: `The input of ${tool.declaration.name} must be one JSON object. Write the call again.`,
     };
   }
-  const schema = tool.declaration.inputSchema;
+  const schema = closed(tool);
   const input = coerceInput(schema, parsed) as JsonObject;
   const problems = checkSchema(schema, input);
   if (problems.length > 0) return { ok: false, message: `${tool.declaration.name}: ${describeProblems(problems)}` };
   return { ok: true, tool, input };
+}
+
+/** Our own tools take what they declare and nothing else; saying so in every declaration would cost bytes in every request. */
+function closed({ declaration: { name, inputSchema } }: Tool): Tool["declaration"]["inputSchema"] {
+  return name.startsWith("mcp__") ? inputSchema : { additionalProperties: false, ...inputSchema };
 }
 
 function parseObject(text: string): object | undefined {

@@ -6,6 +6,7 @@ import type {
   RunFacts,
   ToolCall,
   ToolResult,
+  UserBlock,
   UserMessage,
 } from "../protocol/index.ts";
 import { addUsage, callsOf, textOf } from "../protocol/index.ts";
@@ -19,7 +20,7 @@ const CUT_OFF_LIMIT = 3;
 export function fold(state: LoopState, event: DurableEvent): LoopState {
   switch (event.type) {
     case "run.started":
-      return { ...state, run: newRun(event.runId, event.maxTurns), repetitions: [], cutOff: 0, toTell: undefined };
+      return { ...state, run: newRun(event), repetitions: [], cutOff: 0, toTell: undefined };
     case "prompt.received":
       return { ...state, said: [...state.said, ...event.content] };
     case "context.added":
@@ -36,8 +37,12 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
       return withCall(state, event.callId, { status: "asked" });
     case "tool.started":
       return withCall(state, event.callId, { status: "started" });
+    case "agent.spawned":
+      return withCall(state, event.callId, { status: "started", agentId: event.agentId });
     case "tool.ended":
       return toolEnded(state, event);
+    case "notices.delivered":
+      return noticesDelivered(state, event);
     case "run.ended":
       return { ...state, run: undefined };
     default:
@@ -97,7 +102,19 @@ function reasonOf(error: ModelError): EndReason {
   return "model_error";
 }
 
-function toolEnded(state: LoopState, event: EventOf<"tool.ended">): LoopState {
+function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.delivered">): LoopState {
+  const told = new Set(notices.map(({ runId }) => runId));
+  const said: UserBlock = { type: "text", text };
+  return {
+    ...state,
+    said: [...state.said, said],
+    background: state.background.filter(({ runId }) => !told.has(runId)),
+  };
+}
+
+function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
+  const launched = event.result.facts?.launched;
+  const state = launched === undefined ? before : { ...before, background: [...before.background, launched] };
   const ended = withCall(state, event.callId, { status: "ended", result: event.result });
   const call = ended.calls.find((candidate) => candidate.call.callId === event.callId)?.call;
   if (call === undefined) return state;
@@ -147,13 +164,11 @@ function withRun(state: LoopState, change: (run: ActiveRun) => Partial<ActiveRun
   return state.run === undefined ? state : { ...state, run: { ...state.run, ...change(state.run) } };
 }
 
-function withCall(state: LoopState, callId: string, change: Pick<CallState, "status" | "result">): LoopState {
+function withCall(state: LoopState, callId: string, change: Omit<CallState, "call">): LoopState {
   const at = state.calls.findIndex(({ call }) => call.callId === callId);
   const before = state.calls[at];
   if (before === undefined) return state;
-  const { status, result } = change;
-  const after: CallState = { call: before.call, status, ...(result ? { result } : {}) };
-  return { ...state, calls: state.calls.with(at, after) };
+  return { ...state, calls: state.calls.with(at, { ...before, ...change }) };
 }
 
 function sum(left: number | undefined, right: number | undefined): number | undefined {

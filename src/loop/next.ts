@@ -1,11 +1,13 @@
 import type { DurableEvent, EndReason, EventOf, ToolCall } from "../protocol/index.ts";
-import type { LoopState, Telling } from "./state.ts";
+import type { CallState, LoopState, Telling } from "./state.ts";
 
 /** What the host has to do now. Performing it makes events; folding them makes the next operation. */
 export type Operation =
   | { readonly kind: "request"; readonly turn: number }
   | { readonly kind: "act"; readonly calls: readonly ToolCall[] }
   | { readonly kind: "tell"; readonly telling: Telling }
+  /** Nothing is left to do but to wait for an agent in the background. */
+  | { readonly kind: "wait" }
   | { readonly kind: "end"; readonly reason: EndReason; readonly message?: string }
   /** No run is under way. */
   | { readonly kind: "rest" };
@@ -13,14 +15,20 @@ export type Operation =
 export function next(state: LoopState): Operation {
   const { run } = state;
   if (run === undefined) return { kind: "rest" };
-  const open = state.calls.filter((call) => call.status === "new" || call.status === "asked");
+  const open = state.calls.filter(isOpen);
   if (run.ending && open.length === 0) return { kind: "end", ...run.ending };
   if (open.length > 0) return { kind: "act", calls: open.map(({ call }) => call) };
   if (state.toTell) return { kind: "tell", telling: state.toTell };
   const somethingToSay = state.calls.length > 0 || state.said.length > 0 || state.unanswered;
-  if (!somethingToSay) return { kind: "end", reason: "done" };
+  if (!somethingToSay)
+    return run.waits && state.background.length > 0 ? { kind: "wait" } : { kind: "end", reason: "done" };
   if (run.turns >= run.maxTurns) return { kind: "end", reason: "max_turns", message: turnLimitMessage(run.maxTurns) };
   return { kind: "request", turn: state.turn + 1 };
+}
+
+/** To be performed: not begun yet, or begun by an agent that has its result or goes on to make it. */
+function isOpen({ status, agentId }: CallState): boolean {
+  return status === "new" || status === "asked" || (status === "started" && agentId !== undefined);
 }
 
 /** What must be written about a run that its process did not live to end, and about calls a broken run left begun. */
@@ -49,7 +57,7 @@ export function recovery(state: LoopState): readonly DurableEvent[] {
 
 /** For every call that was begun and can have no other result any more. */
 export function unknownResults(state: LoopState): readonly EventOf<"tool.ended">[] {
-  const begun = state.calls.filter((call) => call.status === "started");
+  const begun = state.calls.filter((call) => call.status === "started" && call.agentId === undefined);
   return begun.map(({ call }) => ({
     type: "tool.ended",
     callId: call.callId,

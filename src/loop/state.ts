@@ -1,4 +1,14 @@
-import type { EndReason, RunFacts, RunId, ToolCall, ToolResult, Usage, UserBlock } from "../protocol/index.ts";
+import type {
+  AgentId,
+  EndReason,
+  Notice,
+  RunFacts,
+  RunId,
+  ToolCall,
+  ToolResult,
+  Usage,
+  UserBlock,
+} from "../protocol/index.ts";
 import { noFacts, noUsage } from "../protocol/index.ts";
 import type { Repetition } from "./repetition.ts";
 
@@ -16,6 +26,8 @@ export interface LoopState {
   /** Something has to be told to the model before it is asked again. */
   readonly toTell: Telling | undefined;
   readonly repetitions: readonly Repetition[];
+  /** Runs in the background whose end was not told yet. */
+  readonly background: readonly Notice[];
   /** Answers cut at the output limit, one after the other. */
   readonly cutOff: number;
 }
@@ -24,6 +36,8 @@ export interface LoopState {
 export interface ActiveRun {
   readonly runId: RunId;
   readonly maxTurns: number;
+  /** It does not end before its background agents. */
+  readonly waits: boolean;
   readonly turns: number;
   readonly usage: Usage;
   /** Undefined once a request had no known price. */
@@ -49,6 +63,8 @@ export interface CallState {
   readonly call: ToolCall;
   /** `asked`: judged, and perhaps waiting for a person. `started`: it may have had its effect. */
   readonly status: "new" | "asked" | "started" | "ended";
+  /** The agent that works on it: its result is not lost with the process that waited for it. */
+  readonly agentId?: AgentId;
   readonly result?: ToolResult;
 }
 
@@ -60,13 +76,19 @@ export const initialState: LoopState = {
   said: [],
   toTell: undefined,
   repetitions: [],
+  background: [],
   cutOff: 0,
 };
 
-export function newRun(runId: RunId, maxTurns: number): ActiveRun {
+export function newRun({
+  runId,
+  maxTurns,
+  waits = false,
+}: Pick<ActiveRun, "runId" | "maxTurns"> & { waits?: boolean }): ActiveRun {
   return {
     runId,
     maxTurns,
+    waits,
     turns: 0,
     usage: noUsage,
     costUsd: 0,

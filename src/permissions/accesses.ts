@@ -35,8 +35,16 @@ const table = new Map<string, Describe>([
   ["BashOutput", () => internal],
   ["KillShell", () => internal],
   ["TodoWrite", () => internal],
+  ["Task", agentAccess],
+  ["TaskOutput", () => internal],
+  ["TaskStop", () => internal],
+  ["SendMessage", () => internal],
   ["WebFetch", (input) => (isText(input["url"]) ? [{ kind: "network", url: input["url"] }] : [])],
 ]);
+
+function agentAccess({ prompt, subagent_type: agentType }: JsonObject): readonly Access[] {
+  return isText(prompt) ? [{ kind: "agent", agentType: isText(agentType) ? agentType : "" }] : [];
+}
 
 function pathAccess(kind: "read" | "write" | "search", path: unknown): readonly Access[] {
   return isText(path) ? [{ kind, path }] : [];

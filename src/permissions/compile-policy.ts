@@ -22,7 +22,8 @@ export type CompiledTarget =
       readonly namesProtected: boolean;
     }
   | { readonly kind: "command"; readonly pattern: CommandPattern }
-  | { readonly kind: "domain"; readonly pattern: DomainPattern };
+  | { readonly kind: "domain"; readonly pattern: DomainPattern }
+  | { readonly kind: "agent"; readonly agentType: string };
 
 export interface CompiledPolicy {
   readonly policy: Policy;

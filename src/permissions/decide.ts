@@ -3,6 +3,7 @@ import {
   canonicalToolName,
   type Decision,
   type Effect,
+  isSameAgent,
   type Policy,
   type ResolvedPath,
 } from "../protocol/index.ts";
@@ -56,6 +57,8 @@ function judgeAccess(touch: Touch, compiled: CompiledPolicy): Finding {
       return judgeCommand(toolName, access.command, compiled);
     case "network":
       return judgeNetwork(toolName, access.url, compiled);
+    case "agent":
+      return judgeAgent(toolName, access.agentType, compiled);
     case "internal":
       return (
         judgeWhole(toolName, compiled) ?? builtin("allow", "internal", `${toolName} touches nothing outside the agent.`)
@@ -69,6 +72,14 @@ function judgeNetwork(toolName: string, url: string, compiled: CompiledPolicy): 
   const covers = ({ coversTool, target }: CompiledPolicy["deny"][number]) =>
     coversTool(toolName) && (target.kind === "whole" || (target.kind === "domain" && matchDomain(target.pattern, url)));
   return byLists(compiled, covers, host) ?? builtin("open", "network", `No rule allows fetching from ${host}.`);
+}
+
+/** Delegating is open to who has the tool; what the agent does is judged call by call. */
+function judgeAgent(toolName: string, agentType: string, compiled: CompiledPolicy): Finding {
+  const covers = ({ coversTool, target }: CompiledPolicy["deny"][number]) =>
+    coversTool(toolName) &&
+    (target.kind === "whole" || (target.kind === "agent" && isSameAgent(target.agentType, agentType)));
+  return byLists(compiled, covers, agentType) ?? builtin("allow", "agent", "Work may be given to this agent.");
 }
 
 /** Tools whose accesses nobody wrote down: only a rule about the whole tool can allow them. */

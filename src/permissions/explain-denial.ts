@@ -58,6 +58,8 @@ function ruleFor(tool: string, access: Access): string | undefined {
       const host = hostOf(access.url);
       return host === undefined ? undefined : `WebFetch(domain:${host})`;
     }
+    case "agent":
+      return access.agentType === "" ? tool : `${tool}(${access.agentType})`;
     case "internal":
       return tool;
   }

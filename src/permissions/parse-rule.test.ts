@@ -23,7 +23,9 @@ describe("parseRule", () => {
       { tool: "WebFetch", target: { kind: "domain", pattern: { host: "example.com", subdomains: true } } },
     ],
     ["mcp__db__*", { tool: "mcp__db__*", target: { kind: "whole" } }],
-    ["Agent(Explore)", { tool: "Task", target: { kind: "unknown", specifier: "Explore" } }],
+    ["Agent(Explore)", { tool: "Task", target: { kind: "agent", agentType: "Explore" } }],
+    ["Task(team:helper)", { tool: "Task", target: { kind: "agent", agentType: "team:helper" } }],
+    ["Agent(model:opus)", { tool: "Task", target: { kind: "unknown", specifier: "model:opus" } }],
   ])("%s", (text, expected) => expect(parseRule(text)).toMatchObject({ ok: true, ...expected }));
 
   it.each([
@@ -60,7 +62,8 @@ describe("checkRules", () => {
     );
     expect(check("allow", "Bash(a && b)")[0]).toContain("not one simple command");
     expect(check("allow", "mcp__*")[0]).toContain("ignored");
-    expect(check("allow", "Task(x)")[0]).toContain("ignored");
-    expect(check("deny", "Task(x)")[0]).toContain("every use of Task");
+    expect(check("allow", "Task(model:opus)")[0]).toContain("ignored");
+    expect(check("deny", "Task(model:opus)")[0]).toContain("every use of Task");
+    expect(check("deny", "Task(x)")).toEqual([]);
   });
 });

@@ -9,6 +9,7 @@ export type RuleTarget =
   | { readonly kind: "path"; readonly pattern: string; readonly touches: "read" | "write" }
   | { readonly kind: "command"; readonly pattern: CommandPattern }
   | { readonly kind: "domain"; readonly pattern: DomainPattern }
+  | { readonly kind: "agent"; readonly agentType: string }
   | { readonly kind: "unknown"; readonly specifier: string };
 
 export interface ParsedRule {
@@ -97,6 +98,9 @@ function parseSpecifier(tool: string, specifier: string): RuleTarget | string {
       ? "a WebFetch rule names a host, as in `WebFetch(domain:example.com)`"
       : { kind: "domain", pattern };
   }
+  // `model:opus` is about what is asked for, not about who.
+  if (tool === "Task" && !/^(model|isolation|run_in_background|max_turns|name):/.test(specifier))
+    return { kind: "agent", agentType: specifier };
   return { kind: "unknown", specifier };
 }
 

@@ -4,7 +4,7 @@
 export type { ApprovalAnswer, ApprovalQuestion, Approvals } from "./approvals.ts";
 export type { Clock } from "./clock.ts";
 export type { Hands, HandsRequest, Judgement, ResultStore } from "./hands.ts";
-export type { Journal } from "./journal.ts";
+export type { Journal, OutputFile } from "./journal.ts";
 export type { McpConnection, McpServerConfig, McpServers, McpWebServerConfig, StdioMcpServerConfig } from "./mcp.ts";
 export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
 export type { SkillLoad, Skills } from "./skills.ts";

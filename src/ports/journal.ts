@@ -1,5 +1,10 @@
 import type { AgentId, DurableEvent, Head, Line, SessionId } from "../protocol/index.ts";
 
+export interface OutputFile {
+  readonly path: string;
+  append(text: string): void;
+}
+
 /** The transcript of a session's agents. One process holds it at a time. */
 export interface Journal {
   readonly sessionId: SessionId;
@@ -12,6 +17,10 @@ export interface Journal {
   sync(agentId: AgentId): Promise<void>;
   /** All lines of an agent in order; empty for one that does not exist. */
   read(agentId: AgentId): Promise<readonly Line[]>;
+  /** The subagents there are, the oldest first. */
+  agents(): Promise<readonly AgentId[]>;
+  /** The readable text that grows beside a background agent; undefined where nothing is kept. */
+  output(agentId: AgentId): OutputFile | undefined;
   /** Stores a head once; returns its hash. */
   saveHead(head: Head): Promise<string>;
   loadHead(hash: string): Promise<Head | undefined>;

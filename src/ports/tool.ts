@@ -26,6 +26,10 @@ export interface ToolFace {
 export interface Tool extends ToolFace {
   /** How long this call may take; absent = the default of the hands. */
   timeoutMs?(input: JsonObject): number;
+  /** How long it may take to say how far it came when it is aborted; absent = a moment. */
+  readonly abortGraceMs?: number;
+  /** Characters of its result that the model is given; absent = the default of the hands. */
+  readonly maxCharacters?: number;
   /** The input fits the schema. Expected failure is `isError`; throwing is a bug that hands turn into an error result. */
   run(input: JsonObject, context: ToolContext): Promise<ToolOutput>;
   /** Lets go of what the tool holds for an agent (its shells, what it has read). */

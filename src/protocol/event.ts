@@ -1,9 +1,11 @@
 import type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
 import type { AssistantBlock, AssistantMessage, UserBlock } from "./message.ts";
 import type { ModelError, StopReason } from "./model-outcome.ts";
+import type { Notice } from "./notice.ts";
 import type { RunEnd } from "./outcome.ts";
 import type { Decision, PermissionMode } from "./permission.ts";
 import type { ToolResult } from "./tool-call.ts";
+import type { ToolReport } from "./tool-report.ts";
 import type { Usage } from "./usage.ts";
 
 /** Journaled, numbered, replayable. The transcript is these and nothing else. */
@@ -15,6 +17,31 @@ export type DurableEvent =
       readonly version: string;
       /** Version of the serialiser that made the conversation's bytes. */
       readonly serializer: number;
+    }
+  /** The first line of a subagent's transcript: who it is and for whom it works. */
+  | {
+      readonly type: "agent.created";
+      readonly sessionId: SessionId;
+      readonly agentId: AgentId;
+      readonly agentType: string;
+      /** Three to five words. */
+      readonly description: string;
+      /** Given by its parent, to be called by. */
+      readonly name?: string;
+      readonly parent: ParentCall;
+      /** The main agent has depth 0. */
+      readonly depth: number;
+      readonly cwd: string;
+      readonly version: string;
+      readonly serializer: number;
+    }
+  /** In the parent's transcript, before the child exists: after a crash its call is taken up where the child stands. */
+  | {
+      readonly type: "agent.spawned";
+      readonly callId: CallId;
+      readonly agentId: AgentId;
+      readonly agentType: string;
+      readonly description: string;
     }
   | {
       readonly type: "run.started";
@@ -29,12 +56,22 @@ export type DurableEvent =
       readonly modelReason: string;
       readonly permissionMode: PermissionMode;
       readonly maxTurns: number;
+      /** Nobody waits for it; its end is told to its parent. */
+      readonly background?: true;
+      /** It does not end before the agents it has in the background. */
+      readonly waits?: true;
+      /** What a subagent's definition asked for and what it got. */
+      readonly tools?: ToolReport;
     }
+  /** From here on nobody waits for this run. */
+  | { readonly type: "run.backgrounded"; readonly runId: RunId; readonly cause: "person" | "timeout" }
   | { readonly type: "head.set"; readonly hash: string }
   /** Somebody's words for the agent. */
   | { readonly type: "prompt.received"; readonly content: readonly UserBlock[]; readonly from: "person" | "agent" }
   /** Words the runtime adds to the next user turn (a warning, an interruption told). */
   | { readonly type: "context.added"; readonly text: string; readonly cause: ContextCause }
+  /** Ends of background runs, told to their parent: exactly once, because these lines say which were. */
+  | { readonly type: "notices.delivered"; readonly notices: readonly Notice[]; readonly text: string }
   /** Everything before this line belongs to the request; the user turn is sealed. */
   | { readonly type: "model.requested"; readonly turn: number }
   | { readonly type: "model.retried"; readonly turn: number; readonly retry: ModelRetry }
@@ -120,7 +157,23 @@ export type LiveEvent =
       readonly name: string;
       readonly json: string;
     }
-  | { readonly type: "tool.progressed"; readonly callId: CallId; readonly text: string };
+  | { readonly type: "tool.progressed"; readonly callId: CallId; readonly text: string }
+  /** What happens in a subagent, told to who reads the main agent's run. */
+  | SubagentEvent;
+
+export interface SubagentEvent {
+  readonly type: "subagent.event";
+  readonly agentId: AgentId;
+  readonly agentType: string;
+  /** From the main agent's child down to this agent. */
+  readonly path: readonly AgentId[];
+  readonly event: Line | Exclude<LiveEvent, SubagentEvent>;
+}
+
+export interface ParentCall {
+  readonly agentId: AgentId;
+  readonly callId: CallId;
+}
 
 export type RunEvent = DurableEvent | LiveEvent;
 export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>;
@@ -153,7 +206,11 @@ export interface LineEnvelope {
 export type Delivery = "durable" | "live";
 export const delivery = {
   "session.created": "durable",
+  "agent.created": "durable",
+  "agent.spawned": "durable",
   "run.started": "durable",
+  "run.backgrounded": "durable",
+  "notices.delivered": "durable",
   "head.set": "durable",
   "prompt.received": "durable",
   "context.added": "durable",
@@ -174,4 +231,5 @@ export const delivery = {
   "thinking.delta": "live",
   "call.delta": "live",
   "tool.progressed": "live",
+  "subagent.event": "live",
 } as const satisfies Record<RunEvent["type"], Delivery>;

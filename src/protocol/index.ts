@@ -1,6 +1,8 @@
 // Owns: every word that touches disk or wire, as plain types and tables.
 // Does not own: behaviour, schemas for checking (protocol/schemas), input and output.
 // Called by: every room.
+export { agentAliases, isSameAgent } from "./agent-names.ts";
+export { backgroundTools } from "./background-tools.ts";
 export type {
   AgentBudget,
   AgentDefinition,
@@ -22,9 +24,11 @@ export type {
   LineEnvelope,
   LiveEvent,
   ModelRetry,
+  ParentCall,
   RecordedDecision,
   RunEvent,
   RunUpdate,
+  SubagentEvent,
 } from "./event.ts";
 export { delivery } from "./event.ts";
 export type { Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
@@ -48,6 +52,7 @@ export type {
 } from "./message.ts";
 export { callsOf, textOf } from "./message.ts";
 export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./model-outcome.ts";
+export type { Notice } from "./notice.ts";
 export type { CommandFact, DeniedFact, EndReason, Outcome, RunEnd, RunFacts, RunResult } from "./outcome.ts";
 export { noFacts, outcomeOf } from "./outcome.ts";
 export type {
@@ -76,5 +81,6 @@ export type {
 export { DEFAULT_MAX_SPAWNS, settingsScopes } from "./settings.ts";
 export type { CallOutcome, ToolCall, ToolFacts, ToolResult } from "./tool-call.ts";
 export { canonicalToolName, toolNames } from "./tool-names.ts";
+export type { ToolReport } from "./tool-report.ts";
 export type { Prices, Usage } from "./usage.ts";
 export { addUsage, costOf, noUsage } from "./usage.ts";

@@ -13,6 +13,8 @@ export type Access =
   | { readonly kind: "search"; readonly path: string }
   | { readonly kind: "command"; readonly command: string }
   | { readonly kind: "network"; readonly url: string }
+  /** Gives work to an agent of this type; empty where the call does not say. */
+  | { readonly kind: "agent"; readonly agentType: string }
   /** Touches nothing outside the agent (a to-do list, its own shells). */
   | { readonly kind: "internal" };
 

@@ -39,6 +39,12 @@ export interface SubagentSettings {
   readonly background?: boolean;
   /** False: the agent that explains this program is not offered. */
   readonly guide?: boolean;
+  /** Which model subagents have unless their definition or the call says; absent: that of the agent they work for. */
+  readonly model?: string;
+  /** How deep delegation goes: 1 lets the main agent delegate and nobody else. */
+  readonly maxDepth?: number;
+  /** False: the model is not told that it may start several at once. */
+  readonly parallel?: boolean;
   /** Agents that one prompt of a person may start before somebody has to agree. */
   readonly maxSpawns?: number;
   /** Active time of a foreground subagent; 0: no limit. */

@@ -1,6 +1,7 @@
 import type { CallId } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
 import type { ResultBlock } from "./message.ts";
+import type { Notice } from "./notice.ts";
 import type { CommandFact } from "./outcome.ts";
 import type { Usage } from "./usage.ts";
 
@@ -25,6 +26,8 @@ export interface ToolResult {
 export interface ToolFacts {
   readonly filesChanged?: readonly string[];
   readonly command?: CommandFact;
+  /** A run that goes on in the background: its end will be told. */
+  readonly launched?: Notice;
   /** What the call itself cost, where it asked a model. */
   readonly spent?: { readonly usage: Usage; readonly costUsd?: number };
 }

@@ -1,4 +1,4 @@
-import type { ApprovalAnswer, Judgement } from "../ports/index.ts";
+import type { ApprovalAnswer, HandsRequest, Judgement } from "../ports/index.ts";
 import type { CallOutcome, Decision, DurableEvent, Grant, ToolCall, ToolResult } from "../protocol/index.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -28,6 +28,7 @@ function sideBySide(host: RunHost, call: ToolCall | undefined): boolean {
 
 async function performCall(host: RunHost, call: ToolCall): Promise<void> {
   const { services, request, outlet, thread } = host;
+  const policy = services.retinue?.policyOf(thread.agentId, request.agent.policy) ?? request.agent.policy;
   const startedAt = services.clock.monotonic();
   const ended = (result: ToolResult): DurableEvent => ({
     type: "tool.ended",
@@ -38,7 +39,11 @@ async function performCall(host: RunHost, call: ToolCall): Promise<void> {
   });
   if (outlet.signal.aborted) return host.record([ended(notStarted)]);
 
-  const judgement = await services.hands.judge(call, request.agent.policy);
+  // Its agent has worked on it since before a restart: decided, asked and begun it is already.
+  const isRejoined = thread.state.calls.some(({ call: { callId }, agentId }) => callId === call.callId && agentId);
+  if (isRejoined) return host.record([ended(await execute(host, { call, policy }))]);
+
+  const judgement = await services.hands.judge(call, policy);
   const requested = requestedEvent(call, judgement);
   if (judgement.kind === "invalid") return host.record([requested, ended(textResult("error", judgement.message))]);
   const { decision, denial = decision.reason } = judgement;
@@ -59,12 +64,17 @@ async function performCall(host: RunHost, call: ToolCall): Promise<void> {
 
   const { effects } = services.hands.traits(call.name);
   if (effects) await thread.sync();
-  const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId: call.callId, text });
-  const execution = { agentId: thread.agentId, call, policy: request.agent.policy, ...(grant ? { grant } : {}) };
-  const result = await services.hands.execute(execution, progress, outlet.signal);
+  const result = await execute(host, { call, policy, ...(grant ? { grant } : {}) });
   await host.record([ended(result)]);
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
   if (effects) void thread.sync().catch(() => undefined);
+}
+
+function execute(host: RunHost, request: Omit<HandsRequest, "agentId">): Promise<ToolResult> {
+  const { services, outlet, thread } = host;
+  const { callId } = request.call;
+  const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId, text });
+  return services.hands.execute({ agentId: thread.agentId, ...request }, progress, outlet.signal);
 }
 
 interface Question {

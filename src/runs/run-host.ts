@@ -1,6 +1,18 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import type { Approvals, Clock, Hands, Model } from "../ports/index.ts";
-import type { DurableEvent, RunId, SessionId, UserBlock } from "../protocol/index.ts";
+import type {
+  AgentId,
+  DurableEvent,
+  EventOf,
+  Notice,
+  Policy,
+  RunEnd,
+  RunId,
+  RunUpdate,
+  SessionId,
+  ToolReport,
+  UserBlock,
+} from "../protocol/index.ts";
 import type { RunOutlet } from "./run.ts";
 import type { Thread } from "./thread.ts";
 
@@ -12,6 +24,8 @@ export interface RunServices {
   readonly hands: Hands;
   readonly approvals: Approvals;
   readonly clock: Clock;
+  /** The session's agents; absent where nobody can be delegated to. */
+  readonly retinue?: Retinue;
 }
 
 export interface RunRequest {
@@ -19,6 +33,49 @@ export interface RunRequest {
   readonly agent: ResolvedAgent;
   /** Empty: go on with what is there. */
   readonly prompt: readonly UserBlock[];
+  /** It ends only after its background agents, told of each. */
+  readonly waits?: boolean;
+  /** Absent for the main agent. */
+  readonly subagent?: SubagentRequest;
+}
+
+export interface SubagentRequest {
+  readonly birth: Omit<EventOf<"agent.created">, "type" | "sessionId" | "cwd" | "version" | "serializer">;
+  readonly background: boolean;
+  readonly tools: ToolReport;
+  /** Hears everything, in order, instead of who would iterate the run. */
+  readonly onUpdate: (update: RunUpdate) => void;
+}
+
+/** An agent with a run under way, as other agents reach it. */
+export interface LiveAgent {
+  readonly agentId: AgentId;
+  readonly agent: ResolvedAgent;
+  readonly thread: Thread;
+  readonly services: RunServices;
+  readonly runId: RunId;
+  emit(update: RunUpdate): void;
+  record(events: readonly DurableEvent[]): Promise<void>;
+}
+
+/** What a run needs of the agents around it. */
+export interface Retinue {
+  enter(agent: LiveAgent): void;
+  leave(agentId: AgentId): void;
+  /** Those of the runs that have ended, with how; empty when none has. */
+  ended(runs: readonly Notice[]): Promise<readonly EndedRun[]>;
+  /** Resolves when one of them has ended, or the signal fires. */
+  oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void>;
+  /** As it is now: moving an agent to the background takes tools away. */
+  policyOf(agent: AgentId, policy: Policy): Policy;
+}
+
+export interface EndedRun {
+  readonly agentId: AgentId;
+  readonly agentType: string;
+  readonly description: string;
+  readonly outputFile?: string;
+  readonly end: RunEnd;
 }
 
 /** Everything `perform-calls` needs of the host. */

@@ -1,7 +1,7 @@
 import { createChannel } from "../lib/index.ts";
 import type { LiveEvent, RunId, RunResult, RunUpdate } from "../protocol/index.ts";
 
-export type StopCause = "interrupted" | "stopped" | "timeout";
+export type StopCause = "interrupted" | "stopped" | "timeout" | "stall";
 
 /** One activation of an agent: what happens, in order, and one result. Both always settle. */
 export interface Run extends AsyncIterable<RunUpdate> {
@@ -21,13 +21,18 @@ export interface RunOutlet {
   cause(): StopCause;
 }
 
-/** Gives the producer an outlet and the world a run. */
-export function createRun(runId: RunId, produce: (outlet: RunOutlet) => Promise<RunResult>): Run {
+/** Gives the producer an outlet and the world a run. With a listener there is nothing to iterate. */
+export function createRun(
+  runId: RunId,
+  produce: (outlet: RunOutlet) => Promise<RunResult>,
+  listener?: (update: RunUpdate) => void,
+): Run {
   const updates = createChannel<RunUpdate>();
   const abort = new AbortController();
   let stopCause: StopCause = "interrupted";
   const outlet: RunOutlet = {
     emit: (update) => {
+      if (listener) return listener(update);
       if (updates.size > LIVE_BACKLOG && isLive(update)) return;
       updates.push(update);
     },

@@ -13,13 +13,15 @@ import {
   type RunResult,
 } from "../protocol/index.ts";
 import { performCalls } from "./perform-calls.ts";
-import { createRun, type Run, type RunOutlet } from "./run.ts";
-import type { RunHost, RunRequest, RunServices } from "./run-host.ts";
+import { createRun, type Run, type RunOutlet, type StopCause } from "./run.ts";
+import type { LiveAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
+import { noticeText } from "./task-text.ts";
 import type { Thread } from "./thread.ts";
 
 /** Starts or resumes an agent: the journal says which. The thread must have no run under way. */
 export function startRun(services: RunServices, thread: Thread, request: RunRequest): Run {
-  return createRun(request.runId, (outlet) => new Host(services, thread, { request, outlet }).drive());
+  const produce = (outlet: RunOutlet): Promise<RunResult> => new Host(services, thread, { request, outlet }).drive();
+  return createRun(request.runId, produce, request.subagent?.onUpdate);
 }
 
 class Host implements RunHost {
@@ -40,6 +42,8 @@ class Host implements RunHost {
   }
 
   async drive(): Promise<RunResult> {
+    const { retinue } = this.services;
+    retinue?.enter(this.asLive());
     try {
       await this.begin();
       for (;;) {
@@ -51,7 +55,22 @@ class Host implements RunHost {
       }
     } catch (error) {
       return await this.endBroken(error);
+    } finally {
+      retinue?.leave(this.thread.agentId);
     }
+  }
+
+  private asLive(): LiveAgent {
+    const { request, thread, outlet, services } = this;
+    return {
+      agentId: thread.agentId,
+      agent: request.agent,
+      thread,
+      services,
+      runId: request.runId,
+      emit: (update) => outlet.emit(update),
+      record: (events) => this.record(events),
+    };
   }
 
   async record(events: readonly DurableEvent[]): Promise<void> {
@@ -59,35 +78,35 @@ class Host implements RunHost {
   }
 
   private async begin(): Promise<void> {
-    const { services, thread, request } = this;
+    const { thread, request } = this;
     const { agent } = request;
     // An earlier run of this process may have lost its journal in the middle.
     const left = recovery(thread.state);
     if (left.length > 0) await this.record(left);
     const events: DurableEvent[] = [];
-    if (thread.isNew) {
-      events.push({
-        type: "session.created",
-        sessionId: services.sessionId,
-        cwd: services.cwd,
-        version: services.version,
-        serializer: SERIALIZER_VERSION,
-      });
-    }
+    if (thread.isNew) events.push(this.birth());
     const hash = await thread.keepHead(agent.head);
     if (hash !== thread.headHash) events.push({ type: "head.set", hash });
     events.push(this.runStarted(thread.isNew ? "fresh" : "resume"));
     const early = thread.lastEnd !== undefined && thread.lastEnd !== "done";
     if (early) events.push({ type: "context.added", cause: "resumed", text: resumedText(thread.lastEnd) });
-    if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from: "person" });
+    const from = request.subagent ? "agent" : "person";
+    if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from });
     if (events.some((event) => event.type === "head.set")) this.otherHead = thread.newestPrompt;
     await this.record(events);
     // The request may leave while this is being synced; the first side effect waits for it.
     void thread.sync().catch(() => undefined);
   }
 
+  private birth(): DurableEvent {
+    const { sessionId, cwd, version } = this.services;
+    const { subagent } = this.request;
+    const made = { sessionId, cwd, version, serializer: SERIALIZER_VERSION };
+    return subagent ? { type: "agent.created", ...made, ...subagent.birth } : { type: "session.created", ...made };
+  }
+
   private runStarted(kind: "fresh" | "resume"): EventOf<"run.started"> {
-    const { agent, runId } = this.request;
+    const { agent, runId, waits, subagent } = this.request;
     return {
       type: "run.started",
       runId,
@@ -100,6 +119,8 @@ class Host implements RunHost {
       modelReason: agent.modelReason,
       permissionMode: agent.policy.mode,
       maxTurns: agent.maxTurns,
+      ...(waits ? { waits } : {}),
+      ...(subagent ? { tools: subagent.tools, ...(subagent.background ? { background: true } : {}) } : {}),
     };
   }
 
@@ -112,12 +133,13 @@ class Host implements RunHost {
   private async perform(operation: Operation): Promise<void> {
     if (operation.kind === "request") return this.askModel(operation.turn);
     if (operation.kind === "act") return performCalls(this, operation.calls);
+    if (operation.kind === "wait") return this.waitForOthers();
     if (operation.kind === "tell") return this.record([{ type: "context.added", ...operation.telling }]);
   }
 
   private async askModel(turn: number): Promise<void> {
     const { services, thread, outlet } = this;
-    await this.record([...this.reminder(), { type: "model.requested", turn }]);
+    await this.record([...(await this.notices()), ...this.reminder(), { type: "model.requested", turn }]);
     const prompt = thread.newestPrompt;
     if (prompt === undefined) throw new Error("a request without a conversation");
     await this.reportLostCache(prompt, turn);
@@ -146,6 +168,23 @@ class Host implements RunHost {
         { type: "model.failed", turn, error, partial, ...(usage ? { usage } : {}), ...cost, milliseconds },
       ]);
     }
+  }
+
+  private async waitForOthers(): Promise<void> {
+    const { retinue } = this.services;
+    const { background } = this.thread.state;
+    await retinue?.oneEnded(background, this.outlet.signal);
+    if (!this.outlet.signal.aborted) await this.record(await this.notices());
+  }
+
+  /** What ended in the background since the last request. */
+  private async notices(): Promise<DurableEvent[]> {
+    const { background } = this.thread.state;
+    if (background.length === 0) return [];
+    const ended = (await this.services.retinue?.ended(background)) ?? [];
+    if (ended.length === 0) return [];
+    const notices = ended.map(({ agentId, end }) => ({ agentId, runId: end.runId }));
+    return [{ type: "notices.delivered", notices, text: noticeText(ended) }];
   }
 
   /** In brackets, as all the runtime says. Written with the request that seals it into a user turn. An answer that only paused goes on without a new turn. */
@@ -214,7 +253,8 @@ function resumedText(reason: EndReason | undefined): string {
   return `[Your previous run ended early: ${reason}.]`;
 }
 
-function stoppedText(cause: "interrupted" | "stopped" | "timeout"): string {
+function stoppedText(cause: StopCause): string {
+  if (cause === "stall") return "The model said nothing for too long. Resume to go on.";
   if (cause === "timeout") return "The run reached its time limit. Resume the session to go on.";
   return "The run was interrupted. Resume the session to go on.";
 }

@@ -36,6 +36,8 @@ function journal(): Journal & { readonly heads: Map<string, Head> } {
       heads.set(saved.system, saved);
       return saved.system;
     },
+    agents: async () => [],
+    output: () => undefined,
     loadHead: async (hash) => heads.get(hash),
     close: async () => undefined,
   };

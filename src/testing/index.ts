@@ -33,4 +33,11 @@ export type {
   ToolPart,
   Wire,
 } from "./api-server/types.ts";
-export { createScriptedModel, type ScriptedAnswer, type ScriptedModel, type ScriptedStep } from "./scripted-model.ts";
+export {
+  type Cast,
+  createCast,
+  createScriptedModel,
+  type ScriptedAnswer,
+  type ScriptedModel,
+  type ScriptedStep,
+} from "./scripted-model.ts";

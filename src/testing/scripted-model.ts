@@ -18,6 +18,8 @@ export interface ScriptedAnswer {
   readonly error?: ModelError;
   /** Never answers; only an abort ends it. */
   readonly hangs?: boolean;
+  /** Answers only then, or when it is aborted. */
+  readonly after?: Promise<unknown>;
 }
 
 export type ScriptedStep = ScriptedAnswer | ((messages: readonly Message[]) => ScriptedAnswer);
@@ -60,6 +62,34 @@ export function createScriptedModel(
   };
 }
 
+export interface Cast extends Model {
+  /** The messages of every request of a part so far. */
+  requests(part: string): readonly (readonly Message[])[];
+  /** Throws unless every step of every part was used and none was missing. */
+  assertDone(): void;
+}
+
+/** Plays several agents at once: a part is known by words that the conversation's first message has. */
+export function createCast(
+  parts: Readonly<Record<string, readonly ScriptedStep[]>>,
+  description: Partial<ModelDescription> = {},
+): Cast {
+  const models = new Map(Object.entries(parts).map(([part, steps]) => [part, createScriptedModel(steps, description)]));
+  const partOf = ([first]: readonly Message[]): ScriptedModel | undefined => {
+    const words = first ? textOf(first.content) : "";
+    return [...models].find(([part]) => words.includes(part))?.[1];
+  };
+  const nobody = createScriptedModel([], description);
+  return {
+    describe: nobody.describe,
+    requests: (part) => models.get(part)?.requests ?? [],
+    call: (request, emit) => (partOf(request.prompt.messages()) ?? nobody).call(request, emit),
+    assertDone: () => {
+      for (const model of [...models.values(), nobody]) model.assertDone();
+    },
+  };
+}
+
 async function play(
   answer: ScriptedAnswer,
   request: ModelRequest,
@@ -67,6 +97,7 @@ async function play(
 ): Promise<ModelOutcome> {
   if (answer.text) emit({ type: "text.delta", text: answer.text });
   if (answer.hangs) await aborted(request.signal);
+  if (answer.after !== undefined) await Promise.race([answer.after, aborted(request.signal)]);
   const said: AssistantBlock[] = answer.text ? [{ type: "text", text: answer.text }] : [];
   if (request.signal.aborted) {
     return { ok: false, error: { code: "aborted", message: "The request was aborted." }, partial: said };

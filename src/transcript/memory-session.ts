@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AgentId, Line } from "../protocol/index.ts";
+import { type AgentId, type Line, MAIN_AGENT } from "../protocol/index.ts";
 import { hashHead } from "./heads.ts";
 import { addressOf, nameIn, resultName } from "./result-store.ts";
 import type { Session, SessionOptions } from "./session.ts";
@@ -52,6 +52,10 @@ export function createMemorySession({
     async read(agentId) {
       return [...(agents.get(agentId) ?? [])];
     },
+    async agents() {
+      return [...agents.keys()].filter((agentId) => agentId !== MAIN_AGENT);
+    },
+    output: () => undefined,
     async saveHead(head) {
       const { hash, json } = hashHead(head);
       heads.set(hash, json);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { errorCode } from "../lib/index.ts";
 import { type AgentId, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
 
 export interface SessionPaths {
@@ -54,6 +55,23 @@ export function agentPath(paths: SessionPaths, agentId: AgentId): string {
   if (agentId === MAIN_AGENT) return paths.transcript;
   if (!isAgentId(agentId)) throw new Error(`"${agentId}" is no agent id.`);
   return join(paths.subagents, `agent-${agentId}.jsonl`);
+}
+
+/** Those that have a transcript, the oldest first. */
+export function listAgents({ subagents }: SessionPaths): readonly AgentId[] {
+  const found = namesIn(subagents).flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? []);
+  const born = (agentId: AgentId): number => statSync(join(subagents, `agent-${agentId}.jsonl`)).birthtimeMs;
+  const times = new Map(found.filter(isAgentId).map((agentId) => [agentId, born(agentId)]));
+  return [...times.keys()].sort((left, right) => (times.get(left) ?? 0) - (times.get(right) ?? 0));
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  }
 }
 
 export function isAgentId(text: string): boolean {

@@ -9,11 +9,12 @@ import { createHeads } from "./heads.ts";
 import { acquireLock, type Lock } from "./lock.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { createOpenFiles, type OpenAppendFile } from "./open-files.ts";
+import { outputFile } from "./output-file.ts";
 import type { Problem } from "./parse-transcript.ts";
 import { asUserError, createPatience, type Trouble } from "./patience.ts";
 import { recover } from "./recover.ts";
 import { createResultStore } from "./result-store.ts";
-import { agentPath, hasSession, projectName, type SessionPaths, sessionPaths } from "./session-paths.ts";
+import { agentPath, hasSession, listAgents, projectName, type SessionPaths, sessionPaths } from "./session-paths.ts";
 import { openWriteAheadLog } from "./write-ahead-log.ts";
 
 export interface Session extends Journal {
@@ -145,6 +146,8 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
       log.loaded = undefined;
       return lines;
     },
+    agents: async () => listAgents(paths),
+    output: (agentId) => outputFile(paths, agentId),
     saveHead: heads.save,
     loadHead: heads.load,
     scratchDirectory() {

@@ -26,12 +26,12 @@ describe("general-purpose", () => {
     expect(result.facts.filesChanged).toEqual(["greet.sh"]);
   });
 
-  it("has every tool there is, and none that delegates, asks or plans", async () => {
+  it("has every tool there is, and none that asks or plans", async () => {
     const done = await performTask({ agent: "general", say: "What can you do?", steps: [{ text: "Much." }] });
     expect(toolNames(done)).toEqual(
       expect.arrayContaining(["Read", "Edit", "Write", "Bash", "Grep", "Glob", "TodoWrite"]),
     );
-    for (const name of ["Task", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "TaskStop", "TaskOutput"]) {
+    for (const name of ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"]) {
       expect(toolNames(done)).not.toContain(name);
     }
     expect(done.started.agentType).toBe("general-purpose");

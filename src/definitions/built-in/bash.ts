@@ -5,7 +5,7 @@ export const bash: BuiltInAgent = {
     name: "Bash",
     source: "built-in",
     description:
-      "Runs shell commands and reports what came out: git, builds, tests, package scripts, one-off inspection. Use when a task is a series of commands whose long output should stay out of your own context. Has no file tools; not for editing code.",
+      "Runs shell commands and reports what came out: git, builds, tests. Use when a series of commands has long output that should stay out of your own context. Not for editing code.",
     tools: ["Bash"],
     model: "inherit",
   },

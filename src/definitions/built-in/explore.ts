@@ -8,7 +8,7 @@ export const explore: BuiltInAgent = {
     name: "Explore",
     source: "built-in",
     description:
-      'Finds files by pattern, code by word and how a part of a codebase works, quickly and without changing a file. Use when you must know where something is or how it hangs together before you act. Say how thorough it should be: "quick" (one place), "medium" or "very thorough" (all places, all spellings). Only looks; it can\'t edit or run commands.',
+      "Finds files, code and how a part of a codebase works, quickly and without changing a file. Use when you must know where something is before you act. Say how thorough it should be: quick, medium or very thorough. Only looks; it changes nothing.",
     tools: lookingTools,
     model: "small",
     omitProjectContext: true,

@@ -5,7 +5,7 @@ export const generalPurpose: BuiltInAgent = {
     name: "general-purpose",
     source: "built-in",
     description:
-      "Completes a whole task of several steps with all tools: changes code, and runs what proves the change. Use when the work needs both looking and doing, or when no other agent fits. Not for a single lookup.",
+      "Completes a task of several steps with all tools: changes code and runs what proves it. Use when the work needs looking and doing, or when no other agent fits. Not for a single lookup.",
   },
   aliases: ["general"],
   prompt:

@@ -6,7 +6,7 @@ export const plan: BuiltInAgent = {
     name: "Plan",
     source: "built-in",
     description:
-      "Designs how to make a change before anybody makes it: reads the code, weighs ways, and gives steps in order with the key files, risks and dependencies. Use when a task touches several files or has more than one reasonable design. Only looks; it changes nothing.",
+      "Designs a change before anybody makes it: steps in order, key files, risks, dependencies. Use when a task touches several files or has more than one reasonable design. Only looks; it changes nothing.",
     tools: lookingTools,
     model: "inherit",
     omitProjectContext: true,

@@ -5,7 +5,7 @@ export const retinueGuide: BuiltInAgent = {
     name: "retinue-guide",
     source: "built-in",
     description:
-      "Answers questions about Retinue itself from its own documentation: the command line, settings, permissions, agents and skills, the library, and which models and model APIs it works with. Use when the user asks whether or how Retinue can do something. Not for questions about the user's code.",
+      "Answers questions about Retinue itself from its documentation: commands, settings, permissions, agents, library, models. Use when the user asks whether or how Retinue can do something. Not for questions about the user's code.",
     tools: ["Glob", "Grep", "Read", "WebFetch", "WebSearch"],
     model: "small",
     permissionMode: "dontAsk",

@@ -5,7 +5,7 @@ export const statuslineSetup: BuiltInAgent = {
     name: "statusline-setup",
     source: "built-in",
     description:
-      "Sets up the status line of Retinue's terminal view from the user's shell prompt (PS1) or from a wish in words. Use when the user wants to see or change what the status line shows. Reads shell files and edits only the settings file.",
+      "Sets up the status line of the terminal view from the shell prompt (PS1) or a wish in words. Use when the user wants to change what the status line shows. Edits only the settings file.",
     tools: ["Read", "Edit"],
     model: "medium",
     color: "orange",

@@ -5,7 +5,7 @@ export const verification: BuiltInAgent = {
     name: "Verification",
     source: "built-in",
     description:
-      "Tests whether finished work holds by trying to break it, and gives evidence: runs tests, boundaries and error paths, imports, types, concurrency, forgotten files. Use when a change is said to be done and before it is handed over. Works in a scratch copy; it reports, it does not repair.",
+      "Tests whether finished work holds by trying to break it, and gives evidence. Use when a change is said to be done and before it is handed over. Works in a scratch copy; it reports, it does not repair.",
     tools: [
       "Read",
       "Write",

@@ -1,4 +1,4 @@
-import { type AgentDefinition, type Diagnostic, definitionSources } from "../../protocol/index.ts";
+import { type AgentDefinition, agentAliases as aliases, type Diagnostic, definitionSources } from "../../protocol/index.ts";
 import { disguisedNames } from "./disguised-names.ts";
 import { nearestEntries } from "./nearest-entries.ts";
 
@@ -47,12 +47,6 @@ export interface CatalogOptions {
   /** Plugin agents (`plugin:name`) the user lets take the place of the built-in of their bare name. */
   readonly replaceBuiltIns?: readonly string[];
 }
-
-const aliases: Readonly<Record<string, string>> = {
-  general: "general-purpose",
-  explore: "Explore",
-  "claude-code-guide": "retinue-guide",
-};
 
 /** The order of `entries` does not matter: which of two wins depends on what they are. */
 export function createCatalog<Entry extends CatalogEntry>(

@@ -9,7 +9,6 @@ export const bashOutputFace: ToolFace = {
       type: "object",
       properties: { bash_id: { type: "string" }, filter: { type: "string" } },
       required: ["bash_id"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: true, effects: false },

@@ -16,7 +16,6 @@ export const bashFace: ToolFace = {
         run_in_background: { type: "boolean" },
       },
       required: ["command"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: false, effects: true },

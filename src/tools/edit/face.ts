@@ -14,7 +14,6 @@ export const editFace: ToolFace = {
         replace_all: { type: "boolean" },
       },
       required: ["file_path", "old_string", "new_string"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: false, effects: true },

@@ -9,7 +9,6 @@ export const globFace: ToolFace = {
       type: "object",
       properties: { pattern: { type: "string", minLength: 1 }, path: { type: "string" } },
       required: ["pattern"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: true, effects: false },

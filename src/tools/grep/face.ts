@@ -25,7 +25,6 @@ export const grepFace: ToolFace = {
         head_limit: count,
       },
       required: ["pattern"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: true, effects: false },

@@ -9,7 +9,6 @@ export const killShellFace: ToolFace = {
       type: "object",
       properties: { shell_id: { type: "string" } },
       required: ["shell_id"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: true, effects: true },

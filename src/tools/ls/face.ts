@@ -11,7 +11,6 @@ export const lsFace: ToolFace = {
         path: { type: "string", description: "default: the workspace" },
         ignore: { type: "array", items: { type: "string" }, description: "globs of names to leave out" },
       },
-      additionalProperties: false,
     },
   },
   traits: { parallel: true, effects: false },

@@ -15,7 +15,6 @@ export const notebookEditFace: ToolFace = {
         edit_mode: { enum: ["replace", "insert", "delete"], description: "default: replace" },
       },
       required: ["notebook_path"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: false, effects: true },

@@ -13,7 +13,6 @@ export const readFace: ToolFace = {
         limit: { type: "integer", minimum: 1, description: "number of lines" },
       },
       required: ["file_path"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: true, effects: false },

@@ -11,7 +11,6 @@ export function skillFace(skills: Skills): ToolFace {
         type: "object",
         properties: { skill: { type: "string" }, args: { type: "string" } },
         required: ["skill"],
-        additionalProperties: false,
       },
     },
     traits: { parallel: true, effects: false },

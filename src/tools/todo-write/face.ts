@@ -22,7 +22,6 @@ export const todoWriteFace: ToolFace = {
         },
       },
       required: ["todos"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: false, effects: false },

@@ -9,7 +9,6 @@ export const webFetchFace: ToolFace = {
       type: "object",
       properties: { url: { type: "string" }, prompt: { type: "string" } },
       required: ["url"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: true, effects: false },

@@ -11,7 +11,6 @@ export const webSearchFace: ToolFace = {
       type: "object",
       properties: { query: { type: "string", minLength: 2 }, allowed_domains: domains, blocked_domains: domains },
       required: ["query"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: true, effects: false },

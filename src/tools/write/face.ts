@@ -9,7 +9,6 @@ export const writeFace: ToolFace = {
       type: "object",
       properties: { file_path: { type: "string" }, content: { type: "string" } },
       required: ["file_path", "content"],
-      additionalProperties: false,
     },
   },
   traits: { parallel: false, effects: true },

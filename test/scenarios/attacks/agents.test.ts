@@ -4,6 +4,7 @@ import { describe } from "vitest";
 import { UserError } from "../../../src/app/index.ts";
 import { renderAgent } from "../../../src/cli/agents-render.ts";
 import { loadSnapshot } from "../../../src/definitions/index.ts";
+import { textOf } from "../../../src/protocol/index.ts";
 import { type Attack, type AttackPlace, attackRows, type Verdict } from "./attack-place.ts";
 
 /** The agent can't be started, and the person is told. */
@@ -66,10 +67,21 @@ describe("agents of a project", () => {
     },
     "056": (place) => command(place, { agent: "w", trusted: true, permissionMode: "plan" }),
     "058": async (place) => {
-      const { tools } = await place.open({ agent: "r", trusted: true });
-      return tools.join() === "Read" ? "deny" : "looser";
+      const call = { name: "Task", input: { description: "d", prompt: "Write x.", subagent_type: "w" } };
+      const session = await place.open({ agent: "r", trusted: true }, [{ calls: [call] }, { text: "No." }]);
+      const ended: string[] = [];
+      const run = session.prompt("Go.");
+      for await (const update of run) if (update.type === "tool.ended") ended.push(textOf(update.result.content));
+      return ended.length === 1 && /without any tool.*does not have it/.test(ended[0] ?? "") ? "deny" : "looser";
     },
-    "059": (place) => refusal(place.open({ agent: "n", trusted: true }), /without any tool/),
+    "059": async (place) => {
+      const call = { name: "Task", input: { description: "d", prompt: "Delegate.", subagent_type: "n" } };
+      const session = await place.open({ trusted: true }, [{ calls: [call] }, { text: "No." }]);
+      const ended: string[] = [];
+      for await (const update of session.prompt("Go."))
+        if (update.type === "tool.ended") ended.push(textOf(update.result.content));
+      return /without any tool.*no subagent has it/.test(ended[0] ?? "") ? "deny" : "looser";
+    },
     "062": async (place) => {
       const first = await place.open({ agent: "w", trusted: true }, [{ text: "Done." }]);
       await first.prompt("Go.").result;

@@ -1,0 +1,176 @@
+import type { ModelDescription } from "../ports/index.ts";
+import {
+  type AgentDefinition,
+  canonicalToolName,
+  type Effort,
+  type Head,
+  type PermissionMode,
+  type Rule,
+  type ToolDeclaration,
+  type ToolReport,
+} from "../protocol/index.ts";
+import { chooseEffort } from "./choose-effort.ts";
+import { composePrompt, type PromptParts } from "./compose-prompt.ts";
+import { type AgentMemory, giveMemory, type MemoryTools } from "./give-memory.ts";
+import { mainAgent } from "./main-agent.ts";
+import { type ResolvedTools, resolveTools, type ToolSupply } from "./resolve-tools.ts";
+import type { ResolvedAgent } from "./resolved-agent.ts";
+
+export interface AgentRequest {
+  /** Absent: the main agent itself. */
+  readonly definition?: AgentDefinition;
+  /** The definition's body, in full. */
+  readonly prompt?: string;
+  readonly model: ModelDescription;
+  readonly requestedModel: string | null;
+  readonly modelReason: string;
+  readonly maxTokensField?: Head["maxTokensField"];
+  readonly tools: readonly ToolDeclaration[];
+  readonly absentTools?: ToolSupply["absent"];
+  readonly rules: readonly Rule[];
+  /** What a person asked for with this call; beats the definition, which beats the settings. */
+  readonly asked: Wishes;
+  readonly settings: Wishes;
+  /** Absolute real path. */
+  readonly workspaceRoot: string;
+  readonly additionalDirectories: readonly string[];
+  readonly readableRoots: readonly string[];
+  readonly platform: string;
+  readonly skills?: PromptParts["skills"];
+  readonly memory?: AgentMemory;
+  readonly projectContext?: string;
+}
+
+export interface Wishes {
+  readonly effort?: Effort | undefined;
+  readonly mode?: PermissionMode | undefined;
+  readonly maxTurns?: number | undefined;
+}
+
+export interface ChosenMode {
+  readonly mode: PermissionMode;
+  /** Why it is not the one the definition wants. */
+  readonly notice?: string;
+}
+
+export type AgentResolution =
+  | {
+      readonly ok: true;
+      readonly agent: ResolvedAgent;
+      readonly report: ToolReport;
+      /** Layers for `limitHands`. */
+      readonly limits: readonly (readonly Rule[])[];
+      readonly notices: readonly string[];
+    }
+  | { readonly ok: false; readonly message: string };
+
+const DEFAULT_MAX_TURNS = 50;
+/** A quarter of a small window, and never more than an answer needs. */
+const LONGEST_ANSWER = 32_000;
+
+/** A definition and its surroundings, under a mode that was chosen for it, as an agent ready to run. */
+export function assembleAgent(request: AgentRequest, { mode, notice }: ChosenMode): AgentResolution {
+  const { definition = mainAgent.definition, asked, settings, model } = request;
+  const available = request.tools.map(({ name }) => name).filter((name) => !isDenied(name, request.rules));
+  const plain = resolveTools(definition, {
+    available,
+    absent: [...(request.absentTools ?? []), ...withoutSkills(request)],
+  });
+  if (plain.problem !== undefined) return { ok: false, message: plain.problem };
+  const { resolved, writable } = withMemory(plain, request, { definition, available, mode });
+  const { report, limits } = resolved;
+  const { effort, notice: aboutEffort } = chooseEffort(asked.effort ?? definition.effort ?? settings.effort, model);
+  const tools = request.tools.filter(({ name }) => report.resolvedTools.includes(name));
+  const { criticalReminder, initialPrompt } = definition;
+  const agent: ResolvedAgent = {
+    agentType: definition.name,
+    head: headOf(request, {
+      definition,
+      tools,
+      limits: limits.flat(),
+      writable,
+      ...(effort === undefined ? {} : { effort }),
+    }),
+    policy: {
+      mode,
+      pool: tools.map((tool) => tool.name),
+      rules: [...request.rules, ...resolved.rules, ...(report.resolvedTools.includes("Skill") ? [skillRule] : [])],
+      workspaceRoots: [request.workspaceRoot, ...request.additionalDirectories],
+      readableRoots: request.readableRoots,
+    },
+    maxTurns: asked.maxTurns ?? definition.maxTurns ?? settings.maxTurns ?? DEFAULT_MAX_TURNS,
+    requestedModel: request.requestedModel,
+    modelReason: request.modelReason,
+    ...(criticalReminder === undefined ? {} : { criticalReminder }),
+    ...(initialPrompt === undefined ? {} : { initialPrompt }),
+  };
+  const notices = [...resolved.notices, ...[notice, aboutEffort].filter((each) => each !== undefined)];
+  return { ok: true, agent, report, limits, notices };
+}
+
+function headOf(
+  request: AgentRequest,
+  {
+    definition,
+    tools,
+    limits,
+    writable,
+    effort,
+  }: {
+    readonly definition: AgentDefinition;
+    readonly tools: readonly ToolDeclaration[];
+    readonly limits: readonly Rule[];
+    readonly writable: boolean;
+    readonly effort?: Effort;
+  },
+): Head {
+  const { model, maxTokensField, prompt = mainAgent.prompt, skills = [], memory } = request;
+  return {
+    provider: model.provider,
+    model: model.model,
+    dialect: model.dialect,
+    maxTokens: Math.min(model.maxOutputTokens, LONGEST_ANSWER, Math.floor(model.window / 4)),
+    ...(maxTokensField ? { maxTokensField } : {}),
+    ...(effort ? { effort } : {}),
+    tools,
+    system: composePrompt({
+      prompt,
+      limits,
+      skills,
+      ...(memory === undefined ? {} : { memory: { ...memory, writable } }),
+    }),
+    systemContext: `Workspace: ${request.workspaceRoot}\nPlatform: ${request.platform}`,
+    userContext: definition.omitProjectContext ? "" : (request.projectContext ?? ""),
+  };
+}
+
+/** In plan mode and for the built-in agents, which know no memory, there is only the index. */
+function withMemory(
+  plain: ResolvedTools,
+  { memory }: AgentRequest,
+  {
+    definition,
+    available,
+    mode,
+  }: { readonly definition: AgentDefinition; readonly available: readonly string[]; readonly mode: PermissionMode },
+): MemoryTools {
+  if (memory === undefined || mode === "plan" || definition.source === "built-in") {
+    return { resolved: plain, writable: false };
+  }
+  return giveMemory(plain, { definition, directory: memory.directory, available });
+}
+
+/** Loading text that the user or a trusted project wrote for the agent touches nothing. */
+const skillRule: Rule = { text: "Skill", effect: "allow", scope: "builtin" };
+
+function withoutSkills({ tools }: AgentRequest): ToolSupply["absent"] {
+  if (tools.some(({ name }) => name === "Skill")) return [];
+  return [{ name: "Skill", reason: "there is no skill here that a model may call for." }];
+}
+
+/** `Bash` alone takes the tool away; `Bash(rm:*)` leaves it, with a rule. */
+function isDenied(name: string, rules: readonly Rule[]): boolean {
+  return rules.some(
+    ({ effect, text }) => effect === "deny" && !text.includes("(") && canonicalToolName(text.trim()) === name,
+  );
+}

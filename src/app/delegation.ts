@@ -1,0 +1,33 @@
+import { delegationList } from "../definitions/index.ts";
+import type { ToolFace } from "../ports/index.ts";
+import type { Rule, Settings } from "../protocol/index.ts";
+import { delegationFaces } from "../runs/index.ts";
+import type { Household } from "./household.ts";
+import { isAbout } from "./is-about.ts";
+import type { Environment } from "./places.ts";
+
+export interface DelegationPlace {
+  readonly household: Household;
+  readonly settings: Settings;
+  readonly environment: Environment;
+  readonly rules: readonly Rule[];
+}
+
+/** The tools of delegation as they are declared; none where there is nobody to give work to. */
+export function offerDelegation({ household, settings, environment, rules }: DelegationPlace): readonly ToolFace[] {
+  const { subagents = {} } = settings;
+  const denied = rules.filter(({ effect }) => effect === "deny");
+  const offered = household.definitions.filter(({ name }) => !denied.some(({ text }) => isAbout(text, name)));
+  if (offered.length === 0 || subagents.maxDepth === 0) return [];
+  const background = subagents.background !== false && !isSet(environment, "RETINUE_DISABLE_BACKGROUND");
+  return delegationFaces({
+    list: delegationList(offered),
+    background: background && !isSet(environment, "DISABLE_BACKGROUND_TASKS"),
+    parallel: subagents.parallel !== false,
+  });
+}
+
+function isSet(environment: Environment, name: string): boolean {
+  const value = environment[name] ?? "";
+  return value !== "" && value !== "0" && value !== "false";
+}

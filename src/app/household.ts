@@ -1,0 +1,45 @@
+import type { AgentMemory } from "../agents/index.ts";
+import { type BuiltInChoice, builtInAgents, createCatalog } from "../definitions/index.ts";
+import type { AgentDefinition } from "../protocol/index.ts";
+import { docsDirectory } from "./docs-directory.ts";
+
+/** The agents of a session that work can be given to. */
+export interface Household {
+  readonly definitions: readonly AgentDefinition[];
+  /** Everything the agent of this name, or of an alias, is made of. */
+  find(name: string): HouseholdAgent | undefined;
+  nearest(name: string): readonly string[];
+}
+
+export interface HouseholdAgent {
+  readonly definition: AgentDefinition;
+  readonly prompt: string;
+  /** Those its definition names: they stand in its prompt. */
+  readonly skills: readonly { readonly name: string; readonly text: string }[];
+  readonly memory?: AgentMemory;
+  readonly projectContext?: string;
+  /** What it may read beyond the workspace. */
+  readonly readableRoots: readonly string[];
+  readonly notices: readonly string[];
+}
+
+/** Where no file can say anything about agents: the built-in ones alone, without the reading of definitions. */
+export function builtInHousehold(stateDirectory: string, choice: BuiltInChoice): Household {
+  const environment = { docsDirectory: docsDirectory(), stateDirectory };
+  const catalog = createCatalog(builtInAgents(choice));
+  return {
+    definitions: catalog.agents.map(({ definition }) => definition),
+    nearest: catalog.nearest,
+    find: (name) => {
+      const found = catalog.find(name)?.agent;
+      if (found === undefined) return undefined;
+      const { definition, prompt } = found;
+      const readableRoots = isGuide(definition) ? [environment.docsDirectory] : [];
+      return { definition, prompt: prompt(environment), skills: [], readableRoots, notices: [] };
+    },
+  };
+}
+
+export function isGuide({ source, name }: AgentDefinition): boolean {
+  return source === "built-in" && name === "retinue-guide";
+}

@@ -1,0 +1,89 @@
+import { formatCount, formatDuration, plural } from "../lib/index.ts";
+import type { Outcome, RunEnd } from "../protocol/index.ts";
+import type { EndedRun } from "./run-host.ts";
+
+/** What a parent's model reads of a run it waited for. */
+export function resultText({ agentId, agentType, end }: EndedRun, words: string): string {
+  if (end.outcome === "failed" || end.outcome === "stopped") return errorText({ agentId, agentType, end }, words);
+  const attributes = attributesOf({ agent: agentType, id: agentId, status: statusOf(end.outcome) });
+  return `<task_result${attributes}>\n${neutral(words)}\n</task_result>\n${trailer(agentId, end)}`;
+}
+
+function errorText({ agentId, agentType, end }: Omit<EndedRun, "description">, words: string): string {
+  const attributes = attributesOf({ agent: agentType, id: agentId, status: end.outcome });
+  const said = words.trim() === "" ? "" : `\nIts last words:\n${neutral(words)}`;
+  const why = neutral(end.message ?? end.reason);
+  return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(agentId, end)}`;
+}
+
+/** A launch that came to nothing: there is no agent and nothing to resume. */
+export function refusalText(agentType: string, message: string): string {
+  return `<task_error${attributesOf({ agent: agentType })}>\n${neutral(message)}\n</task_error>`;
+}
+
+export function launchedText({
+  agentId,
+  outputFile,
+}: {
+  readonly agentId: string;
+  readonly outputFile?: string;
+}): string {
+  const where = outputFile === undefined ? "" : ` What it does can be read in ${outputFile}.`;
+  return `Agent ${agentId} works in the background; you will be told when it ends.${where} Go on with something else. TaskOutput shows how far it is, TaskStop ends it.\nagentId: ${agentId}`;
+}
+
+/** Several ends are told together. */
+export function noticeText(ended: readonly EndedRun[]): string {
+  const notices = ended.map(({ agentId, agentType, description, outputFile, end }) => {
+    const attributes = attributesOf({
+      agent: agentType,
+      id: agentId,
+      status: statusOf(end.outcome),
+      ...(outputFile === undefined ? {} : { output_file: outputFile }),
+    });
+    const why = end.message === undefined ? "" : `${neutral(end.message)}\n`;
+    const summary = `${neutral(description)}: ${end.outcome}${end.reason === "done" ? "" : ` (${end.reason})`}`;
+    return `<task_notification${attributes}>\n${summary}\n${why}${neutral(end.text)}\n${trailer(agentId, end)}\n</task_notification>`;
+  });
+  return `[Told by the runtime, not by a person: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
+}
+
+/** What the runtime saw, behind what the agent says. */
+function trailer(agentId: string, { usage, facts, milliseconds, costUsd }: RunEnd): string {
+  const calls = Object.values(facts.toolCalls).reduce((sum, count) => sum + count, 0);
+  const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+  const parts = [
+    `agentId: ${agentId}`,
+    plural(calls, "tool call"),
+    `${formatCount(tokens)} tokens`,
+    ...(costUsd === undefined || costUsd === 0 ? [] : [`$${costUsd.toFixed(4)}`]),
+    formatDuration(milliseconds),
+    ...(facts.filesChanged.length === 0 ? [] : [`changed: ${list(facts.filesChanged)}`]),
+    ...(facts.denied.length === 0 ? [] : [`denied: ${list(facts.denied.map(({ tool }) => tool))}`]),
+    ...(facts.unknown.length === 0 ? [] : [`outcome unknown: ${plural(facts.unknown.length, "call")}`]),
+  ];
+  return `[${parts.join("; ")}]`;
+}
+
+function list(items: readonly string[]): string {
+  const shown = items.slice(0, 10).map(neutral).join(", ");
+  return items.length > 10 ? `${shown} and ${items.length - 10} more` : shown;
+}
+
+/** `completed` is what the wire calls it. */
+function statusOf(outcome: Outcome): string {
+  return outcome === "succeeded" ? "completed" : outcome;
+}
+
+/** Text that imitates our tags, or a system's, is only text. */
+function neutral(text: string): string {
+  return text.replace(/<(?=\/?(?:task_|system[-_ >]|system-reminder))/gi, "&lt;");
+}
+
+function attributesOf(attributes: Readonly<Record<string, string>>): string {
+  return Object.entries(attributes)
+    .map(([name, value]) => ` ${name}="${value.replace(/[<>&"]/g, (sign) => entities[sign] ?? sign)}"`)
+    .join("");
+}
+
+const entities: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" };
