@@ -79,8 +79,9 @@ export function assembleAgent(request: AgentRequest, { mode, notice }: ChosenMod
   if (plain.problem !== undefined) return { ok: false, message: plain.problem };
   const { resolved, writable } = withMemory(plain, request, { definition, available, mode });
   const { report, limits } = resolved;
-  const { effort, notice: aboutEffort } = chooseEffort(asked.effort ?? definition.effort ?? settings.effort, model);
   const tools = request.tools.filter(({ name }) => report.resolvedTools.includes(name));
+  const wanted = asked.effort ?? definition.effort ?? settings.effort;
+  const { effort, notice: aboutEffort } = chooseEffort(wanted, { ...model, hasTools: tools.length > 0 });
   const { criticalReminder, initialPrompt } = definition;
   const agent: ResolvedAgent = {
     agentType: definition.name,

@@ -4,12 +4,13 @@ import type { Effort } from "../protocol/index.ts";
 import { chooseEffort } from "./choose-effort.ts";
 
 const levels: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
-const model = (efforts?: readonly Effort[]) => ({
+const model = (efforts?: readonly Effort[], hasTools = true) => ({
   provider: "p",
   model: "m-1",
   dialect: "anthropic" as const,
   window: 200_000,
   maxOutputTokens: 8_000,
+  hasTools,
   ...(efforts === undefined ? {} : { efforts }),
 });
 
@@ -31,6 +32,14 @@ describe("the effort of an agent", () => {
     const { effort, notice } = chooseEffort("high", model([]));
     expect(effort).toBeUndefined();
     expect(notice).toContain('"high" is left out');
+  });
+
+  it("is left out for a model that takes none with tools, and says so; without tools it counts", () => {
+    const { effort, notice } = chooseEffort("high", { ...model(levels), noEffortWithTools: true });
+    expect(effort).toBeUndefined();
+    expect(notice).toContain('takes tools only if it does not reason: effort "high" is left out');
+    expect(chooseEffort("high", { ...model(levels, false), noEffortWithTools: true })).toEqual({ effort: "high" });
+    expect(chooseEffort(undefined, { ...model(levels), noEffortWithTools: true })).toEqual({});
   });
 
   it("is never one the model does not have, nor higher than asked while a lower one is there", () => {

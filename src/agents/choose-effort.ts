@@ -10,8 +10,16 @@ export interface ChosenEffort {
 const ascending: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
 
 /** A level the model does not have becomes the next lower one it has: nobody pays for more than was asked for. */
-export function chooseEffort(wanted: Effort | undefined, { model, efforts }: ModelDescription): ChosenEffort {
+export function chooseEffort(
+  wanted: Effort | undefined,
+  { model, efforts, noEffortWithTools, hasTools }: ModelDescription & { readonly hasTools: boolean },
+): ChosenEffort {
   if (wanted === undefined) return {};
+  if (noEffortWithTools && hasTools) {
+    return {
+      notice: `As it is reached here, the model ${model} takes tools only if it does not reason: effort "${wanted}" is left out.`,
+    };
+  }
   if (efforts === undefined || efforts.includes(wanted)) return { effort: wanted };
   const known = ascending.filter((level) => efforts.includes(level));
   const effort = known.findLast((level) => ascending.indexOf(level) < ascending.indexOf(wanted)) ?? known[0];

@@ -5,3 +5,4 @@ export type { CacheDifference } from "./cache-difference.ts";
 export { cacheDifference } from "./cache-difference.ts";
 export { Chain } from "./chain.ts";
 export { SERIALIZER_VERSION } from "./dialects.ts";
+export { takesToolsOnlyWithoutReasoning } from "./tools-without-reasoning.ts";

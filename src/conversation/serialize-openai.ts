@@ -9,6 +9,7 @@ import type {
 } from "../protocol/index.ts";
 import { textOf } from "../protocol/index.ts";
 import { type HeadDimension, type HeadText, type SegmentText, type Serializer, systemTexts } from "./serializer.ts";
+import { takesToolsOnlyWithoutReasoning } from "./tools-without-reasoning.ts";
 
 export const openaiSerializer: Serializer = {
   head: openaiHead,
@@ -20,7 +21,8 @@ export const openaiSerializer: Serializer = {
 function openaiHead(head: Head): HeadText {
   let text = `{"model":${JSON.stringify(head.model)},${JSON.stringify(head.maxTokensField ?? "max_tokens")}:${head.maxTokens}`;
   text += ',"stream":true,"stream_options":{"include_usage":true}';
-  if (head.effort) text += `,"reasoning_effort":${JSON.stringify(head.effort)}`;
+  const effort = head.effort ?? (needsSilence(head) ? "none" : undefined);
+  if (effort) text += `,"reasoning_effort":${JSON.stringify(effort)}`;
   if (head.tools.length > 0) text += `,"tools":[${head.tools.map(toolText).join(",")}]`;
   const dimensions: HeadDimension[] = [{ name: "tools_model_thinking", end: text.length }];
   text += ',"messages":[';
@@ -36,6 +38,10 @@ function openaiHead(head: Head): HeadText {
   }
   if (opened) text += '"}';
   return { text, markAt: -1, holdsMessage: opened, dimensions };
+}
+
+function needsSilence({ tools, model }: Head): boolean {
+  return tools.length > 0 && takesToolsOnlyWithoutReasoning(model);
 }
 
 function toolText(tool: ToolDeclaration): string {

@@ -49,6 +49,14 @@ describe("what is known of a model", () => {
     expect(levels("gateway", "claude-opus-5-5")).toBeUndefined();
   });
 
+  it("includes whether tools take the levels away", () => {
+    const without = (name: string, model: string) => describeModel(provider(name), model).noEffortWithTools;
+    for (const model of ["gpt-6-sol", "gpt-6-luna", "gpt-5.6-terra-2026-07-01"]) {
+      expect(without("openai", model)).toBe(true);
+    }
+    expect([without("openai", "gpt-5.1"), without("gateway", "gpt-6-sol")]).toEqual([undefined, undefined]);
+  });
+
   it("is overruled by settings", () => {
     const prices = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
     const own = { ...provider("openai"), window: 9_000, maxOutputTokens: 900, prices: { "gpt-5": prices } };

@@ -1,3 +1,4 @@
+import { takesToolsOnlyWithoutReasoning } from "../conversation/index.ts";
 import type { ModelDescription } from "../ports/index.ts";
 import type { Dialect } from "../protocol/index.ts";
 import { knownModel } from "./prices.ts";
@@ -21,5 +22,7 @@ export function describeModel(provider: ResolvedProvider, model: string): ModelD
     maxOutputTokens: provider.maxOutputTokens ?? known?.maxOutputTokens ?? unknown[provider.dialect].maxOutputTokens,
     ...(prices === undefined ? {} : { prices }),
     ...(known === undefined ? {} : { efforts: known.efforts }),
+    // What a gateway makes of a model of this name is its own matter.
+    ...(known !== undefined && takesToolsOnlyWithoutReasoning(model) ? { noEffortWithTools: true as const } : {}),
   };
 }

@@ -21,6 +21,7 @@ describe("what an error status means", () => {
     [400, "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens", "bad_request"],
     [404, "The model `x` does not exist or you do not have access to it", "unknown_model"],
     [429, "Number of request tokens has exceeded your per-minute rate limit", "rate_limited"],
+    [400, "Function tools with reasoning_effort are not supported for x in /v1/chat/completions.", "unsupported"],
     [503, "model is loading", "server"],
   ])("%i %s: %s", (status, message, code) => {
     expect(of(status, message).error).toMatchObject({ code, status });

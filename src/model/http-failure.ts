@@ -72,6 +72,13 @@ function classify(status: number, error: ProviderError, about: About): Failure {
   if (status === 400 && /does not support tools|tool (use|calling) is not supported/i.test(text)) {
     return make("unsupported", `${model} can't call tools${said}; choose another model with --model.`);
   }
+  if (status === 400 && /function tools with reasoning_effort are not supported/i.test(text)) {
+    const cure = "leave out the effort, or choose another model with --model, such as gpt-6-sol";
+    return make(
+      "unsupported",
+      `${model} can't call tools over Chat Completions, at least not at this effort${said}; ${cure}.`,
+    );
+  }
   if (status === 429)
     return make(
       "rate_limited",

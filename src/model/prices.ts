@@ -37,8 +37,8 @@ const anthropic: Readonly<Record<string, KnownModel>> = {
 };
 
 const openai: Readonly<Record<string, KnownModel>> = {
-  "gpt-6-astra": wide(10, 50, 1),
-  "gpt-6.1-sol": wide(2, 10, 0.1),
+  "gpt-6-astra": { ...wide(10, 50, 1), efforts: upToExtraHigh },
+  "gpt-6.1-sol": { ...wide(2, 10, 0.1), efforts: upToExtraHigh },
   "gpt-6-sol": wide(2, 10, 0.2),
   "gpt-6-luna": wide(0.1, 0.5, 0.01),
   "gpt-5.6-sol": wide(4, 20, 0.4),

@@ -28,7 +28,8 @@ const builtIns: Readonly<Record<string, BuiltIn>> = {
     baseUrl: "https://api.openai.com/v1",
     baseUrlEnv: "OPENAI_BASE_URL",
     apiKeyEnv: "OPENAI_API_KEY",
-    models: { small: "gpt-6-luna", medium: "gpt-6.1-sol", large: "gpt-6-astra" },
+    // The newest that take tools over Chat Completions.
+    models: { small: "gpt-6-luna", medium: "gpt-6-sol", large: "gpt-6-sol" },
     maxTokensField: "max_completion_tokens",
   },
   ollama: { dialect: "openai", baseUrl: "http://127.0.0.1:11434/v1" },

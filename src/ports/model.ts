@@ -10,6 +10,8 @@ export interface ModelDescription {
   readonly prices?: Prices;
   /** The levels it has, lowest first; empty: none. Absent: nobody knows, so what is asked for is sent as it is. */
   readonly efforts?: readonly Effort[];
+  /** Given tools, it takes none of them. */
+  readonly noEffortWithTools?: true;
 }
 
 /** A frozen conversation as a model sees it: wire models send bytes, others read messages. */

@@ -23,6 +23,7 @@ interface Talk {
   readonly result: RunResult;
   readonly place: { readonly home: string; readonly cwd: string };
   readonly id: string;
+  readonly notices: readonly string[];
 }
 
 async function talk(wire: "anthropic" | "openai", script: Reply[], options: SessionOptions = {}): Promise<Talk> {
@@ -37,7 +38,7 @@ async function talk(wire: "anthropic" | "openai", script: Reply[], options: Sess
     const session = await openSession({ ...place, ...options, environment: environments[wire](server.url) });
     const result = await session.prompt("Read the notes.").result;
     await session.close();
-    return { server, result, place: { home: place.home, cwd: session.cwd }, id: session.id };
+    return { server, result, place: { home: place.home, cwd: session.cwd }, id: session.id, notices: session.notices };
   } finally {
     await server.close();
   }
@@ -156,5 +157,29 @@ describe("WebSearch through the provider", () => {
     const ownInput = [first, last].reduce((sum, request) => sum + (request?.cache?.prompt ?? 0), 0);
     const { inputTokens, cacheReadTokens, cacheWriteTokens } = result.usage;
     expect(inputTokens + cacheReadTokens + cacheWriteTokens).toBe(ownInput + 700);
+  });
+});
+
+describe("OpenAI's models, which take tools over this wire only without reasoning", () => {
+  it.each(["small", "medium", "large"])("the default one for %s is told so, and works", async (model) => {
+    const { server, result } = await talk("openai", [read("notes.txt"), { content: "Done." }], { model });
+    expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
+    for (const { body } of server.requests) expect(body).toMatchObject({ reasoning_effort: "none" });
+  });
+
+  it("an effort is left out with a notice, and counts for a model that reasons with tools", async () => {
+    const script = [{ content: "Done." }];
+    const silent = await talk("openai", script, { effort: "high", model: "gpt-6-sol" });
+    expect(silent.result.outcome).toBe("succeeded");
+    expect(silent.server.requests[0]?.body).toMatchObject({ reasoning_effort: "none" });
+    expect(silent.notices.join()).toContain('effort "high" is left out');
+    const older = await talk("openai", script, { effort: "high", model: "gpt-5.1" });
+    expect(older.server.requests[0]?.body).toMatchObject({ reasoning_effort: "high" });
+  });
+
+  it("one that can't do without reasoning ends with the cure", async () => {
+    const { result } = await talk("openai", [{ content: "Never." }], { model: "gpt-6-astra" });
+    expect(result.outcome).toBe("failed");
+    expect(result.message).toMatch(/gpt-6-astra can't call tools over Chat Completions.*--model, such as gpt-6-sol/);
   });
 });

@@ -10,6 +10,7 @@ const call = (id: string, args: unknown = "{}") => ({
 const asks = (...calls: unknown[]) => ({ role: "assistant", content: null, tool_calls: calls });
 const answers = (id: string) => ({ role: "tool", tool_call_id: id, content: "ok" });
 const user = { role: "user", content: "Hi" };
+const tools = [{ type: "function", function: { name: "a", parameters: { type: "object" } } }];
 const talk = (...messages: unknown[]) => ({ messages: [user, ...messages] });
 const check = (body: Body) => validateOpenai({ model: "m", messages: [user], ...body });
 
@@ -35,6 +36,10 @@ describe("what the OpenAI API takes", () => {
         tools: [{ type: "function", function: { name: "a", parameters: { type: "object" } } }],
       },
     ],
+    ["tools for a newer model that is told not to reason", { model: "gpt-6-sol", tools, reasoning_effort: "none" }],
+    ["tools for a model that does not reason by default", { model: "gpt-5.4", tools }],
+    ["tools and effort for an older model", { model: "gpt-5.1", tools, reasoning_effort: "high" }],
+    ["a newer model without tools", { model: "gpt-6-astra", reasoning_effort: "high" }],
   ])("%s", (_, body) => {
     expect(check(body)).toBeUndefined();
   });
@@ -45,6 +50,9 @@ describe("what the OpenAI API refuses", () => {
     ["no model", { model: undefined }, "model"],
     ["a field nobody knows", { system: "s" }, "Unrecognized request argument supplied: system"],
     ["no messages", { messages: [] }, "at least one"],
+    ["tools for a model that reasons by default", { model: "gpt-6-luna", tools }, "for gpt-6-luna in /v1/chat/"],
+    ["tools and effort", { model: "gpt-5.4", tools, reasoning_effort: "low" }, "Function tools with reasoning_effort"],
+    ["tools where reasoning is always on", { model: "gpt-6.1-sol", tools, reasoning_effort: "none" }, "gpt-6.1-sol"],
     ["an odd role", { messages: [{ role: "model", content: "a" }] }, "messages[0].role"],
     [
       "a mark of the other wire",

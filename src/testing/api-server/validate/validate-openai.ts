@@ -65,6 +65,7 @@ function checkTools(request: JsonObject): void {
   }
   const tools = demandList(request["tools"], "tools");
   demand(tools.length > 0, "tools: [] is too short");
+  demand(takesTools(request), toolsRefused(request));
   for (const [index, entry] of tools.entries()) {
     const where = `tools[${index}]`;
     const tool = demandObject(entry, where);
@@ -76,6 +77,18 @@ function checkTools(request: JsonObject): void {
     const parameters = demandObject(described["parameters"], `${where}.function.parameters`);
     demand(parameters["type"] === "object", `${where}.function.parameters: schema must be of type 'object'`);
   }
+}
+
+/** The newer models reason unless they are told not to, and take no tools then; some can't be told. */
+function takesTools({ model, reasoning_effort: effort }: JsonObject): boolean {
+  if (/^gpt-(6-astra|6\.)/.test(String(model))) return false;
+  if (/^gpt-(5\.6|6)/.test(String(model))) return effort === "none";
+  return !/^gpt-5\.4/.test(String(model)) || effort === undefined || effort === "none";
+}
+
+function toolsRefused({ model }: JsonObject): string {
+  const what = `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions.`;
+  return `${what} To use function tools, use /v1/responses or set reasoning_effort to 'none'.`;
 }
 
 function checkMessage(entry: unknown, where: string): JsonObject {
