@@ -1,4 +1,9 @@
-import { type AgentDefinition, agentAliases as aliases, type Diagnostic, definitionSources } from "../../protocol/index.ts";
+import {
+  type AgentDefinition,
+  agentAliases as aliases,
+  type Diagnostic,
+  definitionSources,
+} from "../../protocol/index.ts";
 import { disguisedNames } from "./disguised-names.ts";
 import { nearestEntries } from "./nearest-entries.ts";
 
