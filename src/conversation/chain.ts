@@ -83,18 +83,31 @@ export class Chain {
     chain.append({ role: "user", content: [{ type: "text", text: summary }] });
     chain.write(chain.open);
     const from = cutBetweenTurns(this.messages(), keep);
+    return { chain, kept: this.copyInto(chain, { from, to: this.length }) };
+  }
+
+  /** A chain of the first messages, with the bytes they have. */
+  until(count: number): Chain {
+    const chain = new Chain(this.head);
+    this.copyInto(chain, { from: 0, to: count });
+    return chain;
+  }
+
+  private copyInto(chain: Chain, { from, to }: { readonly from: number; readonly to: number }): number {
     let index = 0;
+    let copied = 0;
     for (const chunk of this.chunks()) {
       this.write(chunk);
       for (const [position, message] of chunk.messages.entries()) {
-        if (index >= from) {
+        if (index >= from && index < to) {
           chain.append(message);
           chain.open.tape.copy(chunk.tape, position);
+          copied += 1;
         }
         index += 1;
       }
     }
-    return { chain, kept: index - from };
+    return copied;
   }
 
   private write(chunk: Chunk): void {
@@ -121,12 +134,16 @@ function promptOf(view: ChainView): Prompt {
 
 function cutBetweenTurns(messages: readonly Message[], keep: number): number {
   let from = Math.max(0, messages.length - Math.max(0, keep));
-  while (from < messages.length && answersCalls(messages[from])) from += 1;
+  while (from < messages.length && !canFollowSummary(messages, from)) from += 1;
   return from;
 }
 
-function answersCalls(message: Message | undefined): boolean {
-  return message?.role === "user" && message.content.some((block) => block.type === "tool_result");
+/**
+ * Whether the messages from this one on may stand behind a summary, which is a user's turn: an answer and not its
+ * continuation after a pause, so that roles alternate and no result is without its call.
+ */
+export function canFollowSummary(messages: readonly Message[], index: number): boolean {
+  return messages[index]?.role === "assistant" && messages[index - 1]?.role === "user";
 }
 
 function distinct(marks: readonly Mark[]): readonly Mark[] {

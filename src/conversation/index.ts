@@ -3,6 +3,6 @@
 // Called by: runs, and model through the Prompt port.
 export type { CacheDifference } from "./cache-difference.ts";
 export { cacheDifference } from "./cache-difference.ts";
-export { Chain } from "./chain.ts";
+export { Chain, canFollowSummary } from "./chain.ts";
 export { SERIALIZER_VERSION } from "./dialects.ts";
 export { takesToolsOnlyWithoutReasoning } from "./tools-without-reasoning.ts";

@@ -10,6 +10,7 @@ import type {
   UserMessage,
 } from "../protocol/index.ts";
 import { addUsage, callsOf, textOf } from "../protocol/index.ts";
+import { answered, compacted, failed, requested, restarted } from "./context.ts";
 import { END_AT, remember, WARN_AT } from "./repetition.ts";
 import { type ActiveRun, type CallState, type LoopState, newRun } from "./state.ts";
 
@@ -20,15 +21,20 @@ const CUT_OFF_LIMIT = 3;
 export function fold(state: LoopState, event: DurableEvent): LoopState {
   switch (event.type) {
     case "run.started":
-      return { ...state, run: newRun(event), repetitions: [], cutOff: 0, toTell: undefined };
+      return {
+        ...state,
+        run: newRun(event),
+        repetitions: [],
+        cutOff: 0,
+        toTell: undefined,
+        context: restarted(state.context),
+      };
     case "prompt.received":
-      return { ...state, said: [...state.said, ...event.content] };
+      return promptReceived(state, event);
     case "context.added":
       return { ...state, said: [...state.said, { type: "text", text: event.text }], toTell: undefined };
     case "model.requested":
-      return withRun({ ...state, turn: event.turn, unanswered: true, calls: [], said: [] }, (run) => ({
-        turns: run.turns + 1,
-      }));
+      return modelRequested(state, event);
     case "model.ended":
       return modelEnded(state, event);
     case "model.failed":
@@ -43,6 +49,8 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
       return toolEnded(state, event);
     case "notices.delivered":
       return noticesDelivered(state, event);
+    case "conversation.compacted":
+      return conversationCompacted(state, event);
     case "run.ended":
       return { ...state, run: undefined };
     default:
@@ -62,6 +70,30 @@ export function userTurn(state: LoopState): UserMessage | undefined {
   return content.length === 0 ? undefined : { role: "user", content };
 }
 
+function promptReceived(state: LoopState, { content }: EventOf<"prompt.received">): LoopState {
+  const words = textOf(content);
+  return {
+    ...state,
+    said: [...state.said, ...content],
+    asked: words.trim() === "" ? state.asked : { first: state.asked?.first ?? words, latest: words },
+  };
+}
+
+function modelRequested(state: LoopState, { turn }: EventOf<"model.requested">): LoopState {
+  const context = requested(state.context, userTurn(state));
+  return withRun({ ...state, turn, unanswered: true, calls: [], said: [], context }, (run) => ({
+    turns: run.turns + 1,
+  }));
+}
+
+function conversationCompacted(state: LoopState, event: EventOf<"conversation.compacted">): LoopState {
+  const { usage, costUsd, milliseconds = 0 } = event;
+  return withRun({ ...state, context: compacted(state.context, event, userTurn(state)) }, (run) => ({
+    ...(usage ? { usage: addUsage(run.usage, usage), costUsd: sum(run.costUsd, costUsd) } : {}),
+    modelMilliseconds: run.modelMilliseconds + milliseconds,
+  }));
+}
+
 function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState {
   const calls = callsOf(event.message).map(
     ({ callId, name, inputJson }): CallState => ({ call: { callId, name, inputJson }, status: "new" }),
@@ -69,7 +101,8 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
   const text = textOf(event.message.content);
   // A damaged transcript may have lost the request; its number must not be given again, it is part of call ids.
   const turn = Math.max(state.turn, event.turn);
-  const spent = withRun({ ...state, turn, unanswered: event.stopReason === "pause", calls }, (run) => ({
+  const context = answered(state.context, event);
+  const spent = withRun({ ...state, turn, unanswered: event.stopReason === "pause", calls, context }, (run) => ({
     usage: addUsage(run.usage, event.usage),
     costUsd: sum(run.costUsd, event.costUsd),
     modelMilliseconds: run.modelMilliseconds + event.milliseconds,
@@ -86,12 +119,15 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
 
 function modelFailed(state: LoopState, event: EventOf<"model.failed">): LoopState {
   const partial = textOf(event.partial);
-  const spent = withRun({ ...state, unanswered: partial.trim() === "" }, (run) => ({
+  const context = failed(state.context, event);
+  const spent = withRun({ ...state, unanswered: partial.trim() === "", context }, (run) => ({
     ...(event.usage ? { usage: addUsage(run.usage, event.usage) } : {}),
     costUsd: event.usage ? sum(run.costUsd, event.costUsd) : run.costUsd,
     modelMilliseconds: run.modelMilliseconds + event.milliseconds,
     text: partial.trim() === "" ? run.text : partial,
   }));
+  // There is a cure that was not tried yet: a shorter conversation.
+  if (context.overflow !== undefined) return spent;
   return ending(spent, reasonOf(event.error), event.error.message);
 }
 

@@ -1,6 +1,7 @@
 // Owns: what comes next in a run (`next`) and what an event means (`fold`), as pure functions.
 // Does not own: doing any of it, the messages themselves, time.
 // Called by: runs, which performs operations and journals their events.
+export { type ContextLimits, estimated, expectedTokens, sizeOf } from "./context.ts";
 export { fold, userTurn } from "./fold.ts";
 export type { Operation } from "./next.ts";
 export { next, recovery, unknownResults } from "./next.ts";

@@ -1,4 +1,6 @@
 import type { DurableEvent, EndReason, EventOf, ToolCall } from "../protocol/index.ts";
+import { type ContextLimits, isFull } from "./context.ts";
+import { userTurn } from "./fold.ts";
 import type { CallState, LoopState, Telling } from "./state.ts";
 
 /** What the host has to do now. Performing it makes events; folding them makes the next operation. */
@@ -6,13 +8,16 @@ export type Operation =
   | { readonly kind: "request"; readonly turn: number }
   | { readonly kind: "act"; readonly calls: readonly ToolCall[] }
   | { readonly kind: "tell"; readonly telling: Telling }
+  /** The next request would not fit, or a provider said that the last one did not. */
+  | { readonly kind: "compact"; readonly cause: "full" | "overflow" }
   /** Nothing is left to do but to wait for an agent in the background. */
   | { readonly kind: "wait" }
   | { readonly kind: "end"; readonly reason: EndReason; readonly message?: string }
   /** No run is under way. */
   | { readonly kind: "rest" };
 
-export function next(state: LoopState): Operation {
+/** Without limits nothing is ever compacted. */
+export function next(state: LoopState, limits?: ContextLimits): Operation {
   const { run } = state;
   if (run === undefined) return { kind: "rest" };
   const open = state.calls.filter(isOpen);
@@ -23,6 +28,13 @@ export function next(state: LoopState): Operation {
   if (!somethingToSay)
     return run.waits && state.background.length > 0 ? { kind: "wait" } : { kind: "end", reason: "done" };
   if (run.turns >= run.maxTurns) return { kind: "end", reason: "max_turns", message: turnLimitMessage(run.maxTurns) };
+  const { overflow } = state.context;
+  if (overflow !== undefined) {
+    return limits
+      ? { kind: "compact", cause: "overflow" }
+      : { kind: "end", reason: "context_overflow", message: overflow };
+  }
+  if (limits && isFull(state.context, limits, userTurn(state))) return { kind: "compact", cause: "full" };
   return { kind: "request", turn: state.turn + 1 };
 }
 

@@ -10,6 +10,7 @@ import type {
   UserBlock,
 } from "../protocol/index.ts";
 import { noFacts, noUsage } from "../protocol/index.ts";
+import { type ContextState, emptyContext } from "./context.ts";
 import type { Repetition } from "./repetition.ts";
 
 /** Everything the loop knows: a fold of the journal, so that resuming is folding. */
@@ -30,6 +31,10 @@ export interface LoopState {
   readonly background: readonly Notice[];
   /** Answers cut at the output limit, one after the other. */
   readonly cutOff: number;
+  /** What was asked first and last, in words: compaction never loses them. */
+  readonly asked: { readonly first: string; readonly latest: string } | undefined;
+  /** How full the model's window is. */
+  readonly context: ContextState;
 }
 
 /** Counters of one run; gone with its `run.ended`. */
@@ -78,6 +83,8 @@ export const initialState: LoopState = {
   repetitions: [],
   background: [],
   cutOff: 0,
+  asked: undefined,
+  context: emptyContext,
 };
 
 export function newRun({

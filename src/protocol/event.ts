@@ -133,6 +133,13 @@ export type DurableEvent =
       readonly summary: string;
       readonly kept: number;
       readonly trigger: "auto" | "manual";
+      /** About how many tokens the next request would have had, and has now. */
+      readonly before?: number;
+      readonly after?: number;
+      /** What it took to ask the model for the summary; absent when the model was not asked. */
+      readonly usage?: Usage;
+      readonly costUsd?: number;
+      readonly milliseconds?: number;
     }
   | {
       readonly type: "cache.missed";

@@ -34,6 +34,11 @@ export class Thread {
     return this.prompt;
   }
 
+  /** The conversation without what the next request will add; undefined before the head is set. */
+  get conversation(): Chain | undefined {
+    return this.chain;
+  }
+
   get headHash(): string | undefined {
     return this.head;
   }

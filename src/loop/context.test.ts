@@ -1,0 +1,183 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type DurableEvent, type Message, noUsage, type Usage } from "../protocol/index.ts";
+import { estimated, expectedTokens, fold, initialState, type LoopState, next, userTurn } from "./index.ts";
+
+const started: DurableEvent = {
+  type: "run.started",
+  runId: "r",
+  agentId: "main",
+  agentType: "main",
+  kind: "fresh",
+  requestedModel: null,
+  provider: "p",
+  model: "m",
+  modelReason: "test",
+  permissionMode: "default",
+  maxTurns: 50,
+};
+const prompt = (text: string): DurableEvent => ({
+  type: "prompt.received",
+  content: [{ type: "text", text }],
+  from: "person",
+});
+const requested = (turn: number): DurableEvent => ({ type: "model.requested", turn });
+const answer = (turn: number, usage: Partial<Usage>, text = "yes"): DurableEvent => ({
+  type: "model.ended",
+  turn,
+  message: { role: "assistant", content: [{ type: "text", text }] },
+  stopReason: "end_turn",
+  incompleteCalls: 0,
+  usage: { ...noUsage, ...usage },
+  milliseconds: 1,
+});
+const overflow = (turn: number): DurableEvent => ({
+  type: "model.failed",
+  turn,
+  error: { code: "context_overflow", message: "It is too long." },
+  partial: [],
+  milliseconds: 1,
+});
+const compacted = (after: number): DurableEvent => ({
+  type: "conversation.compacted",
+  summary: "what was",
+  kept: 0,
+  trigger: "auto",
+  after,
+});
+const foldAll = (events: readonly DurableEvent[], from: LoopState = initialState): LoopState =>
+  events.reduce(fold, from);
+/** About so many tokens. */
+const words = (tokens: number): string => "abcdefg ".repeat(Math.ceil((tokens * 3.6) / 8));
+const limits = { compactAt: 1_000, headTokens: 100 };
+const expected = (state: LoopState): number => expectedTokens(state.context, limits, userTurn(state));
+
+describe("how full the window is", () => {
+  it("is what the provider counted, cached or not, and an estimate of what was added since", () => {
+    const usage = { inputTokens: 100, cacheReadTokens: 200, cacheWriteTokens: 300, outputTokens: 50 };
+    const state = foldAll([started, prompt("hi"), requested(1), answer(1, usage), prompt(words(300))]);
+    expect(expected(state)).toBeGreaterThanOrEqual(950);
+    expect(expected(state)).toBeLessThan(960);
+    expect(next(state, limits)).toEqual({ kind: "request", turn: 2 });
+    expect(next(fold(state, prompt(words(60))), limits)).toEqual({ kind: "compact", cause: "full" });
+  });
+
+  it("has the head in it before anything was counted", () => {
+    const state = foldAll([started, prompt(words(850))]);
+    expect(next(state, limits)).toEqual({ kind: "request", turn: 1 });
+    expect(next(state, { ...limits, headTokens: 200 })).toEqual({ kind: "compact", cause: "full" });
+  });
+
+  it("grows by estimates where a server counts nothing", () => {
+    const state = foldAll([started, prompt(words(500)), requested(1), answer(1, {}, words(400)), prompt("more")]);
+    expect(expected(state)).toBeGreaterThan(1_000);
+  });
+
+  it("learns from what the provider counted for what was added", () => {
+    const turns = [1, 2, 3, 4].flatMap((turn) => [
+      prompt(words(1_000)),
+      requested(turn),
+      answer(turn, { inputTokens: 2_000 * turn }),
+    ]);
+    const { context } = foldAll([started, ...turns]);
+    expect(estimated(context, 1_000)).toBeGreaterThan(1_600);
+    expect(estimated(context, 1_000)).toBeLessThanOrEqual(2_000);
+  });
+
+  it("counts an image as what it costs, not as its bytes", () => {
+    const image = { type: "image" as const, mediaType: "image/png" as const, data: "A".repeat(1_000_000) };
+    const state = foldAll([started, { type: "prompt.received", content: [image], from: "person" }]);
+    expect(expected(state)).toBeLessThan(2_000);
+  });
+
+  it("never compacts without limits, twice in a row, or for next to nothing", () => {
+    const full = foldAll([started, prompt(words(2_000))]);
+    expect(next(full)).toEqual({ kind: "request", turn: 1 });
+    const after = fold(full, compacted(1_500));
+    expect(next(after, limits)).toEqual({ kind: "request", turn: 1 });
+    const little = foldAll([requested(1), answer(1, { inputTokens: 1_500 }), prompt("and?")], after);
+    expect(next(little, limits)).toEqual({ kind: "request", turn: 2 });
+    expect(next(fold(little, prompt(words(200))), limits)).toEqual({ kind: "compact", cause: "full" });
+  });
+
+  it("leads to the same decision after any cut and resume", () => {
+    const step = fc.oneof(
+      fc.nat(600).map((tokens) => [prompt(words(tokens))]),
+      fc.nat(900).map((tokens) => [requested(1), answer(1, { inputTokens: tokens })]),
+      fc.constant([requested(1), overflow(1)]),
+      fc.nat(900).map((tokens) => [compacted(tokens)]),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), fc.nat(40), (steps, at) => {
+        const events = [started, ...steps.flat()];
+        const cut = Math.min(at, events.length);
+        const copy = JSON.parse(JSON.stringify(events)) as DurableEvent[];
+        const resumed = foldAll(copy.slice(cut), foldAll(copy.slice(0, cut)));
+        expect(next(resumed, limits)).toEqual(next(foldAll(events), limits));
+      }),
+    );
+  });
+});
+
+describe("a request that did not fit", () => {
+  const failed = foldAll([started, prompt("hi"), requested(1), overflow(1)]);
+
+  it("ends the run where nothing can be compacted", () => {
+    expect(next(failed)).toEqual({ kind: "end", reason: "context_overflow", message: "It is too long." });
+  });
+
+  it("is compacted and made again, once", () => {
+    expect(next(failed, limits)).toEqual({ kind: "compact", cause: "overflow" });
+    const again = fold(failed, compacted(200));
+    expect(next(again, limits)).toEqual({ kind: "request", turn: 2 });
+    const twice = foldAll([requested(2), overflow(2)], again);
+    expect(next(twice, limits)).toMatchObject({ kind: "end", reason: "context_overflow" });
+    const later = foldAll(
+      [requested(2), answer(2, { inputTokens: 10 }), prompt("x"), requested(3), overflow(3)],
+      again,
+    );
+    expect(next(later, limits)).toEqual({ kind: "compact", cause: "overflow" });
+  });
+
+  it("is made again by the next run, whose model may be another", () => {
+    const ended = { type: "run.ended" } as DurableEvent;
+    expect(next(foldAll([ended, started], failed), limits)).toEqual({ kind: "request", turn: 2 });
+  });
+});
+
+describe("a compaction", () => {
+  it("is on the bill of the run", () => {
+    const spent = { usage: { ...noUsage, inputTokens: 500 }, costUsd: 0.5, milliseconds: 7 };
+    const state = foldAll([started, prompt("hi"), { ...compacted(10), ...spent } as DurableEvent]);
+    expect(state.run).toMatchObject({ usage: { inputTokens: 500 }, costUsd: 0.5, modelMilliseconds: 7, turns: 0 });
+  });
+
+  it("leaves what is still to be sent, and what was asked first and last", () => {
+    const asked = [started, prompt("first"), requested(1), answer(1, { inputTokens: 5 }), prompt("second")];
+    const state = foldAll([...asked, prompt("third"), compacted(300)]);
+    expect(userTurn(state)?.content).toHaveLength(2);
+    expect(state.asked).toEqual({ first: "first", latest: "third" });
+    expect(expected(state)).toBe(300);
+  });
+
+  it("has the pending turn in what it says is left, whatever its size", () => {
+    fc.assert(
+      fc.property(fc.nat(500), fc.integer({ min: 600, max: 2_000 }), (tokens, after) => {
+        const state = foldAll([started, prompt(words(tokens)), compacted(after)]);
+        expect(Math.abs(expected(state) - after)).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});
+
+it("a message's size does not depend on how it is cut into blocks", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: "grapheme" }), { maxLength: 8 }), (texts) => {
+      const one: Message = { role: "user", content: [{ type: "text", text: texts.join("") }] };
+      const many: Message = { role: "user", content: texts.map((text) => ({ type: "text", text })) };
+      const size = (message: Message): number => expectedTokens(initialState.context, { headTokens: 0 }, message);
+      expect(size(many) - size(one)).toBeLessThanOrEqual(texts.length);
+      expect(size(many)).toBeGreaterThanOrEqual(size(one));
+    }),
+  );
+});
