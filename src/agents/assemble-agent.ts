@@ -1,17 +1,17 @@
 import type { ModelDescription } from "../ports/index.ts";
-import {
-  type AgentDefinition,
-  canonicalToolName,
-  type Effort,
-  type Head,
-  type PermissionMode,
-  type Rule,
-  type ToolDeclaration,
-  type ToolReport,
+import type {
+  AgentDefinition,
+  Effort,
+  Head,
+  PermissionMode,
+  Rule,
+  ToolDeclaration,
+  ToolReport,
 } from "../protocol/index.ts";
 import { chooseEffort } from "./choose-effort.ts";
 import { composePrompt, type PromptParts } from "./compose-prompt.ts";
 import { type AgentMemory, giveMemory, type MemoryTools } from "./give-memory.ts";
+import { isDeniedBy } from "./is-denied-by.ts";
 import { mainAgent } from "./main-agent.ts";
 import { type ResolvedTools, resolveTools, type ToolSupply } from "./resolve-tools.ts";
 import type { ResolvedAgent } from "./resolved-agent.ts";
@@ -71,7 +71,9 @@ const LONGEST_ANSWER = 32_000;
 /** A definition and its surroundings, under a mode that was chosen for it, as an agent ready to run. */
 export function assembleAgent(request: AgentRequest, { mode, notice }: ChosenMode): AgentResolution {
   const { definition = mainAgent.definition, asked, settings, model } = request;
-  const available = request.tools.map(({ name }) => name).filter((name) => !isDenied(name, request.rules));
+  const available = request.tools
+    .map(({ name }) => name)
+    .filter((name) => !request.rules.some((rule) => isDeniedBy(name, rule)));
   const plain = resolveTools(definition, {
     available,
     absent: [...(request.absentTools ?? []), ...withoutSkills(request)],
@@ -95,7 +97,7 @@ export function assembleAgent(request: AgentRequest, { mode, notice }: ChosenMod
     policy: {
       mode,
       pool: tools.map((tool) => tool.name),
-      rules: [...request.rules, ...resolved.rules, ...(report.resolvedTools.includes("Skill") ? [skillRule] : [])],
+      rules: [...request.rules, ...resolved.rules, ...skillRules(report, request)],
       workspaceRoots: [request.workspaceRoot, ...request.additionalDirectories],
       readableRoots: request.readableRoots,
     },
@@ -164,14 +166,11 @@ function withMemory(
 /** Loading text that the user or a trusted project wrote for the agent touches nothing. */
 const skillRule: Rule = { text: "Skill", effect: "allow", scope: "builtin" };
 
+function skillRules({ resolvedTools }: ToolReport, { rules }: AgentRequest): readonly Rule[] {
+  return resolvedTools.includes("Skill") && !rules.includes(skillRule) ? [skillRule] : [];
+}
+
 function withoutSkills({ tools }: AgentRequest): ToolSupply["absent"] {
   if (tools.some(({ name }) => name === "Skill")) return [];
   return [{ name: "Skill", reason: "there is no skill here that a model may call for." }];
-}
-
-/** `Bash` alone takes the tool away; `Bash(rm:*)` leaves it, with a rule. */
-function isDenied(name: string, rules: readonly Rule[]): boolean {
-  return rules.some(
-    ({ effect, text }) => effect === "deny" && !text.includes("(") && canonicalToolName(text.trim()) === name,
-  );
 }

@@ -2,6 +2,7 @@
 // Does not own: running it (runs), reading definitions (definitions), deciding on calls (permissions).
 // Called by: runs (types), app.
 export type { AgentRequest, AgentResolution, Wishes } from "./assemble-agent.ts";
+export { compactionPrompt } from "./compaction-prompt.ts";
 export type { AgentMemory } from "./give-memory.ts";
 export { limitHands } from "./limit-hands.ts";
 export { MAIN_TYPE } from "./main-agent.ts";

@@ -1,27 +1,30 @@
-import type { AgentDefinition, PermissionMode, Policy } from "../protocol/index.ts";
-import { type AgentRequest, type AgentResolution, assembleAgent, type ChosenMode } from "./assemble-agent.ts";
-import { freedom } from "./choose-mode.ts";
-import { type Tier, withholdTools } from "./withhold-tools.ts";
+import type { AgentDefinition, Rule, ToolDeclaration } from "../protocol/index.ts";
+import { type AgentRequest, type AgentResolution, assembleAgent } from "./assemble-agent.ts";
+import { missingTools } from "./missing-tools.ts";
+import { narrowMode } from "./narrow-mode.ts";
+import type { ResolvedAgent } from "./resolved-agent.ts";
+import { type Standing, type Tier, withholdTools } from "./withhold-tools.ts";
 
-export interface SubagentRequest extends Omit<AgentRequest, "asked" | "rules" | "absentTools"> {
+export interface SubagentRequest extends Omit<AgentRequest, "asked" | "rules"> {
   readonly definition: AgentDefinition;
   readonly prompt: string;
   /** Of who delegates. Nothing it may not do is given on. */
-  readonly superior: Policy;
+  readonly superior: Standing["superior"];
   readonly asked: Omit<AgentRequest["asked"], "mode">;
   readonly tier: Tier;
+  /** Names among `tools` that come with the definition: its own MCP servers. */
+  readonly ownTools?: readonly string[];
 }
 
 /** Who works for another agent: never with more than its superior has. */
 export function resolveSubagent(request: SubagentRequest): AgentResolution {
-  const { superior, definition, tier } = request;
-  const { granted, withheld } = withholdTools(request.tools, { superior, tier, definition });
-  const absentTools = withheld.map(({ tool, why }) => ({ name: tool, reason: why }));
+  const { superior, definition, tools, absentTools = [] } = request;
+  const { granted, withheld } = withholdTools(tools, request);
   const resolution = assembleAgent(
     {
       ...request,
       tools: granted,
-      absentTools,
+      absentTools: [...absentTools, ...withheld.map(({ tool, why }) => ({ name: tool, reason: `${why}.` }))],
       rules: superior.rules,
       prompt: `${request.prompt.trim()}\n\n${serving}`,
       readableRoots: [...superior.readableRoots, ...request.readableRoots],
@@ -29,20 +32,36 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
     narrowMode(definition, superior.mode),
   );
   if (!resolution.ok) return resolution;
-  return { ...resolution, report: { ...resolution.report, withheld } };
+  const { report } = resolution;
+  const declared = tools.map(({ name }) => name);
+  const missing = missingTools(definition, { declared, withheld, absent: absentTools, rules: superior.rules, report });
+  const agent = withoutDelegation(withBackground(resolution.agent, { granted, request }));
+  return { ...resolution, agent, report: { ...report, withheld: missing } };
 }
 
 const serving =
   "You work for another agent. Nobody answers questions: decide, and say what you assumed. Your last message is the only thing it gets: a complete report, short and exact.";
 
-/** The stricter of the two; a person's own file may let edits pass where its superior would ask. */
-function narrowMode({ name, permissionMode, source }: AgentDefinition, superior: PermissionMode): ChosenMode {
-  if (permissionMode === undefined || freedom[permissionMode] <= freedom[superior])
-    return { mode: permissionMode ?? superior };
-  const mayAcceptEdits = permissionMode === "acceptEdits" && superior === "default" && owners.has(source);
-  if (mayAcceptEdits) return { mode: permissionMode };
-  const notice = `Agent "${name}" (${source}) wants the mode ${permissionMode}; ${superior}, the mode of the agent it works for, holds.`;
-  return { mode: superior, notice };
+/** A second lock beside the pool, and one that every agent below it keeps. */
+function withoutDelegation(agent: ResolvedAgent): ResolvedAgent {
+  const { policy } = agent;
+  if (policy.pool.includes("Task") || policy.rules.some(isNoDelegation)) return agent;
+  return { ...agent, policy: { ...policy, rules: [...policy.rules, noDelegation] } };
 }
 
-const owners: ReadonlySet<string> = new Set(["user", "flag"]);
+const noDelegation: Rule = { text: "Task", effect: "deny", scope: "builtin" };
+
+function isNoDelegation({ text, effect }: Rule): boolean {
+  return text === noDelegation.text && effect === noDelegation.effect;
+}
+
+function withBackground(
+  agent: ResolvedAgent,
+  { granted, request }: { readonly granted: readonly ToolDeclaration[]; readonly request: SubagentRequest },
+): ResolvedAgent {
+  if (request.tier.background) return agent;
+  const behind = withholdTools(granted, { ...request, tier: { ...request.tier, background: true } });
+  const lost = new Set(behind.withheld.map(({ tool }) => tool));
+  const backgroundPool = agent.policy.pool.filter((tool) => !lost.has(tool));
+  return backgroundPool.length === agent.policy.pool.length ? agent : { ...agent, backgroundPool };
+}

@@ -3,7 +3,7 @@ import { checkRules, parseRule } from "../permissions/index.ts";
 import type { AgentDefinition, Rule, ToolReport } from "../protocol/index.ts";
 import { applyCompactRules } from "./apply-compact-rules.ts";
 import { ruleOf } from "./rule-of.ts";
-import { readToolEntry, type ToolEntry } from "./tool-entry.ts";
+import { isJudged, readToolEntry, type ToolEntry } from "./tool-entry.ts";
 
 export interface ResolvedTools {
   readonly report: ToolReport;
@@ -29,7 +29,7 @@ export function resolveTools(definition: AgentDefinition, supply: ToolSupply): R
   const disallowed = (definition.disallowedTools ?? []).map(readToolEntry);
   const hasWildcard = listed.some(({ name, hasSpecifier }) => name === "*" && !hasSpecifier);
   const isHere = ({ covers }: ToolEntry): boolean => supply.available.some(covers);
-  const readable = listed.filter((entry) => !entry.hasSpecifier || isJudged(entry));
+  const readable = listed.filter(isJudged);
   const valid = readable.filter(isHere);
   const invalid = listed.filter((entry) => !valid.includes(entry));
   const removed = disallowed.filter(({ hasSpecifier }) => !hasSpecifier);
@@ -56,12 +56,6 @@ export function resolveTools(definition: AgentDefinition, supply: ToolSupply): R
   ];
   const problem = problemOf(definition, report, { notices, supply });
   return { report, rules, limits, notices, ...(problem === undefined ? {} : { problem }) };
-}
-
-/** A specifier nobody can judge can't limit anything, so its tool is not given. */
-function isJudged({ text }: ToolEntry): boolean {
-  const parsed = parseRule(text);
-  return parsed.ok && parsed.target.kind !== "unknown";
 }
 
 /** A tool that is listed once without a specifier is not limited by another entry that has one. */
@@ -101,8 +95,9 @@ function problemOf(
   const missing = required.filter(({ covers }) => !resolvedTools.some(covers)).map(({ text }) => text);
   if (missing.length > 0)
     return `${nameOf(definition)} can't work without ${missing.join(", ")}, which it does not have.`;
-  const askedForSome = definition.tools === undefined || definition.tools.length > 0;
-  if (resolvedTools.length > 0 || !askedForSome || supply.available.length === 0) return undefined;
+  // Who lists nothing takes what there is, be it nothing.
+  const askedForSome = definition.tools === undefined ? supply.available.length > 0 : definition.tools.length > 0;
+  if (resolvedTools.length > 0 || !askedForSome) return undefined;
   return [`${nameOf(definition)} is left without any tool.`, ...notices].join(" ");
 }
 

@@ -5,6 +5,8 @@ export interface ResolvedAgent {
   readonly agentType: string;
   readonly head: Head;
   readonly policy: Policy;
+  /** What is left of a subagent's pool once nobody waits for it; absent where nothing is lost. */
+  readonly backgroundPool?: readonly string[];
   readonly maxTurns: number;
   /** What was asked for, by name or alias; null when nobody asked. */
   readonly requestedModel: string | null;

@@ -1,3 +1,4 @@
+import { parseRule } from "../permissions/index.ts";
 import { canonicalToolName } from "../protocol/index.ts";
 
 /** One entry of `tools` or `disallowedTools`. */
@@ -15,6 +16,13 @@ export function readToolEntry(text: string): ToolEntry {
   const open = written.indexOf("(");
   const name = canonicalToolName(open === -1 ? written : written.slice(0, open).trim());
   return { text: written, name, hasSpecifier: open !== -1, covers: covering(name) };
+}
+
+/** A specifier nobody can judge can't limit anything, so its tool is not given. */
+export function isJudged({ text, hasSpecifier }: ToolEntry): boolean {
+  if (!hasSpecifier) return true;
+  const parsed = parseRule(text);
+  return parsed.ok && parsed.target.kind !== "unknown";
 }
 
 /** `mcp__server` and `mcp__server__*` name all tools of a server. */

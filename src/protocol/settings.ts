@@ -35,6 +35,10 @@ export interface PermissionSettings {
 export interface SubagentSettings {
   /** When subagents have the tools of MCP servers. */
   readonly mcpTools?: "always" | "foreground" | "never";
+  /** Tools that agents of files, plugins and settings never have, beside what no subagent has. Lists add up. */
+  readonly blockedTools?: readonly string[];
+  /** `foreground`: a subagent that somebody waits for may ask the person. */
+  readonly allowQuestions?: "never" | "foreground";
   /** False: nothing runs in the background. */
   readonly background?: boolean;
   /** False: the agent that explains this program is not offered. */

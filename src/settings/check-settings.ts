@@ -103,6 +103,9 @@ const properties: Record<string, JsonSchema> = {
     type: "object",
     properties: {
       mcpTools: { enum: ["always", "foreground", "never"] },
+      // A part of a tool is taken away by permissions.deny.
+      blockedTools: { type: "array", items: { type: "string", pattern: "^[^()\\s]+$" } },
+      allowQuestions: { enum: ["never", "foreground"] },
       background: { type: "boolean" },
       guide: { type: "boolean" },
       maxSpawns: { type: "integer", minimum: 0 },

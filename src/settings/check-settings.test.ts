@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { checkSettings } from "./check-settings.ts";
+
+describe("settings of subagents", () => {
+  it("may take tools from agents that are not built in, and let some ask", () => {
+    const subagents = { blockedTools: ["WebFetch", "mcp__db", "*"], allowQuestions: "foreground" };
+    expect(checkSettings({ subagents })).toEqual({ problems: [], wrong: [], unknown: [] });
+    expect(checkSettings({ subagents: { blockedTools: [], allowQuestions: "never" } }).problems).toEqual([]);
+  });
+
+  it.each([
+    [{ blockedTools: "WebFetch" }, "subagents.blockedTools must be an array"],
+    [{ blockedTools: ["Bash(rm:*)"] }, "subagents.blockedTools[0]"],
+    [{ blockedTools: [""] }, "subagents.blockedTools[0]"],
+    [{ allowQuestions: "background" }, 'subagents.allowQuestions must be "never" or'],
+    [{ allowQuestions: true }, "subagents.allowQuestions"],
+  ])("%j is a problem that names the key", (subagents, message) => {
+    const { problems } = checkSettings({ subagents });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(message);
+  });
+});
