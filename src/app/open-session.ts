@@ -12,7 +12,7 @@ import {
   type SessionId,
   type Settings,
 } from "../protocol/index.ts";
-import { Dispatcher, Thread } from "../runs/index.ts";
+import { clockLimits, createBudget, Dispatcher, Thread } from "../runs/index.ts";
 import {
   createMemorySession,
   createSession,
@@ -113,6 +113,7 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
   const { shelf } = opened.gathered;
   const skills = shelf ? { skills: shelf } : {};
   const { household } = opened.gathered;
+  const { subagents = {} } = settings;
   const approvals = options.approvals ?? nobody;
   const { sessionId } = transcript;
   const dispatcher: Dispatcher = new Dispatcher({
@@ -158,7 +159,18 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
       ...damage,
     ],
     dispatcher,
-    services: { sessionId, version: VERSION, cwd, model, hands, approvals, clock, retinue: dispatcher },
+    services: {
+      sessionId,
+      version: VERSION,
+      cwd,
+      model,
+      hands,
+      approvals,
+      clock,
+      budget: createBudget({ limits: settings.budget ?? {}, maxSpawns: subagents.maxSpawns, clock }),
+      limits: clockLimits({ definition: opened.gathered.definition ?? {}, settings, background: false, isMain: true }),
+      retinue: dispatcher,
+    },
   });
 }
 

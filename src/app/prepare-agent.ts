@@ -3,7 +3,7 @@ import { limitHands, resolveSubagent } from "../agents/index.ts";
 import { nearest } from "../lib/index.ts";
 import type { Clock, Hands, Model } from "../ports/index.ts";
 import type { AgentDefinition, Rule, Settings } from "../protocol/index.ts";
-import type { AgentWish, PreparedAgent } from "../runs/index.ts";
+import { type AgentWish, clockLimits, type PreparedAgent } from "../runs/index.ts";
 import { chooseModel } from "./choose-model.ts";
 import type { Household, HouseholdAgent } from "./household.ts";
 import { isAbout } from "./is-about.ts";
@@ -63,6 +63,8 @@ export async function prepareAgent(wish: AgentWish, preparation: Preparation): P
     hands: resolution.limits.reduce(limitHands, parent.hands),
     cwd,
     tools: resolution.report,
+    budget: definition.budget ?? {},
+    limits: clockLimits({ definition, settings, background: inBackground, isMain: false }),
     background: inBackground,
     notices: [...found.notices, ...resolution.notices, ...(notice === undefined ? [] : [notice])],
     release: async () => {},

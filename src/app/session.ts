@@ -67,6 +67,7 @@ export function createSessionOf({
     transcriptPath: transcript.path,
     prompt: (words) => {
       if (running) throw new Error("a run is under way in this session: wait for its result first");
+      services.budget.resetSpawns();
       const prompt = [...opening(), ...blocksOf(words)];
       const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits: true });
       running = run;

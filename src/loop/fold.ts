@@ -1,5 +1,6 @@
 import type {
   DurableEvent,
+  EndedNotice,
   EndReason,
   EventOf,
   ModelError,
@@ -141,11 +142,16 @@ function reasonOf(error: ModelError): EndReason {
 function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.delivered">): LoopState {
   const told = new Set(notices.map(({ runId }) => runId));
   const said: UserBlock = { type: "text", text };
-  return {
-    ...state,
-    said: [...state.said, said],
-    background: state.background.filter(({ runId }) => !told.has(runId)),
-  };
+  const background = state.background.filter(({ runId }) => !told.has(runId));
+  const cut = notices.filter(isCut).length;
+  return withRun({ ...state, said: [...state.said, said], background }, ({ facts }) => ({
+    facts: cut === 0 ? facts : { ...facts, agentsCut: facts.agentsCut + cut },
+  }));
+}
+
+/** What it said is not all that was asked for. */
+function isCut({ outcome }: EndedNotice): boolean {
+  return outcome === "incomplete" || outcome === "stopped";
 }
 
 function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
@@ -189,6 +195,7 @@ function withFacts(facts: RunFacts, call: ToolCall, result: ToolResult): RunFact
       ? [...facts.denied, { tool: call.name, input: call.inputJson, reason: textOf(result.content) }]
       : facts.denied,
     unknown: result.outcome === "unknown" ? [...facts.unknown, call.callId] : facts.unknown,
+    agentsCut: result.facts?.agent && isCut(result.facts.agent) ? facts.agentsCut + 1 : facts.agentsCut,
   };
 }
 

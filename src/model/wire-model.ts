@@ -74,8 +74,10 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
   const lost = createLost();
   const send = sender(wire, request);
   for (let tries = 1; ; tries += 1) {
+    emit({ type: "waiting" });
     const pass = await limiter.enter(ticket, signal);
     if (pass === undefined) return lost.aborted();
+    emit({ type: "sent" });
     const reader = readerFor(wire, request, emit);
     const end = await sendOnce(pass, () => send(reader));
     if (end.kind === "complete") {

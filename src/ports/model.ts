@@ -33,6 +33,9 @@ export type ModelProgress =
   | { readonly type: "text.delta"; readonly text: string }
   | { readonly type: "thinking.delta"; readonly text: string }
   | { readonly type: "call.delta"; readonly index: number; readonly name: string; readonly json: string }
+  /** Nothing is asked for the moment: others come first, or the provider wants a pause. `sent` ends it. */
+  | { readonly type: "waiting" }
+  | { readonly type: "sent" }
   /** What was streamed before a retry is void. */
   | { readonly type: "retried"; readonly retry: ModelRetry };
 

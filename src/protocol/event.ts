@@ -1,7 +1,7 @@
 import type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
 import type { AssistantBlock, AssistantMessage, UserBlock } from "./message.ts";
 import type { ModelError, StopReason } from "./model-outcome.ts";
-import type { Notice } from "./notice.ts";
+import type { EndedNotice } from "./notice.ts";
 import type { RunEnd } from "./outcome.ts";
 import type { Decision, PermissionMode } from "./permission.ts";
 import type { ToolResult } from "./tool-call.ts";
@@ -71,7 +71,7 @@ export type DurableEvent =
   /** Words the runtime adds to the next user turn (a warning, an interruption told). */
   | { readonly type: "context.added"; readonly text: string; readonly cause: ContextCause }
   /** Ends of background runs, told to their parent: exactly once, because these lines say which were. */
-  | { readonly type: "notices.delivered"; readonly notices: readonly Notice[]; readonly text: string }
+  | { readonly type: "notices.delivered"; readonly notices: readonly EndedNotice[]; readonly text: string }
   /** Everything before this line belongs to the request; the user turn is sealed. */
   | { readonly type: "model.requested"; readonly turn: number }
   | { readonly type: "model.retried"; readonly turn: number; readonly retry: ModelRetry }
@@ -185,7 +185,7 @@ export interface ParentCall {
 export type RunEvent = DurableEvent | LiveEvent;
 export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>;
 
-export type ContextCause = "loop" | "interrupted" | "cut_off" | "resumed" | "reminder";
+export type ContextCause = "budget" | "loop" | "interrupted" | "cut_off" | "resumed" | "reminder";
 export type CacheDimension = "system" | "system_context" | "user_context" | "tools_model_thinking" | "messages";
 
 export interface ModelRetry {

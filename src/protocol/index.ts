@@ -52,7 +52,7 @@ export type {
 } from "./message.ts";
 export { callsOf, textOf } from "./message.ts";
 export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./model-outcome.ts";
-export type { Notice } from "./notice.ts";
+export type { EndedNotice, Notice } from "./notice.ts";
 export type { CommandFact, DeniedFact, EndReason, Outcome, RunEnd, RunFacts, RunResult } from "./outcome.ts";
 export { noFacts, outcomeOf } from "./outcome.ts";
 export type {

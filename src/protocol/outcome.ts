@@ -51,6 +51,8 @@ export interface RunFacts {
   readonly denied: readonly DeniedFact[];
   /** Calls whose effect nobody knows: the process died between intent and result. */
   readonly unknown: readonly string[];
+  /** Agents it started that ended before their work was done. */
+  readonly agentsCut: number;
 }
 
 export interface CommandFact {
@@ -65,7 +67,14 @@ export interface DeniedFact {
   readonly reason: string;
 }
 
-export const noFacts: RunFacts = { toolCalls: {}, filesChanged: [], commands: [], denied: [], unknown: [] };
+export const noFacts: RunFacts = {
+  toolCalls: {},
+  filesChanged: [],
+  commands: [],
+  denied: [],
+  unknown: [],
+  agentsCut: 0,
+};
 
 /** How a run ended and what it did until then. */
 export interface RunEnd {

@@ -1,7 +1,7 @@
 import type { CallId } from "./ids.ts";
 import type { JsonObject } from "./json.ts";
 import type { ResultBlock } from "./message.ts";
-import type { Notice } from "./notice.ts";
+import type { EndedNotice, Notice } from "./notice.ts";
 import type { CommandFact } from "./outcome.ts";
 import type { Usage } from "./usage.ts";
 
@@ -28,6 +28,8 @@ export interface ToolFacts {
   readonly command?: CommandFact;
   /** A run that goes on in the background: its end will be told. */
   readonly launched?: Notice;
+  /** How the agent ended that worked on the call. */
+  readonly agent?: EndedNotice;
   /** What the call itself cost, where it asked a model. */
   readonly spent?: { readonly usage: Usage; readonly costUsd?: number };
 }

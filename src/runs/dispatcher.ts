@@ -1,17 +1,8 @@
-import type { ResolvedAgent } from "../agents/index.ts";
-import { createDeferred, matchPrefix, newAgentId, newRunId } from "../lib/index.ts";
-import type { Hands, Journal, Model } from "../ports/index.ts";
-import {
-  type AgentId,
-  type CallId,
-  type Line,
-  MAIN_AGENT,
-  type Notice,
-  type Policy,
-  type RunEnd,
-  type RunUpdate,
-  type ToolReport,
-} from "../protocol/index.ts";
+import { createDeferred, type Deferred, matchPrefix, newAgentId, newRunId } from "../lib/index.ts";
+import type { Journal } from "../ports/index.ts";
+import { type AgentId, type CallId, MAIN_AGENT, type Notice, type Policy, type RunUpdate } from "../protocol/index.ts";
+import { type AgentRecord, endedRun, endIn, recordOf } from "./agent-record.ts";
+import type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
 import { backgroundPolicy } from "./background-policy.ts";
 import { outputText } from "./output-text.ts";
 import type { Run } from "./run.ts";
@@ -19,46 +10,11 @@ import type { EndedRun, LiveAgent, Retinue, RunServices } from "./run-host.ts";
 import { startRun } from "./start-run.ts";
 import { Thread } from "./thread.ts";
 
-/** Who is to work and on whose behalf; everything a definition, a call and a parent decide together. */
-export interface AgentWish {
-  readonly agentId: AgentId;
-  readonly agentType: string;
-  /** Who delegates, with what it has. */
-  readonly parent: Superior;
-  /** Of the agent that is wished for. */
-  readonly depth: number;
-  readonly background: boolean;
-  /** It takes messages by a name of its own. */
-  readonly named: boolean;
-  readonly model?: string;
-  readonly maxTurns?: number;
-}
-
-export interface Superior {
-  readonly agent: ResolvedAgent;
-  readonly model: Model;
-  readonly hands: Hands;
-}
-
-export type PreparedAgent =
-  | {
-      readonly ok: true;
-      readonly agent: ResolvedAgent;
-      readonly model: Model;
-      readonly hands: Hands;
-      readonly cwd: string;
-      readonly tools: ToolReport;
-      /** The definition wants nobody to wait for it. */
-      readonly background: boolean;
-      readonly notices: readonly string[];
-      /** Lets go of what was made for this run alone. */
-      release(): Promise<void>;
-    }
-  | { readonly ok: false; readonly message: string };
-
-export interface DispatcherServices extends Omit<RunServices, "model" | "hands" | "cwd" | "retinue"> {
+export interface DispatcherServices
+  extends Omit<RunServices, "model" | "hands" | "cwd" | "budget" | "limits" | "retinue"> {
   readonly journal: Journal;
   readonly prepare: (wish: AgentWish) => Promise<PreparedAgent>;
+  /** The types that can be asked for. */
   readonly offered: () => readonly string[];
 }
 
@@ -83,33 +39,25 @@ export type Delegated =
   | { readonly status: "launched"; readonly notice: Notice; readonly outputFile?: string }
   | { readonly status: "refused"; readonly message: string };
 
-/** What is known of an agent of this session. */
-export interface AgentRecord {
-  readonly agentId: AgentId;
-  readonly agentType: string;
-  readonly description: string;
-  readonly name?: string;
-  readonly depth: number;
-  readonly callId: CallId;
-  readonly outputFile?: string;
-  /** Its newest run. */
-  readonly runId: string;
-  readonly end?: RunEnd;
-}
-
 interface Member {
   record: AgentRecord;
-  /** Undefined once it has ended. */
+  /** Undefined while it does not run. */
   running: Running | undefined;
 }
 
 interface Running {
   readonly run: Run;
-  /** What made it, released with it. */
+  /** Settles when everything made for the run is let go. */
   readonly done: Promise<EndedRun>;
   background: boolean;
   /** Resolves when nobody shall wait any more. */
-  readonly detached: ReturnType<typeof createDeferred<void>>;
+  readonly detached: Deferred<void>;
+}
+
+interface Beginning {
+  readonly parent: LiveAgent;
+  readonly thread: Thread;
+  readonly prompt: string;
 }
 
 /** The agents of one session: who they are, who runs, how each ended. Everything but the live runs is a fold of transcripts. */
@@ -117,7 +65,7 @@ export class Dispatcher implements Retinue {
   private readonly services: DispatcherServices;
   private readonly members = new Map<AgentId, Member>();
   private readonly live = new Map<AgentId, LiveAgent>();
-  private readonly paths = new Map<AgentId, readonly AgentId[]>([[MAIN_AGENT, []]]);
+  private readonly narrowed = new WeakMap<Policy, Policy>();
   private loading: Promise<void> | undefined;
 
   constructor(services: DispatcherServices) {
@@ -133,92 +81,76 @@ export class Dispatcher implements Retinue {
   }
 
   policyOf(agentId: AgentId, policy: Policy): Policy {
-    return this.members.get(agentId)?.running?.background ? backgroundPolicy(policy) : policy;
+    if (!this.members.get(agentId)?.running?.background) return policy;
+    const narrowed = this.narrowed.get(policy) ?? backgroundPolicy(policy);
+    this.narrowed.set(policy, narrowed);
+    return narrowed;
   }
 
   /** Starts an agent for a call, or takes up the one that already works on it. */
   async delegate(wish: Delegation, caller: Caller): Promise<Delegated> {
-    const parent = this.live.get(caller.agentId);
-    if (parent === undefined) throw new Error(`agent ${caller.agentId} delegates without a run`);
+    const parent = this.liveAgent(caller.agentId);
     const known = await this.memberFor(caller.callId, parent);
-    if (known !== undefined) return this.rejoin(known, parent, { wish, caller });
+    if (known !== undefined) return this.rejoin(known, { parent, wish, caller });
+    const refusal = parent.services.budget.spawn();
+    if (refusal) return { status: "refused", message: refusal.message };
     const agentId = newAgentId();
+    const { callId } = caller;
+    const { agentType, description, name, model, maxTurns } = wish;
     const depth = this.depthOf(caller.agentId) + 1;
-    const { agentType, model, maxTurns } = wish;
-    const prepared = await this.services.prepare({
-      agentId,
-      agentType,
-      parent: superior(parent),
-      depth,
-      background: wish.background,
-      named: wish.name !== undefined,
-      ...(model === undefined ? {} : { model }),
-      ...(maxTurns === undefined ? {} : { maxTurns }),
-    });
+    const more = { ...(model === undefined ? {} : { model }), ...(maxTurns === undefined ? {} : { maxTurns }) };
+    const named = name !== undefined;
+    const { background } = wish;
+    const asked = { agentId, agentType, parent: superior(parent), depth, background, named, ...more };
+    const prepared = await this.services.prepare(asked);
     if (!prepared.ok) return { status: "refused", message: prepared.message };
-    const { agent } = prepared;
-    await parent.record([
-      {
-        type: "agent.spawned",
-        callId: caller.callId,
-        agentId,
-        agentType: agent.agentType,
-        description: wish.description,
-      },
-    ]);
+    const who = { agentId, agentType: prepared.agent.agentType, description };
+    await parent.record([{ type: "agent.spawned", callId, ...who }]);
     const record: AgentRecord = {
-      agentId,
-      agentType: agent.agentType,
-      description: wish.description,
-      ...(wish.name === undefined ? {} : { name: wish.name }),
+      ...who,
+      ...(name === undefined ? {} : { name }),
+      parent: caller.agentId,
       depth,
-      callId: caller.callId,
+      callId,
       runId: newRunId(),
     };
     const member: Member = { record, running: undefined };
     this.members.set(agentId, member);
-    this.paths.set(agentId, [...(this.paths.get(caller.agentId) ?? []), agentId]);
     const thread = new Thread(agentId, this.services.journal);
-    this.start(member, prepared, { thread, prompt: wish.prompt, background: wish.background || prepared.background });
-    return this.waitFor(member, caller.signal);
+    this.start(member, prepared, { parent, thread, prompt: wish.prompt });
+    return this.waitFor(member, { parent, caller });
   }
 
   /** Goes on with an agent whose last run has ended. */
   async resume(agentId: AgentId, wish: Delegation, caller: Caller): Promise<Delegated> {
-    const parent = this.live.get(caller.agentId);
     const member = await this.memberOf(agentId);
-    if (parent === undefined || member === undefined) {
-      return { status: "refused", message: `There is no agent ${agentId} in this session.` };
-    }
-    return this.reactivate(member, parent, { wish, caller });
+    if (member === undefined) return { status: "refused", message: `There is no agent ${agentId} in this session.` };
+    return this.reactivate(member, { parent: this.liveAgent(caller.agentId), wish, caller });
   }
 
-  /** Every agent of the session, in the order they were created. */
+  /** Every agent of the session, the oldest first. */
   async records(): Promise<readonly AgentRecord[]> {
     await this.load();
     return [...this.members.values()].map(({ record }) => record);
   }
 
+  /** By name, id or the beginning of an id that only one has. */
   async find(reference: string): Promise<AgentRecord | undefined> {
     const records = await this.records();
     const named = records.findLast(({ name }) => name === reference);
     if (named) return named;
-    const match = matchPrefix(
-      records.map(({ agentId }) => agentId),
-      reference,
-    );
+    const ids = records.map(({ agentId }) => agentId);
+    const match = matchPrefix(ids, reference);
     return match.kind === "one" ? records.find(({ agentId }) => agentId === match.id) : undefined;
   }
 
-  /** The types that can be asked for. */
-  async offered(): Promise<readonly string[]> {
+  offered(): readonly string[] {
     return this.services.offered();
   }
 
-  /** What an agent has said in its newest run. */
-  async words(agentId: AgentId): Promise<string> {
-    const live = this.live.get(agentId);
-    return live?.thread.state.run?.text ?? "";
+  /** What a running agent has said last. */
+  words(agentId: AgentId): string {
+    return this.live.get(agentId)?.thread.state.run?.text ?? "";
   }
 
   isRunning(agentId: AgentId): boolean {
@@ -228,12 +160,11 @@ export class Dispatcher implements Retinue {
   /** Resolves with how it ended; at once when it has, undefined when the signal fires first. */
   async endOf(agentId: AgentId, signal: AbortSignal): Promise<EndedRun | undefined> {
     const member = await this.memberOf(agentId);
-    if (member === undefined) return undefined;
-    if (member.running === undefined) return member.record.end && endedRun(member.record, member.record.end);
-    return orAbort(member.running.done, signal);
+    if (member?.running) return orAbort(member.running.done, signal);
+    return member?.record.end && endedRun(member.record, member.record.end);
   }
 
-  /** Words for a running agent, read at its next request; recorded before this resolves. */
+  /** Words for a running agent, read at its next request; recorded before this resolves. False: it does not run. */
   async tell(agentId: AgentId, text: string): Promise<boolean> {
     const live = this.live.get(agentId);
     if (live === undefined) return false;
@@ -260,9 +191,9 @@ export class Dispatcher implements Retinue {
 
   /** Ends every agent that still runs; resolves when all have. */
   async stopAll(): Promise<readonly EndedRun[]> {
-    const running = [...this.members.values()].flatMap(({ running }) => running ?? []);
-    for (const { run } of running) run.stop("stopped");
-    return Promise.all(running.map(({ done }) => done));
+    const all = [...this.members.values()].flatMap(({ running }) => running ?? []);
+    for (const { run } of all) run.stop("stopped");
+    return Promise.all(all.map(({ done }) => done));
   }
 
   async ended(runs: readonly Notice[]): Promise<readonly EndedRun[]> {
@@ -276,58 +207,31 @@ export class Dispatcher implements Retinue {
     if (waits.length > 0) await orAbort(Promise.race(waits), signal);
   }
 
-  private start(
-    member: Member,
-    prepared: PreparedAgent & { ok: true },
-    { thread, prompt, background }: { readonly thread: Thread; readonly prompt: string; readonly background: boolean },
-  ): void {
-    const { record } = member;
+  private start(member: Member, prepared: ReadyAgent, { parent, thread, prompt }: Beginning): void {
     const { journal, prepare: _prepare, offered: _offered, ...shared } = this.services;
-    const path = this.paths.get(record.agentId) ?? [record.agentId];
-    const output = background ? journal.output(record.agentId) : undefined;
+    const { agent, model, hands, cwd, limits, background, tools } = prepared;
+    const { agentId, agentType, description, name, depth, callId, runId } = member.record;
+    const output = background ? journal.output(agentId) : undefined;
+    if (output) member.record = { ...member.record, outputFile: output.path };
+    const budget = parent.services.budget.child(prepared.budget, agentType);
+    const path = this.pathOf(member.record);
     const onUpdate = (update: RunUpdate): void => {
       if (output && "id" in update) output.append(outputText(update));
       if (update.type === "subagent.event") return;
-      const event = {
-        type: "subagent.event" as const,
-        agentId: record.agentId,
-        agentType: record.agentType,
-        path,
-        event: update,
-      };
-      this.live.get(MAIN_AGENT)?.emit(event);
+      this.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
     };
-    const services: RunServices = {
-      ...shared,
-      cwd: prepared.cwd,
-      model: prepared.model,
-      hands: prepared.hands,
-      retinue: this,
-    };
-    const { agentId, agentType, description, name, depth, callId, runId } = record;
-    const parent = path.at(-2) ?? MAIN_AGENT;
+    const called = name === undefined ? {} : { name };
+    const birth = { agentId, agentType, description, ...called, parent: { agentId: parent.agentId, callId }, depth };
+    const services = { ...shared, cwd, model, hands, budget, limits, retinue: this };
     const run = startRun(services, thread, {
       runId,
-      agent: prepared.agent,
+      agent,
       prompt: prompt === "" ? [] : [{ type: "text", text: prompt }],
       waits: true,
-      subagent: {
-        birth: {
-          agentId,
-          agentType,
-          description,
-          ...(name === undefined ? {} : { name }),
-          parent: { agentId: parent, callId },
-          depth,
-        },
-        background,
-        tools: prepared.tools,
-        onUpdate,
-      },
+      subagent: { birth, background, tools, notices: prepared.notices, onUpdate },
     });
-    if (output) member.record = { ...record, outputFile: output.path };
     const done = run.result.then(async ({ sessionId: _session, agentId: _agent, model: _model, ...end }) => {
-      await prepared.hands.release(agentId).catch(() => undefined);
+      await hands.release(agentId).catch(() => undefined);
       await prepared.release().catch(() => undefined);
       member.record = { ...member.record, end };
       member.running = undefined;
@@ -337,60 +241,62 @@ export class Dispatcher implements Retinue {
   }
 
   /** Until it has ended, or nobody shall wait for it. */
-  private async waitFor(member: Member, signal: AbortSignal): Promise<Delegated> {
+  private async waitFor(
+    member: Member,
+    { parent, caller: { signal } }: { readonly parent: LiveAgent; readonly caller: Caller },
+  ): Promise<Delegated> {
     const { running, record } = member;
     if (running === undefined) throw new Error(`agent ${record.agentId} does not run`);
     if (!running.background) {
       const onAbort = () => running.run.stop("interrupted");
+      const goOn = parent.yield();
       signal.addEventListener("abort", onAbort);
       if (signal.aborted) onAbort();
       const ended = await Promise.race([running.done, running.detached.promise]);
       signal.removeEventListener("abort", onAbort);
+      await goOn(signal);
       if (ended) return { status: "ended", run: ended };
     }
     const { agentId, runId, outputFile } = member.record;
     return { status: "launched", notice: { agentId, runId }, ...(outputFile === undefined ? {} : { outputFile }) };
   }
 
-  private async rejoin(
-    member: Member,
-    parent: LiveAgent,
-    request: { readonly wish: Delegation; readonly caller: Caller },
-  ): Promise<Delegated> {
-    if (member.running) return this.waitFor(member, request.caller.signal);
+  private async rejoin(member: Member, request: Continuation): Promise<Delegated> {
+    if (member.running) return this.waitFor(member, request);
     const { end } = member.record;
     // What its process did not live to end goes on; anything else is its result.
     if (end !== undefined && end.reason !== "process_lost")
       return { status: "ended", run: endedRun(member.record, end) };
-    return this.reactivate(member, parent, { ...request, wish: { ...request.wish, prompt: "" } });
+    return this.reactivate(member, { ...request, wish: { ...request.wish, prompt: "" } });
   }
 
-  private async reactivate(
-    member: Member,
-    parent: LiveAgent,
-    { wish, caller }: { readonly wish: Delegation; readonly caller: Caller },
-  ): Promise<Delegated> {
-    const { agentId, agentType, depth } = member.record;
-    const prepared = await this.services.prepare({
-      agentId,
-      agentType,
-      parent: superior(parent),
-      depth,
-      background: wish.background,
-      named: member.record.name !== undefined,
-      ...(wish.maxTurns === undefined ? {} : { maxTurns: wish.maxTurns }),
-    });
+  private async reactivate(member: Member, { parent, wish, caller }: Continuation): Promise<Delegated> {
+    const { end: _, ...record } = member.record;
+    const { agentId, agentType, depth, name } = record;
+    const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined };
+    const more = wish.maxTurns === undefined ? {} : { maxTurns: wish.maxTurns };
+    const prepared = await this.services.prepare({ ...asked, background: wish.background, ...more });
     if (!prepared.ok) return { status: "refused", message: prepared.message };
     const thread = new Thread(agentId, this.services.journal);
     await thread.restore();
-    const { end: _, ...record } = member.record;
     member.record = { ...record, runId: newRunId() };
-    this.start(member, prepared, { thread, prompt: wish.prompt, background: wish.background });
-    return this.waitFor(member, caller.signal);
+    this.start(member, prepared, { parent, thread, prompt: wish.prompt });
+    return this.waitFor(member, { parent, caller });
+  }
+
+  private liveAgent(agentId: AgentId): LiveAgent {
+    const live = this.live.get(agentId);
+    if (live === undefined) throw new Error(`agent ${agentId} delegates without a run`);
+    return live;
   }
 
   private depthOf(agentId: AgentId): number {
     return this.members.get(agentId)?.record.depth ?? 0;
+  }
+
+  private pathOf({ agentId, parent }: AgentRecord): readonly AgentId[] {
+    const above = this.members.get(parent)?.record;
+    return above ? [...this.pathOf(above), agentId] : [agentId];
   }
 
   /** The agent that was started for a call before; only a call that spawned one has any. */
@@ -400,20 +306,15 @@ export class Dispatcher implements Retinue {
   }
 
   private async memberOf(agentId: AgentId): Promise<Member | undefined> {
-    const known = this.members.get(agentId);
-    if (known) return known;
-    await this.load();
+    if (!this.members.has(agentId)) await this.load();
     return this.members.get(agentId);
   }
 
   private async endOfRun({ agentId, runId }: Notice): Promise<EndedRun | undefined> {
-    const member = await this.memberOf(agentId);
-    if (member === undefined) return undefined;
-    const { record } = member;
-    if (record.runId === runId) return record.end && endedRun(record, record.end);
-    const lines = await this.services.journal.read(agentId);
-    const end = lines.findLast((line) => line.type === "run.ended" && line.runId === runId);
-    return end?.type === "run.ended" ? endedRun(record, end) : undefined;
+    const record = (await this.memberOf(agentId))?.record;
+    if (record === undefined) return undefined;
+    const end = record.runId === runId ? record.end : endIn(await this.services.journal.read(agentId), runId);
+    return end && endedRun(record, end);
   }
 
   /** Agents of earlier processes: what their transcripts say. */
@@ -426,42 +327,22 @@ export class Dispatcher implements Retinue {
     const { journal } = this.services;
     for (const agentId of await journal.agents()) {
       if (this.members.has(agentId)) continue;
-      const thread = new Thread(agentId, journal);
       // Ends the run that its process left open.
-      await thread.restore();
+      await new Thread(agentId, journal).restore();
       const record = recordOf(await journal.read(agentId), journal.output(agentId)?.path);
-      if (record === undefined) continue;
-      this.members.set(agentId, { record, running: undefined });
+      if (record !== undefined) this.members.set(agentId, { record, running: undefined });
     }
-    for (const { record } of this.members.values()) this.paths.set(record.agentId, [record.agentId]);
   }
+}
+
+interface Continuation {
+  readonly parent: LiveAgent;
+  readonly wish: Delegation;
+  readonly caller: Caller;
 }
 
 function superior({ agent, services: { model, hands } }: LiveAgent): Superior {
   return { agent, model, hands };
-}
-
-function recordOf(lines: readonly Line[], outputFile: string | undefined): AgentRecord | undefined {
-  const created = lines.find((line) => line.type === "agent.created");
-  const started = lines.findLast((line) => line.type === "run.started");
-  if (created?.type !== "agent.created" || started?.type !== "run.started") return undefined;
-  const ended = lines.findLast((line) => line.type === "run.ended" && line.runId === started.runId);
-  const { agentId, agentType, description, name, depth, parent } = created;
-  return {
-    agentId,
-    agentType,
-    description,
-    ...(name === undefined ? {} : { name }),
-    depth,
-    callId: parent.callId,
-    ...(outputFile === undefined || !started.background ? {} : { outputFile }),
-    runId: started.runId,
-    ...(ended?.type === "run.ended" ? { end: ended } : {}),
-  };
-}
-
-function endedRun({ agentId, agentType, description, outputFile }: AgentRecord, end: RunEnd): EndedRun {
-  return { agentId, agentType, description, ...(outputFile === undefined ? {} : { outputFile }), end };
 }
 
 function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {

@@ -1,14 +1,11 @@
 // Owns: performing a run: the host of the loop, the gate before every tool call, threads restored from their journal.
 // Does not own: what comes next (loop), what is allowed (permissions), bytes (conversation), files (transcript).
 // Called by: app.
-export {
-  type AgentRecord,
-  type AgentWish,
-  Dispatcher,
-  type DispatcherServices,
-  type PreparedAgent,
-  type Superior,
-} from "./dispatcher.ts";
+export type { AgentRecord } from "./agent-record.ts";
+export type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
+export { type Budget, createBudget } from "./budget.ts";
+export { clockLimits } from "./clock-limits.ts";
+export { Dispatcher, type DispatcherServices } from "./dispatcher.ts";
 export type { Run, StopCause } from "./run.ts";
 export type { RunRequest, RunServices } from "./run-host.ts";
 export { startRun } from "./start-run.ts";

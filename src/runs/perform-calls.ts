@@ -95,7 +95,8 @@ async function askPerson(
     { type: "approval.requested", requestId, callId, name, inputJson, reason: decision.reason },
   ]);
   const { agentId } = host.thread;
-  const answer = await approvals.ask({ requestId, agentId, call, decision }, host.outlet.signal);
+  const goOn = host.clocks.pause();
+  const answer = await approvals.ask({ requestId, agentId, call, decision }, host.outlet.signal).finally(goOn);
   if (host.outlet.signal.aborted) return "cancelled";
   const message = answer.message === undefined ? {} : { message: answer.message };
   await host.record([

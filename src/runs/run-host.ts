@@ -13,6 +13,9 @@ import type {
   ToolReport,
   UserBlock,
 } from "../protocol/index.ts";
+import type { Budget } from "./budget.ts";
+import type { ClockLimits } from "./clock-limits.ts";
+import type { RunClocks } from "./clocks.ts";
 import type { RunOutlet } from "./run.ts";
 import type { Thread } from "./thread.ts";
 
@@ -24,6 +27,8 @@ export interface RunServices {
   readonly hands: Hands;
   readonly approvals: Approvals;
   readonly clock: Clock;
+  readonly budget: Budget;
+  readonly limits: ClockLimits;
   /** The session's agents; absent where nobody can be delegated to. */
   readonly retinue?: Retinue;
 }
@@ -43,6 +48,8 @@ export interface SubagentRequest {
   readonly birth: Omit<EventOf<"agent.created">, "type" | "sessionId" | "cwd" | "version" | "serializer">;
   readonly background: boolean;
   readonly tools: ToolReport;
+  /** What is not as its definition or its call wants it. */
+  readonly notices: readonly string[];
   /** Hears everything, in order, instead of who would iterate the run. */
   readonly onUpdate: (update: RunUpdate) => void;
 }
@@ -56,6 +63,8 @@ export interface LiveAgent {
   readonly runId: RunId;
   emit(update: RunUpdate): void;
   record(events: readonly DurableEvent[]): Promise<void>;
+  /** While it waits for others its clocks stand still and its place is free. The result ends that. */
+  yield(): (signal: AbortSignal) => Promise<void>;
 }
 
 /** What a run needs of the agents around it. */
@@ -84,5 +93,6 @@ export interface RunHost {
   readonly thread: Thread;
   readonly request: RunRequest;
   readonly outlet: RunOutlet;
+  readonly clocks: RunClocks;
   record(events: readonly DurableEvent[]): Promise<void>;
 }

@@ -17,6 +17,8 @@ const LIVE_BACKLOG = 2000;
 export interface RunOutlet {
   emit(update: RunUpdate): void;
   readonly signal: AbortSignal;
+  /** Ends the run from within. */
+  stop(cause: StopCause): void;
   /** Why the signal fired. */
   cause(): StopCause;
 }
@@ -30,6 +32,11 @@ export function createRun(
   const updates = createChannel<RunUpdate>();
   const abort = new AbortController();
   let stopCause: StopCause = "interrupted";
+  const stop = (cause: StopCause): void => {
+    if (abort.signal.aborted) return;
+    stopCause = cause;
+    abort.abort();
+  };
   const outlet: RunOutlet = {
     emit: (update) => {
       if (listener) return listener(update);
@@ -37,17 +44,14 @@ export function createRun(
       updates.push(update);
     },
     signal: abort.signal,
+    stop,
     cause: () => stopCause,
   };
   const result = produce(outlet).finally(() => updates.close());
   return {
     runId,
     result,
-    stop: (cause) => {
-      if (abort.signal.aborted) return;
-      stopCause = cause;
-      abort.abort();
-    },
+    stop,
     [Symbol.asyncIterator]: () => updates[Symbol.asyncIterator](),
   };
 }

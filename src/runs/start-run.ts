@@ -1,6 +1,6 @@
 import { cacheDifference, SERIALIZER_VERSION } from "../conversation/index.ts";
 import { describeError, errorCode } from "../lib/index.ts";
-import { type LoopState, next, type Operation, recovery, unknownResults } from "../loop/index.ts";
+import { type LoopState, next, type Operation, recovery, unknownResults, userTurn } from "../loop/index.ts";
 import type { ModelProgress, Prompt } from "../ports/index.ts";
 import {
   costOf,
@@ -12,6 +12,9 @@ import {
   outcomeOf,
   type RunResult,
 } from "../protocol/index.ts";
+import type { BudgetRefusal, Reservation } from "./budget.ts";
+import { type RunClocks, startClocks } from "./clocks.ts";
+import { estimateRequest } from "./estimate-request.ts";
 import { performCalls } from "./perform-calls.ts";
 import { createRun, type Run, type RunOutlet, type StopCause } from "./run.ts";
 import type { LiveAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
@@ -29,7 +32,10 @@ class Host implements RunHost {
   readonly thread: Thread;
   readonly request: RunRequest;
   readonly outlet: RunOutlet;
+  readonly clocks: RunClocks;
   private readonly startedAt: number;
+  /** The budget's word that there is nothing left to ask the model with. */
+  private refusal: BudgetRefusal | undefined;
   /** The last request under another head, until the first one under this head shows what that cost. */
   private otherHead: Prompt | undefined;
 
@@ -39,11 +45,19 @@ class Host implements RunHost {
     this.request = request;
     this.outlet = outlet;
     this.startedAt = services.clock.monotonic();
+    this.clocks = startClocks({
+      ...services.limits,
+      clock: services.clock,
+      onIdle: () => outlet.stop("stall"),
+      onWall: () => outlet.stop("timeout"),
+    });
   }
 
   async drive(): Promise<RunResult> {
     const { retinue } = this.services;
     retinue?.enter(this.asLive());
+    const leave = await this.takePlace();
+    const endWork = this.services.budget.work();
     try {
       await this.begin();
       for (;;) {
@@ -51,13 +65,24 @@ class Host implements RunHost {
         if (operation.kind === "end") return await this.end(operation.reason, operation.message);
         if (this.outlet.signal.aborted && operation.kind !== "act") return await this.endStopped();
         await this.perform(operation);
+        if (this.refusal) return await this.end("budget", this.refusal.message);
         if (this.outlet.signal.aborted) return await this.endStopped();
       }
     } catch (error) {
       return await this.endBroken(error);
     } finally {
+      endWork();
+      leave();
+      this.clocks.end();
       retinue?.leave(this.thread.agentId);
     }
+  }
+
+  /** Agents over a limit wait for their turn; the main agent does not. */
+  private async takePlace(): Promise<() => void> {
+    if (this.request.subagent === undefined) return () => {};
+    const goOn = this.clocks.pause();
+    return this.services.budget.enter(this.outlet.signal).finally(goOn);
   }
 
   private asLive(): LiveAgent {
@@ -70,6 +95,11 @@ class Host implements RunHost {
       runId: request.runId,
       emit: (update) => outlet.emit(update),
       record: (events) => this.record(events),
+      yield: () => {
+        const goOn = this.clocks.pause();
+        const takeBack = services.budget.lend();
+        return (signal) => takeBack(signal).finally(goOn);
+      },
     };
   }
 
@@ -88,6 +118,8 @@ class Host implements RunHost {
     const hash = await thread.keepHead(agent.head);
     if (hash !== thread.headHash) events.push({ type: "head.set", hash });
     events.push(this.runStarted(thread.isNew ? "fresh" : "resume"));
+    for (const message of request.subagent?.notices ?? [])
+      events.push({ type: "notice.raised", code: "agent", message });
     const early = thread.lastEnd !== undefined && thread.lastEnd !== "done";
     if (early) events.push({ type: "context.added", cause: "resumed", text: resumedText(thread.lastEnd) });
     const from = request.subagent ? "agent" : "person";
@@ -139,24 +171,42 @@ class Host implements RunHost {
 
   private async askModel(turn: number): Promise<void> {
     const { services, thread, outlet } = this;
-    await this.record([...(await this.notices()), ...this.reminder(), { type: "model.requested", turn }]);
+    const reservation = await this.reserve();
+    if (reservation === undefined) return;
+    const warning = services.budget.warning();
+    await this.record([
+      ...(warning === undefined ? [] : budgetEvents(warning)),
+      ...(await this.notices()),
+      ...this.reminder(),
+      { type: "model.requested", turn },
+    ]);
     const prompt = thread.newestPrompt;
     if (prompt === undefined) throw new Error("a request without a conversation");
     await this.reportLostCache(prompt, turn);
     const startedAt = services.clock.monotonic();
     let retries: Promise<void> = Promise.resolve();
+    let goOn: (() => void) | undefined;
     const emit = (progress: ModelProgress): void => {
+      goOn?.();
+      goOn = progress.type === "waiting" || progress.type === "retried" ? this.clocks.pause() : undefined;
+      this.clocks.modelMoved();
+      if (progress.type === "waiting" || progress.type === "sent") return;
       // The answer is on its way: until it is complete nothing else has to be done.
       services.hands.prepare?.();
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else retries = this.record([{ type: "model.retried", turn, retry: progress.retry }]);
     };
     const callId = (index: number): string => `${thread.agentId}_${turn}_${index}`;
+    this.clocks.modelAsked();
     const outcome = await services.model.call({ prompt, callId, signal: outlet.signal }, emit);
+    goOn?.();
+    this.clocks.modelEnded();
     await retries;
     const milliseconds = Math.round(services.clock.monotonic() - startedAt);
     const { prices } = services.model.describe();
     const cost = prices && outcome.usage ? { costUsd: costOf(outcome.usage, prices) } : {};
+    if (outcome.usage) reservation.settle({ usage: outcome.usage, ...cost });
+    else reservation.cancel();
     if (outcome.ok) {
       const { message, stopReason, incompleteCalls, usage } = outcome;
       await this.record([
@@ -170,10 +220,26 @@ class Host implements RunHost {
     }
   }
 
+  /** What the request may take at most; undefined: there is not enough left, and the run ends. */
+  private async reserve(): Promise<Reservation | undefined> {
+    const { services, thread, request } = this;
+    const { budget, model } = services;
+    const added = userTurn(thread.state);
+    const estimate = estimateRequest({ head: request.agent.head, last: thread.newestPrompt, added }, model.describe());
+    const goOn = this.clocks.pause();
+    const reserved = await budget.reserveInTurn(estimate, this.outlet.signal);
+    goOn();
+    if (!reserved.refused) return reserved;
+    this.refusal = reserved;
+    return undefined;
+  }
+
   private async waitForOthers(): Promise<void> {
     const { retinue } = this.services;
     const { background } = this.thread.state;
+    const goOn = this.clocks.pause();
     await retinue?.oneEnded(background, this.outlet.signal);
+    goOn();
     if (!this.outlet.signal.aborted) await this.record(await this.notices());
   }
 
@@ -183,7 +249,7 @@ class Host implements RunHost {
     if (background.length === 0) return [];
     const ended = (await this.services.retinue?.ended(background)) ?? [];
     if (ended.length === 0) return [];
-    const notices = ended.map(({ agentId, end }) => ({ agentId, runId: end.runId }));
+    const notices = ended.map(({ agentId, end: { runId, outcome } }) => ({ agentId, runId, outcome }));
     return [{ type: "notices.delivered", notices, text: noticeText(ended) }];
   }
 
@@ -246,6 +312,13 @@ class Host implements RunHost {
       return this.resultOf(event);
     }
   }
+}
+
+function budgetEvents(warning: string): DurableEvent[] {
+  return [
+    { type: "notice.raised", code: "budget", message: warning },
+    { type: "context.added", cause: "budget", text: `[${warning} Come to an end.]` },
+  ];
 }
 
 function resumedText(reason: EndReason | undefined): string {

@@ -124,7 +124,7 @@ function started(number: number): DurableEvent {
 }
 
 function ended(number: number): DurableEvent {
-  const facts = { toolCalls: {}, filesChanged: [], commands: [], denied: [], unknown: [] };
+  const facts = { toolCalls: {}, filesChanged: [], commands: [], denied: [], unknown: [], agentsCut: 0 };
   const common = { text: "", turns: 1, usage, milliseconds: 1, modelMilliseconds: 1, facts };
   return { type: "run.ended", runId: `r${number}`, outcome: "succeeded", reason: "done", ...common };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -232,3 +232,160 @@ describe("resume", () => {
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("There is no agent azzz in this session.");
   });
 });
+
+describe("limits", () => {
+  it("refuses a spawn beyond the limit of a prompt, says what is left, and the parent goes on", async () => {
+    const { model, result } = await walk(
+      {
+        MAIN: [{ calls: [task("ONE: a"), task("TWO: b"), task("THREE: c")] }, { text: "Two of three." }],
+        ONE: [{ text: "1" }],
+        TWO: [{ text: "2" }],
+      },
+      { settings: { subagents: { maxSpawns: 2 } } },
+    );
+    model.assertDone();
+    expect(result.outcome).toBe("succeeded");
+    const results = resultsIn(model.requests("MAIN")[1]);
+    expect(results[2]).toMatch(/^<task_error agent="general-purpose">\n.*--max-spawns/);
+  });
+
+  it("ends an agent whose budget is spent with what it did, and counts it as cut", async () => {
+    const { model, result } = await walk(
+      {
+        MAIN: [{ calls: [task("CHILD: go", { subagent_type: "frugal" })] }, { text: "It was cut." }],
+        CHILD: [{ text: "Looking.", calls: [read] }, { text: "never asked" }],
+      },
+      {
+        agents: { frugal: { description: "Saves. Use when little is left.", prompt: "Save.", budget: { turns: 1 } } },
+      },
+    );
+    expect(model.requests("CHILD")).toHaveLength(1);
+    expect(result).toMatchObject({ outcome: "succeeded", facts: { agentsCut: 1 } });
+    const [report = ""] = resultsIn(model.requests("MAIN")[1]);
+    expect(report).toMatch(/status="incomplete"/);
+    expect(report).toContain("Looking.");
+  });
+
+  it("ends the whole session's run at the session's budget, with the reason", async () => {
+    const { result } = await walk(
+      { MAIN: [{ calls: [read] }, { calls: [read] }, { text: "never" }] },
+      { settings: { budget: { turns: 2 } } },
+    );
+    expect(result).toMatchObject({ outcome: "incomplete", reason: "budget", turns: 2 });
+  });
+
+  it("ends a model that says nothing as a stall, and an agent over its time as a timeout", async () => {
+    const { model, result } = await walk(
+      {
+        MAIN: [{ calls: [task("CHILD: hang", { subagent_type: "hasty" })] }, { text: "It hung." }],
+        CHILD: [{ text: "I begin.", hangs: true }],
+      },
+      {
+        agents: { hasty: { description: "Hurries. Use when time is short.", prompt: "Hurry.", timeout: "1s" } },
+      },
+    );
+    expect(result.outcome).toBe("succeeded");
+    const [report = ""] = resultsIn(model.requests("MAIN")[1]);
+    expect(report).toMatch(/status="incomplete">/);
+    expect(report).toContain("I begin.");
+  });
+
+  it("lets agents over a limit of concurrency wait, and all of them work", async () => {
+    let running = 0;
+    let most = 0;
+    const busy = (): ScriptedStep => () => {
+      running += 1;
+      most = Math.max(most, running);
+      return { text: "done", after: new Promise((resolve) => setImmediate(resolve)).then(() => (running -= 1)) };
+    };
+    const names = ["ONE", "TWO", "THREE", "FOUR", "FIVE"];
+    const { model, result } = await walk(
+      {
+        MAIN: [{ calls: names.map((name) => task(`${name}: work`)) }, { text: "All." }],
+        ...Object.fromEntries(names.map((name) => [name, [busy()]])),
+      },
+      { settings: { budget: { concurrent: 2 } } },
+    );
+    model.assertDone();
+    expect(result.outcome).toBe("succeeded");
+    expect(most).toBe(2);
+  });
+});
+
+describe("stopping", () => {
+  it("interrupts the main agent and its foreground agents; both can be resumed", async () => {
+    const parts: Parts = {
+      MAIN: [{ calls: [task("CHILD: hang")] }, { text: "Again." }],
+      CHILD: [{ text: "Hm.", hangs: true }],
+    };
+    const { session, model, ...at } = await open(parts);
+    const run = session.prompt("MAIN: do it.");
+    for await (const update of run) {
+      if (update.type === "subagent.event" && update.event.type === "text.delta") run.stop("interrupted");
+    }
+    const result = await run.result;
+    await session.close();
+    expect(result).toMatchObject({ outcome: "stopped", reason: "interrupted" });
+    const [[, lines = []] = []] = transcriptsIn(at, session.id);
+    expect(lines.at(-1)).toMatchObject({ type: "run.ended", outcome: "stopped", text: "Hm." });
+    expect(model.requests("CHILD")).toHaveLength(1);
+  });
+
+  it("leaves nothing running when the session is closed; an undelivered end is told in the next one", async () => {
+    const first = await open({
+      MAIN: [{ calls: [task("CHILD: hang", { run_in_background: true })] }, { text: "Later.", hangs: true }],
+      CHILD: [{ text: "Working.", hangs: true }],
+    });
+    const run = first.session.prompt("MAIN: do it.");
+    for await (const update of run) {
+      if (update.type === "text.delta") run.stop("interrupted");
+    }
+    await first.session.close();
+    const again = await open(
+      { MAIN: [{ text: "I see." }] },
+      { at: { home: first.home, cwd: first.cwd }, resume: first.session.id },
+    );
+    const result = await again.session.prompt("And now?").result;
+    await again.session.close();
+    expect(result.outcome).toBe("succeeded");
+    expect(lastWords(again.model.requests("MAIN")[0])).toMatch(/<task_notification [^>]*status="stopped"/);
+  });
+});
+
+describe("a process that dies while an agent works for a call", () => {
+  it("takes up the call where the agent stands", async () => {
+    const at = newPlace();
+    const first = await open(
+      { MAIN: [{ calls: [task("CHILD: go")] }], CHILD: [{ calls: [read] }, { hangs: true }] },
+      { at },
+    );
+    const run = first.session.prompt("MAIN: do it.");
+    for await (const update of run) {
+      if (update.type === "subagent.event" && update.event.type === "model.requested" && update.event.turn === 2) break;
+    }
+    // What a kill -9 leaves: the files as they are now, and nothing of what the process would have written.
+    const home = `${at.home}-after`;
+    cpSync(at.home, home, { recursive: true });
+    for (const lock of locksIn(home)) rmSync(lock);
+    run.stop("stopped");
+    await run.result;
+    await first.session.close();
+
+    const { model, session } = await open(
+      { MAIN: [{ text: "unused" }, { text: "It says alpha." }], CHILD: [{ text: "alpha" }] },
+      { at: { home, cwd: at.cwd }, resume: first.session.id },
+    );
+    const result = await session.prompt("").result;
+    await session.close();
+    expect(result).toMatchObject({ outcome: "succeeded" });
+    expect(model.requests("CHILD")).toHaveLength(1);
+    const [report = ""] = resultsIn(model.requests("MAIN")[0]);
+    expect(report).toContain("\nalpha\n");
+  });
+});
+
+function locksIn(home: string): string[] {
+  return readdirSync(home, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith("/lock"))
+    .map((path) => join(home, path));
+}

@@ -1,7 +1,8 @@
 import { withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import type { AgentRecord, Dispatcher } from "../dispatcher.ts";
+import type { AgentRecord } from "../agent-record.ts";
+import type { Dispatcher } from "../dispatcher.ts";
 import { resultText } from "../task-text.ts";
 import { unknownId } from "./task.ts";
 
@@ -33,7 +34,7 @@ async function show(
       ? undefined
       : await withTimeLimit(context.signal, waitOf(input), (signal) => dispatcher.endOf(agentId, signal));
   if (ended) return { content: resultText(ended, ended.end.text), details: { agentId, status: ended.end.outcome } };
-  const soFar = await dispatcher.words(agentId);
+  const soFar = dispatcher.words(agentId);
   const words = soFar === "" ? "It has said nothing yet." : `So far:\n${soFar}`;
   return {
     content: `Agent ${agentId} (${agentType}: ${description}) is still running. ${words}`,

@@ -19,7 +19,7 @@ export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
       const { resume } = input;
       if (typeof resume === "string" && resume !== "") return resumeAgent(dispatcher, { resume, wish, context });
       if (wish.agentType === "") {
-        return refused("", `subagent_type is missing. There are ${(await dispatcher.offered()).join(", ")}.`);
+        return refused("", `subagent_type is missing. There are ${dispatcher.offered().join(", ")}.`);
       }
       return present(await dispatcher.delegate(wish, context), { wish, dispatcher });
     },
@@ -107,7 +107,10 @@ function report(run: EndedRun): ToolOutput {
       totalDurationMs: end.milliseconds,
       ...(end.costUsd === undefined ? {} : { costUsd: end.costUsd }),
     },
-    facts: { filesChanged: end.facts.filesChanged },
+    facts: {
+      filesChanged: end.facts.filesChanged,
+      agent: { agentId, runId: end.runId, outcome: end.outcome },
+    },
   };
 }
 

@@ -1,0 +1,43 @@
+import type { ResolvedAgent } from "../agents/index.ts";
+import type { Hands, Model } from "../ports/index.ts";
+import type { AgentBudget, AgentId, ToolReport } from "../protocol/index.ts";
+import type { ClockLimits } from "./clock-limits.ts";
+
+/** Who is to work and on whose behalf; everything a definition, a call and a parent decide together. */
+export interface AgentWish {
+  readonly agentId: AgentId;
+  readonly agentType: string;
+  /** Who delegates, with what it has. */
+  readonly parent: Superior;
+  /** Of the agent that is wished for. */
+  readonly depth: number;
+  readonly background: boolean;
+  /** It takes messages by a name of its own. */
+  readonly named: boolean;
+  readonly model?: string;
+  readonly maxTurns?: number;
+}
+
+export interface Superior {
+  readonly agent: ResolvedAgent;
+  readonly model: Model;
+  readonly hands: Hands;
+}
+
+export type PreparedAgent = ReadyAgent | { readonly ok: false; readonly message: string };
+
+export interface ReadyAgent {
+  readonly ok: true;
+  readonly agent: ResolvedAgent;
+  readonly model: Model;
+  readonly hands: Hands;
+  readonly cwd: string;
+  readonly tools: ToolReport;
+  readonly budget: AgentBudget;
+  readonly limits: ClockLimits;
+  /** The definition or the call wants nobody to wait for it. */
+  readonly background: boolean;
+  readonly notices: readonly string[];
+  /** Lets go of what was made for this run alone. */
+  release(): Promise<void>;
+}
