@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { MAIN_TYPE } from "../agents/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { managedDirectory } from "../settings/index.ts";
+import type { CatalogPlace } from "./agent-catalog.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
 import { builtInHousehold } from "./household.ts";
 import { type Environment, stateDirectory } from "./places.ts";
@@ -13,6 +14,7 @@ export interface Gathering {
   readonly agents?: Readonly<Record<string, unknown>>;
   readonly trusted?: boolean;
   readonly entryPoint?: string;
+  readonly catalogSettings?: CatalogPlace["settings"];
   readonly home?: string | false;
 }
 
@@ -29,7 +31,7 @@ export async function gather(
   options: Gathering,
   { cwd, environment, settings, before }: Surroundings,
 ): Promise<GatheredAgent> {
-  const { agents, trusted = false } = options;
+  const { agents, trusted = false, catalogSettings } = options;
   const agent = options.agent ?? (before === MAIN_TYPE ? undefined : before);
   const home = options.home || stateDirectory(environment);
   const builtIn = { disabled: disabledAgents(settings), entryPoint: entryPointOf(options, { environment, settings }) };
@@ -48,6 +50,7 @@ export async function gather(
     environment,
     trust: trusted,
     ...(agents === undefined ? {} : { agents }),
+    ...(catalogSettings === undefined ? {} : { settings: catalogSettings }),
     builtIn,
   });
 }

@@ -19,6 +19,7 @@ import {
   openSession as openTranscript,
   type Session as Transcript,
 } from "../transcript/index.ts";
+import type { CatalogPlace } from "./agent-catalog.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
 import type { AgentCallback } from "./define-agent.ts";
 import { offerDelegation } from "./delegation.ts";
@@ -43,6 +44,8 @@ export interface SessionOptions {
   readonly settingsFile?: string;
   /** The rules of the settings with their scopes, as `loadProjectSettings` gives them, instead of their lists. */
   readonly rules?: readonly Rule[];
+  /** What the settings say about the agents there are, as `loadProjectSettings` gives it; absent: read from the files. */
+  readonly catalogSettings?: CatalogPlace["settings"];
   /** Which agent works; if absent, the one that worked before, in a new session the main agent (`main`). */
   readonly agent?: string;
   /** Agents for this session, by name: made with `defineAgent`, or in the form of the settings key `agents`. */
