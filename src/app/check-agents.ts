@@ -1,10 +1,10 @@
-import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { type CheckedFile, checkMarkdownFile, projectLevels } from "../definitions/index.ts";
-import { describeError } from "../lib/index.ts";
 import { type MarkdownFile, markdownFiles } from "./markdown-files.ts";
 import type { Environment } from "./places.ts";
+import { readStart } from "./read-start.ts";
 
 export interface AgentCheck extends CheckedFile {
   /** Relative to the directory that was given; with several of them their names stand before it. */
@@ -43,37 +43,16 @@ const places = [
 ];
 
 async function checkOne({ path, file }: MarkdownFile): Promise<CheckedFile> {
-  try {
-    return await checkMarkdownFile({ bytes: readStart(path), file: resolve(path), source: "project" });
-  } catch (error) {
-    const message = `The file can't be read: ${describeError(error)}`;
-    return {
-      kind: basename(path).toLowerCase() === "skill.md" ? "skill" : "agent",
-      loaded: false,
-      name: null,
-      description: null,
-      tools: null,
-      disallowedTools: null,
-      model: null,
-      diagnostics: [{ severity: "error", file, line: 1, code: "unreadable", message }],
-    };
-  }
-}
-
-/** One byte more than a definition may have, so that the reader can say that it is too large. */
-const buffer = Buffer.allocUnsafe(1024 * 1024 + 1);
-
-/** Enough of a file to read it as a definition, or to see that it is too large for one. */
-export function readStart(path: string): Uint8Array {
-  const descriptor = openSync(path, "r");
-  try {
-    let length = 0;
-    for (;;) {
-      const count = readSync(descriptor, buffer, length, buffer.length - length, null);
-      if (count === 0) return Buffer.from(buffer.subarray(0, length));
-      length += count;
-    }
-  } finally {
-    closeSync(descriptor);
-  }
+  const read = readStart(path, file);
+  if ("bytes" in read) return checkMarkdownFile({ bytes: read.bytes, file: resolve(path), source: "project" });
+  return {
+    kind: basename(path).toLowerCase() === "skill.md" ? "skill" : "agent",
+    loaded: false,
+    name: null,
+    description: null,
+    tools: null,
+    disallowedTools: null,
+    model: null,
+    diagnostics: [read.problem],
+  };
 }

@@ -3,8 +3,8 @@ import { basename, resolve } from "node:path";
 import { lintAgent, type Override, readAgentFile } from "../definitions/index.ts";
 import { type Diagnostic, toolNames } from "../protocol/index.ts";
 import { type AgentCatalog, type CatalogAgent, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
-import { readStart } from "./check-agents.ts";
 import { type MarkdownFile, markdownFiles } from "./markdown-files.ts";
+import { readStart } from "./read-start.ts";
 import { unknownAgent } from "./unknown-agent.ts";
 
 export interface LintReport {
@@ -45,11 +45,10 @@ async function lintFile(
   { path, file }: MarkdownFile,
   { isNamed }: { isNamed: boolean },
 ): Promise<Diagnostic[] | undefined> {
-  const { definition, body, diagnostics } = await readAgentFile({
-    bytes: readStart(path),
-    file: resolve(path),
-    source: "project",
-  });
+  const read = readStart(path, file);
+  if ("problem" in read) return [read.problem];
+  const { bytes } = read;
+  const { definition, body, diagnostics } = await readAgentFile({ bytes, file: resolve(path), source: "project" });
   if (!isNamed && diagnostics.some(({ code }) => code === "no_frontmatter")) return undefined;
   const lint = definition === undefined ? [] : lintAgent({ definition, body: body(), knownTools: toolNames });
   return [...diagnostics, ...lint].map((diagnostic) => ({ ...diagnostic, file }));
