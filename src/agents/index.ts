@@ -6,6 +6,7 @@ export { compactionPrompt } from "./compaction-prompt.ts";
 export type { AgentMemory } from "./give-memory.ts";
 export { limitHands } from "./limit-hands.ts";
 export { MAIN_TYPE } from "./main-agent.ts";
+export { narrowTo, recordPolicy } from "./recorded-policy.ts";
 export { resolveAgent } from "./resolve-agent.ts";
 export { resolveSubagent, type SubagentRequest } from "./resolve-subagent.ts";
 export type { ResolvedAgent } from "./resolved-agent.ts";

@@ -1,25 +1,29 @@
-import type { AgentDefinition, Rule, ToolDeclaration } from "../protocol/index.ts";
+import type { AgentDefinition, Policy, RecordedPolicy, Rule, ToolDeclaration } from "../protocol/index.ts";
 import { type AgentRequest, type AgentResolution, assembleAgent } from "./assemble-agent.ts";
 import { missingTools } from "./missing-tools.ts";
 import { narrowMode } from "./narrow-mode.ts";
+import { narrowLimits, narrowTo, stricter } from "./recorded-policy.ts";
 import type { ResolvedAgent } from "./resolved-agent.ts";
-import { type Standing, type Tier, withholdTools } from "./withhold-tools.ts";
+import { type Tier, withholdTools } from "./withhold-tools.ts";
 
 export interface SubagentRequest extends Omit<AgentRequest, "asked" | "rules"> {
   readonly definition: AgentDefinition;
   readonly prompt: string;
   /** Of who delegates. Nothing it may not do is given on. */
-  readonly superior: Standing["superior"];
+  readonly superior: Policy;
   readonly asked: Omit<AgentRequest["asked"], "mode">;
   readonly tier: Tier;
   /** Names among `tools` that come with the definition: its own MCP servers. */
   readonly ownTools?: readonly string[];
+  /** Of its last run, where an agent goes on: it gets no more than it had. */
+  readonly then?: RecordedPolicy;
 }
 
 /** Who works for another agent: never with more than its superior has. */
 export function resolveSubagent(request: SubagentRequest): AgentResolution {
-  const { superior, definition, tools, absentTools = [] } = request;
+  const { superior, definition, tools, absentTools = [], then } = request;
   const { granted, withheld } = withholdTools(tools, request);
+  const chosen = narrowMode(definition, superior.mode);
   const resolution = assembleAgent(
     {
       ...request,
@@ -29,24 +33,27 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
       prompt: `${request.prompt.trim()}\n\n${serving}`,
       readableRoots: [...superior.readableRoots, ...request.readableRoots],
     },
-    narrowMode(definition, superior.mode),
+    then === undefined ? chosen : { ...chosen, mode: stricter(chosen.mode, then.mode) },
   );
   if (!resolution.ok) return resolution;
   const { report } = resolution;
   const declared = tools.map(({ name }) => name);
   const missing = missingTools(definition, { declared, withheld, absent: absentTools, rules: superior.rules, report });
-  const agent = withoutDelegation(withBackground(resolution.agent, { granted, request }));
-  return { ...resolution, agent, report: { ...report, withheld: missing } };
+  const limits = then === undefined ? resolution.limits : narrowLimits(resolution.limits, then);
+  const policy = withoutDelegation(
+    then === undefined ? resolution.agent.policy : narrowTo(resolution.agent.policy, then),
+  );
+  const agent = withBackground({ ...resolution.agent, policy, limits }, { granted, request });
+  return { ...resolution, agent, limits, report: { ...report, withheld: missing } };
 }
 
 const serving =
   "You work for another agent. Nobody answers questions: decide, and say what you assumed. Your last message is the only thing it gets: a complete report, short and exact.";
 
 /** A second lock beside the pool, and one that every agent below it keeps. */
-function withoutDelegation(agent: ResolvedAgent): ResolvedAgent {
-  const { policy } = agent;
-  if (policy.pool.includes("Task") || policy.rules.some(isNoDelegation)) return agent;
-  return { ...agent, policy: { ...policy, rules: [...policy.rules, noDelegation] } };
+function withoutDelegation(policy: Policy): Policy {
+  if (policy.pool.includes("Task") || policy.rules.some(isNoDelegation)) return policy;
+  return { ...policy, rules: [...policy.rules, noDelegation] };
 }
 
 const noDelegation: Rule = { text: "Task", effect: "deny", scope: "builtin" };

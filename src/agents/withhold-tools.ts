@@ -1,4 +1,10 @@
-import { type AgentDefinition, backgroundTools, type Policy, type ToolDeclaration } from "../protocol/index.ts";
+import {
+  type AgentDefinition,
+  backgroundTools,
+  type Policy,
+  type RecordedPolicy,
+  type ToolDeclaration,
+} from "../protocol/index.ts";
 import { readToolEntry } from "./tool-entry.ts";
 
 /** Where a subagent stands, as far as that decides which tools it can have. */
@@ -27,9 +33,11 @@ export interface Standing {
   readonly definition: AgentDefinition;
   /** They come with the definition (its own MCP servers), so they are not its superior's to give. */
   readonly ownTools?: readonly string[] | undefined;
+  /** What it was allowed when it ran before. */
+  readonly then?: RecordedPolicy | undefined;
 }
 
-/** In order: MCP, what is always blocked, what is blocked for agents of files, the list for the background, the superior's pool. */
+/** In order: MCP, what is always blocked, what is blocked for agents of files, the list for the background, the superior's pool, what it had. */
 export function withholdTools(
   tools: readonly ToolDeclaration[],
   standing: Standing,
@@ -44,7 +52,7 @@ export function withholdTools(
   return { granted, withheld };
 }
 
-function whyNot(tool: string, { superior, tier, definition, ownTools = [] }: Standing): string | undefined {
+function whyNot(tool: string, { superior, tier, definition, ownTools = [], then }: Standing): string | undefined {
   const isMcp = tool.startsWith("mcp__");
   if (isMcp && (tier.mcpTools === "never" || (tier.mcpTools === "foreground" && tier.background)))
     return `subagents.mcpTools is "${tier.mcpTools}"`;
@@ -57,6 +65,7 @@ function whyNot(tool: string, { superior, tier, definition, ownTools = [] }: Sta
   if (tier.background && !isMcp && !backgroundTools.has(tool) && !takesMessages)
     return "agents in the background do not have it";
   if (!superior.pool.includes(tool) && !ownTools.includes(tool)) return "the agent it works for does not have it";
+  if (then !== undefined && !then.pool.includes(tool)) return "it did not have it when it ran before";
   return undefined;
 }
 

@@ -67,6 +67,7 @@ export type {
   RuleScope,
 } from "./permission.ts";
 export { permissionModes } from "./permission.ts";
+export type { RecordedPolicy, RecordedRule } from "./recorded-policy.ts";
 export type {
   ModelTier,
   PermissionSettings,
