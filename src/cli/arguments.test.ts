@@ -4,17 +4,21 @@ import { parseArguments } from "./arguments.ts";
 describe("parseArguments", () => {
   it("reads a whole command line", () => {
     const words =
-      "-p Fix it -m large --provider x --effort high --max-turns 7 -C dir -r 01ab --permission-mode plan --settings s.json --trust --verbose --output-format stream-json --include-partial-messages";
+      "-p Fix it -m large --provider x --effort high --max-turns 7 -C dir -r 01ab --permission-mode plan --settings s.json --trust --verbose --output-format stream-json --include-partial-messages --forward-subagent-text --max-cost 0.5 --max-tokens 9000 --max-spawns 3";
     expect(parseArguments(words.split(" "))).toEqual({
       kind: "print",
       options: {
         prompt: "Fix it",
         outputFormat: "stream-json",
         partialMessages: true,
+        subagentText: true,
         model: "large",
         provider: "x",
         effort: "high",
         maxTurns: 7,
+        maxCost: 0.5,
+        maxTokens: 9000,
+        maxSpawns: 3,
         cwd: "dir",
         resume: "01ab",
         continueLatest: false,
@@ -24,6 +28,7 @@ describe("parseArguments", () => {
         settings: "s.json",
         trust: true,
         verbose: true,
+        quiet: false,
       },
     });
   });
@@ -68,6 +73,9 @@ describe("parseArguments", () => {
     [["sessions", "--all", "--json"], { kind: "sessions.list", json: true, all: true }],
     [["sessions", "list", "-C", "x"], { kind: "sessions.list", json: false, all: false, cwd: "x" }],
     [["sessions", "show", "a", "--json"], { kind: "sessions.show", id: "a", json: true }],
+    [["sessions", "show", "a/b"], { kind: "sessions.show", id: "a", agent: "b", json: false }],
+    [["sessions", "show", "a", "--agent", "b"], { kind: "sessions.show", id: "a", agent: "b", json: false }],
+    [["sessions", "export", "a"], { kind: "sessions.export", id: "a" }],
     [["sessions", "delete", "a", "b", "-y"], { kind: "sessions.delete", ids: ["a", "b"], yes: true }],
     [["trust"], { kind: "trust.list", json: false }],
     [["trust", "add"], { kind: "trust.add", directory: "." }],
@@ -92,7 +100,18 @@ describe("parseArguments", () => {
     const words = [
       ["--nope"],
       ["-p", "--max-turns", "x"],
+      ["-p", "--max-cost", "-1"],
+      ["-p", "--max-cost", "1e"],
+      ["-p", "--max-cost", "0"],
+      ["-p", "--max-tokens", "0"],
+      ["-p", "--max-spawns", "1.5"],
+      ["-p", "--quiet", "--verbose"],
+      ["-p", "--forward-subagent-text"],
       ["sessions", "x"],
+      ["sessions", "show", "a/"],
+      ["sessions", "show", "/b"],
+      ["sessions", "show", "a/b", "--agent", "c"],
+      ["sessions", "export"],
       ["sessions", "show", "a", "b"],
       ["trust", "all"],
       ["trust", "add", "a", "b"],

@@ -1,9 +1,10 @@
 import { describeError, nearest } from "../lib/index.ts";
 import { type Effort, type JsonObject, type PermissionMode, permissionModes } from "../protocol/index.ts";
 import { parseAgents } from "./agents-arguments.ts";
-import type { Command, HelpTopic, OutputFormat } from "./command.ts";
+import type { Command, HelpTopic, OutputFormat, PrintOptions } from "./command.ts";
 import { parsePlugins } from "./plugins-arguments.ts";
 import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
+import { parseSessions } from "./sessions-arguments.ts";
 import { splitRules } from "./split-rules.ts";
 import { parseConfig, parseTrust } from "./trust-arguments.ts";
 import { parseWorktrees } from "./worktrees-arguments.ts";
@@ -35,12 +36,16 @@ const root: Readonly<Record<string, OptionKind>> = {
   print: { short: "p" },
   "output-format": { value: "FORMAT", choices: formats },
   "include-partial-messages": {},
+  "forward-subagent-text": {},
   agent: { value: "NAME" },
   agents: { value: "JSON" },
   model,
   provider,
   effort: { value: "LEVEL", choices: efforts },
   "max-turns": { value: "N" },
+  "max-cost": { value: "USD" },
+  "max-tokens": { value: "N" },
+  "max-spawns": { value: "N" },
   cwd: directory,
   resume: { value: "ID", short: "r" },
   continue: { short: "c" },
@@ -50,6 +55,7 @@ const root: Readonly<Record<string, OptionKind>> = {
   settings,
   trust: {},
   verbose: {},
+  quiet: { short: "q" },
   version: { short: "V" },
   help,
 };
@@ -66,7 +72,12 @@ function parseRoot(argv: readonly string[]): Command {
   if (options.has("include-partial-messages") && outputFormat !== "stream-json") {
     throw usageError("--include-partial-messages needs a stream", "Add --output-format stream-json.");
   }
-  const maxTurns = wholeNumber(options, "max-turns");
+  if (options.has("forward-subagent-text") && outputFormat !== "stream-json") {
+    throw usageError("--forward-subagent-text needs a stream", "Add --output-format stream-json.");
+  }
+  if (options.has("quiet") && options.has("verbose")) {
+    throw usageError("--quiet and --verbose contradict each other", "Use one of them.");
+  }
   const permissionMode = options.value("permission-mode") as PermissionMode | undefined;
   const effort = options.value("effort") as Effort | undefined;
   return {
@@ -75,12 +86,14 @@ function parseRoot(argv: readonly string[]): Command {
       prompt: options.words.join(" "),
       outputFormat,
       partialMessages: options.has("include-partial-messages"),
+      subagentText: options.has("forward-subagent-text"),
       continueLatest: options.has("continue"),
       allowedTools: options.values("allowed-tools").flatMap(splitRules),
       disallowedTools: options.values("disallowed-tools").flatMap(splitRules),
       trust: options.has("trust"),
       verbose: options.has("verbose"),
-      ...(maxTurns === undefined ? {} : { maxTurns }),
+      quiet: options.has("quiet"),
+      ...limits(options),
       ...(permissionMode === undefined ? {} : { permissionMode }),
       ...(effort === undefined ? {} : { effort }),
       ...given(options, ["agent", "model", "provider", "cwd", "resume", "settings"]),
@@ -89,43 +102,24 @@ function parseRoot(argv: readonly string[]): Command {
   };
 }
 
+function limits(options: ReadOptions): Pick<PrintOptions, "maxTurns" | "maxCost" | "maxTokens" | "maxSpawns"> {
+  const maxTurns = wholeNumber(options, "max-turns");
+  const maxCost = amount(options, "max-cost");
+  const maxTokens = wholeNumber(options, "max-tokens");
+  const maxSpawns = wholeNumber(options, "max-spawns");
+  return {
+    ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...(maxCost === undefined ? {} : { maxCost }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(maxSpawns === undefined ? {} : { maxSpawns }),
+  };
+}
+
 function withoutPrint(words: readonly string[]): Command {
   const [word] = words;
   const meant = words.length <= 3 && word !== undefined ? nearest(word, [...topics, "help"])[0] : undefined;
   if (meant !== undefined) throw usageError(`There is no command "${word}"`, `Did you mean "retinue ${meant}"?`);
   return { kind: "interactive", prompt: words.join(" ") };
-}
-
-const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
-  list: { json: {}, all: {}, cwd: directory, help },
-  show: { json: {}, help },
-  delete: { yes: { short: "y" }, help },
-};
-
-function parseSessions(argv: readonly string[]): Command {
-  const [first = "list"] = argv;
-  const verb = first.startsWith("-") ? "list" : first;
-  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (verb === "help") return { kind: "help", topic: "sessions" };
-  if (kinds === undefined) {
-    const meant = nearest(verb, Object.keys(verbs))[0];
-    const cure = meant === undefined ? "There are list, show and delete." : `Did you mean "${meant}"?`;
-    throw usageError(`"sessions" has no command "${verb}"`, cure);
-  }
-  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue sessions --help" });
-  if (options.has("help")) return { kind: "help", topic: "sessions" };
-  const [id, ...more] = options.words;
-  const json = options.has("json");
-  if (verb === "list") {
-    if (id !== undefined) throw usageError('"sessions list" takes no id', `Use "retinue sessions show ${id}".`);
-    return { kind: "sessions.list", json, all: options.has("all"), ...given(options, ["cwd"]) };
-  }
-  if (id === undefined) {
-    throw usageError(`"sessions ${verb}" needs the id of a session`, '"retinue sessions list" shows them.');
-  }
-  if (verb === "delete") return { kind: "sessions.delete", ids: options.words, yes: options.has("yes") };
-  if (more.length > 0) throw usageError('"sessions show" takes one id', "Show one session at a time.");
-  return { kind: "sessions.show", id, json };
 }
 
 function parseDoctor(argv: readonly string[]): Command {
@@ -156,6 +150,14 @@ function wholeNumber(options: ReadOptions, name: string): number | undefined {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= 1) return value;
   throw usageError(`--${name} can't be "${text}"`, "It must be a whole number from 1 on.");
+}
+
+function amount(options: ReadOptions, name: string): number | undefined {
+  const text = options.value(name);
+  if (text === undefined) return undefined;
+  const value = Number(text.replace(/^\$/, ""));
+  if (/^\$?\d*\.?\d+$/.test(text) && Number.isFinite(value) && value > 0) return value;
+  throw usageError(`--${name} can't be "${text}"`, "It must be an amount in US dollars, such as 0.50.");
 }
 
 function jsonObject(options: ReadOptions, name: string): JsonObject {

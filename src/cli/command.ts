@@ -7,6 +7,8 @@ export interface PrintOptions {
   readonly prompt: string;
   readonly outputFormat: OutputFormat;
   readonly partialMessages: boolean;
+  /** In a stream, what subagents say too. */
+  readonly subagentText: boolean;
   /** Who works, by name. */
   readonly agent?: string;
   /** Agents for this run, name to definition. */
@@ -15,6 +17,10 @@ export interface PrintOptions {
   readonly provider?: string;
   readonly effort?: Effort;
   readonly maxTurns?: number;
+  /** US dollars, for the run with all its agents. */
+  readonly maxCost?: number;
+  readonly maxTokens?: number;
+  readonly maxSpawns?: number;
   readonly cwd?: string;
   /** A whole session id or its beginning. */
   readonly resume?: string;
@@ -26,6 +32,7 @@ export interface PrintOptions {
   /** The directory's own files count for this run. */
   readonly trust: boolean;
   readonly verbose: boolean;
+  readonly quiet: boolean;
 }
 
 export interface DoctorOptions {
@@ -56,7 +63,8 @@ export type Command =
   | { readonly kind: "print"; readonly options: PrintOptions }
   | { readonly kind: "interactive"; readonly prompt: string }
   | { readonly kind: "sessions.list"; readonly json: boolean; readonly all: boolean; readonly cwd?: string }
-  | { readonly kind: "sessions.show"; readonly id: string; readonly json: boolean }
+  | { readonly kind: "sessions.show"; readonly id: string; readonly agent?: string; readonly json: boolean }
+  | { readonly kind: "sessions.export"; readonly id: string }
   | { readonly kind: "sessions.delete"; readonly ids: readonly string[]; readonly yes: boolean }
   | ({ readonly kind: "agents.list" } & AgentsPlace)
   | ({ readonly kind: "agents.show"; readonly name: string } & AgentsPlace)

@@ -25,6 +25,9 @@ const tellingFields = [
   "path",
   "bash_id",
   "shell_id",
+  "description",
+  "to",
+  "task_id",
 ];
 
 export function oneLine(text: string): string {

@@ -15,7 +15,7 @@ Examples
 
 Usage
   retinue -p [options] [prompt]    Do what the prompt says, print the answer
-  retinue sessions [command]       List, show or delete earlier sessions
+  retinue sessions [command]       List, show, export or delete sessions
   retinue agents [command]         List, show, check, lint or write agents
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
@@ -28,6 +28,9 @@ Run
   -p, --print                      Without questions, answer on standard output
   -C, --cwd DIRECTORY              Work there instead of here
       --max-turns N                Stop after N requests to the model (50)
+      --max-cost USD               Stop before it costs more, agents included
+      --max-tokens N               Stop before it takes more, agents included
+      --max-spawns N               Start no more than N agents (100)
   -c, --continue                   Go on with this directory's latest session
   -r, --resume ID                  Go on with a session; its first letters do
 
@@ -54,7 +57,10 @@ Output
       --output-format FORMAT       text, json (the result as one object) or
                                    stream-json (every step, a line each)
       --include-partial-messages   In stream-json, words as they arrive
+      --forward-subagent-text      In stream-json, what agents say too, not only
+                                   what they do
       --verbose                    Tell of every tool call on standard error
+  -q, --quiet                      Notices and errors only, no progress
 
 Other
       --settings FILE              Settings instead of ~/.retinue/settings.json
@@ -67,7 +73,8 @@ Environment
   NO_COLOR        no colours      RETINUE_DEBUG=1    details of internal errors
 
 Exit codes
-  0 succeeded   1 failed   2 usage or configuration   3 incomplete (turn limit)
+  0 succeeded   1 failed   2 usage or configuration
+  3 incomplete (a limit ended the run, or one of its agents)
   130 interrupted (Ctrl+C)   143, 129 ended by another signal
 `;
 
@@ -76,6 +83,7 @@ const sessions = `Sessions are kept so that you can look at them or go on with t
 Examples
   retinue sessions list
   retinue sessions show 01m7gf
+  retinue sessions show 01m7gf/a7k3
   retinue -p "And the tests?" --resume 01m7gf
 
 Usage
@@ -83,12 +91,17 @@ Usage
       --all                        Those of every directory
   -C, --cwd DIRECTORY              Those of another directory
       --json                       As JSON
-  retinue sessions show ID         What was said and done
+  retinue sessions show ID         What was said and done, and its agents
+  retinue sessions show ID/AGENT   What one of its agents said and did
+      --agent ID                   The same, in another way
       --json                       The recorded lines as they are
+  retinue sessions export ID       Every recorded line of the session and its
+                                   agents, as JSON, with whose it is
   retinue sessions delete ID...    Remove for good
   -y, --yes                        Without asking
 
-ID is a session's id or its first letters, if no other begins with them.
+ID is a session's id or its first letters, if no other begins with them; AGENT
+likewise.
 `;
 
 const agents = `Agents are Markdown files that say what an agent does and what it may use.

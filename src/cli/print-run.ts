@@ -9,16 +9,20 @@ import {
 } from "../app/index.ts";
 import { describeError, stripControls } from "../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../protocol/index.ts";
+import { unseenEnds } from "./agent-files.ts";
+import { type AgentViews, createAgentViews } from "./agent-views.ts";
 import { chooseSession, sessionByPrefix } from "./choose-session.ts";
 import type { PrintOptions } from "./command.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { createFormat } from "./formats/create-format.ts";
 import { heedManaged } from "./heed-managed.ts";
+import { limitFlags } from "./limit-flags.ts";
 import { createOutput } from "./output.ts";
 import { noPrompt, readPrompt } from "./read-prompt.ts";
 import { realDirectory } from "./real-directory.ts";
+import { cutAgents, cutWords, interruptWords, receiptOf } from "./receipt.ts";
 import { type Faces, reportError } from "./report-error.ts";
-import { showProgress } from "./show-progress.ts";
+import { type ShownProgress, showProgress, upTime } from "./show-progress.ts";
 import { onStopSignal } from "./signals.ts";
 
 /** `retinue -p`: one prompt, one run, its result. */
@@ -26,10 +30,14 @@ export async function printRun(options: PrintOptions): Promise<number> {
   let run: Run | undefined;
   const output = createOutput(process.stdout, () => run?.stop("stopped"));
   const errors = createOutput(process.stderr, () => undefined);
-  const faces = { format: await createFormat({ ...options, forTerminal: output.isTerminal }), output, errors };
+  const agents = createAgentViews();
+  const format = await createFormat({ ...options, agents, forTerminal: output.isTerminal });
+  const faces = { format, output, errors };
+  const progress = showProgress(errors, { ...options, agents });
   const signals = onStopSignal((signal) => {
-    if (run) run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
-    else void endBeforeRun();
+    if (run === undefined) return void endBeforeRun();
+    if (signal === "SIGINT" && agents.size > 0) progress.tell(interruptWords(agents.inOrder()));
+    run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
   });
   const endBeforeRun = async (): Promise<void> => {
     const failure = { code: "interrupted", message: "Interrupted before the run began." };
@@ -37,8 +45,8 @@ export async function printRun(options: PrintOptions): Promise<number> {
     process.exit(signals.code());
   };
   try {
-    const ended = await perform(options, { ...faces, onStart: (started) => (run = started) });
-    return signals.code() ?? exitCodeOf(ended.result, ended.modelError);
+    const ended = await perform(options, { ...faces, agents, progress, onStart: (started) => (run = started) });
+    return signals.code() ?? exitCodeOf(ended.result, { ...ended, agentsCut: cutAgents(agents.inOrder()).length });
   } catch (error) {
     return await reportError(error, faces);
   }
@@ -49,11 +57,22 @@ interface Ended {
   readonly modelError: ModelErrorCode | undefined;
 }
 
+interface Performance extends Faces {
+  readonly agents: AgentViews;
+  readonly progress: ShownProgress;
+  readonly onStart: (run: Run) => void;
+}
+
 async function perform(
   options: PrintOptions,
-  { format, output, errors, onStart }: Faces & { readonly onStart: (run: Run) => void },
+  { format, output, errors, agents, progress, onStart }: Performance,
 ): Promise<Ended> {
-  const progress = showProgress(errors, options);
+  const show = async (update: RunUpdate): Promise<void> => {
+    agents.see(update, upTime());
+    progress.see(update);
+    const text = format.update(update);
+    if (text !== "") await output.write(text);
+  };
   try {
     const prompt = await readPrompt(options.prompt, progress.tell);
     const session = await open(options, { prompt, tell: progress.tell }).catch(explainHome);
@@ -63,22 +82,25 @@ async function perform(
     onStart(run);
     let modelError: ModelErrorCode | undefined;
     for await (const update of run) {
-      progress.see(update);
       modelError = errorAfter(update, modelError);
-      const text = format.update(update);
-      if (text !== "") await output.write(text);
+      await show(update);
     }
     const result = await run.result;
     // Before the result is told: who reads it may open the session again at once.
     await session.close().catch((error: unknown) => progress.tell(describeError(error)));
+    for (const end of endsOf(session, agents)) await show(end);
     progress.end();
     await output.write(format.result(result));
-    await errors.write(closingWords(result, session));
+    await errors.write(closingWords(result, session, agents));
     return { result, modelError };
   } finally {
     progress.end();
     await progress.flushed();
   }
+}
+
+function endsOf({ transcriptPath }: Session, agents: AgentViews): readonly RunUpdate[] {
+  return transcriptPath === undefined || agents.size === 0 ? [] : unseenEnds(transcriptPath, agents);
 }
 
 async function open(
@@ -97,6 +119,7 @@ async function open(
     cwd,
     environment: process.env,
     trust,
+    flags: limitFlags(options),
     ...(file === undefined ? {} : { file }),
   });
   const { flags, notices } = heedManaged(options, loaded.origins);
@@ -140,10 +163,12 @@ function errorAfter(update: RunUpdate, before: ModelErrorCode | undefined): Mode
   return update.type === "model.ended" ? undefined : before;
 }
 
-function closingWords(result: RunResult, session: Session): string {
-  if (result.outcome === "succeeded") return "";
+function closingWords(result: RunResult, session: Session, agents: AgentViews): string {
+  const told = [...cutWords(agents.inOrder()), ...(result.outcome === "stopped" ? receiptOf(agents.inOrder()) : [])];
+  const lines = told.map((line) => `retinue: ${stripControls(line)}\n`).join("");
+  if (result.outcome === "succeeded") return lines;
   const why = result.message ?? `The run ended: ${result.reason}.`;
   // A model that can't do it says why in its text, which stands on standard output already.
-  const told = why.trim() === result.text.trim() ? "" : `retinue: ${stripControls(why)}\n`;
-  return `${told}retinue: To go on: retinue -p --resume ${session.id} "…"\n`;
+  const reason = why.trim() === result.text.trim() ? "" : `retinue: ${stripControls(why)}\n`;
+  return `${lines}${reason}retinue: To go on: retinue -p --resume ${session.id} "…"\n`;
 }

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type DurableEvent, noUsage, type RunUpdate } from "../protocol/index.ts";
+import { created, runEnded, started, told } from "./agent-events.test-support.ts";
+import { createAgentViews } from "./agent-views.ts";
 import { displayWidth } from "./fit-line.ts";
 import { createProgress, type Progress } from "./progress.ts";
+import { createTerminal } from "./terminal.test-support.ts";
 
 function line(event: DurableEvent): RunUpdate {
   return { v: 1, id: "1", parentId: null, at: 0, ...event };
@@ -32,17 +35,30 @@ const ended = line({
 function watch(options: { live: boolean; color?: boolean; columns?: number; now?: () => number }): {
   progress: Progress;
   written: string[];
+  screen: () => string[];
 } {
   const written: string[] = [];
+  const terminal = createTerminal(options.columns ?? 80);
+  const agents = createAgentViews();
+  const now = options.now ?? (() => 0);
   const progress = createProgress({
-    write: (text) => written.push(text),
+    write: (text) => {
+      written.push(text);
+      terminal.write(text);
+    },
     columns: () => options.columns ?? 80,
+    rows: () => 24,
     live: options.live,
     calls: true,
     color: options.color ?? false,
-    now: options.now ?? (() => 0),
+    now,
+    agents,
   });
-  return { progress, written };
+  const see = (update: RunUpdate): void => {
+    agents.see(update, now());
+    progress.see(update);
+  };
+  return { progress: { ...progress, see }, written, screen: terminal.screen };
 }
 
 describe("progress", () => {
@@ -57,13 +73,37 @@ describe("progress", () => {
   });
 
   it("leaves a line for a call that ended and takes the status away in the end", () => {
-    const { progress, written } = watch({ live: true });
+    const { progress, screen } = watch({ live: true });
     progress.see(answer('{"file_path":"src/a.ts"}'));
     progress.tick();
     progress.see(ended);
-    expect(written).toContain("✓ Read src/a.ts · 12 ms\n");
+    expect(screen()).toEqual(["✓ Read src/a.ts · 12 ms", "⠙ working · 0s · 1,234 tokens"]);
     progress.end();
-    expect(written.at(-1)).toBe("\r\u001b[2K");
+    expect(screen()).toEqual(["✓ Read src/a.ts · 12 ms", ""]);
+  });
+
+  it("shows each agent below the status, and nothing of them in the end", () => {
+    const { progress, screen } = watch({ live: true });
+    const both = [["a1"], ["a2"]];
+    for (const path of both) for (const event of [created(path), started()]) progress.see(told(path, event));
+    progress.see(told(["a2"], runEnded()));
+    progress.tick();
+    progress.tell("Look");
+    expect(screen()).toEqual([
+      "retinue: Look",
+      "⠙ starting · 0s",
+      "  ⠙ Explore find the router · starting · 0s",
+      "  ✓ Explore find the router · succeeded · 1,034 tokens · 4s",
+    ]);
+    progress.end();
+    progress.tick();
+    expect(screen()).toEqual(["retinue: Look", ""]);
+  });
+
+  it("says how an agent ended, once, where lines can't be drawn over", () => {
+    const { progress, written } = watch({ live: false });
+    for (const event of [created(["a1"]), started(), runEnded()]) progress.see(told(["a1"], event));
+    expect(written).toEqual(["  ✓ Explore find the router · succeeded · 1,034 tokens · 4s\n"]);
   });
 
   it("never writes more than the terminal is wide, nor what steers it", () => {
@@ -72,7 +112,8 @@ describe("progress", () => {
     progress.see(requested);
     progress.tick();
     progress.see(ended);
-    const texts = written.map((text) => text.replace("\r\u001b[2K", "").replace("\n", ""));
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: our own cursor movements
+    const texts = written.flatMap((text) => text.replace(/\r|\u001b\[\d*[AJK]/g, "").split("\n"));
     expect(texts.join("")).not.toContain("\u001b");
     expect(texts.filter((text) => displayWidth(text) > 40)).toEqual([]);
   });

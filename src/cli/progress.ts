@@ -1,27 +1,34 @@
 import { formatCount, formatDuration, stripControls } from "../lib/index.ts";
 import { type CallOutcome, callsOf, type EventOf, type RunUpdate } from "../protocol/index.ts";
+import { agentLine, agentLines, formatElapsed } from "./agent-lines.ts";
+import { tokensOf } from "./agent-view.ts";
+import type { AgentViews } from "./agent-views.ts";
+import { createBlock } from "./block.ts";
 import { describeCall } from "./describe-call.ts";
 import { fitLine } from "./fit-line.ts";
 
 export interface ProgressOptions {
   readonly write: (text: string) => void;
   readonly columns: () => number;
-  /** A status line that is drawn over and over; needs a terminal that can move its cursor. */
+  readonly rows: () => number;
+  /** A status line, with one for each agent below it, drawn over and over; needs a terminal that can move its cursor. */
   readonly live: boolean;
   /** A line for every call that ended. */
   readonly calls: boolean;
   readonly color: boolean;
   /** Milliseconds that only go up. */
   readonly now: () => number;
+  /** Have seen an update before this does. */
+  readonly agents: AgentViews;
 }
 
 /** What a person sees on standard error while it works. */
 export interface Progress {
   see(update: RunUpdate): void;
   tell(notice: string): void;
-  /** Draws the status line again, as time has passed. */
+  /** Draws the lines again, as time has passed. */
   tick(): void;
-  /** Takes the status line away. */
+  /** Takes the lines away. */
   end(): void;
 }
 
@@ -34,39 +41,36 @@ const marks: Record<CallOutcome, string> = {
   timeout: "✗",
   unknown: "?",
 };
-const clearLine = "\r\u001b[2K";
 
-export function createProgress({ write, columns, live, calls, color, now }: ProgressOptions): Progress {
+export function createProgress({ write, columns, rows, live, calls, color, now, agents }: ProgressOptions): Progress {
   const startedAt = now();
   const targets = new Map<string, string>();
   const running = new Map<string, string>();
+  const block = createBlock({ write, columns });
   let tokens = 0;
   let frame = 0;
-  let isDrawn = false;
   let doing = "starting";
+  let isOver = false;
 
   const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
-  const clear = (): void => {
-    if (isDrawn) write(clearLine);
-    isDrawn = false;
-  };
-  const draw = (): void => {
-    if (!live) return;
+  const statusLine = (width: number): string => {
     const what = running.size === 0 ? doing : [...running.values()].at(-1);
     const more = running.size > 1 ? ` (+${running.size - 1})` : "";
     const used = tokens === 0 ? "" : ` · ${formatCount(tokens)} tokens`;
-    const elapsed = formatElapsed(now() - startedAt);
-    const tail = `${more} · ${elapsed}${used}`;
-    const room = Math.max(10, columns() - 1 - tail.length - 2);
-    const line = fitLine(`${frames[frame]} ${fitLine(what ?? "", room)}${tail}`, columns() - 1);
-    write(`${isDrawn ? clearLine : ""}${dim(line)}`);
-    isDrawn = true;
+    const tail = `${more} · ${formatElapsed(now() - startedAt)}${used}`;
+    const room = Math.max(10, width - tail.length - 2);
+    return fitLine(`${frames[frame]} ${fitLine(what ?? "", room)}${tail}`, width);
   };
-  const say = (line: string): void => {
-    clear();
-    write(`${line}\n`);
-    draw();
+  const liveLines = (): readonly string[] => {
+    if (!live || isOver) return [];
+    const width = Math.max(1, columns() - 1);
+    // One row is the status line, one stays free: what is higher than the terminal can't be drawn over.
+    const view = { columns: width, rows: rows() - 2, now: now(), frame: frames[frame] ?? "" };
+    const below = agents.size === 0 ? [] : agentLines(agents.inOrder(), view);
+    return [statusLine(width), ...below].map(dim);
   };
+  const draw = (): void => block.draw(liveLines());
+  const say = (line: string): void => block.print(`${line}\n`, liveLines());
 
   const endCall = ({ callId, name, result, milliseconds }: EventOf<"tool.ended">): void => {
     const target = targets.get(callId) ?? "";
@@ -82,8 +86,18 @@ export function createProgress({ write, columns, live, calls, color, now }: Prog
     say(dim(`${line}${tail}`));
   };
 
+  const endAgent = (agentId: string): void => {
+    const agent = agents.get(agentId);
+    // On a terminal it stands among the live lines.
+    if (agent && calls && !live) say(agentLine(agent, { columns: columns(), now: now(), frame: "" }));
+  };
+
   return {
     see: (update) => {
+      if (update.type === "subagent.event") {
+        if (update.event.type === "run.ended") endAgent(update.agentId);
+        return;
+      }
       if (update.type === "model.requested") doing = "waiting for the model";
       if (update.type === "thinking.delta") doing = "thinking";
       if (update.type === "text.delta") doing = "writing";
@@ -96,7 +110,7 @@ export function createProgress({ write, columns, live, calls, color, now }: Prog
       if (update.type === "model.ended") {
         const { usage, message } = update;
         doing = "working";
-        tokens += usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+        tokens += tokensOf(usage);
         for (const call of callsOf(message)) targets.set(call.callId, describeCall(call.inputJson));
       }
       if (update.type === "tool.requested") {
@@ -107,15 +121,11 @@ export function createProgress({ write, columns, live, calls, color, now }: Prog
     tell: (notice) => say(`retinue: ${stripControls(notice)}`),
     tick: () => {
       frame = (frame + 1) % frames.length;
-      draw();
+      if (live) draw();
     },
     end: () => {
-      running.clear();
-      clear();
+      isOver = true;
+      block.clear();
     },
   };
-}
-
-function formatElapsed(milliseconds: number): string {
-  return milliseconds < 60_000 ? `${Math.floor(milliseconds / 1000)}s` : formatDuration(milliseconds);
 }

@@ -34,10 +34,18 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
   switch (line.type) {
     case "session.created":
       return `Directory ${oneLine(line.cwd)} · begun ${timeOf(line.at)} · version ${oneLine(line.version)}`;
+    case "agent.created":
+      return `Agent ${oneLine(line.agentType)} · ${oneLine(line.description)} · for ${oneLine(line.parent.agentId)} · begun ${timeOf(line.at)}`;
+    case "agent.spawned":
+      return `  → ${oneLine(line.agentType)} ${oneLine(line.agentId)} · ${oneLine(line.description)}`;
+    case "run.backgrounded":
+      return "  (from here on in the background)";
+    case "notices.delivered":
+      return `  (told of the end of ${line.notices.map(({ agentId }) => oneLine(agentId)).join(", ")})`;
     case "run.started":
       return `\n── ${line.kind === "fresh" ? "Run" : "Resumed"} · ${oneLine(line.model)} · ${oneLine(line.modelReason)} · ${line.permissionMode}`;
     case "prompt.received":
-      return `\nYou: ${indent(textOf(line.content), "     ").trimStart()}`;
+      return prompted(line);
     case "context.added":
       return `  (told: ${oneLine(line.text)})`;
     case "model.retried":
@@ -59,6 +67,11 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
     default:
       return "";
   }
+}
+
+function prompted({ content, from }: EventOf<"prompt.received">): string {
+  const who = from === "agent" ? "Asked: " : "You: ";
+  return `\n${who}${indent(textOf(content), " ".repeat(who.length)).trimStart()}`;
 }
 
 function renderCall({ name, result, milliseconds }: EventOf<"tool.ended">, target: string): string {

@@ -2,6 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { UserError } from "../lib/index.ts";
+import { createAgentViews } from "./agent-views.ts";
 import { createFormat } from "./formats/create-format.ts";
 import { reportError } from "./report-error.ts";
 
@@ -11,7 +12,13 @@ async function report(error: unknown): Promise<{ readonly code: number; readonly
     said += text;
   };
   const output = { isTerminal: false, write };
-  const format = await createFormat({ outputFormat: "text", partialMessages: false, forTerminal: false });
+  const format = await createFormat({
+    outputFormat: "text",
+    partialMessages: false,
+    subagentText: false,
+    forTerminal: false,
+    agents: createAgentViews(),
+  });
   return { code: await reportError(error, { format, output, errors: output }), said };
 }
 

@@ -1,4 +1,5 @@
 import { VERSION } from "../app/index.ts";
+import { createAgentViews } from "./agent-views.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { createFormat, formatAskedFor } from "./formats/create-format.ts";
@@ -25,6 +26,8 @@ async function facesFor(argv: readonly string[]): Promise<Faces> {
   const format = await createFormat({
     outputFormat: formatAskedFor(argv),
     partialMessages: false,
+    subagentText: false,
+    agents: createAgentViews(),
     forTerminal: false,
   });
   const output = createOutput(process.stdout, () => undefined);

@@ -1,22 +1,28 @@
 import { deleteSession, listSessions, readTranscript, stateDirectory } from "../app/index.ts";
 import { plural } from "../lib/index.ts";
+import { type Line, MAIN_AGENT } from "../protocol/index.ts";
+import { readAgentFiles } from "./agent-files.ts";
+import { agentByPrefix, agentsOf } from "./agent-tree.ts";
 import { sessionByPrefix } from "./choose-session.ts";
 import type { Command } from "./command.ts";
 import { confirm } from "./confirm.ts";
 import { createOutput } from "./output.ts";
 import { realDirectory } from "./real-directory.ts";
+import { renderAgents } from "./render-agents.ts";
 import { renderSessions } from "./render-sessions.ts";
 import { renderTranscript } from "./render-transcript.ts";
 
 type SessionsCommand = Extract<Command, { kind: `sessions.${string}` }>;
 
-/** `retinue sessions list|show|delete`. */
+/** `retinue sessions list|show|export|delete`. */
 export async function sessions(command: SessionsCommand): Promise<number> {
   const home = stateDirectory(process.env);
   const output = createOutput(process.stdout, () => undefined);
   if (command.kind === "sessions.list") await output.write(list(command, home));
   else if (command.kind === "sessions.show") await output.write(show(command, home));
-  else await output.write(await remove(command, home));
+  else if (command.kind === "sessions.export") {
+    for (const part of exported(command, home)) await output.write(part);
+  } else await output.write(await remove(command, home));
   return 0;
 }
 
@@ -29,11 +35,29 @@ function list({ all, json, cwd }: Extract<Command, { kind: "sessions.list" }>, h
   return `There are no sessions ${where} yet.${all ? "" : ' "retinue sessions list --all" looks everywhere.'}\n`;
 }
 
-function show({ id, json }: Extract<Command, { kind: "sessions.show" }>, home: string): string {
+function show({ id, agent, json }: Extract<Command, { kind: "sessions.show" }>, home: string): string {
   const session = sessionByPrefix({ home, prefix: id });
+  const files = readAgentFiles(session.path);
+  if (agent !== undefined && agent !== MAIN_AGENT) {
+    const { agentId, lines, problems } = agentByPrefix(files, agent);
+    if (json) return jsonLines(lines);
+    return renderTranscript(lines, { id: `${session.id}/${agentId}`, problems });
+  }
   const { lines, problems } = readTranscript(session.path);
-  if (json) return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-  return renderTranscript(lines, { id: session.id, problems: problems.map(({ message }) => message) });
+  if (json) return jsonLines(lines);
+  const transcript = renderTranscript(lines, { id: session.id, problems: problems.map(({ message }) => message) });
+  return `${transcript}${renderAgents(agentsOf(files), session)}`;
+}
+
+/** Every recorded line, each with whose it is; a part for each agent. */
+function* exported({ id }: Extract<Command, { kind: "sessions.export" }>, home: string): Iterable<string> {
+  const { path } = sessionByPrefix({ home, prefix: id });
+  yield jsonLines(readTranscript(path).lines, MAIN_AGENT);
+  for (const { agentId, lines } of readAgentFiles(path)) yield jsonLines(lines, agentId);
+}
+
+function jsonLines(lines: readonly Line[], agent?: string): string {
+  return lines.map((line) => `${JSON.stringify(agent === undefined ? line : { agent, ...line })}\n`).join("");
 }
 
 async function remove({ ids, yes }: Extract<Command, { kind: "sessions.delete" }>, home: string): Promise<string> {

@@ -1,3 +1,4 @@
+import type { AgentViews } from "./agent-views.ts";
 import type { Output } from "./output.ts";
 import { createProgress, type Progress } from "./progress.ts";
 
@@ -8,21 +9,29 @@ export interface ShownProgress extends Progress {
   flushed(): Promise<void>;
 }
 
+export interface ShownOptions {
+  readonly verbose: boolean;
+  /** Notices only, on a terminal too. */
+  readonly quiet: boolean;
+  readonly agents: AgentViews;
+}
+
 /** Progress for this process: live where standard error is a terminal, only notices where it is not. */
-export function showProgress(errors: Output, { verbose }: { readonly verbose: boolean }): ShownProgress {
+export function showProgress(errors: Output, { verbose, quiet, agents }: ShownOptions): ShownProgress {
   const { env } = process;
-  const live = errors.isTerminal && env["TERM"] !== "dumb";
+  const live = errors.isTerminal && env["TERM"] !== "dumb" && !quiet;
   let last: Promise<void> = Promise.resolve();
   const progress = createProgress({
     write: (text) => {
       last = errors.write(text);
     },
     columns: () => process.stderr.columns || 80,
+    rows: () => process.stderr.rows || 24,
     live,
-    calls: errors.isTerminal || verbose,
+    calls: (errors.isTerminal && !quiet) || verbose,
+    agents,
     color: live && !env["NO_COLOR"],
-    // The global `performance` would load its modules at every start.
-    now: () => process.uptime() * 1000,
+    now: upTime,
   });
   const timer = live ? setInterval(() => progress.tick(), TICK_MS) : undefined;
   timer?.unref();
@@ -34,4 +43,9 @@ export function showProgress(errors: Output, { verbose }: { readonly verbose: bo
     },
     flushed: () => last,
   };
+}
+
+/** Milliseconds that only go up. The global `performance` would load its modules at every start. */
+export function upTime(): number {
+  return process.uptime() * 1000;
 }

@@ -1,3 +1,4 @@
+import type { AgentViews } from "../agent-views.ts";
 import type { OutputFormat } from "../command.ts";
 import type { Format } from "./format.ts";
 import { createTextFormat } from "./text.ts";
@@ -5,14 +6,18 @@ import { createTextFormat } from "./text.ts";
 export interface FormatWish {
   readonly outputFormat: OutputFormat;
   readonly partialMessages: boolean;
+  readonly subagentText: boolean;
   readonly forTerminal: boolean;
+  /** Have seen an update before the format does. */
+  readonly agents: AgentViews;
 }
 
-export async function createFormat({ outputFormat, partialMessages, forTerminal }: FormatWish): Promise<Format> {
+export async function createFormat(wish: FormatWish): Promise<Format> {
+  const { outputFormat, partialMessages, subagentText, forTerminal, agents } = wish;
   if (outputFormat === "text") return createTextFormat({ forTerminal });
-  if (outputFormat === "json") return (await import("./json.ts")).createJsonFormat();
+  if (outputFormat === "json") return (await import("./json.ts")).createJsonFormat(agents);
   const { createStreamJsonFormat } = await import("./stream-json.ts");
-  return createStreamJsonFormat({ partialMessages, newId: () => crypto.randomUUID() });
+  return createStreamJsonFormat({ partialMessages, subagentText, agents, newId: () => crypto.randomUUID() });
 }
 
 /** For when the command line as a whole could not be read. */

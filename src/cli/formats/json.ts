@@ -1,9 +1,10 @@
+import type { AgentViews } from "../agent-views.ts";
 import type { Format } from "./format.ts";
 import { failureObject, resultObject } from "./result-object.ts";
 import { createWitness } from "./witness.ts";
 
 /** One object at the end, on one line. */
-export function createJsonFormat(): Format {
+export function createJsonFormat(agents: AgentViews): Format {
   const witness = createWitness();
   let sessionId: string | null = null;
   return {
@@ -15,7 +16,7 @@ export function createJsonFormat(): Format {
       witness.see(update);
       return "";
     },
-    result: (result) => `${JSON.stringify(resultObject(result, witness))}\n`,
+    result: (result) => `${JSON.stringify(resultObject(result, { witness, agents: agents.inOrder() }))}\n`,
     failure: (failure) => `${JSON.stringify(failureObject(failure, sessionId))}\n`,
   };
 }

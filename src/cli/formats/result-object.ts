@@ -1,11 +1,17 @@
 import { type EndReason, noFacts, noUsage, type RunResult } from "../../protocol/index.ts";
+import type { AgentView } from "../agent-view.ts";
+import { agentObjects, totalsOf } from "./agent-objects.ts";
 import type { Failure } from "./format.ts";
 import { wireStopReason, wireUsage } from "./wire-blocks.ts";
 import type { Witness } from "./witness.ts";
 
 /** The last line of a stream and the whole of `json`: the fields others read, then our own. */
-export function resultObject(result: RunResult, witness: Witness): Record<string, unknown> {
+export function resultObject(
+  result: RunResult,
+  { witness, agents }: { readonly witness: Witness; readonly agents: readonly AgentView[] },
+): Record<string, unknown> {
   const { outcome, reason, usage } = result;
+  const totals = totalsOf(result, agents);
   const isError = outcome !== "succeeded";
   return {
     type: "result",
@@ -18,17 +24,9 @@ export function resultObject(result: RunResult, witness: Witness): Record<string
     ...(isError ? { errors: [result.message ?? `The run ended: ${reason}.`] } : {}),
     stop_reason: witness.stopReason === undefined ? null : wireStopReason(witness.stopReason),
     session_id: result.sessionId,
-    total_cost_usd: result.costUsd ?? 0,
+    total_cost_usd: totals.costUsd,
     usage: wireUsage(usage),
-    modelUsage: {
-      [result.model]: {
-        inputTokens: usage.inputTokens,
-        outputTokens: usage.outputTokens,
-        cacheReadInputTokens: usage.cacheReadTokens,
-        cacheCreationInputTokens: usage.cacheWriteTokens,
-        costUSD: result.costUsd ?? 0,
-      },
-    },
+    modelUsage: totals.modelUsage,
     permission_denials: witness.denials,
     terminal_reason: reason === "done" ? "completed" : reason,
     outcome,
@@ -36,9 +34,10 @@ export function resultObject(result: RunResult, witness: Witness): Record<string
     ...(result.message === undefined ? {} : { message: result.message }),
     model: result.model,
     provider: witness.provider ?? null,
-    cost_known: result.costUsd !== undefined,
+    cost_known: totals.isCostKnown,
     run_id: result.runId,
     facts: result.facts,
+    agents: agentObjects(agents),
   };
 }
 
@@ -73,5 +72,6 @@ export function failureObject({ message, code }: Failure, sessionId: string | nu
     cost_known: false,
     run_id: null,
     facts: noFacts,
+    agents: [],
   };
 }

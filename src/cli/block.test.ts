@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createBlock } from "./block.ts";
+import { createTerminal } from "./terminal.test-support.ts";
+
+const word = fc.string({ unit: fc.constantFrom("a", "b", "é"), minLength: 1, maxLength: 20 });
+const lines = fc.array(word, { maxLength: 6 });
+
+describe("a block of live lines", () => {
+  it("shows what was printed, and below it what was drawn last, whatever came before", () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant("draw" as const), lines }),
+      fc.record({ kind: fc.constant("print" as const), lines, text: word }),
+      fc.record({ kind: fc.constant("clear" as const) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+        const terminal = createTerminal(30);
+        const block = createBlock({ write: terminal.write, columns: () => 30 });
+        const printed: string[] = [];
+        let drawn: readonly string[] = [];
+        for (const each of steps) {
+          if (each.kind === "draw") block.draw(each.lines);
+          else if (each.kind === "print") block.print(`${each.text}\n`, each.lines);
+          else block.clear();
+          if (each.kind === "print") printed.push(each.text);
+          drawn = each.kind === "clear" ? [] : each.lines;
+        }
+        const expected = [...printed, ...drawn];
+        expect(terminal.screen().filter((line) => line !== "")).toEqual(expected);
+      }),
+    );
+  });
+
+  it("draws over all rows of lines that a narrower terminal wraps", () => {
+    let columns = 40;
+    const written: string[] = [];
+    const block = createBlock({ write: (text) => written.push(text), columns: () => columns });
+    block.draw(["x".repeat(30), "y"]);
+    columns = 10;
+    block.clear();
+    expect(written.at(-1)).toBe("\u001b[3A\r\u001b[J");
+  });
+
+  it("moves no cursor for lines that stand there for the first time", () => {
+    const written: string[] = [];
+    const block = createBlock({ write: (text) => written.push(text), columns: () => 40 });
+    block.clear();
+    block.draw([]);
+    block.draw(["one", "two"]);
+    expect(written).toEqual(["one\ntwo"]);
+  });
+});

@@ -1,0 +1,57 @@
+import { displayWidth } from "./fit-line.ts";
+
+export interface BlockOptions {
+  readonly write: (text: string) => void;
+  readonly columns: () => number;
+}
+
+/** Lines at the end of what is on a terminal, drawn over in place. The only one who moves the cursor. */
+export interface Block {
+  /** No line may be as wide as the terminal. */
+  draw(lines: readonly string[]): void;
+  /** Text that stays, above the lines. Ends with a newline. */
+  print(text: string, lines: readonly string[]): void;
+  clear(): void;
+}
+
+const clearBelow = "\u001b[J";
+const clearRight = "\u001b[K";
+
+export function createBlock({ write, columns }: BlockOptions): Block {
+  let widths: readonly number[] = [];
+
+  /** To the beginning of the first line. A terminal that became narrower shows a line as several. */
+  const home = (): string => {
+    if (widths.length === 0) return "";
+    const rows = widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / Math.max(1, columns()))), 0);
+    return rows > 1 ? `\u001b[${rows - 1}A\r` : "\r";
+  };
+  const remember = (lines: readonly string[]): void => {
+    widths = lines.map((line) => displayWidth(plain(line)));
+  };
+  return {
+    draw: (lines) => {
+      if (lines.length === 0 && widths.length === 0) return;
+      const isFirst = widths.length === 0;
+      // Drawn over before what is left of the old is cleared: nothing is blank for a moment.
+      const text = isFirst ? lines.join("\n") : `${home()}${lines.join(`${clearRight}\n`)}${clearBelow}`;
+      remember(lines);
+      write(text);
+    },
+    print: (text, lines) => {
+      const start = widths.length === 0 ? "" : `${home()}${clearBelow}`;
+      remember(lines);
+      write(`${start}${text}${lines.join("\n")}`);
+    },
+    clear: () => {
+      if (widths.length === 0) return;
+      write(`${home()}${clearBelow}`);
+      widths = [];
+    },
+  };
+}
+
+function plain(line: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours
+  return line.replace(/\u001b\[\d*m/g, "");
+}

@@ -1,0 +1,100 @@
+import type { Outcome, SubagentEvent } from "../../protocol/index.ts";
+import { outputFileOf } from "../agent-files.ts";
+import { type AgentView, tokensOf } from "../agent-view.ts";
+import type { AgentViews } from "../agent-views.ts";
+import { createSteps } from "./stream-steps.ts";
+
+export interface TaskOptions {
+  readonly agents: AgentViews;
+  readonly partialMessages: boolean;
+  /** What subagents say too, not only what they do. */
+  readonly text: boolean;
+  readonly transcriptPath: () => string | undefined;
+}
+
+/** Subagents in a stream: what they do, with the call they work on, and when they start, get on and end. */
+export function createTasks({ agents, partialMessages, text, transcriptPath }: TaskOptions) {
+  const steps = new Map<string, ReturnType<typeof createSteps>>();
+  const startedAt = new Map<string, number>();
+  const stepsOf = (agentId: string): ReturnType<typeof createSteps> => {
+    const known = steps.get(agentId);
+    if (known) return known;
+    const parent = (): string | null => agents.get(agentId)?.callId ?? null;
+    const made = createSteps({ partialMessages: partialMessages && text, text, parent, agentId });
+    steps.set(agentId, made);
+    return made;
+  };
+  return ({ agentId, event }: SubagentEvent): object[] => {
+    const view = agents.get(agentId);
+    if (view === undefined) return [];
+    if (event.type === "run.started") startedAt.set(agentId, event.at);
+    const duration = "at" in event ? event.at - (startedAt.get(agentId) ?? event.at) : 0;
+    const messages = stepsOf(agentId)(event);
+    if (event.type === "run.started") return [startedMessage(view), ...messages];
+    if (event.type === "run.backgrounded") messages.push(updatedMessage(view));
+    if (event.type === "tool.ended") messages.push(progressMessage(view, duration));
+    if (event.type === "run.ended") messages.push(endedMessage(view, transcriptPath()));
+    return messages;
+  };
+}
+
+function startedMessage(view: AgentView): object {
+  return {
+    type: "system",
+    subtype: "task_started",
+    task_id: view.agentId,
+    ...(view.callId === undefined ? {} : { tool_use_id: view.callId }),
+    description: view.description,
+    task_type: "local_agent",
+    subagent_type: view.agentType,
+    is_backgrounded: view.background,
+    spawn_depth: view.path.length,
+  };
+}
+
+function updatedMessage({ agentId, background }: AgentView): object {
+  return { type: "system", subtype: "task_updated", task_id: agentId, patch: { is_backgrounded: background } };
+}
+
+function progressMessage(view: AgentView, duration: number): object {
+  return {
+    type: "system",
+    subtype: "task_progress",
+    task_id: view.agentId,
+    ...(view.callId === undefined ? {} : { tool_use_id: view.callId }),
+    description: view.description,
+    subagent_type: view.agentType,
+    usage: usageOf(view, duration),
+    ...(view.lastTool === undefined ? {} : { last_tool_name: view.lastTool }),
+  };
+}
+
+const statuses: Record<Outcome, string> = {
+  succeeded: "completed",
+  // A limit ended it: for who knows three words only, that is no completion.
+  incomplete: "stopped",
+  failed: "failed",
+  stopped: "stopped",
+};
+
+function endedMessage(view: AgentView, transcriptPath: string | undefined): object {
+  const { agentId, callId, background, end } = view;
+  if (end === undefined) throw new Error(`agent ${agentId} has ended without an end`);
+  return {
+    type: "system",
+    subtype: "task_notification",
+    task_id: agentId,
+    ...(callId === undefined ? {} : { tool_use_id: callId }),
+    // `completed` is the word of the wire; how it really ended stands beside it.
+    status: statuses[end.outcome],
+    outcome: end.outcome,
+    reason: end.reason,
+    output_file: background && transcriptPath !== undefined ? outputFileOf(transcriptPath, agentId) : "",
+    summary: end.message ?? view.description,
+    usage: usageOf(view, end.milliseconds),
+  };
+}
+
+function usageOf({ usage, toolCalls }: AgentView, duration: number): object {
+  return { total_tokens: tokensOf(usage), tool_uses: toolCalls, duration_ms: duration };
+}

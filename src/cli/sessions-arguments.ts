@@ -1,0 +1,53 @@
+import { nearest } from "../lib/index.ts";
+import type { Command } from "./command.ts";
+import { type OptionKind, readOptions, usageError } from "./read-options.ts";
+
+const help: OptionKind = { short: "h" };
+const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
+  list: { json: {}, all: {}, cwd: { value: "DIRECTORY", short: "C" }, help },
+  show: { json: {}, agent: { value: "ID" }, help },
+  export: { help },
+  delete: { yes: { short: "y" }, help },
+};
+
+export function parseSessions(argv: readonly string[]): Command {
+  const [first = "list"] = argv;
+  const verb = first.startsWith("-") ? "list" : first;
+  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  if (verb === "help") return { kind: "help", topic: "sessions" };
+  if (kinds === undefined) {
+    const meant = nearest(verb, Object.keys(verbs))[0];
+    const cure = meant === undefined ? "There are list, show, export and delete." : `Did you mean "${meant}"?`;
+    throw usageError(`"sessions" has no command "${verb}"`, cure);
+  }
+  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue sessions --help" });
+  if (options.has("help")) return { kind: "help", topic: "sessions" };
+  const [id, ...more] = options.words;
+  const json = options.has("json");
+  if (verb === "list") {
+    const cwd = options.value("cwd");
+    if (id !== undefined) throw usageError('"sessions list" takes no id', `Use "retinue sessions show ${id}".`);
+    return { kind: "sessions.list", json, all: options.has("all"), ...(cwd === undefined ? {} : { cwd }) };
+  }
+  if (id === undefined) {
+    throw usageError(`"sessions ${verb}" needs the id of a session`, '"retinue sessions list" shows them.');
+  }
+  if (verb === "delete") return { kind: "sessions.delete", ids: options.words, yes: options.has("yes") };
+  if (more.length > 0) throw usageError(`"sessions ${verb}" takes one id`, "Name one session at a time.");
+  if (verb === "export") return { kind: "sessions.export", id };
+  return { kind: "sessions.show", ...sessionAndAgent(id, options.value("agent")), json };
+}
+
+/** An agent's id stands behind a slash, or in an option of its own. */
+function sessionAndAgent(word: string, option: string | undefined): { readonly id: string; readonly agent?: string } {
+  const at = word.indexOf("/");
+  const behind = at < 0 ? undefined : word.slice(at + 1);
+  if (behind === "") throw usageError(`"${word}" names no agent`, "Write SESSION/AGENT, or leave the slash out.");
+  if (behind !== undefined && option !== undefined) {
+    throw usageError(`"${word}" and --agent both name an agent`, "Use one of them.");
+  }
+  const agent = behind ?? option;
+  const id = at < 0 ? word : word.slice(0, at);
+  if (id === "") throw usageError(`"${word}" names no session`, '"retinue sessions list" shows them.');
+  return { id, ...(agent === undefined ? {} : { agent }) };
+}

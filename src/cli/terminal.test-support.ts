@@ -1,0 +1,40 @@
+import { displayWidth } from "./fit-line.ts";
+
+/** A terminal as far as our live lines need one: what a person would see after these bytes, row by row. */
+export function createTerminal(columns: number): { write(text: string): void; screen(): string[] } {
+  const rows: string[] = [""];
+  let row = 0;
+  let column = 0;
+  const put = (character: string): void => {
+    if (column + displayWidth(character) > columns) {
+      row += 1;
+      column = 0;
+    }
+    const cells = [...(rows[row] ?? "")];
+    while (cells.length < column) cells.push(" ");
+    cells[column] = character;
+    rows[row] = cells.join("");
+    column += 1;
+  };
+  const control = (parameter: string, letter: string): void => {
+    if (letter === "A") row = Math.max(0, row - Number(parameter || 1));
+    if (letter === "K" || letter === "J") rows[row] = [...(rows[row] ?? "")].slice(0, column).join("");
+    if (letter === "J") rows.length = row + 1;
+    if (!"AKJm".includes(letter)) throw new Error(`unknown control sequence ${letter}`);
+  };
+  return {
+    write: (text) => {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what a terminal reads
+      for (const [token, parameter, letter] of text.matchAll(/\u001b\[(\d*)([A-Za-z])|./gsu)) {
+        if (letter !== undefined) control(parameter ?? "", letter);
+        else if (token === "\r") column = 0;
+        else if (token === "\n") {
+          row += 1;
+          column = 0;
+          rows[row] ??= "";
+        } else put(token);
+      }
+    },
+    screen: () => rows.map((line) => line.trimEnd()),
+  };
+}
