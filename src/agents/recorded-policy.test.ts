@@ -1,67 +1,8 @@
-import { posix } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { accesses, decide, pathsOf } from "../permissions/index.ts";
-import {
-  type Effect,
-  type PermissionMode,
-  type Policy,
-  permissionModes,
-  type RecordedPolicy,
-  type Rule,
-  type RuleScope,
-} from "../protocol/index.ts";
+import type { Policy, RecordedPolicy, Rule } from "../protocol/index.ts";
+import { areMixed, call, effectOf, policy, root, severity } from "./policies.test-support.ts";
 import { narrowLimits, narrowTo, recordPolicy } from "./recorded-policy.ts";
-
-const root = "/work";
-const pool = ["Read", "Write", "Edit", "Bash", "WebFetch", "TodoWrite", "mcp__db__query"];
-const severity: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
-
-const rule: fc.Arbitrary<Rule> = fc.record(
-  {
-    text: fc.constantFrom(
-      ...pool,
-      "mcp__db",
-      "Bash(git:*)",
-      "Bash(rm:*)",
-      "Read(src/**)",
-      "Edit(.env)",
-      "Edit(//extra/**)",
-      "WebFetch(domain:example.org)",
-    ),
-    effect: fc.constantFrom<Effect>("allow", "ask", "deny"),
-    scope: fc.constantFrom<RuleScope>("builtin", "managed", "user", "project", "session"),
-    file: fc.constantFrom("/work/.retinue/settings.json"),
-  },
-  { requiredKeys: ["text", "effect", "scope"] },
-);
-const policy: fc.Arbitrary<Policy> = fc.record({
-  mode: fc.constantFrom(...permissionModes),
-  pool: fc.oneof(fc.constant(pool), fc.subarray(pool)),
-  rules: fc.uniqueArray(rule, { maxLength: 8, selector: ({ text, effect, scope }) => `${effect} ${scope} ${text}` }),
-  workspaceRoots: fc.subarray(["/extra", "/more"]).map((more) => [root, ...more]),
-  readableRoots: fc.constant(["/docs"]),
-});
-const call = fc.constantFrom(
-  ...["a.ts", ".env", "src/a.ts", "/etc/passwd", "/extra/b.ts", "/more/c.ts"].flatMap((file_path) => [
-    { name: "Read", input: { file_path } },
-    { name: "Write", input: { file_path, content: "" } },
-    { name: "Edit", input: { file_path, old_string: "a", new_string: "b" } },
-  ]),
-  ...["git status", "git push", "rm -rf src", "npm test"].map((command) => ({ name: "Bash", input: { command } })),
-  ...["https://example.org/", "https://other.org/"].map((url) => ({ name: "WebFetch", input: { url } })),
-  { name: "TodoWrite", input: { todos: [] } },
-  { name: "mcp__db__query", input: {} },
-);
-
-function effectOf({ name, input }: { name: string; input: object }, under: Policy): Effect {
-  const touched = accesses(name, { ...input });
-  const resolved = pathsOf(touched).map((requested) => {
-    const absolute = posix.resolve(root, requested);
-    return { requested, absolute, real: absolute, kind: "file" as const };
-  });
-  return decide({ toolName: name, accesses: touched, resolved, policy: under }).effect;
-}
 
 /** As it is after a transcript was written and read. */
 const kept = (record: RecordedPolicy): RecordedPolicy => JSON.parse(JSON.stringify(record));
@@ -133,8 +74,3 @@ describe("going on under a recorded policy", () => {
     expect(narrowLimits([log], kept(recordPolicy(bare)))).toEqual([log]);
   });
 });
-
-/** No mode has both: of plan and dontAsk plan holds, and a question may be asked that the other would have denied. */
-function areMixed(left: PermissionMode, right: PermissionMode): boolean {
-  return left !== right && [left, right].every((mode) => mode === "plan" || mode === "dontAsk");
-}

@@ -16,12 +16,12 @@ export interface SubagentRequest extends Omit<AgentRequest, "asked" | "rules"> {
   /** Names among `tools` that come with the definition: its own MCP servers. */
   readonly ownTools?: readonly string[];
   /** Of its last run, where an agent goes on: it gets no more than it had. */
-  readonly then?: RecordedPolicy;
+  readonly before?: RecordedPolicy;
 }
 
 /** Who works for another agent: never with more than its superior has. */
 export function resolveSubagent(request: SubagentRequest): AgentResolution {
-  const { superior, definition, tools, absentTools = [], then } = request;
+  const { superior, definition, tools, absentTools = [], before } = request;
   const { granted, withheld } = withholdTools(tools, request);
   const chosen = narrowMode(definition, superior.mode);
   const resolution = assembleAgent(
@@ -33,15 +33,15 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
       prompt: `${request.prompt.trim()}\n\n${serving}`,
       readableRoots: [...superior.readableRoots, ...request.readableRoots],
     },
-    then === undefined ? chosen : { ...chosen, mode: stricter(chosen.mode, then.mode) },
+    before === undefined ? chosen : { ...chosen, mode: stricter(chosen.mode, before.mode) },
   );
   if (!resolution.ok) return resolution;
   const { report } = resolution;
   const declared = tools.map(({ name }) => name);
   const missing = missingTools(definition, { declared, withheld, absent: absentTools, rules: superior.rules, report });
-  const limits = then === undefined ? resolution.limits : narrowLimits(resolution.limits, then);
+  const limits = before === undefined ? resolution.limits : narrowLimits(resolution.limits, before);
   const policy = withoutDelegation(
-    then === undefined ? resolution.agent.policy : narrowTo(resolution.agent.policy, then),
+    before === undefined ? resolution.agent.policy : narrowTo(resolution.agent.policy, before),
   );
   const agent = withBackground({ ...resolution.agent, policy, limits }, { granted, request });
   return { ...resolution, agent, limits, report: { ...report, withheld: missing } };

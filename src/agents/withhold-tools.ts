@@ -34,7 +34,7 @@ export interface Standing {
   /** They come with the definition (its own MCP servers), so they are not its superior's to give. */
   readonly ownTools?: readonly string[] | undefined;
   /** What it was allowed when it ran before. */
-  readonly then?: RecordedPolicy | undefined;
+  readonly before?: RecordedPolicy | undefined;
 }
 
 /** In order: MCP, what is always blocked, what is blocked for agents of files, the list for the background, the superior's pool, what it had. */
@@ -52,7 +52,7 @@ export function withholdTools(
   return { granted, withheld };
 }
 
-function whyNot(tool: string, { superior, tier, definition, ownTools = [], then }: Standing): string | undefined {
+function whyNot(tool: string, { superior, tier, definition, ownTools = [], before }: Standing): string | undefined {
   const isMcp = tool.startsWith("mcp__");
   if (isMcp && (tier.mcpTools === "never" || (tier.mcpTools === "foreground" && tier.background)))
     return `subagents.mcpTools is "${tier.mcpTools}"`;
@@ -65,7 +65,7 @@ function whyNot(tool: string, { superior, tier, definition, ownTools = [], then 
   if (tier.background && !isMcp && !backgroundTools.has(tool) && !takesMessages)
     return "agents in the background do not have it";
   if (!superior.pool.includes(tool) && !ownTools.includes(tool)) return "the agent it works for does not have it";
-  if (then !== undefined && !then.pool.includes(tool)) return "it did not have it when it ran before";
+  if (before !== undefined && !before.pool.includes(tool)) return "it did not have it when it ran before";
   return undefined;
 }
 

@@ -1,0 +1,235 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type AgentDefinition,
+  backgroundTools,
+  type CompactRule,
+  definitionSources,
+  type Policy,
+  permissionModes,
+  type Rule,
+} from "../protocol/index.ts";
+import { areMixed, call, effectOf, policy, rule, severity } from "./policies.test-support.ts";
+import { recordPolicy } from "./recorded-policy.ts";
+import { type Change, everyTool, resolveFor } from "./subagent.test-support.ts";
+import { readToolEntry } from "./tool-entry.ts";
+import type { Tier } from "./withhold-tools.ts";
+
+const freedom = ["plan", "dontAsk", "default", "acceptEdits", "bypassPermissions"];
+
+const entry = fc.constantFrom(
+  ...everyTool,
+  "*",
+  "mcp__db",
+  "read_file",
+  "agent",
+  "Grpe",
+  "Bash(git:*)",
+  "Bash(rm:*)",
+  "Edit(src/**)",
+  "Bash(",
+  "mcp__db__query(x)",
+);
+const compact: fc.Arbitrary<CompactRule> = fc.record(
+  {
+    tool: fc.constantFrom("*", "bash", "edit", "Read", "Write", "task", "mcp__db__query"),
+    pattern: fc.constantFrom("*", "git *", "*.env", "src/**"),
+    effect: fc.constantFrom("allow", "ask", "deny"),
+  },
+  { requiredKeys: ["tool", "effect"] },
+);
+const definition: fc.Arbitrary<Partial<AgentDefinition>> = fc.record(
+  {
+    source: fc.constantFrom(...definitionSources),
+    tools: fc.array(entry, { minLength: 1, maxLength: 8 }),
+    disallowedTools: fc.array(entry, { maxLength: 3 }),
+    requiredTools: fc.subarray(["Read"]),
+    permission: fc.array(compact, { maxLength: 4 }),
+    permissionMode: fc.constantFrom(...permissionModes),
+  },
+  { requiredKeys: ["source"] },
+);
+const tier: fc.Arbitrary<Tier> = fc.record({
+  background: fc.boolean(),
+  depth: fc.integer({ min: 1, max: 3 }),
+  maxDepth: fc.integer({ min: 0, max: 3 }),
+  mcpTools: fc.constantFrom("always", "foreground", "never"),
+  allowQuestions: fc.boolean(),
+  named: fc.boolean(),
+  blockedTools: fc.array(entry, { maxLength: 2 }),
+});
+const superior: fc.Arbitrary<Policy> = fc
+  .tuple(policy, fc.oneof(fc.constant([...everyTool]), fc.subarray([...everyTool])))
+  .map(([one, pool]) => ({ ...one, pool, workspaceRoots: ["/work"] }));
+const memory = fc.option(fc.constant({ directory: "/memory" }), { nil: undefined });
+const situation: fc.Arbitrary<{ definition: Partial<AgentDefinition>; change: Change & { superior: Policy } }> = fc
+  .record({ definition, tier, superior, memory, before: fc.option(superior, { nil: undefined }) })
+  .map(({ definition: defined, memory: notes, before, ...change }) => ({
+    definition: defined,
+    change: { ...change, ...(notes ? { memory: notes } : {}), ...(before ? { before: recordPolicy(before) } : {}) },
+  }));
+
+const runs = { numRuns: 300 };
+
+describe("whatever the definition, the superior and the place", () => {
+  it("the pool lies within the superior's, and in the background within the list", () => {
+    fc.assert(
+      fc.property(situation, ({ definition: defined, change }) => {
+        const resolution = resolveFor(defined, change);
+        if (!resolution.ok) return;
+        const { policy: own, backgroundPool = own.pool, head } = resolution.agent;
+        const { named, background } = change.tier as Tier;
+        const allowedBehind = (tool: string): boolean =>
+          backgroundTools.has(tool) || tool.startsWith("mcp__") || (named && tool === "SendMessage");
+        for (const tool of own.pool) expect(change.superior.pool).toContain(tool);
+        for (const tool of backgroundPool) expect(own.pool).toContain(tool);
+        expect((background ? own.pool : backgroundPool).every(allowedBehind)).toBe(true);
+        expect(head.tools.map(({ name }) => name)).toEqual(own.pool);
+        for (const tool of ["EnterPlanMode", "ExitPlanMode"]) expect(own.pool).not.toContain(tool);
+        if (change.before) for (const tool of own.pool) expect(change.before.pool).toContain(tool);
+      }),
+      runs,
+    );
+  });
+
+  it("the mode is no looser than the superior's, but for a person's acceptEdits under default", () => {
+    fc.assert(
+      fc.property(situation, ({ definition: defined, change }) => {
+        const resolution = resolveFor(defined, change);
+        if (!resolution.ok) return;
+        const { mode } = resolution.agent.policy;
+        const isPersons = defined.source === "user" || defined.source === "flag";
+        if (mode === "acceptEdits" && change.superior.mode === "default") expect(isPersons).toBe(true);
+        else expect(freedom.indexOf(mode)).toBeLessThanOrEqual(freedom.indexOf(change.superior.mode));
+        if (change.before) expect(freedom.indexOf(mode)).toBeLessThanOrEqual(freedom.indexOf(change.before.mode));
+      }),
+      runs,
+    );
+  });
+
+  it("every rule of the superior holds on; only a permission that it did not have before is left out", () => {
+    fc.assert(
+      fc.property(situation, ({ definition: defined, change }) => {
+        const resolution = resolveFor(defined, change);
+        if (!resolution.ok) return;
+        const kept = change.superior.rules.filter(({ effect }) => effect !== "allow" || change.before === undefined);
+        for (const each of kept) expect(resolution.agent.policy.rules).toContainEqual(each);
+      }),
+      runs,
+    );
+  });
+
+  it("one more entry in disallowedTools, one more deny rule or line never widens", () => {
+    fc.assert(
+      fc.property(situation, entry, rule, compact, (given, more, extra, line) => {
+        const { definition: defined, change } = given;
+        const before = resolveFor(defined, change);
+        const denial: Rule = { ...extra, effect: "deny" };
+        const narrower = [
+          resolveFor({ ...defined, disallowedTools: [...(defined.disallowedTools ?? []), more] }, change),
+          resolveFor(defined, {
+            ...change,
+            superior: { ...change.superior, rules: [...change.superior.rules, denial] },
+          }),
+          resolveFor({ ...defined, permission: [...(defined.permission ?? []), { ...line, effect: "deny" }] }, change),
+        ];
+        for (const after of narrower) {
+          if (!after.ok) continue;
+          expect(before.ok).toBe(true);
+          if (before.ok) expectNarrower(after, before);
+        }
+      }),
+      runs,
+    );
+  });
+
+  it("each tool that is asked for and missing has one reason, and no other has any", () => {
+    fc.assert(
+      fc.property(situation, ({ definition: defined, change }) => {
+        const resolution = resolveFor(defined, change);
+        if (!resolution.ok) return;
+        const { withheld = [], resolvedTools, invalidTools } = resolution.report;
+        const listed = (defined.tools ?? ["*"]).map(readToolEntry);
+        const missing = everyTool.filter(
+          (tool) => !resolvedTools.includes(tool) && listed.some(({ covers }) => covers(tool)),
+        );
+        const told = withheld.map(({ tool }) => tool);
+        expect(told.filter((tool) => everyTool.includes(tool))).toEqual(missing);
+        for (const tool of told) if (!everyTool.includes(tool)) expect(invalidTools).toContain(tool);
+        for (const { why } of withheld) expect(why).not.toBe("");
+      }),
+      runs,
+    );
+  });
+});
+
+describe("whatever the call, down a tree of agents", () => {
+  const deep: Tier = {
+    background: false,
+    depth: 1,
+    maxDepth: 3,
+    mcpTools: "always",
+    allowQuestions: false,
+    named: false,
+  };
+  const chain = fc.array(definition, { minLength: 1, maxLength: 3 });
+
+  function descend(top: Policy, definitions: readonly Partial<AgentDefinition>[]): readonly Policy[] {
+    const line = [top];
+    for (const each of definitions) {
+      const resolution = resolveFor(each, { superior: line.at(-1) ?? top, tier: { ...deep, depth: line.length } });
+      if (!resolution.ok) break;
+      line.push(resolution.agent.policy);
+    }
+    return line;
+  }
+
+  it("what an ancestor is denied by a rule, its pool or its mode plan every descendant is denied", () => {
+    fc.assert(
+      fc.property(superior, chain, call, (top, definitions, made) => {
+        const line = descend(top, definitions);
+        const modes = line.map(({ mode }) => mode);
+        // dontAsk denies what is not allowed; a person's own file may allow it.
+        if (modes.includes("dontAsk")) return;
+        const denied = line.findIndex((each) => effectOf(made, each) === "deny");
+        if (denied === -1) return;
+        for (const each of line.slice(denied)) expect(effectOf(made, each)).toBe("deny");
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("agents of a project pass nothing that their superior would ask or deny", () => {
+    const theirs = definition.map((one): Partial<AgentDefinition> => ({ ...one, source: "project" }));
+    fc.assert(
+      fc.property(superior, fc.array(theirs, { minLength: 1, maxLength: 3 }), call, (top, definitions, made) => {
+        const line = descend(top, definitions);
+        for (const [index, each] of line.entries()) {
+          const above = line[index - 1];
+          if (above === undefined || areMixed(above.mode, each.mode)) continue;
+          expect(severity[effectOf(made, each)]).toBeGreaterThanOrEqual(severity[effectOf(made, above)]);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+type Resolved = Extract<ReturnType<typeof resolveFor>, { ok: true }>;
+
+function expectNarrower(after: Resolved, before: Resolved): void {
+  const [now, then] = [after.agent.policy, before.agent.policy];
+  expect(now.mode).toBe(then.mode);
+  for (const tool of now.pool) expect(then.pool).toContain(tool);
+  const text = ({ text: words, effect, scope }: Rule): string => `${effect} ${scope} ${words}`;
+  const allows = (rules: readonly Rule[]) => rules.filter(({ effect }) => effect === "allow").map(text);
+  for (const each of allows(now.rules)) expect(allows(then.rules)).toContain(each);
+  for (const tool of now.pool) {
+    const own = (layer: readonly Rule[]) => layer.filter((each) => readToolEntry(each.text).name === tool).map(text);
+    const layers = after.limits.map(own).filter((layer) => layer.length > 0);
+    for (const layer of before.limits.map(own)) {
+      if (layer.length === 0) continue;
+      expect(layers.some((other) => other.every((each) => layer.includes(each)))).toBe(true);
+    }
+  }
+}
