@@ -7,6 +7,7 @@ export { type Channel, createChannel } from "./channel.ts";
 export { checkSchema, describeProblems, type Schema, type SchemaProblem } from "./check-schema.ts";
 export { coerceInput } from "./coerce-input.ts";
 export { createDeferred, type Deferred } from "./deferred.ts";
+export { descriptorLimit } from "./descriptor-limit.ts";
 export { describeError, errorCode, UserError, type UserErrorOptions } from "./errors.ts";
 export { compileGlob, type GlobOptions } from "./glob.ts";
 export { createId, type IdSource, matchPrefix, newAgentId, newRunId, newSessionId, type PrefixMatch } from "./ids.ts";

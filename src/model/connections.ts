@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { Agent } from "node:http";
+import { descriptorLimit } from "../lib/index.ts";
 import type { Connector } from "./connector.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
 import { targetOf } from "./target.ts";
@@ -77,10 +77,5 @@ async function connect(url: URL, { environment, sockets, agents, trusted }: Conn
 
 /** Half of what is left after the files the program itself needs: journals and tools want some too. */
 function socketsByDescriptorLimit(): number {
-  try {
-    const limit = Number(/^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1]);
-    return Number.isFinite(limit) ? Math.max(8, Math.floor((limit - 64) / 2)) : Number.POSITIVE_INFINITY;
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
+  return Math.max(8, Math.floor((descriptorLimit() - 64) / 2));
 }

@@ -11,7 +11,7 @@ export interface GroupCommit {
   cover(log: AgentLog): Promise<void>;
   /** A file or directory that the next commit syncs too, because lines may speak of it. */
   alsoSync(path: string): void;
-  /** Syncs every file of the session and empties the write-ahead log. */
+  /** Makes everything safe; where the agents are few, in their own files, with an empty write-ahead log. */
   finish(): Promise<void>;
 }
 
@@ -114,6 +114,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   async function finish(): Promise<void> {
     await running;
     if (failure !== undefined) throw failure;
+    const dirty = [...logs()].filter((log) => log.dirty);
+    // Syncing the files of many agents takes longer than all their work; the log has their lines, and the next open looks there.
+    if (dirty.length > fewFiles) return commit(dirty);
     await Promise.all([...otherPaths].map(syncPath));
     otherPaths.clear();
     await checkpoint();
@@ -123,6 +126,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 }
 
 const atOnce = 8;
+const fewFiles = 16;
 
 async function syncPath(path: string): Promise<void> {
   try {

@@ -19,6 +19,8 @@ export interface HeadsOptions {
 /** A head is stored under the hash of its JSON, keys in the order they were given. */
 export function createHeads({ directory, patience, alsoSync }: HeadsOptions): Heads {
   const saved = new Set<string>();
+  /** Many agents stand on one head. */
+  const hashes = new WeakMap<Head, string>();
 
   function write(hash: string, json: string): void {
     const path = join(directory, `${hash}.json`);
@@ -39,10 +41,12 @@ export function createHeads({ directory, patience, alsoSync }: HeadsOptions): He
 
   return {
     async save(head) {
+      const known = hashes.get(head);
+      if (known !== undefined) return known;
       const { hash, json } = hashHead(head);
-      if (saved.has(hash)) return hash;
-      await patience.until(() => write(hash, json));
+      if (!saved.has(hash)) await patience.until(() => write(hash, json));
       saved.add(hash);
+      hashes.set(head, hash);
       return hash;
     },
     async load(hash) {

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { type AppendFile, openAppendFile } from "../lib/index.ts";
+import { type AppendFile, descriptorLimit, openAppendFile } from "../lib/index.ts";
 
 export type OpenAppendFile = typeof openAppendFile;
 
@@ -19,11 +19,19 @@ export interface OpenFiles {
   closeAll(): Promise<void>;
 }
 
-export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most = 32): OpenFiles {
+const fewAgents = 32;
+
+/** An eighth of what there is: sockets and tools want some too. */
+function filesByDescriptorLimit(): number {
+  return Math.min(2_048, Math.floor((descriptorLimit() - 64) / 8));
+}
+
+export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?: number): OpenFiles {
   // A Map keeps the order of use: the first is the one used longest ago.
   const files = new Map<FileOwner, AppendFile>();
   const unsyncedDirectories = new Set<string>();
   const closing = new Set<Promise<void>>();
+  let room = most ?? fewAgents;
 
   function open(log: FileOwner): AppendFile {
     const known = files.get(log);
@@ -32,8 +40,10 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most 
       files.set(log, known);
       return known;
     }
+    // Asked only when there are many agents: opening a file for every line would cost more than all else.
+    if (files.size >= room && most === undefined) room = Math.max(fewAgents, filesByDescriptorLimit());
     for (const oldest of files.keys()) {
-      if (files.size < most) break;
+      if (files.size < room) break;
       drop(oldest);
     }
     const file = openFile(log.path, { createDirectory: true });
