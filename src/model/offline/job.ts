@@ -12,6 +12,11 @@ export interface Seen {
   readonly text: string;
 }
 
+/** Nothing where the call failed. */
+export function textIn(seen: Seen | undefined): string {
+  return seen?.ok ? seen.text : "";
+}
+
 /** Calls that do not depend on each other, and one line about them. */
 export interface Step {
   readonly say: string;

@@ -1,3 +1,4 @@
+import type { Part } from "./explore-parts.ts";
 import type { Seen } from "./job.ts";
 import type { Manifest } from "./read-manifest.ts";
 import type { Hit, Listing } from "./results.ts";
@@ -15,6 +16,8 @@ export interface MapFindings {
   readonly todos: { readonly hits: readonly Hit[]; readonly left: number };
   /** First comments of the files that speak for their directories. */
   readonly doors: readonly Hit[];
+  /** What agents told of the parts of a large repository; none of a small one. */
+  readonly parts: readonly Part[];
   readonly log: Seen;
   readonly status: Seen;
 }

@@ -6,7 +6,7 @@ import type { Directory, Survey } from "./survey-files.ts";
 
 const maxRows = 12;
 
-export function layoutLines({ path, top, survey, nested, doors }: MapFindings): string[] {
+export function layoutLines({ path, top, survey, nested, doors, parts }: MapFindings): string[] {
   const { directories, total } = survey;
   const prefix = path === "." ? 0 : path.length + 1;
   const lines = directoryLines(directories, doors);
@@ -20,13 +20,16 @@ export function layoutLines({ path, top, survey, nested, doors }: MapFindings): 
     lines.push(
       `- ${plural(nested.paths.length + nested.left, "manifest")} below: ${clip(nested.paths.join(", "), 160)}`,
     );
+  const explored = parts.filter(({ report }) => report.kind === "whole").map(({ directory }) => directory.path);
+  if (explored.length > 0) lines.push(`- explored by an agent each: ${explored.join(", ")}`);
   lines.push(totalLine(total));
   return lines;
 }
 
 /** Where one directory holds most of the files, the layout is inside it. */
-export function innerSection({ survey, doors }: MapFindings): Section | undefined {
+export function innerSection({ survey, doors, parts }: MapFindings): Section | undefined {
   const largest = [...survey.directories].sort((left, right) => right.files - left.files)[0];
+  if (parts.some(({ directory, report }) => directory === largest && report.kind === "whole")) return undefined;
   const inner = survey.inner.filter(({ exact }) => exact);
   if (!largest || inner.length < 2 || largest.files * 2 < survey.total.files) return undefined;
   const lines = directoryLines(inner, doors);
@@ -35,7 +38,7 @@ export function innerSection({ survey, doors }: MapFindings): Section | undefine
   return { heading: `Inside ${largest.path}`, lines };
 }
 
-function directoryLines(directories: readonly Directory[], doors: readonly Hit[]): string[] {
+export function directoryLines(directories: readonly Directory[], doors: readonly Hit[], most = maxRows): string[] {
   const sorted = directories
     .filter(({ files }) => files > 0)
     .sort((left, right) => right.files - left.files || (left.path < right.path ? -1 : 1));
@@ -47,10 +50,8 @@ function directoryLines(directories: readonly Directory[], doors: readonly Hit[]
       aboutDirectory(directory, doors) || clip(directory.inside.join(", "), 90),
     ]),
   );
-  const left = lines.length - maxRows;
-  return left <= 0
-    ? lines
-    : [...lines.slice(0, maxRows), `- and ${left} more: ${clip(pathsAfter(sorted, maxRows), 160)}`];
+  const left = lines.length - most;
+  return left <= 0 ? lines : [...lines.slice(0, most), `- and ${left} more: ${clip(pathsAfter(sorted, most), 160)}`];
 }
 
 function pathsAfter(directories: readonly Directory[], count: number): string {
@@ -64,7 +65,11 @@ function pathsAfter(directories: readonly Directory[], count: number): string {
 function aboutDirectory({ path }: Directory, doors: readonly Hit[]): string {
   const own = doors.filter((hit) => hit.line <= 3 && hit.path.slice(0, hit.path.lastIndexOf("/")) === path);
   const hit = own.sort((left, right) => left.line - right.line)[0];
-  return hit ? clip(hit.text.replace(/^(\/\/!?|#+|\/\*\*?|""")\s*/, "").replace(/\s*(\*\/|""")$/, ""), 90) : "";
+  return hit ? clip(wordsOfDoor(hit), 90) : "";
+}
+
+export function wordsOfDoor({ text }: Hit): string {
+  return text.replace(/^(\/\/!?|#+|\/\*\*?|""")\s*/, "").replace(/\s*(\*\/|""")$/, "");
 }
 
 function totalLine({ files, lines }: Survey["total"]): string {

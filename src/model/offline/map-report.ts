@@ -3,6 +3,7 @@ import { parseCommits, whyNoHistory } from "./commits.ts";
 import { isTest, languageOf } from "./languages.ts";
 import type { MapFindings } from "./map-findings.ts";
 import { amountOfLines, innerSection, layoutLines } from "./map-layout.ts";
+import { partSections } from "./part-sections.ts";
 import type { Fact, Manifest } from "./read-manifest.ts";
 import { clip, compose, firstOf, rows, type Section } from "./report.ts";
 import { parsePage } from "./results.ts";
@@ -15,6 +16,7 @@ export function mapReport(findings: MapFindings): string {
     { heading: "What it is", lines: aboutLines(findings) },
     { heading: "Layout", lines: layoutLines(findings) },
     innerSection(findings),
+    ...partSections(findings.parts),
     languageSection(findings.survey),
     { heading: "Entry points", lines: entryLines(findings) },
     { heading: "Commands", lines: factLines(commandsOf(findings.manifests), 8, "command") },
@@ -25,7 +27,7 @@ export function mapReport(findings: MapFindings): string {
   ]);
 }
 
-function aboutLines({ readme, manifests }: MapFindings): string[] {
+export function aboutLines({ readme, manifests }: Pick<MapFindings, "readme" | "manifests">): string[] {
   const lines: string[] = [];
   const described = manifests.find(({ description }) => description !== undefined)?.description;
   if (described) lines.push(`- ${described.where}  ${clip(described.detail, 200)}`);
@@ -73,7 +75,7 @@ function share(part: number, whole: number): string {
 const usualEntries =
   /^(src\/|app\/|lib\/|cmd\/[\w-]+\/|packages\/[\w-]+\/src\/|[\w-]+\/)?(index|main|cli|app|server|manage|__main__|lib|mod|Program|Main)\.(ts|tsx|mts|js|jsx|mjs|cjs|py|go|rs|java|kt|cs|rb|php|c|cpp|swift)$/;
 
-function entryLines({ manifests, survey, path }: MapFindings): string[] {
+export function entryLines({ manifests, survey, path }: Pick<MapFindings, "manifests" | "survey" | "path">): string[] {
   const facts = manifests.flatMap(({ entries }) => entries);
   const lines = factLines(facts, 8, "entry");
   const start = path === "." ? 0 : path.length + 1;
@@ -114,7 +116,7 @@ function biggestLines({ files }: Survey): string[] {
   return rows(biggest.slice(0, 6).map(({ path, count }) => [path, amountOfLines(count)]));
 }
 
-function testLines({ survey, manifests }: MapFindings): string[] {
+export function testLines({ survey, manifests }: Pick<MapFindings, "survey" | "manifests">): string[] {
   const tests = survey.files.filter(({ path }) => isTest(path));
   const places = new Map<string, number>();
   for (const { path } of tests) {

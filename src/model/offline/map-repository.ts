@@ -1,22 +1,18 @@
 import { todoPattern } from "./definitions.ts";
-import { ask, askAll, git, glob, grep, type Job, list, quote, read, type Seen, type Step } from "./job.ts";
-import { foreignDirectories } from "./languages.ts";
+import { exploreParts } from "./explore-parts.ts";
+import { ask, askAll, git, glob, grep, type Job, list, quote, read, type Seen, textIn } from "./job.ts";
 import type { MapFindings } from "./map-findings.ts";
 import { mapReport } from "./map-report.ts";
 import { manifestNames, readManifest } from "./read-manifest.ts";
 import { compose } from "./report.ts";
-import { type Counts, type Listing, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
-import { countLines, foreignGlob, joinPath, surveyFiles } from "./survey-files.ts";
+import { type Listing, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
+import { countByNames, countLines, findDoors, foreignGlob, isOwn, joinPath, surveyFiles } from "./survey-files.ts";
 
 const maxManifests = 4;
 const maxNested = 3;
 
-/** The file of a directory that speaks for the others, and how it begins where it says what they are for. */
-const doorGlob = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";
-const doorPattern = '^(//!?|#|/\\*\\*?|""")\\s?[A-Z].*';
-
 /** Lays out what a directory holds. All its questions are about `path`, so that a part can be mapped on its own. */
-export function* mapRepository(path = "."): Job {
+export function* mapRepository(path = ".", { canDelegate = false }: { readonly canDelegate?: boolean } = {}): Job {
   const { listing, log, status } = yield* ask("Looking at the layout and the recent history.", {
     listing: list(path),
     log: git(`log -n 10 --date=short --format=%h%x09%ad%x09%an%x09%s -- ${quote(path)}`),
@@ -35,7 +31,7 @@ export function* mapRepository(path = "."): Job {
     [
       countLines(path),
       grep(todoPattern, { path, glob: foreignGlob, output_mode: "content", head_limit: 10 }),
-      grep(doorPattern, { path, glob: doorGlob, output_mode: "content", head_limit: 250 }),
+      findDoors(path),
       glob("*/**/{package.json,pyproject.toml,Cargo.toml,go.mod,pom.xml}", path),
       ...kept.map((name) => read(joinPath(path, name), 120)),
       ...manifests.map((name) => read(name, 1_000)),
@@ -50,6 +46,7 @@ export function* mapRepository(path = "."): Job {
     "Reading the manifests below.",
     manifests.length > 0 ? [] : nested.slice(0, maxNested).map((name) => read(name, 1_000)),
   );
+  const parts = canDelegate ? yield* exploreParts(survey) : [];
   const findings: MapFindings = {
     path,
     top,
@@ -61,22 +58,11 @@ export function* mapRepository(path = "."): Job {
     manifests: [...files, ...inner].flatMap((seen) => manifestOf(seen, [...manifests, ...nested])),
     todos: parseHits(textIn(todos)),
     doors: parseHits(textIn(doors)).hits,
+    parts,
     log,
     status,
   };
-  return { kind: "report", text: mapReport(findings), told };
-}
-
-/** Where lines can't be counted: the names of the newest files, and how many there are. */
-function* countByNames(path: string): Generator<Step, Counts, readonly Seen[]> {
-  const { names } = yield* ask("Listing the files by name.", { names: glob("**/*", path) });
-  const { paths, left } = parsePaths(textIn(names));
-  const files = paths.filter(isOwn).map((name) => ({ path: name, count: 0 }));
-  return { files, totalFiles: files.length + left, totalLines: 0, left: 0 };
-}
-
-function textIn(seen: Seen | undefined): string {
-  return seen?.ok ? seen.text : "";
+  return { kind: "report", text: mapReport(findings), told: [...told, ...parts.map(({ seen }) => seen)] };
 }
 
 function emptySection(path: string) {
@@ -91,10 +77,6 @@ function manifestsIn(top: Listing): string[] {
 function manifestOf(seen: Seen, known: readonly string[]) {
   const path = String(seen.call.input["file_path"]);
   return seen.ok && known.includes(path) ? [readManifest(path, parsePage(seen.text))] : [];
-}
-
-function isOwn(path: string): boolean {
-  return !path.split("/").some((part) => foreignDirectories.includes(part));
 }
 
 /** Names the top .gitignore leaves out as a whole. A search that begins inside such a directory would count it. */

@@ -2,6 +2,8 @@ import { stripControls } from "../../lib/index.ts";
 import { canonicalToolName, type Message, type ToolDeclaration } from "../../protocol/index.ts";
 import { currentRequest } from "./current-request.ts";
 import { browse, readOne, searchText } from "./direct.ts";
+import { explorePart } from "./explore-part.ts";
+import { explorer } from "./explore-parts.ts";
 import { findSymbol } from "./find-symbol.ts";
 import { gitHistory } from "./git-history.ts";
 import type { Job, PlannedCall, Report, Seen } from "./job.ts";
@@ -20,17 +22,28 @@ export type Plan =
 export function plan(messages: readonly Message[], tools: readonly ToolDeclaration[]): Plan {
   const request = currentRequest(messages);
   const declared = new Set(tools.map(({ name }) => canonicalToolName(name)));
-  return replay(jobFor(request.text), (call) => {
+  return replay(jobFor(request.text, { canDelegate: canDelegate(tools) }), (call) => {
     if (!declared.has(call.name)) return { call, ok: false, text: `This agent has no tool ${call.name}.` };
     return request.seen(call);
   });
 }
 
-function jobFor(text: string): Job {
+/** Whether there is an agent that only looks to give work to. Where not all names are told, it is tried. */
+function canDelegate(tools: readonly ToolDeclaration[]): boolean {
+  const task = tools.find(({ name }) => canonicalToolName(name) === "Task");
+  const { properties } = (task?.inputSchema ?? {}) as {
+    readonly properties?: { readonly subagent_type?: { readonly enum?: readonly string[] } };
+  };
+  return task !== undefined && (properties?.subagent_type?.enum?.includes(explorer) ?? true);
+}
+
+function jobFor(text: string, delegation: { readonly canDelegate: boolean }): Job {
   const wish = recognise(text);
   switch (wish.kind) {
     case "map":
-      return mapRepository(wish.path);
+      return mapRepository(wish.path, delegation);
+    case "explore-part":
+      return explorePart(wish.path);
     case "find":
       return findSymbol(wish);
     case "summarise":

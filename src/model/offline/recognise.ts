@@ -1,3 +1,4 @@
+import { asPart } from "./part-request.ts";
 import { asList, asRead, asSearch } from "./recognise-direct.ts";
 import { asFind, asHistory, asMap, asPlainFind, asSummary } from "./recognise-job.ts";
 import type { Wish } from "./wish.ts";
@@ -7,6 +8,8 @@ const maxCharacters = 1_000;
 
 /** The first rule that understands the words; order matters where they could mean two things. */
 export function recognise(request: string): Wish {
+  const part = asPart(request);
+  if (part) return part;
   if (request.length > maxCharacters) return { kind: "unknown" };
   const words = plain(request);
   if (words === "" || asksForChange(words)) return { kind: "unknown" };

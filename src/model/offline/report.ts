@@ -4,12 +4,17 @@ import type { Seen } from "./job.ts";
 const introduction =
   "> From Retinue's offline model, not a language model. For one: ANTHROPIC_API_KEY, OPENAI_API_KEY, or a local server (`retinue -p … --provider ollama --model NAME`).";
 
-/** A report: what it is, a title, then sections; empty ones are left out. */
+/** A report: who wrote it, a title, then sections; empty ones are left out. */
 export function compose(title: string, sections: readonly (Section | undefined)[]): string {
+  return `${introduction}\n\n${composePlain(title, sections)}`;
+}
+
+/** The same for another agent, which knows whom it asked. */
+export function composePlain(title: string, sections: readonly (Section | undefined)[]): string {
   const parts = sections
     .filter((section) => section !== undefined && section.lines.length > 0)
     .map((section) => `## ${section?.heading}\n${section?.lines.join("\n")}`);
-  return `${[introduction, `# ${title}`, ...parts].join("\n\n")}\n`;
+  return `${[`# ${title}`, ...parts].join("\n\n")}\n`;
 }
 
 export interface Section {
@@ -48,6 +53,6 @@ export function unseenSection(unseen: readonly Seen[]): string {
 }
 
 function nameOf({ name, input }: Seen["call"]): string {
-  const subject = input["command"] ?? input["file_path"] ?? input["path"] ?? input["pattern"];
+  const subject = input["command"] ?? input["file_path"] ?? input["path"] ?? input["pattern"] ?? input["description"];
   return subject === undefined ? name : `${name} ${String(subject)}`;
 }

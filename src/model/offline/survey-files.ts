@@ -1,4 +1,4 @@
-import { askAll, glob, grep, list, type PlannedCall, type Seen, type Step } from "./job.ts";
+import { ask, askAll, glob, grep, list, type PlannedCall, type Seen, type Step, textIn } from "./job.ts";
 import { baseName, foreignDirectories, languageOf, testNames } from "./languages.ts";
 import { type Counts, type FileCount, type Listing, parseCounts, parseListing, parsePaths } from "./results.ts";
 
@@ -32,6 +32,7 @@ const maxDirectories = 8;
 const maxSplit = 2;
 const maxInner = 10;
 const maxTypes = 5;
+const maxAtOnce = 10;
 
 /** Leaves out what others wrote; it stands for a search, beside what .gitignore names. */
 export const foreignGlob = `!**/{${foreignDirectories.join(",")}}/**`;
@@ -41,12 +42,38 @@ export function countLines(path: string, more: { readonly type?: string; readonl
   return grep("^", { path, glob: foreignGlob, output_mode: "count", head_limit: 5_000, ...more });
 }
 
+/** Where lines can't be counted: the names of the newest files, and how many there are. */
+export function* countByNames(path: string): Generator<Step, Counts, readonly Seen[]> {
+  const { names } = yield* ask("Listing the files by name.", { names: glob("**/*", path) });
+  const { paths, left } = parsePaths(textIn(names));
+  const files = paths.filter(isOwn).map((name) => ({ path: name, count: 0 }));
+  return { files, totalFiles: files.length + left, totalLines: 0, left: 0 };
+}
+
+export function isOwn(path: string): boolean {
+  return !path.split("/").some((part) => foreignDirectories.includes(part));
+}
+
+/** The file of a directory that speaks for the others, and how it begins where it says what they are for. */
+const doorGlob = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";
+const doorPattern = '^(//!?|#|/\\*\\*?|""")\\s?[A-Z].*';
+
+export function findDoors(path: string): PlannedCall {
+  return grep(doorPattern, { path, glob: doorGlob, output_mode: "content", head_limit: 250 });
+}
+
 /** From one count of everything; where its list was cut, from counts by directory and by language. */
 export function* surveyFiles(
   first: Counts,
-  place: { readonly path: string; readonly top: Listing; readonly isIgnored: (name: string) => boolean },
+  place: {
+    readonly path: string;
+    readonly top: Listing;
+    readonly isIgnored: (name: string) => boolean;
+    /** How many directories are counted one by one at most. */
+    readonly maxCounted?: number;
+  },
 ): Generator<Step, Survey, readonly Seen[]> {
-  const { path, top, isIgnored } = place;
+  const { path, top, isIgnored, maxCounted = maxDirectories } = place;
   const known = new Map(first.files.map((file) => [file.path, file.count]));
   const counted = new Map<string, Amount & { readonly inside: readonly string[] }>();
   const wanted = top.directories
@@ -56,7 +83,7 @@ export function* surveyFiles(
   let types: readonly Amounts[] = [];
   let tests: number | undefined;
   if (first.left > 0) {
-    const directories = wanted.slice(0, maxDirectories);
+    const directories = wanted.slice(0, maxCounted);
     const cut = yield* count(directories, { known, counted, say: "The list was cut: counting by directory." });
     const split = cut.slice(0, maxSplit);
     const kinds = typesIn(known.keys()).slice(0, maxTypes);
@@ -101,10 +128,16 @@ function* count(
   directories: readonly string[],
   { known, counted, say }: Counting,
 ): Generator<Step, readonly string[], readonly Seen[]> {
-  const seen = yield* askAll(
-    say,
-    directories.map((directory) => countLines(directory)),
-  );
+  const seen: Seen[] = [];
+  for (let from = 0; from < directories.length; from += maxAtOnce) {
+    const some = directories.slice(from, from + maxAtOnce);
+    seen.push(
+      ...(yield* askAll(
+        say,
+        some.map((directory) => countLines(directory)),
+      )),
+    );
+  }
   const cut: { directory: string; files: number }[] = [];
   for (const [index, directory] of directories.entries()) {
     const result = seen[index];

@@ -1,6 +1,7 @@
 /** What the words of a request ask for. */
 export type Wish =
   | MapWish
+  | PartWish
   | FindWish
   | SummaryWish
   | HistoryWish
@@ -11,6 +12,12 @@ export type Wish =
 
 export interface MapWish {
   readonly kind: "map";
+  readonly path: string;
+}
+
+/** What the offline model asks of an agent that it sends to a part of a repository. */
+export interface PartWish {
+  readonly kind: "explore-part";
   readonly path: string;
 }
 

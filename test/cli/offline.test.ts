@@ -1,0 +1,161 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { callsOf, type Line } from "../../src/protocol/index.ts";
+import { createPlace, type Place, resultOf, retinue } from "./command-line.ts";
+
+const map = ["-p", "Map this repository", "--output-format", "json"];
+const parts = ["api", "docs", "engine", "tests", "web"];
+
+function write({ cwd }: Place, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, path)), { recursive: true });
+    writeFileSync(join(cwd, path), text);
+  }
+}
+
+/** About a hundred files in five directories. */
+function writeLarge(place: Place): void {
+  const numbered = (name: (number: number) => string, text: (number: number) => string) =>
+    Object.fromEntries(Array.from({ length: 20 }, (_, number) => [name(number), text(number)]));
+  write(place, {
+    "package.json": JSON.stringify({ name: "shop", description: "Sells tea." }, null, 2),
+    "engine/index.ts": "// Computes prices.\nexport {};\n",
+    "engine/tax/index.ts": "// Knows the taxes.\nexport {};\n",
+    "web/README.md": "# The shop window\n\nWhat customers see.\n",
+    ...numbered(
+      (number) => `engine/rule${number}.ts`,
+      (number) => `export function rule${number}() {}\n`.repeat(number + 1),
+    ),
+    ...numbered(
+      (number) => `api/route${number}.ts`,
+      (number) => `// Route number ${number}.\nexport const route = ${number};\n`,
+    ),
+    ...numbered(
+      (number) => `web/view${number}.tsx`,
+      (number) => `export class View${number} {}\n`,
+    ),
+    ...numbered(
+      (number) => `tests/rule${number}.test.ts`,
+      (number) => `it("rule ${number} holds", () => {});\n`,
+    ),
+    ...numbered(
+      (number) => `docs/page${number}.md`,
+      (number) => `# Page ${number}\n`,
+    ),
+  });
+}
+
+function linesIn(path: string): Line[] {
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  return lines.map((line) => JSON.parse(line) as Line);
+}
+
+function transcriptsOf({ home }: Place, sessionId: string) {
+  const project = join(home, "projects", readdirSync(join(home, "projects"))[0] ?? "");
+  const below = join(project, sessionId, "subagents");
+  const names = existsSync(below) ? readdirSync(below).filter((name) => name.endsWith(".jsonl")) : [];
+  return {
+    main: linesIn(join(project, `${sessionId}.jsonl`)),
+    agents: names.map((name) => linesIn(join(below, name))),
+  };
+}
+
+/** The names of the tools called in each answer of a model. */
+function answersIn(lines: readonly Line[]): string[][] {
+  return lines.flatMap((line) => (line.type === "model.ended" ? [callsOf(line.message).map(({ name }) => name)] : []));
+}
+
+const headingsIn = (report: string) => [...report.matchAll(/^## Part (.+)$/gm)].map(([, path]) => path);
+
+describe("the offline model, asked to map a large repository", () => {
+  it("sends an agent to each part in one answer and merges what they report, the same each time", async () => {
+    const place = createPlace();
+    writeLarge(place);
+    const first = await retinue(map, place);
+    expect(first.code).toBe(0);
+    expect(first.stderr).not.toContain("Warning");
+    const { result, session_id } = resultOf(first);
+    expect(headingsIn(result).sort()).toEqual(parts);
+    expect(result).toContain("- engine/index.ts:1  Computes prices.");
+    expect(result).toMatch(/- engine\/tax\/ +1 file +2 lines +Knows the taxes\./);
+    expect(result).toContain("- web/README.md:3  What customers see.");
+    expect(result).toMatch(/- api\/route0\.ts:1 +Route number 0\./);
+    expect(result).toContain("- tests/  mostly TypeScript tests;");
+    expect(result).toMatch(/- tests\/rule0\.test\.ts:1 +tests rule 0 holds/);
+    expect(result).toMatch(/- docs\/page0\.md:1 +Page 0/);
+    expect(result).not.toMatch(/not explored|not whole|not seen:|could not see/);
+    const { main, agents } = transcriptsOf(place, session_id);
+    expect(answersIn(main)).toContainEqual(parts.map(() => "Task"));
+    expect(agents).toHaveLength(parts.length);
+    for (const lines of agents) {
+      expect(lines[0]).toMatchObject({ type: "agent.created", agentType: "Explore" });
+      expect(new Set(answersIn(lines).flat())).toEqual(new Set(["LS", "Grep", "Read"]));
+      expect(lines.at(-1)).toMatchObject({ type: "run.ended", outcome: "succeeded" });
+    }
+    expect(resultOf(await retinue(map, place)).result).toBe(result);
+  });
+
+  it("says which parts no agent could be sent to", async () => {
+    const place = createPlace();
+    writeLarge(place);
+    mkdirSync(place.home);
+    writeFileSync(join(place.home, "settings.json"), JSON.stringify({ subagents: { maxSpawns: 2 } }));
+    const { result } = resultOf(await retinue(map, place));
+    expect(headingsIn(result).sort()).toEqual(parts);
+    expect(result.match(/^- not explored: .+maxSpawns.+\n- from outside: \d+ files, \d+ lines: /gm)).toHaveLength(3);
+    expect(result.match(/^- size: /gm)).toHaveLength(2);
+  });
+
+  it("says that an agent ended early, and why, or that it saw nothing", async () => {
+    const place = createPlace();
+    writeLarge(place);
+    const explorer = { description: "Looks.", prompt: "You look.", tools: "LS, Grep, Read", maxTurns: 1 };
+    const early = await retinue([...map, "--agents", JSON.stringify({ Explore: explorer })], place);
+    expect(resultOf(early).result.match(/^- not whole: it ended as incomplete$/gm)).toHaveLength(parts.length);
+    const blind = { description: "Looks.", prompt: "You look.", tools: "WebFetch" };
+    const unseen = await retinue([...map, "--agents", JSON.stringify({ Explore: blind })], place);
+    expect(resultOf(unseen).result.match(/^- not explored: /gm)).toHaveLength(parts.length);
+  });
+
+  it.each(["Task", "Task(Explore)"])("does the work itself where a rule denies %s", async (rule) => {
+    const place = createPlace();
+    writeLarge(place);
+    const ended = await retinue([...map, "--disallowed-tools", rule], place);
+    const { result, session_id } = resultOf(ended);
+    expect(result).toMatch(/- engine\/ +22 files/);
+    expect(headingsIn(result)).toEqual([]);
+    expect(result).not.toContain("could not see");
+    expect(transcriptsOf(place, session_id).agents).toEqual([]);
+  });
+});
+
+it("the offline model maps a small repository itself", async () => {
+  const place = createPlace();
+  write(place, {
+    "src/a.ts": "export const a = 1;\n",
+    "src/b.ts": "x\n",
+    "src/c.ts": "x\n",
+    "docs/a.md": "# A\n",
+    "docs/b.md": "# B\n",
+    "docs/c.md": "# C\n",
+    "test/a.test.ts": "x\n",
+    "test/b.test.ts": "x\n",
+    "test/c.test.ts": "x\n",
+  });
+  const { result, session_id } = resultOf(await retinue(map, place));
+  expect(result).toMatch(/- src\/ +3 files/);
+  expect(headingsIn(result)).toEqual([]);
+  expect(transcriptsOf(place, session_id).agents).toEqual([]);
+});
+
+it("the map of this repository names every room", async () => {
+  const root = resolve(import.meta.dirname, "../..");
+  const ended = await retinue(map, { ...createPlace(), cwd: root });
+  expect(ended.code).toBe(0);
+  const { result } = resultOf(ended);
+  const rooms = readdirSync(join(root, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(rooms.length).toBeGreaterThan(10);
+  for (const { name } of rooms) expect(result).toContain(`- src/${name}/ `);
+  expect(headingsIn(result)).toContain("test");
+});
