@@ -148,12 +148,33 @@ describe("a chain", () => {
         expect(body.messages.length).toBe(kept + 1);
         expect(kept).toBeLessThanOrEqual(keep);
         expect(body.messages[1]?.content[0]?.type).not.toBe("tool_result");
+        for (const [index, { role }] of body.messages.entries())
+          expect(role).toBe(index % 2 === 0 ? "user" : "assistant");
         if (kept > 0) {
           const tail = unmarked(bodyOf(after)).split('"What happened so far."}]},')[1];
           expect(before.endsWith(tail ?? "missing")).toBe(true);
         }
       }),
     );
+  });
+
+  it("gives its first messages with the bytes they had", () => {
+    fc.assert(
+      fc.property(fc.array(turn, { maxLength: 6 }), fc.nat(13), (turns, count) => {
+        const chain = begin(head);
+        for (const message of turns.flat()) chain.append(message);
+        const first = chain.until(count);
+        expect(first.messages()).toEqual(chain.messages().slice(0, count));
+        if (first.length > 0) expect(unmarked(bodyOf(chain)).startsWith(prefixOf(bodyOf(first)))).toBe(true);
+      }),
+    );
+  });
+
+  it("does not cut an answer from its continuation after a pause", () => {
+    const chain = begin(head);
+    for (const said of ["one", "two"]) chain.append({ role: "assistant", content: [{ type: "text", text: said }] });
+    expect(chain.compact("Sum.", 1).kept).toBe(0);
+    expect(chain.compact("Sum.", 2).kept).toBe(2);
   });
 
   it("leaves out what another model thought, in both directions", () => {

@@ -63,9 +63,13 @@ describe("how full the window is", () => {
   });
 
   it("has the head in it before anything was counted", () => {
-    const state = foldAll([started, prompt(words(850))]);
-    expect(next(state, limits)).toEqual({ kind: "request", turn: 1 });
+    const state = foldAll([started, prompt("hi"), requested(1), answer(1, {}), prompt(words(850))]);
+    expect(next(state, limits)).toEqual({ kind: "request", turn: 2 });
     expect(next(state, { ...limits, headTokens: 200 })).toEqual({ kind: "compact", cause: "full" });
+  });
+
+  it("is not looked at before the first request: there is nothing to compact", () => {
+    expect(next(foldAll([started, prompt(words(5_000))]), limits)).toEqual({ kind: "request", turn: 1 });
   });
 
   it("grows by estimates where a server counts nothing", () => {
@@ -91,12 +95,13 @@ describe("how full the window is", () => {
   });
 
   it("never compacts without limits, twice in a row, or for next to nothing", () => {
-    const full = foldAll([started, prompt(words(2_000))]);
-    expect(next(full)).toEqual({ kind: "request", turn: 1 });
+    const full = foldAll([started, prompt("hi"), requested(1), answer(1, { inputTokens: 9 }), prompt(words(2_000))]);
+    expect(next(full)).toEqual({ kind: "request", turn: 2 });
+    expect(next(full, limits)).toEqual({ kind: "compact", cause: "full" });
     const after = fold(full, compacted(1_500));
-    expect(next(after, limits)).toEqual({ kind: "request", turn: 1 });
-    const little = foldAll([requested(1), answer(1, { inputTokens: 1_500 }), prompt("and?")], after);
-    expect(next(little, limits)).toEqual({ kind: "request", turn: 2 });
+    expect(next(after, limits)).toEqual({ kind: "request", turn: 2 });
+    const little = foldAll([requested(2), answer(2, { inputTokens: 1_500 }), prompt("and?")], after);
+    expect(next(little, limits)).toEqual({ kind: "request", turn: 3 });
     expect(next(fold(little, prompt(words(200))), limits)).toEqual({ kind: "compact", cause: "full" });
   });
 

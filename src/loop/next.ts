@@ -34,7 +34,9 @@ export function next(state: LoopState, limits?: ContextLimits): Operation {
       ? { kind: "compact", cause: "overflow" }
       : { kind: "end", reason: "context_overflow", message: overflow };
   }
-  if (limits && isFull(state.context, limits, userTurn(state))) return { kind: "compact", cause: "full" };
+  // Before the first request there is nothing to compact.
+  if (limits && state.turn > 0 && isFull(state.context, limits, userTurn(state)))
+    return { kind: "compact", cause: "full" };
   return { kind: "request", turn: state.turn + 1 };
 }
 
