@@ -67,14 +67,14 @@ export function checkInvariants(evidence: Evidence): Finding {
   return { violations, work };
 }
 
-interface CallRecord {
+export interface CallRecord {
   readonly input: string;
   readonly isLedger: boolean;
   starts: number;
   readonly outcomes: string[];
 }
 
-function callsIn(lines: readonly Line[]): Map<string, CallRecord> {
+export function callsIn(lines: readonly Line[]): Map<string, CallRecord> {
   const calls = new Map<string, CallRecord>();
   for (const line of lines) {
     if (line.type === "model.ended") {
@@ -94,7 +94,7 @@ function callsIn(lines: readonly Line[]): Map<string, CallRecord> {
 }
 
 /** How often each call id stands in the ledger. */
-function effectsIn(place: Place): Map<string, number> {
+export function effectsIn(place: Place): Map<string, number> {
   const effects = new Map<string, number>();
   const path = ledgerOf(place);
   if (!existsSync(path)) return effects;
@@ -102,7 +102,7 @@ function effectsIn(place: Place): Map<string, number> {
   return effects;
 }
 
-function checkNumbers(lines: readonly Line[]): string[] {
+export function checkNumbers(lines: readonly Line[]): string[] {
   return lines.flatMap((line, index) => {
     const parent = index === 0 ? null : String(index);
     if (line.id === String(index + 1) && line.parentId === parent) return [];
@@ -110,7 +110,7 @@ function checkNumbers(lines: readonly Line[]): string[] {
   });
 }
 
-function checkCalls(lines: readonly Line[], calls: ReadonlyMap<string, CallRecord>): string[] {
+export function checkCalls(lines: readonly Line[], calls: ReadonlyMap<string, CallRecord>): string[] {
   const violations: string[] = [];
   for (const [id, { starts, outcomes }] of calls) {
     if (outcomes.length !== 1) violations.push(`I3 ${id} has ${outcomes.length} results`);
@@ -131,7 +131,7 @@ function checkCalls(lines: readonly Line[], calls: ReadonlyMap<string, CallRecor
   return violations;
 }
 
-function checkEffects(calls: ReadonlyMap<string, CallRecord>, effects: ReadonlyMap<string, number>): string[] {
+export function checkEffects(calls: ReadonlyMap<string, CallRecord>, effects: ReadonlyMap<string, number>): string[] {
   const violations: string[] = [];
   for (const [id, count] of effects) {
     if (count > 1) violations.push(`I5 ${id} had its effect ${count} times`);
@@ -144,7 +144,7 @@ function checkEffects(calls: ReadonlyMap<string, CallRecord>, effects: ReadonlyM
 }
 
 /** Retries and requests whose process died before the answer repeat a conversation; none may hold another one. */
-function checkRequests(lines: readonly Line[], requests: readonly RecordedRequest[]): string[] {
+export function checkRequests(lines: readonly Line[], requests: readonly RecordedRequest[]): string[] {
   const expected = expectedRequests(lines);
   const violations: string[] = [];
   const sent = new Map<string, number>();
@@ -167,7 +167,7 @@ function checkRequests(lines: readonly Line[], requests: readonly RecordedReques
   return violations;
 }
 
-function checkSeen(calls: ReadonlyMap<string, CallRecord>, seen: Evidence["seen"]): string[] {
+export function checkSeen(calls: ReadonlyMap<string, CallRecord>, seen: Evidence["seen"]): string[] {
   const lost = (seen?.calls ?? []).filter((id) => !calls.has(id));
   const lostResults = (seen?.results ?? []).filter((id) => calls.get(id)?.outcomes.length !== 1);
   return [
@@ -189,7 +189,7 @@ function checkRestrictions(lines: readonly Line[], calls: ReadonlyMap<string, Ca
   return violations;
 }
 
-function checkLeftovers({ place, transcript }: Evidence): string[] {
+export function checkLeftovers({ place, transcript }: Evidence): string[] {
   const alive = livingIn(place);
   const lock = join(transcript.replace(/\.jsonl$/, ""), "lock");
   return [
@@ -198,7 +198,7 @@ function checkLeftovers({ place, transcript }: Evidence): string[] {
   ];
 }
 
-function checkEnds(lines: readonly Line[], ends: Evidence["ends"]): string[] {
+export function checkEnds(lines: readonly Line[], ends: Evidence["ends"]): string[] {
   const violations: string[] = [];
   let open: string | undefined;
   for (const line of lines) {

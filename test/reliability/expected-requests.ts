@@ -26,7 +26,8 @@ export function expectedRequests(lines: readonly Line[]): ExpectedRequest[] {
   let said: unknown[] = [];
   for (const line of lines) {
     if (line.type === "prompt.received") said.push(...line.content.flatMap(userBlock));
-    if (line.type === "context.added") said.push({ type: "text", text: line.text });
+    if (line.type === "context.added" || line.type === "notices.delivered")
+      said.push({ type: "text", text: line.text });
     if (line.type === "tool.ended") results.set(line.callId, toolResult(line));
     if (line.type === "model.requested") {
       const content = [...calls.flatMap((id) => results.get(id) ?? []), ...said];

@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type ApiServer, createApiServer } from "../../src/testing/index.ts";
+import { checkFamily } from "../reliability/check-family.ts";
 import { checkInvariants } from "../reliability/check-invariants.ts";
 import { type Ended, startCommandLine } from "../reliability/command-line.ts";
+import { childIn, promptOf } from "../reliability/family.ts";
 import { createPlace, livingIn, type Place, sessionIdOf, transcriptPath } from "../reliability/place.ts";
 import { type Campaign, runCases, type Verdict } from "./campaign.ts";
 
@@ -36,7 +38,18 @@ export const abortQuickly: Campaign = (options) => {
   return runCases(options, cases, ({ way, command }) => abortOne(way, command));
 };
 
-async function abortOne(way: Way, command: string): Promise<Verdict> {
+/** Q10 with a child: the command is that of an agent that the main agent waits for. */
+export const abortFamily: Campaign = (options) => {
+  const cases = familyWays.flatMap((way) => Object.values(shapes).map((command) => ({ way, command })));
+  return runCases(options, cases, ({ way, command }) => abortOne(way, command, true));
+};
+
+export const abortFamilyQuickly: Campaign = (options) =>
+  runCases(options, familyWays, (way) => abortOne(way, shapes["deaf to TERM"] ?? "", true));
+
+export const familyWays = ways.filter((way) => way !== "reader gone");
+
+async function abortOne(way: Way, command: string, byChild = false): Promise<Verdict> {
   const place = createPlace();
   let open = (): void => undefined;
   const gate = new Promise<void>((resolve) => {
@@ -44,7 +57,8 @@ async function abortOne(way: Way, command: string): Promise<Verdict> {
   });
   const input = { command: `: > ready; ${command}`, run_in_background: way === "reader gone" };
   const server = await createApiServer({
-    script: async (_, { turn }) => {
+    script: async (request, { turn }) => {
+      if (turn === 1 && byChild && childIn(request) === undefined) return { content: [task] };
       if (turn === 1) return { content: ["Starting.", { tool: "Bash", input }] };
       if (way === "reader gone") await gate;
       return { content: "All done." };
@@ -64,7 +78,8 @@ async function abortOne(way: Way, command: string): Promise<Verdict> {
       violations.push(`${way}: exit code ${end.code}, signal ${end.signal}`);
     }
     const transcript = transcriptPath(place) ?? "";
-    const checked = checkInvariants({ place, transcript, requests: server.requests });
+    const check = byChild ? checkFamily : checkInvariants;
+    const checked = check({ place, transcript, requests: server.requests });
     violations.push(...checked.violations.map((text) => `${way}: ${text}`));
     place.remove();
     return { violations, work: { processes: started.processes, calls: checked.work.calls } };
@@ -73,6 +88,11 @@ async function abortOne(way: Way, command: string): Promise<Verdict> {
     await server.close();
   }
 }
+
+const task = {
+  tool: "Task",
+  input: { description: "start it", prompt: promptOf(0), subagent_type: "general-purpose" },
+};
 
 interface Started {
   readonly child: ReturnType<typeof startCommandLine>["child"];

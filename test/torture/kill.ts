@@ -110,7 +110,7 @@ function countLines(place: Place): number {
 }
 
 /** What the readers of standard output were shown; the last line of a killed process may be cut. */
-function seenIn(lives: readonly Ended[]): { calls: string[]; results: string[] } {
+export function seenIn(lives: readonly Ended[]): { calls: string[]; results: string[] } {
   const seen = { calls: [] as string[], results: [] as string[] };
   for (const { stdout } of lives) {
     for (const text of stdout.split("\n").slice(0, -1)) {

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { abort } from "./abort.ts";
+import { abort, abortFamily } from "./abort.ts";
 import { apiFaults } from "./api-faults.ts";
 import type { Campaign, CampaignReport } from "./campaign.ts";
 import { damage } from "./damage.ts";
@@ -9,18 +9,23 @@ import { fullDisk } from "./disk.ts";
 import { hugeOutput } from "./huge-output.ts";
 import { journal } from "./journal.ts";
 import { kill } from "./kill.ts";
+import { killFamily } from "./kill-family.ts";
 import { killPoints } from "./kill-points.ts";
 import { mcpServers } from "./mcp-servers.ts";
 import { sameBytes } from "./same-bytes.ts";
 import { streamSplit } from "./stream-split.ts";
 import { twoProcesses } from "./two-processes.ts";
+import { wakeUps } from "./wake-ups.ts";
 import { writeErrors } from "./write-errors.ts";
 
 /** How often a campaign runs when nobody says so. */
 const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly count: number }>> = {
   kill: { run: kill, count: 1_000 },
   "kill-points": { run: killPoints, count: 500 },
+  "kill-family": { run: killFamily, count: 1_000 },
+  "wake-ups": { run: wakeUps, count: 100 },
   abort: { run: abort, count: 1 },
+  "abort-family": { run: abortFamily, count: 1 },
   "api-faults": { run: apiFaults, count: 500 },
   "stream-split": { run: streamSplit, count: 40 },
   "full-disk": { run: fullDisk, count: 30 },

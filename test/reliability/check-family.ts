@@ -1,0 +1,124 @@
+import type { Line } from "../../src/protocol/index.ts";
+import type { RecordedRequest } from "../../src/testing/index.ts";
+import {
+  type CallRecord,
+  callsIn,
+  checkCalls,
+  checkEffects,
+  checkEnds,
+  checkLeftovers,
+  checkNumbers,
+  checkRequests,
+  checkSeen,
+  type Evidence,
+  effectsIn,
+  type Finding,
+} from "./check-invariants.ts";
+import { childIn, childOf, type Family, readFamily, reportOf } from "./family.ts";
+
+/** Asserts I1-I6, I8 and I10 of a main agent and its children, after everything has ended; reports only of one that is done. */
+export function checkFamily(evidence: Omit<Evidence, "forbidden">): Finding {
+  const family = readFamily(evidence.transcript);
+  const main = family.get("main") ?? [];
+  const calls = new Map<string, CallRecord>();
+  const violations: string[] = [];
+  for (const [agentId, lines] of family) {
+    const own = callsIn(lines);
+    for (const [id, call] of own) calls.set(id, call);
+    const found = [
+      ...checkNumbers(lines),
+      ...checkCalls(lines, own),
+      ...checkEnds(lines, evidence.ends === undefined || agentId !== "main" ? undefined : "done"),
+      ...checkRequests(lines, requestsOf(lines, evidence.requests)),
+    ];
+    violations.push(...found.map((text) => `${agentId}: ${text}`));
+  }
+  violations.push(
+    ...checkEffects(calls, effectsIn(evidence.place)),
+    ...checkSeen(calls, evidence.seen),
+    ...checkLeftovers(evidence),
+    ...(evidence.ends === "done" ? checkReports(family) : []),
+    ...checkNotices(main, family),
+  );
+  const outcomes = [...calls.values()].flatMap((call) => call.outcomes);
+  return {
+    violations,
+    work: {
+      turns: [...family.values()].flat().filter(({ type }) => type === "model.ended").length,
+      calls: calls.size,
+      effects: effectsIn(evidence.place).size,
+      unknown: outcomes.filter((outcome) => outcome === "unknown").length,
+      denied: outcomes.filter((outcome) => outcome === "denied").length,
+    },
+  };
+}
+
+/** Children are known by their prompts; each has one transcript for life. */
+function requestsOf(lines: readonly Line[], requests: readonly RecordedRequest[]): readonly RecordedRequest[] {
+  const own = numberOf(lines);
+  return requests.filter((request) => childIn(request) === own);
+}
+
+function numberOf(lines: readonly Line[]): number | undefined {
+  for (const line of lines) {
+    if (line.type !== "prompt.received") continue;
+    const words = line.content.map((block) => (block.type === "text" ? block.text : "")).join("");
+    return childOf(words);
+  }
+  return undefined;
+}
+
+/** Each call of Task has the report of its own child: by itself, or announced and told later. */
+function checkReports(family: Family): string[] {
+  const main = family.get("main") ?? [];
+  const violations: string[] = [];
+  const asked = new Map(taskCalls(main));
+  for (const [callId, child] of asked) {
+    const spawned = main.flatMap((line) => (line.type === "agent.spawned" && line.callId === callId ? [line] : []));
+    const born = spawned.filter(({ agentId }) => family.has(agentId));
+    const ended = main.find((line) => line.type === "tool.ended" && line.callId === callId);
+    if (ended?.type !== "tool.ended") continue;
+    // Begun, and no agent was chosen yet: the model is told that it can't be known (I4), and nobody worked for it.
+    if (ended.result.outcome === "unknown" && spawned.length === 0) continue;
+    if (born.length !== 1) violations.push(`${callId} has ${born.length} agents with a transcript`);
+    const text = ended.result.content.map((block) => (block.type === "text" ? block.text : "")).join("");
+    const isTold = ended.result.facts?.launched === undefined ? text.includes(reportOf(child)) : true;
+    if (!isTold) violations.push(`I6 ${callId} got no report of child ${child}: ${text.slice(0, 200)}`);
+  }
+  const children = [...family].filter(([agentId]) => agentId !== "main");
+  if (children.length > asked.size) violations.push(`${children.length} transcripts for ${asked.size} calls`);
+  return violations;
+}
+
+function taskCalls(main: readonly Line[]): [callId: string, child: number][] {
+  return main.flatMap((line) => {
+    if (line.type !== "model.ended") return [];
+    return line.message.content.flatMap((block): [string, number][] => {
+      if (block.type !== "tool_call" || block.name !== "Task") return [];
+      return [[block.callId, childOf(block.inputJson) ?? -1]];
+    });
+  });
+}
+
+/** I6: every run that was announced to work in the background is told of exactly once, and no other is. */
+export function checkNotices(parent: readonly Line[], family: Family): string[] {
+  const launched = parent.flatMap((line) => {
+    const notice = line.type === "tool.ended" ? line.result.facts?.launched : undefined;
+    return notice ? [`${notice.agentId} ${notice.runId}`] : [];
+  });
+  const told = parent.flatMap((line) =>
+    line.type === "notices.delivered" ? line.notices.map(({ agentId, runId }) => `${agentId} ${runId}`) : [],
+  );
+  const ends = new Map<string, string>();
+  for (const [agentId, lines] of family) {
+    for (const line of lines) if (line.type === "run.ended") ends.set(`${agentId} ${line.runId}`, line.outcome);
+  }
+  return [
+    ...launched.flatMap((run) => {
+      const count = told.filter((each) => each === run).length;
+      return count === 1 ? [] : [`I6 the end of ${run} was told ${count} times`];
+    }),
+    ...told.filter((run) => !launched.includes(run)).map((run) => `I6 told of ${run}, which nobody had launched`),
+    ...told.filter((run) => !ends.has(run)).map((run) => `I6 told of ${run}, which has no end`),
+  ];
+}

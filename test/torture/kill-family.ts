@@ -1,0 +1,91 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { type ApiServer, createApiServer } from "../../src/testing/index.ts";
+import { checkFamily } from "../reliability/check-family.ts";
+import { type Ended, startCommandLine } from "../reliability/command-line.ts";
+import { planFamily, readFamily } from "../reliability/family.ts";
+import { createPlace, isDone, type Place, sessionIdOf, transcriptPath } from "../reliability/place.ts";
+import { seededRandom } from "../reliability/seeded-random.ts";
+import type { Random } from "../reliability/work-script.ts";
+import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
+import { seenIn } from "./kill.ts";
+
+const children = 8;
+const steps = 2;
+
+/** Q1 with a family: the main agent and 8 children of 3 turns each, killed at random moments and resumed to the end. */
+export const killFamily: Campaign = (options) => runSeeds(options, killAndResume);
+
+async function killAndResume(seed: number): Promise<Verdict> {
+  const random = seededRandom(seed);
+  const place = createPlace();
+  const background = Math.floor(random() * 4);
+  const server = await createApiServer({ script: planFamily({ random, children, steps, background }), seed });
+  const lives: Ended[] = [];
+  try {
+    const killed = 1 + Math.floor(random() * 3);
+    while (lives.length < killed && !isDone(place)) lives.push(await live(place, server, { kill: chooseKill(random) }));
+    const kills = lives.filter(({ signal }) => signal === "SIGKILL").length;
+    const words = isDone(place) ? ["Is there anything else?"] : [];
+    const last = await live(place, server, { words });
+    lives.push(last);
+    // An agent in the background that its process did not live to end was cut; that is told by the exit code.
+    const violations = last.code === 0 || last.code === 3 ? [] : [`resumed to exit code ${last.code}: ${last.stderr}`];
+    const transcript = transcriptPath(place);
+    if (transcript === undefined) return { violations: [...violations, "there is no transcript"], work: {} };
+    const { requests } = server;
+    const checked = checkFamily({ place, transcript, requests, seen: seenIn(lives), ends: "done" });
+    violations.push(...checked.violations);
+    const { effects, unknown } = checked.work;
+    if (effects + unknown < children) violations.push(`only ${effects} effects and ${unknown} unknown`);
+    if (violations.length === 0) place.remove();
+    else violations.push(`see ${place.root}`);
+    return { violations, work: { kills, children, ...checked.work } };
+  } finally {
+    await server.close();
+  }
+}
+
+type Kill =
+  | { readonly after: "request"; readonly count: number; readonly delayMs: number }
+  | { readonly after: "lines"; readonly count: number };
+
+function chooseKill(random: Random): Kill {
+  const requests = children * (steps + 1) + 2;
+  if (random() < 0.5)
+    return { after: "request", count: 1 + Math.floor(random() * requests), delayMs: Math.floor(random() * 40) };
+  return { after: "lines", count: 1 + Math.floor(random() * requests * 6) };
+}
+
+interface Life {
+  readonly kill?: Kill;
+  readonly words?: readonly string[];
+}
+
+async function live(place: Place, server: ApiServer, { kill, words = [] }: Life): Promise<Ended> {
+  const transcript = transcriptPath(place);
+  const task = transcript === undefined ? ["Do the work."] : ["--resume", sessionIdOf(transcript), ...words];
+  const args = ["-p", ...task, "--allowed-tools", "Bash", "--output-format", "stream-json"];
+  const before = server.requests.length;
+  const already = countLines(place);
+  const { child, ended } = startCommandLine({ place, url: server.url, args });
+  if (kill === undefined) return ended;
+  const over = new AbortController();
+  void ended.then(() => over.abort());
+  const moment = async (): Promise<void> => {
+    if (kill.after === "request") {
+      await server.waitForRequest(before + kill.count).catch(() => undefined);
+      await wait(kill.delayMs);
+      return;
+    }
+    while (!over.signal.aborted && countLines(place) < already + kill.count) await wait(1);
+  };
+  await Promise.race([ended, moment()]);
+  child.kill("SIGKILL");
+  return ended;
+}
+
+function countLines(place: Place): number {
+  const path = transcriptPath(place);
+  if (path === undefined) return 0;
+  return [...readFamily(path).values()].reduce((sum, lines) => sum + lines.length, 0);
+}
