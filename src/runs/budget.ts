@@ -8,6 +8,8 @@ export type BudgetLimits = AgentBudget;
 
 /** What one agent and all its agents may spend, and have spent. A part of every ancestor's budget. */
 export interface Budget {
+  /** Whether anybody set a limit, here or above, that an estimate is measured by. */
+  readonly needsEstimate: boolean;
   /** Before a model request, with what it will take at most. What is reserved counts as used until it is settled. */
   reserve(estimate: BudgetEstimate): Reservation | BudgetRefusal;
   /**
@@ -111,11 +113,13 @@ class Node implements Budget {
   private readonly accounts: readonly BudgetAccount[];
   private readonly own: BudgetAccount;
   private readonly place: Place;
+  readonly needsEstimate: boolean;
 
   constructor(tree: Tree, { name, limits, parent }: NodeOptions) {
     this.tree = tree;
     this.own = new BudgetAccount(name, limits, tree.clock);
     this.accounts = [this.own, ...(parent?.accounts ?? [])];
+    this.needsEstimate = (parent?.needsEstimate ?? false) || limits.tokens !== undefined || limits.usd !== undefined;
     const gates = (parent?.accounts ?? []).flatMap(({ gate }) => gate ?? []);
     this.place = new Place(tree.places, gates);
   }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { createChannel } from "../lib/index.ts";
 import type { LiveEvent, RunId, RunResult, RunUpdate } from "../protocol/index.ts";
 
@@ -31,6 +32,8 @@ export function createRun(
 ): Run {
   const updates = createChannel<RunUpdate>();
   const abort = new AbortController();
+  // Every call of an answer listens, and there may be hundreds.
+  setMaxListeners(0, abort.signal);
   let stopCause: StopCause = "interrupted";
   const stop = (cause: StopCause): void => {
     if (abort.signal.aborted) return;

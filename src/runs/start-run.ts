@@ -224,8 +224,10 @@ class Host implements RunHost {
   private async reserve(): Promise<Reservation | undefined> {
     const { services, thread, request } = this;
     const { budget, model } = services;
-    const added = userTurn(thread.state);
-    const estimate = estimateRequest({ head: request.agent.head, last: thread.newestPrompt, added }, model.describe());
+    const added = budget.needsEstimate ? userTurn(thread.state) : undefined;
+    const estimate = budget.needsEstimate
+      ? estimateRequest({ head: request.agent.head, last: thread.newestPrompt, added }, model.describe())
+      : { tokens: 0 };
     const goOn = this.clocks.pause();
     const reserved = await budget.reserveInTurn(estimate, this.outlet.signal);
     goOn();
