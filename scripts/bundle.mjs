@@ -11,7 +11,14 @@ import { throughDoors } from "./through-doors.mjs";
 // Finds its binary beside itself, so it has to stay where npm put it.
 const external = ["@vscode/ripgrep"];
 // Too slow to load before somebody needs them: they may be reached from the entry only through an import().
-const lazy = ["@mozilla/readability", "@vscode/ripgrep", "diff", "linkedom", "turndown"];
+const lazy = [
+  "@modelcontextprotocol/client",
+  "@mozilla/readability",
+  "@vscode/ripgrep",
+  "diff",
+  "linkedom",
+  "turndown",
+];
 
 export async function bundle({ root, entry, directory }) {
   const result = await build({

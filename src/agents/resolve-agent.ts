@@ -24,7 +24,7 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
 
 /** Said, so that nobody relies on it. */
 function unhonoured(definition: AgentDefinition, model: ModelDescription): readonly string[] {
-  const fields = (["hooks", "mcpServers", "timeoutMs", "budget", "acceptance"] as const).filter(
+  const fields = (["hooks", "timeoutMs", "budget", "acceptance"] as const).filter(
     (field) => definition[field] !== undefined,
   );
   const narrow = definition.contextTokens !== undefined && definition.contextTokens < model.window;

@@ -1,5 +1,5 @@
 import { lazyHands } from "../hands/index.ts";
-import type { Hands, Skills } from "../ports/index.ts";
+import type { Hands, Skills, Tool } from "../ports/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { searchEngineFor, toolFaces } from "../tools/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
@@ -19,6 +19,8 @@ export interface Equipment {
   /** What the model may call for; absent where there is nothing. */
   readonly skills?: Skills;
   readonly delegation: Delegation;
+  /** Of MCP servers; declared behind all others. */
+  readonly serverTools: readonly Tool[];
 }
 
 export interface Equipped {
@@ -34,8 +36,9 @@ export function equip(equipment: Equipment): Equipped {
   const skills = equipment.skills ? { skills: equipment.skills } : {};
   const choice = searchEngineFor(settings.search, environment, chosen.search ? { anthropic: chosen.search } : {});
   const search = "engine" in choice ? { search: choice.engine } : {};
-  const { faces } = equipment.delegation;
-  const hands = lazyHands([...toolFaces({ search: "engine" in choice, ...skills }), ...faces], async () => {
+  const { delegation, serverTools } = equipment;
+  const builtIn = toolFaces({ search: "engine" in choice, ...skills });
+  const hands = lazyHands([...builtIn, ...delegation.faces, ...serverTools], async () => {
     const { makeHands } = await import("./make-hands.ts");
     return makeHands({
       root,
@@ -45,7 +48,8 @@ export function equip(equipment: Equipment): Equipped {
       outputDirectory,
       ...search,
       ...skills,
-      delegation: equipment.delegation,
+      delegation,
+      serverTools,
     });
   });
   return { hands, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };

@@ -1,5 +1,5 @@
 import { createHands } from "../hands/index.ts";
-import type { Hands, ToolFace } from "../ports/index.ts";
+import type { Hands, Tool, ToolFace } from "../ports/index.ts";
 import { type Dispatcher, delegationTools } from "../runs/index.ts";
 import { createTools, type ToolsRequest } from "../tools/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
@@ -9,6 +9,7 @@ export interface HandsRequest extends Omit<ToolsRequest, "workspace"> {
   readonly root: string;
   readonly environment: Environment;
   readonly delegation: Delegation;
+  readonly serverTools: readonly Tool[];
 }
 
 /** The tools of delegation, and what makes them work. */
@@ -18,10 +19,14 @@ export interface Delegation {
 }
 
 /** The built-in tools on the files and processes of one directory. */
-export function makeHands({ root, environment, delegation, ...rest }: HandsRequest): Hands {
+export function makeHands({ root, environment, delegation, serverTools, ...rest }: HandsRequest): Hands {
   const workspace = createLocalWorkspace({ root, environment });
   return createHands({
-    tools: [...createTools({ ...rest, workspace }), ...delegationTools(delegation.dispatcher, delegation.faces)],
+    tools: [
+      ...createTools({ ...rest, workspace }),
+      ...delegationTools(delegation.dispatcher, delegation.faces),
+      ...serverTools,
+    ],
     workspace,
     results: rest.results,
   });

@@ -20,6 +20,7 @@ import {
   type Session as Transcript,
 } from "../transcript/index.ts";
 import type { CatalogPlace } from "./agent-catalog.ts";
+import { type AgentServers, createAgentServers, withInstructions } from "./agent-servers.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
 import type { AgentCallback } from "./define-agent.ts";
 import { offerDelegation } from "./delegation.ts";
@@ -110,6 +111,28 @@ interface Opened extends Surroundings {
 
 /** Tools, policy and the agent, on files that are open. */
 async function furnish(options: SessionOptions, opened: Opened): Promise<Session> {
+  const { environment, clock, settings, cwd, transcript } = opened;
+  const servers = createAgentServers({
+    root: cwd,
+    configured: settings.mcpServers ?? {},
+    // Who reads no files of the user has no plugins of the user.
+    ...(options.trusted === undefined ? {} : { pluginHome: options.home || stateDirectory(environment) }),
+    environment,
+    clock,
+    sessionId: transcript.sessionId,
+  });
+  try {
+    return await assemble(options, { ...opened, servers });
+  } catch (error) {
+    await servers.close();
+    throw error;
+  }
+}
+
+async function assemble(
+  options: SessionOptions,
+  { servers, ...opened }: Opened & { readonly servers: AgentServers },
+): Promise<Session> {
   const { environment, clock, settings, cwd, chosen, transcript, thread } = opened;
   const { rules, problems } = await collectRules(settings.permissions ?? {}, options, options.settingsFile);
   const outputDirectory = directoryOf(transcript);
@@ -119,6 +142,7 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
   const { subagents = {} } = settings;
   const approvals = options.approvals ?? nobody;
   const { sessionId } = transcript;
+  const connection = await servers.connectMain(opened.gathered.definition?.mcpServers ?? []);
   const dispatcher: Dispatcher = new Dispatcher({
     sessionId,
     version: VERSION,
@@ -130,16 +154,17 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
       const { prepareAgent } = await import("./prepare-agent.ts");
       const tools = () => equipped.hands.declarations();
       const modelIsGiven = typeof options.model === "object";
-      return prepareAgent(wish, { household, settings, environment, clock, cwd, tools, modelIsGiven });
+      const shared = { household, settings, environment, clock, cwd, tools, modelIsGiven };
+      return prepareAgent(wish, { ...shared, servers, connection, results: transcript.results });
     },
   });
   const delegation = { faces: offerDelegation({ household, settings, environment, rules }), dispatcher };
   const equipment = { root: cwd, transcript, outputDirectory, settings, environment, chosen, delegation, ...skills };
-  const equipped: Equipped = equip(equipment);
+  const equipped: Equipped = equip({ ...equipment, serverTools: connection.tools });
   const { absent } = equipped;
   const resolution = resolve(options, { ...opened, equipped, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
-  const { agent } = resolution;
+  const agent = withInstructions(resolution.agent, [connection]);
   checkMode(settings, agent.policy.mode);
   const hands = resolution.limits.reduce(limitHands, equipped.hands);
   // Who configured a search that can't work wants to know; who configured none does not.
@@ -158,10 +183,12 @@ async function furnish(options: SessionOptions, opened: Opened): Promise<Session
       ...problems,
       ...opened.gathered.notices,
       ...resolution.notices,
+      ...connection.problems,
       ...asked.map(({ reason }) => reason),
       ...damage,
     ],
     dispatcher,
+    release: () => servers.close(),
     services: {
       sessionId,
       version: VERSION,

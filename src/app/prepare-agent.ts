@@ -1,13 +1,16 @@
 import { platform } from "node:os";
 import { limitHands, resolveSubagent } from "../agents/index.ts";
+import { addTools, createHands } from "../hands/index.ts";
 import { nearest } from "../lib/index.ts";
-import type { Clock, Hands, Model } from "../ports/index.ts";
+import type { Clock, Hands, McpConnection, ResultStore } from "../ports/index.ts";
 import type { AgentDefinition, Rule, Settings } from "../protocol/index.ts";
 import { type AgentWish, clockLimits, type PreparedAgent } from "../runs/index.ts";
-import { chooseModel } from "./choose-model.ts";
+import { createLocalWorkspace } from "../workspace/index.ts";
+import { type AgentServers, withInstructions } from "./agent-servers.ts";
 import type { Household, HouseholdAgent } from "./household.ts";
 import { isAbout } from "./is-about.ts";
 import { type Environment, existingDirectories } from "./places.ts";
+import { subagentModel } from "./subagent-model.ts";
 
 export interface Preparation {
   readonly household: Household;
@@ -19,25 +22,46 @@ export interface Preparation {
   readonly tools: () => ReturnType<Hands["declarations"]>;
   /** The program gave a model of its own, and there is no other. */
   readonly modelIsGiven: boolean;
+  readonly servers: AgentServers;
+  /** The MCP servers that the session's own agent has. */
+  readonly connection: McpConnection;
+  readonly results: ResultStore;
 }
 
 /** A wish of one agent for another, as an agent ready to run; or why there is none. */
 export async function prepareAgent(wish: AgentWish, preparation: Preparation): Promise<PreparedAgent> {
-  const { household, settings, cwd } = preparation;
-  const { parent, agentType, depth, background } = wish;
+  const { household } = preparation;
+  const { parent, agentType } = wish;
   const found = household.find(agentType);
   if (found === undefined) return { ok: false, message: unknownType(agentType, household) };
-  const { definition } = found;
-  const denial = denialOf(definition, parent.agent.policy.rules);
+  const denial = denialOf(found.definition, parent.agent.policy.rules);
   if (denial !== undefined) return { ok: false, message: denial };
-  const inBackground = background || definition.background === true;
+  const background = wish.background || found.definition.background === true;
+  const connection = await connectOwn({ ...wish, background }, found, preparation);
+  const prepared = equipAgent({ ...wish, background }, { ...preparation, found, own: connection });
+  if (!prepared.ok) await connection.release();
+  return prepared;
+}
+
+interface Equipment extends Preparation {
+  readonly found: HouseholdAgent;
+  /** The MCP servers of this agent alone. */
+  readonly own: McpConnection;
+}
+
+function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
+  const { found, own, settings, cwd } = equipment;
+  const { parent, depth, background } = wish;
+  const { definition } = found;
   const { subagents = {} } = settings;
-  const { model, requested, reason, notice } = modelFor(wish, found, preparation);
+  const { model, requested, reason, notice } = subagentModel(wish, found, equipment);
+  const ownTools = own.tools.map(({ declaration }) => declaration);
+  const ownNames = ownTools.map(({ name }) => name);
   const resolution = resolveSubagent({
     ...found,
     superior: parent.agent.policy,
     tier: {
-      background: inBackground,
+      background,
       depth,
       maxDepth: subagents.maxDepth ?? 1,
       mcpTools: subagents.mcpTools ?? "always",
@@ -47,7 +71,8 @@ export async function prepareAgent(wish: AgentWish, preparation: Preparation): P
     model: model.describe(),
     requestedModel: requested,
     modelReason: reason,
-    tools: preparation.tools(),
+    tools: [...equipment.tools().filter(({ name }) => !ownNames.includes(name)), ...ownTools],
+    ownTools: ownNames,
     asked: { maxTurns: wish.maxTurns },
     settings: { effort: settings.effort, maxTurns: settings.maxTurns },
     workspaceRoot: cwd,
@@ -56,19 +81,36 @@ export async function prepareAgent(wish: AgentWish, preparation: Preparation): P
     platform: platform(),
   });
   if (!resolution.ok) return resolution;
+  const hands = withOwnTools(parent.hands, equipment);
   return {
     ok: true,
-    agent: resolution.agent,
+    agent: withInstructions(resolution.agent, [equipment.connection, own]),
     model,
-    hands: resolution.limits.reduce(limitHands, parent.hands),
+    hands: resolution.limits.reduce(limitHands, hands),
     cwd,
     tools: resolution.report,
     budget: definition.budget ?? {},
-    limits: clockLimits({ definition, settings, background: inBackground, isMain: false }),
-    background: inBackground,
-    notices: [...found.notices, ...resolution.notices, ...(notice === undefined ? [] : [notice])],
-    release: async () => {},
+    limits: clockLimits({ definition, settings, background, isMain: false }),
+    background,
+    notices: [...found.notices, ...resolution.notices, ...own.problems, ...(notice === undefined ? [] : [notice])],
+    release: () => own.release(),
   };
+}
+
+/** Not started where settings withhold their tools anyway. */
+function connectOwn(
+  { agentId, background, signal }: AgentWish,
+  { definition: { mcpServers = [] } }: HouseholdAgent,
+  { servers, settings: { subagents: { mcpTools } = {} } }: Preparation,
+): Promise<McpConnection> {
+  const isOff = mcpTools === "never" || (mcpTools === "foreground" && background);
+  return servers.connect(isOff ? [] : mcpServers, agentId, signal);
+}
+
+function withOwnTools(hands: Hands, { own, cwd, environment, results }: Equipment): Hands {
+  if (own.tools.length === 0) return hands;
+  const workspace = createLocalWorkspace({ root: cwd, environment });
+  return addTools(hands, createHands({ tools: own.tools, workspace, results }));
 }
 
 /** By name, with what may have been meant: ten at most, all of them when there are no more. */
@@ -83,35 +125,4 @@ function unknownType(agentType: string, household: Household): string {
 function denialOf({ name }: AgentDefinition, rules: readonly Rule[]): string | undefined {
   const rule = rules.find(({ effect, text }) => effect === "deny" && isAbout(text, name));
   return rule && `Agent "${name}" can't be used here: the ${rule.scope} rule ${rule.text} denies it.`;
-}
-
-interface SubagentModel {
-  readonly model: Model;
-  readonly requested: string | null;
-  readonly reason: string;
-  readonly notice?: string;
-}
-
-/** The call, then the definition, then the settings, then the parent's. One that can't be had is the parent's, with a notice. */
-function modelFor(
-  { model: called, parent, agentType }: AgentWish,
-  { definition }: HouseholdAgent,
-  { settings, environment, clock, modelIsGiven }: Preparation,
-): SubagentModel {
-  const wanted = called ?? definition.model ?? settings.subagents?.model;
-  const inherited = { model: parent.model, requested: wanted ?? null };
-  if (wanted === undefined) return { ...inherited, reason: "that of the agent it works for" };
-  if (wanted === "inherit") return { ...inherited, reason: "inherited, as it asks" };
-  const { provider, dialect } = parent.model.describe();
-  if (modelIsGiven || provider === "offline") return { ...inherited, reason: "the only model there is" };
-  const from = called === undefined ? `agent ${definition.name}` : "the call";
-  try {
-    const chosen = chooseModel({ settings: { ...settings, model: wanted, provider }, environment, clock, flags: {} });
-    const reason = chosen.reason.replaceAll("settings model", from);
-    return { model: chosen.model, requested: wanted, reason };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const notice = `Agent "${agentType}" (${dialect}) works with the model of its parent: ${wanted}, asked for by ${from}, can't be had. ${why}`;
-    return { ...inherited, reason: `that of the agent it works for: ${wanted} can't be had`, notice };
-  }
 }

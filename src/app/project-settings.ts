@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import type { Settings } from "../protocol/index.ts";
 import {
   createTrustStore,
   type LoadedSettings,
@@ -7,6 +8,7 @@ import {
   readSettings,
 } from "../settings/index.ts";
 import type { Environment } from "./places.ts";
+import { readProjectServers } from "./project-servers.ts";
 import { type TrustedLevels, trustedLevels, unreadFiles } from "./trusted-levels.ts";
 
 export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file" | "flags" | "managedDirectory"> {
@@ -55,14 +57,36 @@ function gatherSettings(
     above: levels.nearestFirst.slice(1).map((level) => ({ ...level, approvedHash: approvedHash(level.path) })),
     ...(trust ? {} : { approvedHash: approvedHash(cwd) }),
   });
+  const project = readProjectServers({
+    cwd,
+    levels,
+    approvedHash: (path) => (trust && path === cwd ? undefined : approvedHash(path)),
+  });
   // In the home directory these are the user's own.
-  const untrusted = [...loaded.untrusted, ...(cwd === userHome ? [] : unreadFiles(levels, cwd))];
+  const untrusted = [...loaded.untrusted, ...(cwd === userHome ? [] : unreadFiles(levels, cwd)), ...project.untrusted];
   const notices = [
     ...(store.problem === undefined ? [] : [store.problem]),
     ...loaded.notices,
+    ...project.notices,
     ...whatIsOff(untrusted, levels),
   ];
-  return { ...loaded, notices, untrusted, trusted };
+  const approvals = [...loaded.approvals, ...project.approvals];
+  const origins = [...loaded.origins, ...project.origins];
+  return {
+    ...loaded,
+    settings: withServers(loaded.settings, project.servers),
+    origins,
+    approvals,
+    notices,
+    untrusted,
+    trusted,
+  };
+}
+
+/** Who names a server in settings means that one. */
+function withServers(settings: Settings, servers: NonNullable<Settings["mcpServers"]>): Settings {
+  if (Object.keys(servers).length === 0) return settings;
+  return Object.freeze({ ...settings, mcpServers: Object.freeze({ ...servers, ...settings.mcpServers }) });
 }
 
 function whatIsOff(untrusted: readonly string[], { trustedRoot, root }: TrustedLevels): readonly string[] {

@@ -37,6 +37,8 @@ export interface SessionParts extends Pick<Session, "absentTools" | "notices" | 
   readonly thread: Thread;
   readonly services: RunServices & { readonly hands: Hands };
   readonly dispatcher: Dispatcher;
+  /** Lets go of what the session holds beside its hands. */
+  readonly release: () => Promise<void>;
   readonly callback?: AgentCallback;
 }
 
@@ -49,6 +51,7 @@ export function createSessionOf({
   notices,
   toolReport,
   dispatcher,
+  release,
   callback,
 }: SessionParts): Session {
   let running: Run | undefined;
@@ -83,6 +86,7 @@ export function createSessionOf({
       await running?.result;
       await dispatcher.stopAll();
       await services.hands.close();
+      await release();
       await transcript.close();
     },
   };

@@ -81,6 +81,8 @@ export interface Settings {
   /** Name to definition, as written. */
   readonly agents?: JsonObject;
   readonly subagents?: SubagentSettings;
+  /** Name to configuration, as in `.mcp.json`. */
+  readonly mcpServers?: Readonly<Record<string, JsonObject>>;
   readonly compaction?: {
     /** Share of the window at which a conversation is compacted, 1 to 100. */
     readonly percent?: number;

@@ -16,6 +16,8 @@ export interface AgentWish {
   readonly named: boolean;
   readonly model?: string;
   readonly maxTurns?: number;
+  /** Nobody wants it any more. */
+  readonly signal: AbortSignal;
 }
 
 export interface Superior {

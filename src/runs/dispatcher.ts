@@ -95,13 +95,13 @@ export class Dispatcher implements Retinue {
     const refusal = parent.services.budget.spawn();
     if (refusal) return { status: "refused", message: refusal.message };
     const agentId = newAgentId();
-    const { callId } = caller;
+    const { callId, signal } = caller;
     const { agentType, description, name, model, maxTurns } = wish;
     const depth = this.depthOf(caller.agentId) + 1;
     const more = { ...(model === undefined ? {} : { model }), ...(maxTurns === undefined ? {} : { maxTurns }) };
     const named = name !== undefined;
     const { background } = wish;
-    const asked = { agentId, agentType, parent: superior(parent), depth, background, named, ...more };
+    const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };
     const prepared = await this.services.prepare(asked);
     if (!prepared.ok) return { status: "refused", message: prepared.message };
     const who = { agentId, agentType: prepared.agent.agentType, description };
@@ -273,7 +273,8 @@ export class Dispatcher implements Retinue {
   private async reactivate(member: Member, { parent, wish, caller }: Continuation): Promise<Delegated> {
     const { end: _, ...record } = member.record;
     const { agentId, agentType, depth, name } = record;
-    const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined };
+    const { signal } = caller;
+    const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined, signal };
     const more = wish.maxTurns === undefined ? {} : { maxTurns: wish.maxTurns };
     const prepared = await this.services.prepare({ ...asked, background: wish.background, ...more });
     if (!prepared.ok) return { status: "refused", message: prepared.message };

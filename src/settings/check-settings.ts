@@ -116,6 +116,7 @@ const properties: Record<string, JsonSchema> = {
       parallel: { type: "boolean" },
     },
   },
+  mcpServers: { type: "object", additionalProperties: { type: "object" } },
   compaction: { type: "object", properties: { percent: { type: "number", minimum: 1, maximum: 100 } } },
 };
 

@@ -1,0 +1,85 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { ResolvedAgent } from "../agents/index.ts";
+import type { Clock, McpConnection, McpServers } from "../ports/index.ts";
+import { type AgentId, type JsonObject, MAIN_AGENT, type McpServerUse, type SessionId } from "../protocol/index.ts";
+import type { Environment } from "./places.ts";
+import { VERSION } from "./version.ts";
+
+export interface ServersPlace {
+  /** The workspace. */
+  readonly root: string;
+  readonly configured: Readonly<Record<string, JsonObject>>;
+  /** Where plugins are kept; absent: those of the user don't count here. */
+  readonly pluginHome?: string;
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly sessionId: SessionId;
+}
+
+/** The MCP servers of a session. Where nobody uses one, nothing is loaded and nothing started. */
+export interface AgentServers {
+  /** For the session's own agent: everything that is configured, and what its definition brings. */
+  connectMain(own: readonly McpServerUse[]): Promise<McpConnection>;
+  connect(uses: readonly McpServerUse[], owner: AgentId, signal: AbortSignal): Promise<McpConnection>;
+  close(): Promise<void>;
+}
+
+export function createAgentServers(place: ServersPlace): AgentServers {
+  let configured: Promise<Readonly<Record<string, JsonObject>>> | undefined;
+  let servers: Promise<McpServers> | undefined;
+  const configuredNow = () => {
+    configured ??= gatherServers(place);
+    return configured;
+  };
+  const serversNow = () => {
+    servers ??= configuredNow().then((found) => makeServers(place, found));
+    return servers;
+  };
+  const connect: AgentServers["connect"] = async (uses, owner, signal) =>
+    uses.length === 0 ? nothing : (await serversNow()).connect(uses, owner, signal);
+  return {
+    connectMain: async (own) => {
+      const named = Object.keys(await configuredNow()).filter((name) => own.every((use) => use.name !== name));
+      return connect([...named.map((name) => ({ name })), ...own], MAIN_AGENT, new AbortController().signal);
+    },
+    connect,
+    close: async () => (await servers)?.close(),
+  };
+}
+
+/** What servers say about their use stands behind the facts about the place, for who has tools of theirs. */
+export function withInstructions(agent: ResolvedAgent, connections: readonly McpConnection[]): ResolvedAgent {
+  const { head, policy } = agent;
+  const used = connections.filter(({ tools }) => tools.some(({ declaration: { name } }) => policy.pool.includes(name)));
+  const texts = new Map(used.flatMap(({ instructions }) => instructions.map(({ server, text }) => [server, text])));
+  if (texts.size === 0) return agent;
+  const parts = [...texts].map(([server, text]) => `The MCP server ${server} says about its use:\n${text}`);
+  return { ...agent, head: { ...head, systemContext: [head.systemContext, ...parts].join("\n\n") } };
+}
+
+async function gatherServers({ configured, pluginHome }: ServersPlace): Promise<ServersPlace["configured"]> {
+  const fromPlugins = pluginHome === undefined ? {} : await pluginServers(pluginHome);
+  const all = Object.entries({ ...fromPlugins, ...configured });
+  return Object.fromEntries(all.filter(([, { disabled }]) => disabled !== true));
+}
+
+async function pluginServers(home: string): Promise<ServersPlace["configured"]> {
+  if (!existsSync(join(home, "plugins.json"))) return {};
+  const { readPluginServers } = await import("./plugin-servers.ts");
+  return readPluginServers(home);
+}
+
+async function makeServers(
+  { root, environment, clock, sessionId }: ServersPlace,
+  configured: ServersPlace["configured"],
+): Promise<McpServers> {
+  const [{ createMcpServers }, { createLocalWorkspace }] = await Promise.all([
+    import("../mcp/index.ts"),
+    import("../workspace/index.ts"),
+  ]);
+  const workspace = createLocalWorkspace({ root, environment });
+  return createMcpServers({ workspace, configured, environment, clock, tag: sessionId, version: VERSION });
+}
+
+const nothing: McpConnection = { tools: [], instructions: [], problems: [], release: async () => {} };
