@@ -26,7 +26,7 @@ describe("going on under a recorded policy", () => {
           expect(severity[after]).toBeGreaterThanOrEqual(Math.max(...both.map((effect) => severity[effect])));
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: 800 },
     );
   });
 
@@ -59,7 +59,7 @@ describe("going on under a recorded policy", () => {
         if (effectOf(made, thrice) === "allow") expect(effectOf(made, first)).toBe("allow");
         expect(narrowTo(thrice, kept(recordPolicy(twice)))).toEqual(thrice);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 

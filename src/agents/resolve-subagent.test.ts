@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { builtInAgents } from "../definitions/index.ts";
 import { type AgentDefinition, definitionSources, permissionModes } from "../protocol/index.ts";
+import { recordPolicy } from "./recorded-policy.ts";
 import {
   background,
   everyTool,
@@ -275,5 +276,34 @@ describe("down the tree", () => {
     expect(grandchild.pool).not.toContain("Write");
     const restrictions = grandchild.rules.filter(({ effect }) => effect !== "allow").map(({ text }) => text);
     expect(restrictions).toEqual(["Read(.env)", "Bash(git push:*)", "Bash(rm:*)", "Task"]);
+  });
+});
+
+describe("an agent that goes on", () => {
+  const narrow: Partial<AgentDefinition> = { tools: ["Read", "Bash(git:*)"], permissionMode: "plan" };
+  const then = subagentFor(narrow, { superior: { rules: [{ text: "Read(.env)", effect: "deny", scope: "user" }] } });
+  const before = recordPolicy(then.agent.policy, then.agent.limits);
+
+  it("has no more than it had, whatever its definition and its superior have become", () => {
+    const { agent, limits, report } = subagentFor({ source: "user", permissionMode: "acceptEdits" }, { before });
+    expect(agent.policy).toMatchObject({ mode: "plan", pool: ["Read", "Bash"] });
+    expect(agent.policy.rules.map(({ text, effect }) => `${effect} ${text}`)).toEqual(["deny Read(.env)", "deny Task"]);
+    expect(limits.map((layer) => layer.map(({ text }) => text))).toEqual([["Bash(git:*)"]]);
+    expect(report.withheld).toContainEqual({ tool: "Write", why: "it did not have it when it ran before" });
+  });
+
+  it("keeps its tools as they were declared, and is what it was where nothing changed", () => {
+    const wider = { ...narrow, tools: ["Read", "Bash(git:*)", "Write"] };
+    expect(subagentFor(wider, { before }).agent.head.tools).toEqual(then.agent.head.tools);
+    const superior = { rules: [{ text: "Read(.env)", effect: "deny", scope: "user" }] } as const;
+    expect(subagentFor(narrow, { before, superior }).agent).toEqual(then.agent);
+  });
+
+  it("has no more than it is allowed now where that is stricter", () => {
+    const { agent } = subagentFor({ tools: ["Read"], permissionMode: "dontAsk" }, { before });
+    expect(agent.policy.pool).toEqual(["Read"]);
+    const free = subagentFor({ source: "user" }, { superior: { mode: "bypassPermissions" } });
+    const record = recordPolicy(free.agent.policy);
+    expect(subagentFor({}, { superior: { mode: "dontAsk" }, before: record }).agent.policy.mode).toBe("dontAsk");
   });
 });
