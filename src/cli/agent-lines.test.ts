@@ -46,6 +46,14 @@ describe("the lines of agents", () => {
     ]);
   });
 
+  it("keep room for both who it is and how it ended", () => {
+    const [line = ""] = agentLines(household(1, { ended: 1, text: "a description that is far too long" }), {
+      ...view,
+      columns: 60,
+    });
+    expect(line).toBe("  ! Explore a des… · incomplete (max_tu… · 1,034 tokens · 4s");
+  });
+
   it("never take more rows or columns than there are, nor steer the terminal", () => {
     const text = fc.string({ unit: fc.constantFrom("a", " ", "語", "🙂", "e\u0301", "\u001b[2J", "\n", "\r") });
     const sizes = fc.record({ columns: fc.integer({ min: 1, max: 120 }), rows: fc.integer({ min: -2, max: 12 }) });

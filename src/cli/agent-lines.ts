@@ -37,11 +37,18 @@ export function agentLine(
     ...(tokensOf(usage) === 0 ? [] : [`${formatCount(tokensOf(usage))} tokens`]),
     formatElapsed(end?.milliseconds ?? now - startedAt),
   ].join(" · ");
-  const head = `${indent}${mark} ${nameOf(agent)} · ${state}`;
   const room = columns - displayWidth(tail) - 3;
+  const parts = { name: `${indent}${mark} ${nameOf(agent)}`, state };
   // Where it is too narrow for both, what it does says more than numbers.
-  if (room < 24) return fitLine(head, columns);
-  return fitLine(`${fitLine(head, room)} · ${tail}`, columns);
+  if (room < 24) return fitTogether(parts, columns);
+  return fitLine(`${fitTogether(parts, room)} · ${tail}`, columns);
+}
+
+/** Where there is not room for both, each has at least about half. */
+function fitTogether({ name, state }: { readonly name: string; readonly state: string }, columns: number): string {
+  const least = Math.floor((columns - 3) / 2);
+  const shortened = fitLine(name, Math.max(least, columns - 3 - displayWidth(state)));
+  return fitLine(`${shortened} · ${state}`, columns);
 }
 
 export function nameOf({ agentType, description, agentId, background }: AgentView): string {

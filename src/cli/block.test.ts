@@ -39,7 +39,7 @@ describe("a block of live lines", () => {
     block.draw(["x".repeat(30), "y"]);
     columns = 10;
     block.clear();
-    expect(written.at(-1)).toBe("\u001b[3A\r\u001b[J");
+    expect(written.at(-1)).toBe("\r\u001b[2K".concat("\u001b[1A\r\u001b[2K".repeat(3)));
   });
 
   it("moves no cursor for lines that stand there for the first time", () => {

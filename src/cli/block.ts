@@ -16,16 +16,17 @@ export interface Block {
 
 const clearBelow = "\u001b[J";
 const clearRight = "\u001b[K";
+const clearLine = "\r\u001b[2K";
 
 export function createBlock({ write, columns }: BlockOptions): Block {
   let widths: readonly number[] = [];
 
-  /** To the beginning of the first line. A terminal that became narrower shows a line as several. */
-  const home = (): string => {
-    if (widths.length === 0) return "";
-    const rows = widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / Math.max(1, columns()))), 0);
-    return rows > 1 ? `\u001b[${rows - 1}A\r` : "\r";
-  };
+  /** A terminal that became narrower shows a line as several. */
+  const rows = (): number =>
+    widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / Math.max(1, columns()))), 0);
+  const home = (): string => (rows() > 1 ? `\u001b[${rows() - 1}A\r` : "\r");
+  // Row by row: some terminals keep in their history what is cleared from the first cell on.
+  const erase = (): string => (widths.length === 0 ? "" : `${clearLine}${`\u001b[1A${clearLine}`.repeat(rows() - 1)}`);
   const remember = (lines: readonly string[]): void => {
     widths = lines.map((line) => displayWidth(plain(line)));
   };
@@ -39,13 +40,13 @@ export function createBlock({ write, columns }: BlockOptions): Block {
       write(text);
     },
     print: (text, lines) => {
-      const start = widths.length === 0 ? "" : `${home()}${clearBelow}`;
+      const start = erase();
       remember(lines);
       write(`${start}${text}${lines.join("\n")}`);
     },
     clear: () => {
       if (widths.length === 0) return;
-      write(`${home()}${clearBelow}`);
+      write(erase());
       widths = [];
     },
   };

@@ -79,7 +79,7 @@ describe("progress", () => {
     progress.see(ended);
     expect(screen()).toEqual(["✓ Read src/a.ts · 12 ms", "⠙ working · 0s · 1,234 tokens"]);
     progress.end();
-    expect(screen()).toEqual(["✓ Read src/a.ts · 12 ms", ""]);
+    expect(screen()).toEqual(["✓ Read src/a.ts · 12 ms"]);
   });
 
   it("shows each agent below the status, and nothing of them in the end", () => {
@@ -97,7 +97,22 @@ describe("progress", () => {
     ]);
     progress.end();
     progress.tick();
-    expect(screen()).toEqual(["retinue: Look", ""]);
+    expect(screen()).toEqual(["retinue: Look"]);
+  });
+
+  it("takes an agent out of the live lines with the call that waited for it, and says how it ended", () => {
+    const { progress, screen } = watch({ live: true });
+    for (const event of [created(["c"]), started(), runEnded({ outcome: "incomplete", reason: "budget" })]) {
+      progress.see(told(["c"], event));
+    }
+    for (const event of [created(["b"], "long work"), started({ background: true })]) progress.see(told(["b"], event));
+    progress.see(line({ ...ended, type: "tool.ended", callId: "call_c", name: "Task" } as DurableEvent));
+    progress.tick();
+    const cut = "! Explore find the router · incomplete (budget) · 1,034 tokens · 4s";
+    expect(screen()).toEqual([cut, "⠙ starting · 0s", "  ⠙ Explore long work (background) · starting · 0s"]);
+    progress.see(told(["b"], runEnded()));
+    const done = "✓ Explore long work (background) · succeeded · 1,034 tokens · 4s";
+    expect(screen()).toEqual([cut, done, "⠙ starting · 0s"]);
   });
 
   it("says how an agent ended, once, where lines can't be drawn over", () => {

@@ -1,7 +1,7 @@
 import { formatCount, formatDuration, stripControls } from "../lib/index.ts";
-import { type CallOutcome, callsOf, type EventOf, type RunUpdate } from "../protocol/index.ts";
+import { type CallOutcome, callsOf, type EventOf, type RunUpdate, type SubagentEvent } from "../protocol/index.ts";
 import { agentLine, agentLines, formatElapsed } from "./agent-lines.ts";
-import { tokensOf } from "./agent-view.ts";
+import { type AgentView, tokensOf } from "./agent-view.ts";
 import type { AgentViews } from "./agent-views.ts";
 import { createBlock } from "./block.ts";
 import { describeCall } from "./describe-call.ts";
@@ -51,6 +51,8 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   let frame = 0;
   let doing = "starting";
   let isOver = false;
+  /** Agents of the main agent whose end stands above already. */
+  const told = new Set<string>();
 
   const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
   const statusLine = (width: number): string => {
@@ -61,22 +63,39 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
     const room = Math.max(10, width - tail.length - 2);
     return fitLine(`${frames[frame]} ${fitLine(what ?? "", room)}${tail}`, width);
   };
+  const isShown = ({ path, end }: AgentView): boolean => end === undefined || !told.has(path[0] ?? "");
   const liveLines = (): readonly string[] => {
     if (!live || isOver) return [];
     const width = Math.max(1, columns() - 1);
     // One row is the status line, one stays free: what is higher than the terminal can't be drawn over.
     const view = { columns: width, rows: rows() - 2, now: now(), frame: frames[frame] ?? "" };
-    const below = agents.size === 0 ? [] : agentLines(agents.inOrder(), view);
+    const below = agents.size === 0 ? [] : agentLines(agents.inOrder().filter(isShown), view);
     return [statusLine(width), ...below].map(dim);
   };
   const draw = (): void => block.draw(liveLines());
   const say = (line: string): void => block.print(`${line}\n`, liveLines());
 
+  const tellEnd = (agent: AgentView): void => {
+    if (!calls || agent.end === undefined) return;
+    told.add(agent.agentId);
+    const line = agentLine(agent, { columns: Math.max(1, columns() - 1), now: now(), frame: "" });
+    say(live ? dim(line.trimStart()) : line);
+  };
+  const seeAgent = ({ agentId, event }: SubagentEvent): void => {
+    if (event.type === "run.started") told.delete(agentId);
+    const agent = agents.get(agentId);
+    if (event.type !== "run.ended" || agent === undefined) return;
+    // On a terminal it stands among the live lines until the call it works on has ended, if anybody waits for that.
+    if (!live || (agent.background && agent.path.length === 1)) tellEnd(agent);
+  };
   const endCall = ({ callId, name, result, milliseconds }: EventOf<"tool.ended">): void => {
     const target = targets.get(callId) ?? "";
     running.delete(callId);
     targets.delete(callId);
     if (!calls) return;
+    const agent = live ? agents.inOrder().find((each) => each.callId === callId) : undefined;
+    if (agent && !agent.background) tellEnd(agent);
+    if (agent) return;
     const outcome = result.outcome === "ok" ? "" : ` ${result.outcome}`;
     const tail = `${outcome} · ${formatDuration(milliseconds)}`;
     const line = fitLine(
@@ -86,18 +105,9 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
     say(dim(`${line}${tail}`));
   };
 
-  const endAgent = (agentId: string): void => {
-    const agent = agents.get(agentId);
-    // On a terminal it stands among the live lines.
-    if (agent && calls && !live) say(agentLine(agent, { columns: columns(), now: now(), frame: "" }));
-  };
-
   return {
     see: (update) => {
-      if (update.type === "subagent.event") {
-        if (update.event.type === "run.ended") endAgent(update.agentId);
-        return;
-      }
+      if (update.type === "subagent.event") seeAgent(update);
       if (update.type === "model.requested") doing = "waiting for the model";
       if (update.type === "thinking.delta") doing = "thinking";
       if (update.type === "text.delta") doing = "writing";

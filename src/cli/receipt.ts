@@ -8,7 +8,10 @@ export function interruptWords(agents: readonly AgentView[]): string {
   const foreground = running.filter(({ background }) => !background).length;
   const others = running.length - foreground;
   const whom = foreground === 0 ? "" : ` and ${plural(foreground, "agent")} it waits for`;
-  const rest = others === 0 ? "" : `; ${plural(others, "agent")} in the background ends with the program`;
+  const rest =
+    others === 0
+      ? ""
+      : `; ${plural(others, "agent")} in the background ${others === 1 ? "ends" : "end"} with the program`;
   return `Interrupting the main agent${whom}${rest}. Ctrl+C again ends at once.`;
 }
 
@@ -22,12 +25,28 @@ export function receiptOf(agents: readonly AgentView[]): readonly string[] {
   );
   const unknown = left.map((agent) => `  no end recorded: ${nameOf(agent)} (${agent.agentId})`);
   const running = left.length === 0 ? ["  Nothing is left running."] : [];
-  return [`Stopped with the main agent: ${plural(stopped.length, "agent")}.`, ...done, ...unknown, ...running];
+  return [
+    `Stopped with the main agent: ${plural(stopped.length, "agent")}.`,
+    ...few(done),
+    ...few(unknown),
+    ...running,
+  ];
+}
+
+const fewAre = 10;
+
+/** `sessions show` has them all. */
+function few(lines: readonly string[]): readonly string[] {
+  return lines.length <= fewAre ? lines : [...lines.slice(0, fewAre), `  … and ${lines.length - fewAre} more`];
 }
 
 /** Agents that a limit ended before they were done. */
 export function cutWords(agents: readonly AgentView[]): readonly string[] {
-  return cutAgents(agents).map((agent) => `${nameOf(agent)} was cut short: ${agent.end?.message ?? agent.end?.reason}`);
+  const lines = cutAgents(agents).map((agent) => {
+    const { end, turns, agentId } = agent;
+    return `${nameOf(agent)} was cut short: ${end?.reason}, after ${plural(turns, "turn")} (${agentId})`;
+  });
+  return few(lines);
 }
 
 export function cutAgents(agents: readonly AgentView[]): readonly AgentView[] {

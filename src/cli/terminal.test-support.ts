@@ -18,7 +18,8 @@ export function createTerminal(columns: number): { write(text: string): void; sc
   };
   const control = (parameter: string, letter: string): void => {
     if (letter === "A") row = Math.max(0, row - Number(parameter || 1));
-    if (letter === "K" || letter === "J") rows[row] = [...(rows[row] ?? "")].slice(0, column).join("");
+    if (letter === "K" && parameter === "2") rows[row] = "";
+    else if (letter === "K" || letter === "J") rows[row] = [...(rows[row] ?? "")].slice(0, column).join("");
     if (letter === "J") rows.length = row + 1;
     if (!"AKJm".includes(letter)) throw new Error(`unknown control sequence ${letter}`);
   };
@@ -35,6 +36,6 @@ export function createTerminal(columns: number): { write(text: string): void; sc
         } else put(token);
       }
     },
-    screen: () => rows.map((line) => line.trimEnd()),
+    screen: () => rows.join("\n").replace(/\s+$/, "").split("\n"),
   };
 }
