@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Reply } from "../src/testing/index.ts";
 import { type Client, type Measured, median, newPlace, run } from "./client.ts";
 import { definitionsCase } from "./definitions-case.ts";
+import { delegationCase } from "./delegation-case.ts";
 import type { Figure } from "./figure.ts";
 import { grepCase } from "./grep-case.ts";
 
@@ -16,6 +17,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   resume: resumeCase,
   grep: grepCase,
   definitions: definitionsCase,
+  delegation: delegationCase,
 };
 
 const text = (said: string): Reply => ({ content: said });
@@ -112,7 +114,7 @@ async function gapCase(): Promise<Figure[]> {
 
 /** What one fdatasync costs here, for a small append. */
 function diskSync(): number {
-  const { cwd } = newPlace();
+  const { cwd, remove } = newPlace();
   const file = openSync(join(cwd, "sync.bin"), "a");
   const times: number[] = [];
   for (let index = 0; index < 200; index += 1) {
@@ -122,6 +124,7 @@ function diskSync(): number {
     times.push(performance.now() - startedAt);
   }
   closeSync(file);
+  remove();
   return median(times);
 }
 
@@ -163,6 +166,7 @@ async function resumeCase(): Promise<Figure[]> {
     const again = await run({ client: "retinue", reply: () => text("done"), place, flags: ["--continue"] });
     resumed.push(again.startToFirstRequest);
   }
+  place.remove();
   return [
     {
       name: "resume of 1,000 turns to first request, against a fresh start",

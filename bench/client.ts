@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createApiServer, type Reply } from "../src/testing/index.ts";
+import { createApiServer, type RecordedRequest, type Reply } from "../src/testing/index.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const program = join(here, "..", "dist", "cli.js");
@@ -19,22 +19,28 @@ export interface Measured {
   readonly cpuMs: number;
   readonly rssMb: number;
   readonly firstRequestBytes: number;
-  readonly place: Place;
+  /** What this process, and so the server, took meanwhile. */
+  readonly serverCpuMs: number;
 }
 
 export interface Place {
   readonly cwd: string;
   readonly home: string;
+  remove(): void;
 }
 
 export interface Job {
   readonly client: Client;
   /** The answer to the n-th request, from 1; a text ends the run. */
-  readonly reply: (turn: number, cwd: string) => Reply;
+  readonly reply: (turn: number, cwd: string, request: RecordedRequest) => Reply | Promise<Reply>;
   readonly flags?: readonly string[];
   readonly place?: Place;
   /** Counting costs start-up time, so only where it is wanted. */
   readonly usage?: boolean;
+  /** Goes before the program. */
+  readonly under?: readonly string[];
+  /** Instead of the usual one, with what it is given after the address. */
+  readonly floor?: { readonly program: string; readonly args: readonly string[] };
 }
 
 export function newPlace(): Place {
@@ -42,10 +48,21 @@ export function newPlace(): Place {
   const cwd = mkdtempSync(join(root, "work-"));
   const lines = Array.from({ length: 5000 }, (_, index) => `line ${index} of a file that is read again and again`);
   writeFileSync(join(cwd, "file.txt"), lines.join("\n"));
-  return { cwd, home: join(root, "home") };
+  return { cwd, home: join(root, "home"), remove: () => rmSync(root, { recursive: true, force: true }) };
 }
 
-export async function run({ client, reply, flags = [], place = newPlace(), usage = false }: Job): Promise<Measured> {
+export async function run(job: Job): Promise<Measured> {
+  if (job.place !== undefined) return runIn(job.place, job);
+  const place = newPlace();
+  try {
+    return await runIn(place, job);
+  } finally {
+    place.remove();
+  }
+}
+
+async function runIn(place: Place, job: Job): Promise<Measured> {
+  const { client, reply, usage = false } = job;
   const { cwd } = place;
   let firstRequestBytes = 0;
   const server = await createApiServer({
@@ -54,17 +71,14 @@ export async function run({ client, reply, flags = [], place = newPlace(), usage
     now: () => performance.now(),
     script: (request, { ordinal }) => {
       if (ordinal === 1) firstRequestBytes = request.bodyBytes;
-      return reply(ordinal, cwd);
+      return reply(ordinal, cwd, request);
     },
   });
   const usageFile = join(place.cwd, "..", "usage.json");
-  const imports = usage ? ["--import", join(here, "report-usage.mjs")] : [];
-  const args =
-    client === "retinue"
-      ? [...imports, program, "-p", "Do the job.", "--model", "anthropic/bench-model", ...flags]
-      : [...imports, join(here, "floor-client.mjs"), server.url, "Do the job.", headFile(place)];
+  const [command = "", ...args] = commandOf(place, { ...job, url: server.url });
+  const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
-  const child = spawn(process.execPath, args, {
+  const child = spawn(command, args, {
     cwd,
     stdio: ["ignore", "ignore", "pipe"],
     env: {
@@ -82,6 +96,7 @@ export async function run({ client, reply, flags = [], place = newPlace(), usage
   });
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
   const wall = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(cpuBefore);
   const { requests } = server;
   await server.close();
   if (code !== 0) throw new Error(`${client} exited with ${code}: ${errors}`);
@@ -95,8 +110,20 @@ export async function run({ client, reply, flags = [], place = newPlace(), usage
     wall,
     ...used,
     firstRequestBytes,
-    place,
+    serverCpuMs: (user + system) / 1000,
   };
+}
+
+function commandOf(
+  place: Place,
+  { client, flags = [], usage, under = [], floor, url }: Job & { url: string },
+): string[] {
+  const imports = usage ? ["--import", join(here, "report-usage.mjs")] : [];
+  const before = [...under, process.execPath, ...imports];
+  if (client === "retinue")
+    return [...before, program, "-p", "Do the job.", "--model", "anthropic/bench-model", ...flags];
+  if (floor) return [...before, join(here, floor.program), url, ...floor.args];
+  return [...before, join(here, "floor-client.mjs"), url, "Do the job.", headFile(place)];
 }
 
 /** The floor sends a head of the size ours has, so that both pay for the same bytes. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rgPath } from "@vscode/ripgrep";
@@ -39,6 +39,7 @@ export async function grepCase(): Promise<Figure[]> {
       throw new Error(`grep found ${found}: ${JSON.stringify(result.content)}`);
   }
   await hands.close();
+  rmSync(root, { recursive: true });
   return [
     {
       name: "Grep over 20,000 files, against ripgrep by hand",

@@ -1,0 +1,175 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import type { RecordedRequest, Reply } from "../src/testing/index.ts";
+import { type Client, type Measured, median, newPlace, run } from "./client.ts";
+import type { Figure } from "./figure.ts";
+
+const steps = 3;
+const latencyMs = 200;
+
+/** N agents at once with 3 requests each, against a bare client that does the same requests. */
+export async function delegationCase(): Promise<Figure[]> {
+  const bytes = await requestBytes();
+  const alone = await measure({ children: 1, rounds: 3, latencyMs, bytes });
+  const sizes = [
+    { children: 64, limit: 1.15, rounds: 5 },
+    { children: 256, limit: 1.25, rounds: 3 },
+    { children: 1_000, limit: 1.4, rounds: 3 },
+  ];
+  const figures: Figure[] = [];
+  for (const { children, limit, rounds } of sizes) {
+    const measured = await measure({ children, rounds, latencyMs, bytes });
+    const took = (client: Client) => median(measured[client].map(({ wall }) => wall));
+    const name = `${children} agents × ${steps} steps at ${latencyMs} ms`;
+    figures.push({ name, ours: took("retinue"), floor: took("floor"), unit: "ms", limit });
+    if (children === 256) figures.push(perAgent("cpuMs", { measured, alone, children }));
+    if (children === 1_000) figures.push(perAgent("rssMb", { measured, alone, children }), serverShare(measured.floor));
+  }
+  figures.push(await firstRequest(bytes), await fewDescriptors(bytes));
+  return figures;
+}
+
+type Rounds = Record<Client, Measured[]>;
+
+interface Setting {
+  readonly children: number;
+  readonly latencyMs: number;
+  /** How large the first requests of the main agent and of an agent are, so that the floor sends as much. */
+  readonly bytes: RequestBytes;
+  readonly usage?: boolean;
+  readonly under?: readonly string[];
+}
+
+interface RequestBytes {
+  main: number;
+  child: number;
+}
+
+async function measure({ rounds, ...setting }: Setting & { readonly rounds: number }): Promise<Rounds> {
+  const measured: Rounds = { retinue: [], floor: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    measured.floor.push(await delegate("floor", { usage: true, ...setting }));
+    measured.retinue.push(await delegate("retinue", { usage: true, ...setting }));
+  }
+  return measured;
+}
+
+async function requestBytes(): Promise<RequestBytes> {
+  const bytes = { main: 0, child: 0 };
+  await delegate("retinue", { children: 1, latencyMs: 0, bytes }, (request, who) => {
+    if (bytes[who] === 0) bytes[who] = request.bodyBytes;
+  });
+  return bytes;
+}
+
+/** One run; throws unless every agent's report has come to the main agent. */
+async function delegate(
+  client: Client,
+  { children, latencyMs: delay, bytes, usage = false, under = [] }: Setting,
+  onRequest: (request: RecordedRequest, who: keyof RequestBytes) => void = () => {},
+): Promise<Measured> {
+  const place = newPlace();
+  const settings = join(place.cwd, "..", "settings.json");
+  writeFileSync(settings, JSON.stringify({ subagents: { maxSpawns: children } }));
+  let reports = 0;
+  const reply = async (_: number, cwd: string, request: RecordedRequest): Promise<Reply> => {
+    const who = request.rawBody.includes("Do the job.") ? "main" : "child";
+    onRequest(request, who);
+    const turn = count(request.rawBody, '"role":"assistant"') + 1;
+    if (who === "main" && turn === 2) reports = count(request.rawBody, "This part is done.");
+    const answer = who === "main" ? mainReply(turn, children) : childReply(turn, cwd);
+    if (delay > 0) await wait(delay);
+    return answer;
+  };
+  const head = (who: keyof RequestBytes) => headFile(join(place.cwd, "..", `${who}.json`), bytes[who]);
+  const floor = { program: "floor-retinue.mjs", args: ["Do the job.", head("main"), head("child")] };
+  try {
+    const measured = await run({ client, reply, place, flags: ["--settings", settings], usage, under, floor });
+    if (reports !== children) throw new Error(`${client}: ${reports} reports of ${children} agents`);
+    return measured;
+  } finally {
+    place.remove();
+  }
+}
+
+function count(body: Buffer, text: string): number {
+  let found = 0;
+  for (let at = body.indexOf(text); at >= 0; at = body.indexOf(text, at + text.length)) found += 1;
+  return found;
+}
+
+function mainReply(turn: number, children: number): Reply {
+  if (turn > 1) return { content: "All done." };
+  const calls = Array.from({ length: children }, (_, child) => ({
+    tool: "Task",
+    input: { description: `part ${child}`, prompt: `Do part ${child}.`, subagent_type: "general-purpose" },
+  }));
+  return { content: calls };
+}
+
+function childReply(turn: number, cwd: string): Reply {
+  if (turn >= steps) return { content: "This part is done." };
+  return { content: [{ tool: "Read", input: { file_path: join(cwd, "file.txt"), offset: turn, limit: 4 } }] };
+}
+
+/** Everything of a request but its messages, of about the size ours has. */
+function headFile(path: string, bytes: number): string {
+  const tools = [{ name: "Read", description: "x".repeat(Math.max(0, bytes - 300)), input_schema: { type: "object" } }];
+  writeFileSync(
+    path,
+    JSON.stringify({ model: "bench-model", max_tokens: 32_000, stream: true, tools, system: "You help." }),
+  );
+  return path;
+}
+
+interface Comparison {
+  readonly measured: Rounds;
+  readonly alone: Rounds;
+  readonly children: number;
+}
+
+function perAgent(what: "cpuMs" | "rssMb", { measured, alone, children }: Comparison): Figure {
+  const extra = (client: Client) => {
+    const of = (rounds: Rounds) => median(rounds[client].map((one) => one[what]));
+    return (of(measured) - of(alone)) / (children - 1);
+  };
+  const floor = extra("floor").toFixed(2);
+  const [name, unit, limit] =
+    what === "cpuMs" ? ["processor time per extra agent", "ms", 4] : ["memory per live agent", "MB", 0.3];
+  return {
+    name: `${name}, ${children} against 1 (floor ${floor} ${unit})`,
+    ours: Number(extra("retinue").toFixed(3)),
+    floor: 0,
+    unit: String(unit),
+    limit: Number(limit),
+    kind: "value",
+  };
+}
+
+/** Above this the server and not the client would be measured. */
+function serverShare(floor: readonly Measured[]): Figure {
+  const share = median(floor.map(({ serverCpuMs, wall }) => serverCpuMs / wall));
+  const name = "share of its processor the test server takes at 1,000 agents of the floor";
+  return { name, ours: Number(share.toFixed(2)), floor: 0, unit: "", limit: 0.85, kind: "value" };
+}
+
+/** From the last byte of the main agent's answer to the first of its agent's request; everything is used the first time. */
+async function firstRequest(bytes: RequestBytes): Promise<Figure> {
+  const { retinue, floor } = await measure({ children: 1, rounds: 9, latencyMs: 0, bytes, usage: false });
+  const gap = (measured: readonly Measured[]) => median(measured.map(({ gaps }) => gaps[0] ?? Number.NaN));
+  const name = `spawn to first request (floor ${gap(floor).toFixed(2)} ms)`;
+  return { name, ours: Number(gap(retinue).toFixed(2)), floor: 0, unit: "ms", limit: 10, kind: "value" };
+}
+
+async function fewDescriptors(bytes: RequestBytes): Promise<Figure> {
+  const children = 1_000;
+  const under = ["sh", "-c", 'ulimit -n 256; exec "$0" "$@"'];
+  const failure = await delegate("retinue", { children, latencyMs, bytes, under }).then(
+    () => undefined,
+    (error: unknown) => String(error),
+  );
+  if (failure !== undefined) process.stderr.write(`${failure.slice(0, 2_000)}\n`);
+  const name = `runs of ${children} agents with 256 descriptors that did not finish`;
+  return { name, ours: failure === undefined ? 0 : 1, floor: 0, unit: "", limit: 0, kind: "value" };
+}
