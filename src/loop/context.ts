@@ -56,10 +56,10 @@ export function isFull(context: ContextState, limits: ContextLimits, turn: Messa
 /** About how many tokens the next request has. */
 export function expectedTokens(
   context: ContextState,
-  { headTokens }: Pick<ContextLimits, "headTokens">,
+  limits: Pick<ContextLimits, "headTokens">,
   turn: Message | undefined,
 ): number {
-  const head = context.basis === "none" ? headTokens : 0;
+  const head = context.basis === "none" ? limits.headTokens : 0;
   return context.tokens + head + estimated(context, sizeOf(turn));
 }
 

@@ -30,7 +30,16 @@ export function contextLimits({ head, model, contextTokens, percent }: ContextWi
   // A head that asks for more than there is can't be helped by compacting at every turn.
   const reserve = Math.min(head.maxTokens, model.window / 2);
   const compactAt = Math.floor(Math.min(window * share, model.window - reserve));
-  return { window, compactAt, headTokens: headTokensOf(head) };
+  let headTokens: number | undefined;
+  return {
+    window,
+    compactAt,
+    // Nearly every run ends before anybody asks.
+    get headTokens() {
+      headTokens ??= headTokensOf(head);
+      return headTokens;
+    },
+  };
 }
 
 function headTokensOf({ tools, system, systemContext, userContext }: Head): number {
