@@ -1,7 +1,8 @@
-// Makes docs/assets/map.svg anew: a real run of the built command line in a real terminal (tmux), as it looks there.
+// Makes docs/assets/agents.svg and map.svg anew: a real run of the built command line in a real terminal (tmux), as it
+// looks there while its agents are at work, and at its end.
 //   node scripts/picture.mjs
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -9,20 +10,22 @@ import { join, resolve } from "node:path";
 const root = resolve(import.meta.dirname, "..");
 const command = 'retinue -p "Map this repository"';
 const columns = 140;
-const rows = 46;
+const rows = 60;
+const agentRows = 12;
 
 const directory = mkdtempSync(join(tmpdir(), "retinue-picture-"));
 const socket = `retinue-picture-${process.pid}`;
 const tmux = (...words) => execFileSync("tmux", ["-L", socket, ...words], { encoding: "utf8" });
 try {
-  const screen = photograph();
+  const { busiest, end } = await photograph();
   mkdirSync(join(root, "docs/assets"), { recursive: true });
-  writeFileSync(join(root, "docs/assets/map.svg"), draw(screen.split("\n").slice(0, rows)));
+  writeFileSync(join(root, "docs/assets/agents.svg"), draw(busiest.slice(-agentRows)));
+  writeFileSync(join(root, "docs/assets/map.svg"), draw(end.slice(0, rows)));
 } finally {
-  rmSync(directory, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 }
 
-function photograph() {
+async function photograph() {
   const program = join(directory, "retinue");
   writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "dist/cli.js")}" "$@"\n`);
   chmodSync(program, 0o755);
@@ -41,12 +44,30 @@ function photograph() {
   try {
     tmux("wait-for", "prompt");
     tmux("send-keys", command, "Enter");
-    tmux("wait-for", "prompt");
+    const busiest = await busiestScreen();
     // With its colours, from the first line that scrolled away on.
-    return tmux("capture-pane", "-e", "-p", "-S", "-");
+    return { busiest, end: tmux("capture-pane", "-e", "-p", "-S", "-").split("\n") };
   } finally {
     tmux("kill-server");
   }
+}
+
+/** The screen with most agents on it that have something to tell, of all that were seen until the command ended. */
+async function busiestScreen() {
+  const waiting = spawn("tmux", ["-L", socket, "wait-for", "prompt"]);
+  let hasEnded = false;
+  waiting.on("close", () => {
+    hasEnded = true;
+  });
+  let best = { score: -1, lines: [] };
+  while (!hasEnded) {
+    const lines = tmux("capture-pane", "-e", "-p").trimEnd().split("\n");
+    const agents = lines.filter((line) => /[⠁-⣿] Explore /.test(line));
+    const score = agents.length * 100 + agents.filter((line) => /\d calls/.test(line)).length;
+    if (score > best.score) best = { score, lines };
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return best.lines;
 }
 
 function draw(lines) {

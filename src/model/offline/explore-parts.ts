@@ -34,7 +34,8 @@ export function* exploreParts(survey: Survey): Generator<Step, readonly Part[], 
   });
 }
 
-function partsOf({ files, directories }: Survey): readonly Directory[] {
+/** The directories of a large repository that are worth an agent each, the largest first. */
+export function partsOf({ files, directories }: Pick<Survey, "files" | "directories">): readonly Directory[] {
   const source = files.filter(({ path }) => languageOf(path)?.isCode);
   if (source.length <= fewSourceFiles) return [];
   const parts = directories.filter(({ path, files: count }) => count >= fewestFiles && !baseName(path).startsWith("."));
@@ -45,6 +46,6 @@ function partsOf({ files, directories }: Survey): readonly Directory[] {
 function sendTo(path: string): PlannedCall {
   return {
     name: "Task",
-    input: { description: `Explore ${path}`, prompt: partRequest(path), subagent_type: explorer },
+    input: { description: `${path} for the map`, prompt: partRequest(path), subagent_type: explorer },
   };
 }

@@ -1,5 +1,5 @@
 import { todoPattern } from "./definitions.ts";
-import { exploreParts } from "./explore-parts.ts";
+import { exploreParts, partsOf } from "./explore-parts.ts";
 import { ask, askAll, git, glob, grep, type Job, list, quote, read, type Seen, textIn } from "./job.ts";
 import type { MapFindings } from "./map-findings.ts";
 import { mapReport } from "./map-report.ts";
@@ -40,8 +40,9 @@ export function* mapRepository(path = ".", { canDelegate = false }: { readonly c
   const isIgnored = ignoredNames(files.find(({ call }) => String(call.input["file_path"]).endsWith(".gitignore")));
   const manifestsBelow = parsePaths(textIn(below));
   const nested = manifestsBelow.paths.filter(isOwn).sort();
+  const isShared = (known: Parameters<typeof partsOf>[0]) => canDelegate && partsOf(known).length > 0;
   const counts = counted?.ok ? parseCounts(counted.text) : yield* countByNames(path);
-  const survey = yield* surveyFiles(counts, { path, top, isIgnored });
+  const survey = yield* surveyFiles(counts, { path, top, isIgnored, isShared });
   const inner = yield* askAll(
     "Reading the manifests below.",
     manifests.length > 0 ? [] : nested.slice(0, maxNested).map((name) => read(name, 1_000)),

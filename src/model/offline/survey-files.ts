@@ -71,9 +71,11 @@ export function* surveyFiles(
     readonly isIgnored: (name: string) => boolean;
     /** How many directories are counted one by one at most. */
     readonly maxCounted?: number;
+    /** Whether others look into the directories: then the largest are not opened. */
+    readonly isShared?: (known: Pick<Survey, "files" | "directories">) => boolean;
   },
 ): Generator<Step, Survey, readonly Seen[]> {
-  const { path, top, isIgnored, maxCounted = maxDirectories } = place;
+  const { path, top, isIgnored, maxCounted = maxDirectories, isShared = () => false } = place;
   const known = new Map(first.files.map((file) => [file.path, file.count]));
   const counted = new Map<string, Amount & { readonly inside: readonly string[] }>();
   const wanted = top.directories
@@ -85,7 +87,12 @@ export function* surveyFiles(
   if (first.left > 0) {
     const directories = wanted.slice(0, maxCounted);
     const cut = yield* count(directories, { known, counted, say: "The list was cut: counting by directory." });
-    const split = cut.slice(0, maxSplit);
+    const found = filesIn(known);
+    const soFar = {
+      files: found,
+      directories: directoriesOf(found, { path, counted, complete: false, others: wanted }),
+    };
+    const split = isShared(soFar) ? [] : cut.slice(0, maxSplit);
     const kinds = typesIn(known.keys()).slice(0, maxTypes);
     const [named, ...seen] = yield* askAll("Counting by language.", [
       glob(testNames, path),
@@ -100,7 +107,7 @@ export function* surveyFiles(
     for (const [index, directory] of split.entries()) describeInside(counted, directory, seen[index]);
     yield* count(inner.slice(0, maxInner), { known, counted, say: "Looking deeper." });
   }
-  const files = [...known].map(([name, lines]) => ({ path: name, count: lines }));
+  const files = filesIn(known);
   const complete = files.length >= first.totalFiles;
   const directories = directoriesOf(files, { path, counted, complete, others: wanted });
   const largest = [...directories].sort((left, right) => right.files - left.files)[0];
@@ -113,6 +120,10 @@ export function* surveyFiles(
     directories,
     inner: largest === undefined ? [] : directoriesOf(files, { path: largest.path, counted, complete, others: [] }),
   };
+}
+
+function filesIn(known: ReadonlyMap<string, number>): readonly FileCount[] {
+  return [...known].map(([path, count]) => ({ path, count }));
 }
 
 type Amounts = Amount & { readonly name: string };
