@@ -5,13 +5,13 @@ export const exitCodes = { succeeded: 0, failed: 1, usage: 2, incomplete: 3, sto
 export interface RunSeen {
   /** What the last request failed of, if it did. */
   readonly modelError: ModelErrorCode | undefined;
-  /** Subagents that a limit ended before they were done. */
+  /** Subagents at any depth that a limit ended; those that the run itself counts are in its facts. */
   readonly agentsCut: number;
 }
 
-export function exitCodeOf({ outcome, reason }: RunResult, { modelError, agentsCut }: RunSeen): number {
+export function exitCodeOf({ outcome, reason, facts }: RunResult, { modelError, agentsCut }: RunSeen): number {
   const misconfigured = modelError === "auth" || modelError === "unknown_model";
   if (reason === "model_error" && misconfigured) return exitCodes.usage;
-  if (outcome === "succeeded" && agentsCut > 0) return exitCodes.incomplete;
+  if (outcome === "succeeded" && (agentsCut > 0 || facts.agentsCut > 0)) return exitCodes.incomplete;
   return exitCodes[outcome];
 }

@@ -164,9 +164,11 @@ function errorAfter(update: RunUpdate, before: ModelErrorCode | undefined): Mode
 }
 
 function closingWords(result: RunResult, session: Session, agents: AgentViews): string {
-  const told = [...cutWords(agents.inOrder()), ...(result.outcome === "stopped" ? receiptOf(agents.inOrder()) : [])];
+  const { outcome, facts } = result;
+  const seen = agents.inOrder();
+  const told = outcome === "stopped" ? receiptOf(seen) : cutWords(seen, facts.agentsCut);
   const lines = told.map((line) => `retinue: ${stripControls(line)}\n`).join("");
-  if (result.outcome === "succeeded") return lines;
+  if (outcome === "succeeded") return lines;
   const why = result.message ?? `The run ended: ${result.reason}.`;
   // A model that can't do it says why in its text, which stands on standard output already.
   const reason = why.trim() === result.text.trim() ? "" : `retinue: ${stripControls(why)}\n`;

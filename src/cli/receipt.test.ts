@@ -35,9 +35,10 @@ describe("what Ctrl+C says", () => {
   });
 });
 
-it("says which agents a limit has cut", () => {
-  expect(cutWords(household(1, { outcome: "incomplete", reason: "budget" }))).toEqual([
+it("says which agents did not get done, and how many more had not at first", () => {
+  expect(cutWords(household(1, { outcome: "incomplete", reason: "budget" }), 1)).toEqual([
     "Explore find the router was cut short: budget, after 1 turn (a0)",
   ]);
-  expect(cutWords(household(2, { outcome: "failed", reason: "model_error" }))).toEqual([]);
+  expect(cutWords(household(2, { outcome: "failed", reason: "model_error" }), 0)).toEqual([]);
+  expect(cutWords(household(2, {}), 1)).toEqual(["1 agent had been cut short on the way."]);
 });
