@@ -46,7 +46,10 @@ async function photograph() {
     tmux("send-keys", command, "Enter");
     const busiest = await busiestScreen();
     // With its colours, from the first line that scrolled away on.
-    return { busiest, end: tmux("capture-pane", "-e", "-p", "-S", "-").split("\n") };
+    const screen = tmux("capture-pane", "-e", "-p", "-S", "-").split("\n");
+    // Keys that come before the shell is ready are shown twice.
+    const start = screen.findIndex((line) => line.includes(`$ ${command}`));
+    return { busiest, end: screen.slice(Math.max(0, start)) };
   } finally {
     tmux("kill-server");
   }
