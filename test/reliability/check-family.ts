@@ -27,7 +27,7 @@ export function checkFamily(evidence: Omit<Evidence, "forbidden">): Finding {
     for (const [id, call] of own) calls.set(id, call);
     const found = [
       ...checkNumbers(lines),
-      ...checkCalls(lines, own),
+      ...checkCalls(lines, isLeft(lines) ? begunOf(own) : own),
       ...checkEnds(lines, evidence.ends === undefined || agentId !== "main" ? undefined : "done"),
       ...checkRequests(lines, requestsOf(lines, evidence.requests)),
     ];
@@ -51,6 +51,16 @@ export function checkFamily(evidence: Omit<Evidence, "forbidden">): Finding {
       denied: outcomes.filter((outcome) => outcome === "denied").length,
     },
   };
+}
+
+/** Its process was lost and nobody has gone on with it: what it had not begun is still to be done. */
+function isLeft(lines: readonly Line[]): boolean {
+  const last = lines.at(-1);
+  return last?.type === "run.ended" && last.reason === "process_lost";
+}
+
+function begunOf(calls: ReadonlyMap<string, CallRecord>): Map<string, CallRecord> {
+  return new Map([...calls].filter(([, { starts, outcomes }]) => starts + outcomes.length > 0));
 }
 
 /** Children are known by their prompts; each has one transcript for life. */
