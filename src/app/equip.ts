@@ -25,20 +25,22 @@ export interface Equipment {
 
 export interface Equipped {
   readonly hands: Hands;
+  /** The same tools on another directory. */
+  readonly handsAt: (root: string) => Promise<Hands>;
   /** Tools that exist and are not there, and why. */
   readonly absent: readonly { readonly name: string; readonly reason: string }[];
 }
 
 /** The built-in tools on this workspace. */
 export function equip(equipment: Equipment): Equipped {
-  const { root, transcript, outputDirectory, settings, environment, chosen } = equipment;
+  const { transcript, outputDirectory, settings, environment, chosen } = equipment;
   const { sessionId, results } = transcript;
   const skills = equipment.skills ? { skills: equipment.skills } : {};
   const choice = searchEngineFor(settings.search, environment, chosen.search ? { anthropic: chosen.search } : {});
   const search = "engine" in choice ? { search: choice.engine } : {};
   const { delegation, serverTools } = equipment;
   const builtIn = toolFaces({ search: "engine" in choice, ...skills });
-  const hands = lazyHands([...builtIn, ...delegation.faces, ...serverTools], async () => {
+  const handsAt = async (root: string): Promise<Hands> => {
     const { makeHands } = await import("./make-hands.ts");
     return makeHands({
       root,
@@ -51,6 +53,7 @@ export function equip(equipment: Equipment): Equipped {
       delegation,
       serverTools,
     });
-  });
-  return { hands, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };
+  };
+  const hands = lazyHands([...builtIn, ...delegation.faces, ...serverTools], () => handsAt(equipment.root));
+  return { hands, handsAt, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };
 }

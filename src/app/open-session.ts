@@ -1,6 +1,6 @@
 import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AgentResolution, limitHands, resolveAgent } from "../agents/index.ts";
+import { type AgentResolution, resolveAgent } from "../agents/index.ts";
 import { newSessionId, sweepTagged, UserError } from "../lib/index.ts";
 import type { Approvals, Clock, Model } from "../ports/index.ts";
 import {
@@ -28,6 +28,7 @@ import { type Equipped, equip } from "./equip.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
 import { gatherDefined } from "./gather-defined.ts";
 import { checkMode, environmentFor } from "./heed-settings.ts";
+import { holdLimits } from "./hold-limits.ts";
 import { type Environment, existingDirectories, stateDirectory, workspaceDirectory } from "./places.ts";
 import { collectRules } from "./rules.ts";
 import { createSessionOf, type Session } from "./session.ts";
@@ -154,8 +155,8 @@ async function assemble(
       const { prepareAgent } = await import("./prepare-agent.ts");
       const tools = () => equipped.hands.declarations();
       const modelIsGiven = typeof options.model === "object";
-      const shared = { household, settings, environment, clock, cwd, tools, modelIsGiven };
-      return prepareAgent(wish, { ...shared, servers, connection, results: transcript.results });
+      const shared = { household, settings, environment, clock, tools, modelIsGiven, servers, connection, transcript };
+      return prepareAgent(wish, { ...shared, handsAt: equipped.handsAt });
     },
   });
   const delegation = { faces: offerDelegation({ household, settings, environment, rules }), dispatcher };
@@ -166,7 +167,7 @@ async function assemble(
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const agent = withInstructions(resolution.agent, [connection]);
   checkMode(settings, agent.policy.mode);
-  const hands = resolution.limits.reduce(limitHands, equipped.hands);
+  const hands = holdLimits(equipped.hands, resolution.limits);
   // Who configured a search that can't work wants to know; who configured none does not.
   const asked = settings.search === undefined || settings.search.engine === "off" ? [] : absent;
   const damage = transcript.problems.map(({ message }) => message);

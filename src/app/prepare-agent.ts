@@ -1,12 +1,23 @@
 import { platform } from "node:os";
-import { limitHands, resolveSubagent } from "../agents/index.ts";
+import { resolveSubagent } from "../agents/index.ts";
 import { addTools, createHands } from "../hands/index.ts";
 import { nearest } from "../lib/index.ts";
-import type { Clock, Hands, McpConnection, ResultStore } from "../ports/index.ts";
+import type { Clock, Hands, McpConnection } from "../ports/index.ts";
 import type { AgentDefinition, Rule, Settings } from "../protocol/index.ts";
 import { type AgentWish, clockLimits, type PreparedAgent } from "../runs/index.ts";
+import type { Session as Transcript } from "../transcript/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
+import {
+  type AgentPlace,
+  copyRestrictions,
+  freeInCopy,
+  isVerification,
+  keepAway,
+  type OpenedPlace,
+  openAgentPlace,
+} from "./agent-place.ts";
 import { type AgentServers, withInstructions } from "./agent-servers.ts";
+import { holdLimits, limitsOf } from "./hold-limits.ts";
 import type { Household, HouseholdAgent } from "./household.ts";
 import { isAbout } from "./is-about.ts";
 import { type Environment, existingDirectories } from "./places.ts";
@@ -17,7 +28,6 @@ export interface Preparation {
   readonly settings: Settings;
   readonly environment: Environment;
   readonly clock: Clock;
-  readonly cwd: string;
   /** What there is for any agent of the session. */
   readonly tools: () => ReturnType<Hands["declarations"]>;
   /** The program gave a model of its own, and there is no other. */
@@ -25,7 +35,9 @@ export interface Preparation {
   readonly servers: AgentServers;
   /** The MCP servers that the session's own agent has. */
   readonly connection: McpConnection;
-  readonly results: ResultStore;
+  readonly transcript: Transcript;
+  /** The session's tools on another directory. */
+  readonly handsAt: (root: string) => Promise<Hands>;
 }
 
 /** A wish of one agent for another, as an agent ready to run; or why there is none. */
@@ -36,10 +48,17 @@ export async function prepareAgent(wish: AgentWish, preparation: Preparation): P
   if (found === undefined) return { ok: false, message: unknownType(agentType, household) };
   const denial = denialOf(found.definition, parent.agent.policy.rules);
   if (denial !== undefined) return { ok: false, message: denial };
-  const background = wish.background || found.definition.background === true;
-  const connection = await connectOwn({ ...wish, background }, found, preparation);
-  const prepared = equipAgent({ ...wish, background }, { ...preparation, found, own: connection });
-  if (!prepared.ok) await connection.release();
+  const { definition } = found;
+  const own = { ...wish, background: wish.background || definition.background === true };
+  const place = await placeFor(wish, definition, preparation);
+  if (place !== undefined && !place.ok) return place;
+  const connection = await connectOwn(own, found, preparation);
+  const at = place === undefined ? {} : { place: place.place };
+  const prepared = equipAgent(own, { ...preparation, ...at, found, own: connection });
+  if (!prepared.ok) {
+    await connection.release();
+    await place?.place.leave();
+  }
   return prepared;
 }
 
@@ -47,11 +66,16 @@ interface Equipment extends Preparation {
   readonly found: HouseholdAgent;
   /** The MCP servers of this agent alone. */
   readonly own: McpConnection;
+  /** Absent: it works where its superior does. */
+  readonly place?: AgentPlace;
 }
 
 function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
-  const { found, own, settings, cwd } = equipment;
+  const { found, own, settings, place, environment } = equipment;
   const { parent, depth, background } = wish;
+  const root = place?.root ?? parent.cwd;
+  const above = parent.agent.policy;
+  const superior = place ? { ...above, rules: copyRestrictions(above.rules, place, environment["HOME"]) } : above;
   const { definition } = found;
   const { subagents = {} } = settings;
   const { model, requested, reason, notice } = subagentModel(wish, found, equipment);
@@ -59,7 +83,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
   const ownNames = ownTools.map(({ name }) => name);
   const resolution = resolveSubagent({
     ...found,
-    superior: parent.agent.policy,
+    superior,
     tier: {
       background,
       depth,
@@ -75,26 +99,40 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     ownTools: ownNames,
     asked: { maxTurns: wish.maxTurns },
     settings: { effort: settings.effort, maxTurns: settings.maxTurns },
-    workspaceRoot: cwd,
-    additionalDirectories: existingDirectories(settings.permissions?.additionalDirectories ?? []),
+    workspaceRoot: root,
+    additionalDirectories: place ? [] : above.workspaceRoots.slice(1),
     readableRoots: existingDirectories(found.readableRoots),
     platform: platform(),
   });
   if (!resolution.ok) return resolution;
-  const hands = withOwnTools(parent.hands, equipment);
+  const isFree = place !== undefined && isVerification(definition);
+  const agent = withInstructions(resolution.agent, [equipment.connection, own]);
   return {
     ok: true,
-    agent: withInstructions(resolution.agent, [equipment.connection, own]),
+    agent: isFree ? { ...agent, policy: freeInCopy(agent.policy, above) } : agent,
     model,
-    hands: resolution.limits.reduce(limitHands, hands),
-    cwd,
+    hands: handsFor(parent.hands, { ...equipment, root, limits: resolution.limits }),
+    cwd: root,
     tools: resolution.report,
     budget: definition.budget ?? {},
     limits: clockLimits({ definition, settings, background, isMain: false }),
     background,
     notices: [...found.notices, ...resolution.notices, ...own.problems, ...(notice === undefined ? [] : [notice])],
-    release: () => own.release(),
+    release: async () => {
+      await own.release();
+      return place?.leave();
+    },
   };
+}
+
+/** By the call or the definition. */
+async function placeFor(
+  { agentId, isolation, parent: { cwd } }: AgentWish,
+  definition: AgentDefinition,
+  { transcript, environment, clock, handsAt }: Preparation,
+): Promise<OpenedPlace | undefined> {
+  if ((isolation ?? definition.isolation) === undefined) return undefined;
+  return openAgentPlace({ agentId, definition, cwd, transcript, environment, clock, handsAt });
 }
 
 /** Not started where settings withhold their tools anyway. */
@@ -107,10 +145,27 @@ function connectOwn(
   return servers.connect(isOff ? [] : mcpServers, agentId, signal);
 }
 
-function withOwnTools(hands: Hands, { own, cwd, environment, results }: Equipment): Hands {
-  if (own.tools.length === 0) return hands;
-  const workspace = createLocalWorkspace({ root: cwd, environment });
-  return addTools(hands, createHands({ tools: own.tools, workspace, results }));
+interface HandsParts extends Equipment {
+  readonly root: string;
+  readonly limits: Parameters<typeof holdLimits>[1];
+}
+
+/** Those of its superior, or others in a place of its own that hold what its superior's hold. */
+function handsFor(above: Hands, { own, place, found, root, limits, environment, transcript }: HandsParts): Hands {
+  const before = limitsOf(above);
+  const base = place && isVerification(found.definition) ? keepAway(place.hands, place) : (place?.hands ?? above);
+  const hands =
+    own.tools.length === 0
+      ? base
+      : addTools(
+          base,
+          createHands({
+            tools: own.tools,
+            workspace: createLocalWorkspace({ root, environment }),
+            results: transcript.results,
+          }),
+        );
+  return place ? holdLimits(hands, [...before, ...limits], []) : holdLimits(hands, limits, before);
 }
 
 /** By name, with what may have been meant: ten at most, all of them when there are no more. */

@@ -31,6 +31,8 @@ export type DurableEvent =
       readonly parent: ParentCall;
       /** The main agent has depth 0. */
       readonly depth: number;
+      /** Its call wanted it to work in a copy of its own. */
+      readonly isolation?: "worktree";
       readonly cwd: string;
       readonly version: string;
       readonly serializer: number;
@@ -148,7 +150,9 @@ export type DurableEvent =
       readonly turn: number;
     }
   | { readonly type: "notice.raised"; readonly code: string; readonly message: string }
-  | ({ readonly type: "run.ended" } & RunEnd);
+  | ({ readonly type: "run.ended" } & RunEnd)
+  /** Behind the end of a run that left something: everything else that was made for it is gone. */
+  | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree: KeptWorktree };
 
 /** What was allowed needs no reason beyond the rule that allowed it; most calls are. */
 export type RecordedDecision = Omit<Decision, "reason"> & { readonly reason?: string };
@@ -175,6 +179,14 @@ export interface SubagentEvent {
   /** From the main agent's child down to this agent. */
   readonly path: readonly AgentId[];
   readonly event: Line | Exclude<LiveEvent, SubagentEvent>;
+}
+
+/** A copy in which something was changed. */
+export interface KeptWorktree {
+  readonly path: string;
+  readonly branch: string;
+  /** One line for people: `3 files changed, 1 commit`. */
+  readonly changes: string;
 }
 
 export interface ParentCall {
@@ -234,6 +246,7 @@ export const delivery = {
   "cache.missed": "durable",
   "notice.raised": "durable",
   "run.ended": "durable",
+  "run.cleaned": "durable",
   "text.delta": "live",
   "thinking.delta": "live",
   "call.delta": "live",

@@ -20,6 +20,7 @@ export type {
   Delivery,
   DurableEvent,
   EventOf,
+  KeptWorktree,
   Line,
   LineEnvelope,
   LiveEvent,

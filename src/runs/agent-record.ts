@@ -1,4 +1,4 @@
-import type { AgentId, CallId, Line, RunEnd, RunId } from "../protocol/index.ts";
+import type { AgentId, CallId, KeptWorktree, Line, RunEnd, RunId } from "../protocol/index.ts";
 import type { EndedRun } from "./run-host.ts";
 
 /** What is known of an agent of this session; all of it stands in its transcript. */
@@ -12,6 +12,10 @@ export interface AgentRecord {
   readonly depth: number;
   readonly callId: CallId;
   readonly outputFile?: string;
+  /** Its call wanted it to work in a copy of its own. */
+  readonly isolation?: "worktree";
+  /** What its last run left. */
+  readonly worktree?: KeptWorktree;
   /** Its newest run. */
   readonly runId: RunId;
   /** How that ended; absent while it runs. */
@@ -24,7 +28,8 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
   const started = lines.findLast((line) => line.type === "run.started");
   if (created?.type !== "agent.created" || started?.type !== "run.started") return undefined;
   const end = endIn(lines, started.runId);
-  const { agentId, agentType, description, name, depth, parent } = created;
+  const { agentId, agentType, description, name, depth, parent, isolation } = created;
+  const worktree = worktreeIn(lines, started.runId);
   return {
     agentId,
     agentType,
@@ -34,6 +39,8 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
     depth,
     callId: parent.callId,
     ...(outputFile === undefined || !started.background ? {} : { outputFile }),
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(worktree === undefined ? {} : { worktree }),
     runId: started.runId,
     ...(end === undefined ? {} : { end }),
   };
@@ -44,6 +51,15 @@ export function endIn(lines: readonly Line[], runId: RunId): RunEnd | undefined 
   return ended?.type === "run.ended" ? ended : undefined;
 }
 
-export function endedRun({ agentId, agentType, description, outputFile }: AgentRecord, end: RunEnd): EndedRun {
-  return { agentId, agentType, description, ...(outputFile === undefined ? {} : { outputFile }), end };
+export function worktreeIn(lines: readonly Line[], runId: RunId): KeptWorktree | undefined {
+  const cleaned = lines.findLast((line) => line.type === "run.cleaned" && line.runId === runId);
+  return cleaned?.type === "run.cleaned" ? cleaned.worktree : undefined;
+}
+
+export function endedRun(
+  { agentId, agentType, description, outputFile, worktree }: AgentRecord,
+  end: RunEnd,
+): EndedRun {
+  const more = { ...(outputFile === undefined ? {} : { outputFile }), ...(worktree === undefined ? {} : { worktree }) };
+  return { agentId, agentType, description, ...more, end };
 }

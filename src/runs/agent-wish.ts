@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import type { Hands, Model } from "../ports/index.ts";
-import type { AgentBudget, AgentId, ToolReport } from "../protocol/index.ts";
+import type { AgentBudget, AgentId, KeptWorktree, ToolReport } from "../protocol/index.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 
 /** Who is to work and on whose behalf; everything a definition, a call and a parent decide together. */
@@ -16,6 +16,8 @@ export interface AgentWish {
   readonly named: boolean;
   readonly model?: string;
   readonly maxTurns?: number;
+  /** The call wants it to work in a copy of its own, whatever its definition says. */
+  readonly isolation?: "worktree";
   /** Nobody wants it any more. */
   readonly signal: AbortSignal;
 }
@@ -24,6 +26,8 @@ export interface Superior {
   readonly agent: ResolvedAgent;
   readonly model: Model;
   readonly hands: Hands;
+  /** Where it works. */
+  readonly cwd: string;
 }
 
 export type PreparedAgent = ReadyAgent | { readonly ok: false; readonly message: string };
@@ -40,6 +44,6 @@ export interface ReadyAgent {
   /** The definition or the call wants nobody to wait for it. */
   readonly background: boolean;
   readonly notices: readonly string[];
-  /** Lets go of what was made for this run alone. */
-  release(): Promise<void>;
+  /** Lets go of what was made for this run alone, and says what has to stay. */
+  release(): Promise<KeptWorktree | undefined>;
 }

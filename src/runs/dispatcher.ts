@@ -1,7 +1,16 @@
 import { createDeferred, type Deferred, matchPrefix, newAgentId, newRunId } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
-import { type AgentId, type CallId, MAIN_AGENT, type Notice, type Policy, type RunUpdate } from "../protocol/index.ts";
-import { type AgentRecord, endedRun, endIn, recordOf } from "./agent-record.ts";
+import {
+  type AgentId,
+  type CallId,
+  type EventOf,
+  type Line,
+  MAIN_AGENT,
+  type Notice,
+  type Policy,
+  type RunUpdate,
+} from "../protocol/index.ts";
+import { type AgentRecord, endedRun, endIn, recordOf, worktreeIn } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
 import { backgroundPolicy } from "./background-policy.ts";
 import { outputText } from "./output-text.ts";
@@ -32,6 +41,7 @@ export interface Delegation {
   readonly name?: string;
   readonly model?: string;
   readonly maxTurns?: number;
+  readonly isolation?: "worktree";
 }
 
 export type Delegated =
@@ -98,7 +108,9 @@ export class Dispatcher implements Retinue {
     const { callId, signal } = caller;
     const { agentType, description, name, model, maxTurns } = wish;
     const depth = this.depthOf(caller.agentId) + 1;
-    const more = { ...(model === undefined ? {} : { model }), ...(maxTurns === undefined ? {} : { maxTurns }) };
+    const copy = wish.isolation === undefined ? {} : { isolation: wish.isolation };
+    const limit = maxTurns === undefined ? {} : { maxTurns };
+    const more = { ...(model === undefined ? {} : { model }), ...limit, ...copy };
     const named = name !== undefined;
     const { background } = wish;
     const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };
@@ -109,6 +121,7 @@ export class Dispatcher implements Retinue {
     const record: AgentRecord = {
       ...who,
       ...(name === undefined ? {} : { name }),
+      ...copy,
       parent: caller.agentId,
       depth,
       callId,
@@ -210,7 +223,7 @@ export class Dispatcher implements Retinue {
   private start(member: Member, prepared: ReadyAgent, { parent, thread, prompt }: Beginning): void {
     const { journal, prepare: _prepare, offered: _offered, ...shared } = this.services;
     const { agent, model, hands, cwd, limits, background, tools } = prepared;
-    const { agentId, agentType, description, name, depth, callId, runId } = member.record;
+    const { agentId, agentType, description, name, depth, callId, runId, isolation } = member.record;
     const output = background ? journal.output(agentId) : undefined;
     if (output) member.record = { ...member.record, outputFile: output.path };
     const budget = parent.services.budget.child(prepared.budget, agentType);
@@ -220,7 +233,7 @@ export class Dispatcher implements Retinue {
       if (update.type === "subagent.event") return;
       this.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
     };
-    const called = name === undefined ? {} : { name };
+    const called = { ...(name === undefined ? {} : { name }), ...(isolation === undefined ? {} : { isolation }) };
     const birth = { agentId, agentType, description, ...called, parent: { agentId: parent.agentId, callId }, depth };
     const services = { ...shared, cwd, model, hands, budget, limits, retinue: this };
     const run = startRun(services, thread, {
@@ -232,8 +245,9 @@ export class Dispatcher implements Retinue {
     });
     const done = run.result.then(async ({ sessionId: _session, agentId: _agent, model: _model, ...end }) => {
       await hands.release(agentId).catch(() => undefined);
-      await prepared.release().catch(() => undefined);
-      member.record = { ...member.record, end };
+      const worktree = await prepared.release().catch(() => undefined);
+      if (worktree) for (const line of await cleaned(thread, { runId, worktree })) onUpdate(line);
+      member.record = { ...member.record, ...(worktree ? { worktree } : {}), end };
       member.running = undefined;
       return endedRun(member.record, end);
     });
@@ -271,11 +285,12 @@ export class Dispatcher implements Retinue {
   }
 
   private async reactivate(member: Member, { parent, wish, caller }: Continuation): Promise<Delegated> {
-    const { end: _, ...record } = member.record;
-    const { agentId, agentType, depth, name } = record;
+    const { end: _, worktree: _worktree, ...record } = member.record;
+    const { agentId, agentType, depth, name, isolation } = record;
     const { signal } = caller;
     const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined, signal };
-    const more = wish.maxTurns === undefined ? {} : { maxTurns: wish.maxTurns };
+    const copy = isolation === undefined ? {} : { isolation };
+    const more = { ...copy, ...(wish.maxTurns === undefined ? {} : { maxTurns: wish.maxTurns }) };
     const prepared = await this.services.prepare({ ...asked, background: wish.background, ...more });
     if (!prepared.ok) return { status: "refused", message: prepared.message };
     const thread = new Thread(agentId, this.services.journal);
@@ -314,8 +329,12 @@ export class Dispatcher implements Retinue {
   private async endOfRun({ agentId, runId }: Notice): Promise<EndedRun | undefined> {
     const record = (await this.memberOf(agentId))?.record;
     if (record === undefined) return undefined;
-    const end = record.runId === runId ? record.end : endIn(await this.services.journal.read(agentId), runId);
-    return end && endedRun(record, end);
+    if (record.runId === runId) return record.end && endedRun(record, record.end);
+    const lines = await this.services.journal.read(agentId);
+    const end = endIn(lines, runId);
+    const { worktree: _, ...rest } = record;
+    const worktree = worktreeIn(lines, runId);
+    return end && endedRun({ ...rest, ...(worktree ? { worktree } : {}) }, end);
   }
 
   /** Agents of earlier processes: what their transcripts say. */
@@ -342,8 +361,13 @@ interface Continuation {
   readonly caller: Caller;
 }
 
-function superior({ agent, services: { model, hands } }: LiveAgent): Superior {
-  return { agent, model, hands };
+function superior({ agent, services: { model, hands, cwd } }: LiveAgent): Superior {
+  return { agent, model, hands, cwd };
+}
+
+/** The work counts, whether or not this can be written. */
+async function cleaned(thread: Thread, what: Omit<EventOf<"run.cleaned">, "type">): Promise<readonly Line[]> {
+  return thread.record([{ type: "run.cleaned", ...what }]).catch(() => []);
 }
 
 function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {

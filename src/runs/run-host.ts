@@ -4,6 +4,7 @@ import type {
   AgentId,
   DurableEvent,
   EventOf,
+  KeptWorktree,
   Notice,
   Policy,
   RunEnd,
@@ -84,6 +85,8 @@ export interface EndedRun {
   readonly agentType: string;
   readonly description: string;
   readonly outputFile?: string;
+  /** Where its changes are, if it made any in a copy of its own. */
+  readonly worktree?: KeptWorktree;
   readonly end: RunEnd;
 }
 

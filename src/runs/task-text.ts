@@ -1,19 +1,21 @@
 import { formatCount, formatDuration, plural } from "../lib/index.ts";
-import type { Outcome, RunEnd } from "../protocol/index.ts";
+import type { Outcome } from "../protocol/index.ts";
 import type { EndedRun } from "./run-host.ts";
 
 /** What a parent's model reads of a run it waited for. */
-export function resultText({ agentId, agentType, end }: EndedRun, words: string): string {
-  if (end.outcome === "failed" || end.outcome === "stopped") return errorText({ agentId, agentType, end }, words);
+export function resultText(run: EndedRun, words: string): string {
+  const { agentId, agentType, end } = run;
+  if (end.outcome === "failed" || end.outcome === "stopped") return errorText(run, words);
   const attributes = attributesOf({ agent: agentType, id: agentId, status: statusOf(end.outcome) });
-  return `<task_result${attributes}>\n${neutral(words)}\n</task_result>\n${trailer(agentId, end)}`;
+  return `<task_result${attributes}>\n${neutral(words)}\n</task_result>\n${trailer(run)}`;
 }
 
-function errorText({ agentId, agentType, end }: Omit<EndedRun, "description">, words: string): string {
+function errorText(run: EndedRun, words: string): string {
+  const { agentId, agentType, end } = run;
   const attributes = attributesOf({ agent: agentType, id: agentId, status: end.outcome });
   const said = words.trim() === "" ? "" : `\nIts last words:\n${neutral(words)}`;
   const why = neutral(end.message ?? end.reason);
-  return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(agentId, end)}`;
+  return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(run)}`;
 }
 
 /** A launch that came to nothing: there is no agent and nothing to resume. */
@@ -34,7 +36,8 @@ export function launchedText({
 
 /** Several ends are told together. */
 export function noticeText(ended: readonly EndedRun[]): string {
-  const notices = ended.map(({ agentId, agentType, description, outputFile, end }) => {
+  const notices = ended.map((run) => {
+    const { agentId, agentType, description, outputFile, end } = run;
     const attributes = attributesOf({
       agent: agentType,
       id: agentId,
@@ -43,13 +46,13 @@ export function noticeText(ended: readonly EndedRun[]): string {
     });
     const why = end.message === undefined ? "" : `${neutral(end.message)}\n`;
     const summary = `${neutral(description)}: ${end.outcome}${end.reason === "done" ? "" : ` (${end.reason})`}`;
-    return `<task_notification${attributes}>\n${summary}\n${why}${neutral(end.text)}\n${trailer(agentId, end)}\n</task_notification>`;
+    return `<task_notification${attributes}>\n${summary}\n${why}${neutral(end.text)}\n${trailer(run)}\n</task_notification>`;
   });
   return `[Told by the runtime, not by a person: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
 }
 
 /** What the runtime saw, behind what the agent says. */
-function trailer(agentId: string, { usage, facts, milliseconds, costUsd }: RunEnd): string {
+function trailer({ agentId, worktree, end: { usage, facts, milliseconds, costUsd } }: EndedRun): string {
   const calls = Object.values(facts.toolCalls).reduce((sum, count) => sum + count, 0);
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
   const parts = [
@@ -61,6 +64,7 @@ function trailer(agentId: string, { usage, facts, milliseconds, costUsd }: RunEn
     ...(facts.filesChanged.length === 0 ? [] : [`changed: ${list(facts.filesChanged)}`]),
     ...(facts.denied.length === 0 ? [] : [`denied: ${list(facts.denied.map(({ tool }) => tool))}`]),
     ...(facts.unknown.length === 0 ? [] : [`outcome unknown: ${plural(facts.unknown.length, "call")}`]),
+    ...(worktree ? [`worktree: ${worktree.path}, branch ${worktree.branch} (${neutral(worktree.changes)})`] : []),
   ];
   return `[${parts.join("; ")}]`;
 }

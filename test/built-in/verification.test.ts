@@ -1,7 +1,134 @@
-import { expect, it } from "vitest";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import { type Line, type Message, textOf } from "../../src/protocol/index.ts";
+import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
 import { performTask } from "./perform-task.ts";
 
 it("Verification does not run in the project itself: it needs a copy of its own", async () => {
   const task = { agent: "Verification", say: "Verify.", steps: [] };
   await expect(performTask(task)).rejects.toThrow("works in a copy of its own");
+});
+
+const files = {
+  "sum.mjs": "export const sum = (list) => list.reduce((a, b) => a + b);\n",
+  "check.mjs": "import { sum } from './sum.mjs';\nif (sum([1, 2]) !== 3) process.exit(1);\nconsole.log('green');\n",
+};
+
+interface Verified {
+  readonly cwd: string;
+  /** The text of every result Verification got, by request. */
+  readonly results: readonly (readonly string[])[];
+  readonly lines: readonly Line[];
+  /** What the main agent was told when it ended. */
+  readonly notice: string;
+}
+
+/** The main agent hands the work over and is told of the verdict. */
+async function verify(
+  steps: readonly ScriptedStep[],
+  { change = {}, ...options }: SessionOptions & { change?: Record<string, string> } = {},
+): Promise<Verified> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-verify-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const cwd = join(root, "work");
+  const put = (all: Record<string, string>) => {
+    for (const [path, text] of Object.entries(all)) {
+      mkdirSync(dirname(join(cwd, path)), { recursive: true });
+      writeFileSync(join(cwd, path), text);
+    }
+  };
+  put(files);
+  const git = (...args: string[]) => execFileSync("git", args, { cwd, stdio: "pipe" });
+  git("init", "-q");
+  git("add", ".");
+  git("-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "first");
+  put(change);
+  const input = { description: "verify the sum", prompt: "VERIFY: sum adds lists.", subagent_type: "Verification" };
+  const cast = createCast({
+    MAIN: [{ calls: [{ name: "Task", input }] }, { text: "I wait." }, { text: "Told." }],
+    VERIFY: steps,
+  });
+  const environment = { PATH: process.env["PATH"], HOME: root };
+  const session = await openSession({ environment, ...options, cwd, home: join(root, "home"), model: cast });
+  const run = session.prompt("MAIN: verify it.");
+  const lines: Line[] = [];
+  for await (const update of run) {
+    if (update.type === "subagent.event" && "id" in update.event) lines.push(update.event);
+  }
+  await session.close();
+  cast.assertDone();
+  const told = cast.requests("MAIN").at(-1)?.at(-1)?.content ?? [];
+  return { cwd, results: cast.requests("VERIFY").slice(1).map(resultsIn), lines, notice: textOf(told) };
+}
+
+const resultsIn = (messages: readonly Message[]): string[] =>
+  (messages.at(-1)?.content ?? []).flatMap((block) => (block.type === "tool_result" ? [textOf(block.content)] : []));
+const bash = (command: string) => ({ name: "Bash", input: { command } });
+
+describe("Verification, given work by the main agent", () => {
+  it("runs commands in a copy without anybody's yes, in the background, and its verdict is told", async () => {
+    const { results, lines, notice } = await verify([
+      { calls: [bash("node check.mjs"), bash("pwd")] },
+      { text: "Ran the check.\nVERDICT: pass" },
+    ]);
+    expect(results[0]?.[0]).toContain("green");
+    expect(results[0]?.[1]).toContain("worktrees");
+    expect(lines.find(({ type }) => type === "run.started")).toMatchObject({ background: true });
+    expect(notice).toContain("VERDICT: pass");
+  });
+
+  it("sees what is not committed yet", async () => {
+    const { results } = await verify(
+      [{ calls: [bash("node check.mjs"), bash("cat extra.mjs")] }, { text: "VERDICT: fail" }],
+      { change: { "sum.mjs": "export const sum = () => 0;\n", "extra.mjs": "// forgotten\n" } },
+    );
+    expect(results[0]?.[0]).not.toContain("green");
+    expect(results[0]?.[1]).toContain("forgotten");
+  });
+
+  it("writes a failing test of its own; the project stays as it is, and the copy is named", async () => {
+    const attack = "import { sum } from './sum.mjs';\nconsole.log(sum([]));\n";
+    const { cwd, results, notice } = await verify([
+      { calls: [{ name: "Write", input: { file_path: "attack.mjs", content: attack } }] },
+      { calls: [bash("node attack.mjs")] },
+      { text: "sum([]) throws.\nVERDICT: fail" },
+    ]);
+    expect(results[1]?.[0]).toContain("TypeError");
+    expect(existsSync(join(cwd, "attack.mjs"))).toBe(false);
+    expect(notice).toMatch(/worktree: \S+, branch retinue\/a\w{12} \(1 file changed\)/);
+  });
+
+  it("is refused commands that name the project, and what a rule denies or asks about", async () => {
+    let place = "";
+    const { results, lines } = await verify(
+      [
+        { calls: [bash("git worktree list --porcelain")] },
+        (messages) => {
+          place = /^worktree (.*)$/m.exec(resultsIn(messages)[0] ?? "")?.[1] ?? "";
+          return { calls: [bash(`touch ${place}/made.txt`), bash("npm --version"), bash("git push origin main")] };
+        },
+        { text: "VERDICT: inconclusive" },
+      ],
+      { settings: { permissions: { ask: ["Bash(git push:*)"], deny: ["Bash(npm:*)"] } } },
+    );
+    expect(results[1]?.every((text) => text.includes("not run"))).toBe(true);
+    expect(results[1]?.[0]).toContain("you work in a copy of it");
+    expect(existsSync(join(place, "sum.mjs"))).toBe(true);
+    expect(existsSync(join(place, "made.txt"))).toBe(false);
+    expect(lines.find(({ type }) => type === "run.ended")).toMatchObject({ facts: { denied: { length: 3 } } });
+  });
+
+  it("gets no more than a stricter mode above it leaves: nothing can be run, so nothing is passed", async () => {
+    const { cwd, results, notice } = await verify(
+      [{ calls: [bash("touch made.txt")] }, { text: "Nothing could be run.\nVERDICT: inconclusive" }],
+      { permissionMode: "dontAsk" },
+    );
+    expect(results[0]?.[0]).toContain("dontAsk");
+    expect(readFileSync(join(cwd, "sum.mjs"), "utf8")).toBe(files["sum.mjs"]);
+    expect(notice).toContain("VERDICT: inconclusive");
+  });
 });

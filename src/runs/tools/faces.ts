@@ -30,6 +30,7 @@ function taskFace({ list, background, parallel }: DelegationOffer): ToolFace {
           resume: { type: "string", description: "id of an agent that ended, to go on with it" },
           ...(background ? { run_in_background: { type: "boolean" }, name: { type: "string" } } : {}),
           max_turns: { type: "integer", minimum: 1 },
+          isolation: { enum: ["worktree"] },
         },
         required: ["description", "prompt"],
       },

@@ -36,6 +36,7 @@ function readWish(input: JsonObject): Delegation {
     ...(typeof name === "string" && name !== "" ? { name } : {}),
     ...(typeof model === "string" && model !== "" ? { model } : {}),
     ...(typeof maxTurns === "number" ? { maxTurns } : {}),
+    ...(input["isolation"] === "worktree" ? { isolation: "worktree" } : {}),
   };
 }
 
@@ -87,7 +88,7 @@ function present(
 }
 
 function report(run: EndedRun): ToolOutput {
-  const { end, agentId, agentType } = run;
+  const { end, agentId, agentType, worktree } = run;
   const { text, truncated } = boundText(end.text, { maxCharacters: longestReport });
   const rest = truncated
     ? `\n[The report has ${formatCount(end.text.length)} characters; TaskOutput shows it whole.]`
@@ -106,6 +107,7 @@ function report(run: EndedRun): ToolOutput {
       usage: { ...end.usage },
       totalDurationMs: end.milliseconds,
       ...(end.costUsd === undefined ? {} : { costUsd: end.costUsd }),
+      ...(worktree ? { worktreePath: worktree.path, worktreeBranch: worktree.branch } : {}),
     },
     facts: {
       filesChanged: end.facts.filesChanged,
