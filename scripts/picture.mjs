@@ -19,7 +19,7 @@ const tmux = (...words) => execFileSync("tmux", ["-L", socket, ...words], { enco
 try {
   const { busiest, end } = await photograph();
   mkdirSync(join(root, "docs/assets"), { recursive: true });
-  writeFileSync(join(root, "docs/assets/agents.svg"), draw(busiest.slice(-agentRows)));
+  writeFileSync(join(root, "docs/assets/agents.svg"), draw(busiest, { from: Math.max(0, busiest.length - agentRows) }));
   writeFileSync(join(root, "docs/assets/map.svg"), draw(end.slice(0, rows)));
 } finally {
   rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
@@ -73,13 +73,15 @@ async function busiestScreen() {
   return best.lines;
 }
 
-function draw(lines) {
+function draw(screen, { from = 0 } = {}) {
   const cell = { width: 6.9, height: 16.5 };
   const margin = 16;
   const width = Math.ceil(columns * cell.width + 2 * margin);
-  const height = lines.length * cell.height + 2 * margin;
-  // What a line switches on holds for the lines below it too.
+  // What a line switches on holds for the lines below it too, also where it is not drawn itself.
   const codes = new Set();
+  for (const line of screen.slice(0, from)) spansOf(line, codes);
+  const lines = screen.slice(from);
+  const height = lines.length * cell.height + 2 * margin;
   const texts = lines.map((line, index) => {
     const y = margin + (index + 0.75) * cell.height;
     const spans = spansOf(line, codes).map(({ text, column, style }) => {
