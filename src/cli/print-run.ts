@@ -30,7 +30,7 @@ export async function printRun(options: PrintOptions): Promise<number> {
   let run: Run | undefined;
   const output = createOutput(process.stdout, () => run?.stop("stopped"));
   const errors = createOutput(process.stderr, () => undefined);
-  const agents = createAgentViews();
+  const agents = createAgentViews({ deltas: errors.isTerminal });
   const format = await createFormat({ ...options, agents, forTerminal: output.isTerminal });
   const faces = { format, output, errors };
   const progress = showProgress(errors, { ...options, agents });

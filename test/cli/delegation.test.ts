@@ -145,6 +145,30 @@ describe("a run with agents", () => {
   });
 });
 
+describe("limits of a run with its agents", () => {
+  it.each([
+    ["--max-tokens", "3000"],
+    ["--max-cost", "0.0001"],
+  ])("%s ends it as incomplete", async (...limit) => {
+    const server = await serve(() => ({ content: [{ tool: "Read", input: { file_path: "notes.txt" } }] }));
+    const run = await retinue(["-p", "MAIN: go", "--output-format", "json", ...limit], { ...placeWithNotes(), server });
+    expect(run.code).toBe(3);
+    expect(resultOf(run)).toMatchObject({ outcome: "incomplete", reason: "budget", subtype: "error_max_budget_usd" });
+  });
+
+  it("--max-spawns lets it start no more agents", async () => {
+    const server = await serve(
+      cast({
+        MAIN: [{ reply: { content: [task("CHILD: a"), task("CHILD: b")] } }, { reply: { content: "One." } }],
+        CHILD: [{ reply: { content: "alpha" }, times: "always" }],
+      }),
+    );
+    const words = ["-p", "MAIN: go", "--output-format", "json", "--max-spawns", "1"];
+    const run = await retinue(words, { ...placeWithNotes(), server });
+    expect(agentsOf(run)).toHaveLength(1);
+  });
+});
+
 describe("Ctrl+C with agents", () => {
   it("stops the agent that is waited for and the one in the background, with a receipt", async () => {
     const place = placeWithNotes();
