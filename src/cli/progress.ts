@@ -55,13 +55,10 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   const told = new Set<string>();
 
   const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
-  const statusLine = (width: number): string => {
-    const what = running.size === 0 ? doing : [...running.values()].at(-1);
-    const more = running.size > 1 ? ` (+${running.size - 1})` : "";
-    const used = tokens === 0 ? "" : ` · ${formatCount(tokens)} tokens`;
-    const tail = `${more} · ${formatElapsed(now() - startedAt)}${used}`;
-    const room = Math.max(10, width - tail.length - 2);
-    return fitLine(`${frames[frame]} ${fitLine(what ?? "", room)}${tail}`, width);
+  const status = (width: number): string => {
+    const mark = frames[frame] ?? "";
+    const what = [...running.values()].at(-1) ?? doing;
+    return statusLine({ mark, what, more: running.size - 1, milliseconds: now() - startedAt, tokens }, width);
   };
   const isShown = ({ path, end }: AgentView): boolean => end === undefined || !told.has(path[0] ?? "");
   const liveLines = (): readonly string[] => {
@@ -70,7 +67,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
     // One row is the status line, one stays free: what is higher than the terminal can't be drawn over.
     const view = { columns: width, rows: rows() - 2, now: now(), frame: frames[frame] ?? "" };
     const below = agents.size === 0 ? [] : agentLines(agents.inOrder().filter(isShown), view);
-    return [statusLine(width), ...below].map(dim);
+    return [status(width), ...below].map(dim);
   };
   const draw = (): void => block.draw(liveLines());
   const say = (line: string): void => block.print(`${line}\n`, liveLines());
@@ -138,4 +135,21 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
       block.clear();
     },
   };
+}
+
+interface Status {
+  readonly mark: string;
+  readonly what: string;
+  /** Calls beside the one that is named. */
+  readonly more: number;
+  readonly milliseconds: number;
+  readonly tokens: number;
+}
+
+function statusLine({ mark, what, more, milliseconds, tokens }: Status, width: number): string {
+  const others = more > 0 ? ` (+${more})` : "";
+  const used = tokens === 0 ? "" : ` · ${formatCount(tokens)} tokens`;
+  const tail = `${others} · ${formatElapsed(milliseconds)}${used}`;
+  const room = Math.max(10, width - tail.length - 2);
+  return fitLine(`${mark} ${fitLine(what, room)}${tail}`, width);
 }
