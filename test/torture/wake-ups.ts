@@ -79,13 +79,15 @@ function open(place: Place, nursery: Nursery, resume?: string): Promise<Session>
   });
 }
 
-/** What the lines say was also said: the last request of the main agent has each notice once. */
+/** What the lines say was also said: the last request of the main agent has the text of each. */
 function checkToldOnce(main: readonly Line[], nursery: Nursery): string[] {
   const conversation = nursery.lastConversation("main");
-  return main.flatMap((line) => {
-    if (line.type !== "notices.delivered") return [];
-    const count = conversation.split(line.text).length - 1;
-    return count === 1 ? [] : [`I6 notice line ${line.id} stands ${count} times in the last request`];
+  const texts = main.flatMap((line) => (line.type === "notices.delivered" ? [line.text] : []));
+  return texts.flatMap((text) => {
+    // An agent that was sent on may end twice in the same words.
+    const lines = texts.filter((each) => each === text).length;
+    const count = conversation.split(text).length - 1;
+    return count === lines ? [] : [`I6 a notice of ${lines} lines stands ${count} times in the last request: ${text}`];
   });
 }
 
@@ -101,10 +103,18 @@ function checkWords(family: Family, nursery: Nursery): { violations: string[]; r
     const seen = nursery.lastConversation(child).split(word).length - 1;
     const where = `${word} for ${child} (${outcome}): recorded ${recorded} times, read ${seen} times`;
     if (recorded > 1 || seen > 1) violations.push(`I6 twice: ${where}`);
-    else if (outcome === "ok" && (recorded !== 1 || seen !== 1)) violations.push(`I6 lost: ${where}`);
+    else if (outcome === "ok" && (recorded !== 1 || (seen !== 1 && !wasStopped(family, child))))
+      violations.push(`I6 lost: ${where}`);
     else read += seen;
   }
   return { violations, read };
+}
+
+/** Then the words are in its transcript, for when somebody goes on with it. */
+function wasStopped(family: Family, name: string): boolean {
+  const lines = [...family.values()].find(([first]) => first?.type === "agent.created" && first.name === name);
+  const last = lines?.at(-1);
+  return last?.type === "run.ended" && last.outcome === "stopped";
 }
 
 function callWith(main: readonly Line[], word: string): string | undefined {
