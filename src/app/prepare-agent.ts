@@ -105,6 +105,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     platform: platform(),
   });
   if (!resolution.ok) return resolution;
+  const acceptance = wish.acceptance ?? definition.acceptance;
   const isFree = place !== undefined && isVerification(definition);
   const agent = withInstructions(resolution.agent, [equipment.connection, own]);
   return {
@@ -117,6 +118,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     budget: definition.budget ?? {},
     limits: clockLimits({ definition, settings, background, isMain: false }),
     background,
+    ...(acceptance === undefined ? {} : { acceptance }),
     notices: [...found.notices, ...resolution.notices, ...own.problems, ...(notice === undefined ? [] : [notice])],
     release: async () => {
       await own.release();

@@ -151,6 +151,8 @@ export type DurableEvent =
     }
   | { readonly type: "notice.raised"; readonly code: string; readonly message: string }
   | ({ readonly type: "run.ended" } & RunEnd)
+  /** Behind the end of a run that succeeded and whose work had to stand a check. */
+  | ({ readonly type: "acceptance.checked"; readonly runId: RunId } & AcceptanceResult)
   /** Behind the end of a run that left something: everything else that was made for it is gone. */
   | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree: KeptWorktree };
 
@@ -179,6 +181,16 @@ export interface SubagentEvent {
   /** From the main agent's child down to this agent. */
   readonly path: readonly AgentId[];
   readonly event: Line | Exclude<LiveEvent, SubagentEvent>;
+}
+
+/** Of the command that says whether an agent's work holds; run by the host, not by the agent. */
+export interface AcceptanceResult {
+  readonly command: string;
+  readonly ok: boolean;
+  /** null: it was not run, or did not end by itself. */
+  readonly exitCode: number | null;
+  /** Its last lines, or why it was not run. */
+  readonly output: string;
 }
 
 /** A copy in which something was changed. */
@@ -246,6 +258,7 @@ export const delivery = {
   "cache.missed": "durable",
   "notice.raised": "durable",
   "run.ended": "durable",
+  "acceptance.checked": "durable",
   "run.cleaned": "durable",
   "text.delta": "live",
   "thinking.delta": "live",

@@ -15,6 +15,7 @@ export type {
 export { definitionSources } from "./definition.ts";
 export type { Diagnostic } from "./diagnostic.ts";
 export type {
+  AcceptanceResult,
   CacheDimension,
   ContextCause,
   Delivery,

@@ -1,4 +1,4 @@
-import type { AgentId, CallId, KeptWorktree, Line, RunEnd, RunId } from "../protocol/index.ts";
+import type { AcceptanceResult, AgentId, CallId, KeptWorktree, Line, RunEnd, RunId } from "../protocol/index.ts";
 import type { EndedRun } from "./run-host.ts";
 
 /** What is known of an agent of this session; all of it stands in its transcript. */
@@ -16,6 +16,8 @@ export interface AgentRecord {
   readonly isolation?: "worktree";
   /** What its last run left. */
   readonly worktree?: KeptWorktree;
+  /** Of its last run, where one was asked for. */
+  readonly acceptance?: AcceptanceResult;
   /** Its newest run. */
   readonly runId: RunId;
   /** How that ended; absent while it runs. */
@@ -29,7 +31,6 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
   if (created?.type !== "agent.created" || started?.type !== "run.started") return undefined;
   const end = endIn(lines, started.runId);
   const { agentId, agentType, description, name, depth, parent, isolation } = created;
-  const worktree = worktreeIn(lines, started.runId);
   return {
     agentId,
     agentType,
@@ -40,7 +41,7 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
     callId: parent.callId,
     ...(outputFile === undefined || !started.background ? {} : { outputFile }),
     ...(isolation === undefined ? {} : { isolation }),
-    ...(worktree === undefined ? {} : { worktree }),
+    ...aftermathIn(lines, started.runId),
     runId: started.runId,
     ...(end === undefined ? {} : { end }),
   };
@@ -51,15 +52,31 @@ export function endIn(lines: readonly Line[], runId: RunId): RunEnd | undefined 
   return ended?.type === "run.ended" ? ended : undefined;
 }
 
-export function worktreeIn(lines: readonly Line[], runId: RunId): KeptWorktree | undefined {
+export type Aftermath = Pick<AgentRecord, "worktree" | "acceptance">;
+
+/** What stands behind the end of a run. */
+export function aftermathIn(lines: readonly Line[], runId: RunId): Aftermath {
   const cleaned = lines.findLast((line) => line.type === "run.cleaned" && line.runId === runId);
-  return cleaned?.type === "run.cleaned" ? cleaned.worktree : undefined;
+  const checked = lines.findLast((line) => line.type === "acceptance.checked" && line.runId === runId);
+  return {
+    ...(cleaned?.type === "run.cleaned" ? { worktree: cleaned.worktree } : {}),
+    ...(checked?.type === "acceptance.checked" ? { acceptance: resultOf(checked) } : {}),
+  };
 }
 
-export function endedRun(
-  { agentId, agentType, description, outputFile, worktree }: AgentRecord,
-  end: RunEnd,
-): EndedRun {
-  const more = { ...(outputFile === undefined ? {} : { outputFile }), ...(worktree === undefined ? {} : { worktree }) };
-  return { agentId, agentType, description, ...more, end };
+function resultOf({ command, ok, exitCode, output }: AcceptanceResult): AcceptanceResult {
+  return { command, ok, exitCode, output };
+}
+
+export function endedRun(record: AgentRecord, end: RunEnd): EndedRun {
+  const { agentId, agentType, description, outputFile, worktree, acceptance } = record;
+  return {
+    agentId,
+    agentType,
+    description,
+    ...(outputFile === undefined ? {} : { outputFile }),
+    ...(worktree === undefined ? {} : { worktree }),
+    ...(acceptance === undefined ? {} : { acceptance }),
+    end,
+  };
 }

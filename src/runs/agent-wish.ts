@@ -18,6 +18,8 @@ export interface AgentWish {
   readonly maxTurns?: number;
   /** The call wants it to work in a copy of its own, whatever its definition says. */
   readonly isolation?: "worktree";
+  /** The call's command that its work has to stand, instead of its definition's. */
+  readonly acceptance?: string;
   /** Nobody wants it any more. */
   readonly signal: AbortSignal;
 }
@@ -43,6 +45,8 @@ export interface ReadyAgent {
   readonly limits: ClockLimits;
   /** The definition or the call wants nobody to wait for it. */
   readonly background: boolean;
+  /** A command that its work has to stand. */
+  readonly acceptance?: string;
   readonly notices: readonly string[];
   /** Lets go of what was made for this run alone, and says what has to stay. */
   release(): Promise<KeptWorktree | undefined>;

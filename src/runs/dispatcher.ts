@@ -1,16 +1,17 @@
 import { createDeferred, type Deferred, matchPrefix, newAgentId, newRunId } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
 import {
+  type AcceptanceResult,
   type AgentId,
   type CallId,
-  type EventOf,
-  type Line,
+  type DurableEvent,
   MAIN_AGENT,
   type Notice,
   type Policy,
   type RunUpdate,
 } from "../protocol/index.ts";
-import { type AgentRecord, endedRun, endIn, recordOf, worktreeIn } from "./agent-record.ts";
+import { checkAcceptance } from "./acceptance.ts";
+import { type AgentRecord, aftermathIn, endedRun, endIn, recordOf } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
 import { backgroundPolicy } from "./background-policy.ts";
 import { outputText } from "./output-text.ts";
@@ -42,6 +43,7 @@ export interface Delegation {
   readonly model?: string;
   readonly maxTurns?: number;
   readonly isolation?: "worktree";
+  readonly acceptance?: string;
 }
 
 export type Delegated =
@@ -60,6 +62,8 @@ interface Running {
   /** Settles when everything made for the run is let go. */
   readonly done: Promise<EndedRun>;
   background: boolean;
+  /** Ends what goes on after the run itself. */
+  readonly after: AbortController;
   /** Resolves when nobody shall wait any more. */
   readonly detached: Deferred<void>;
 }
@@ -106,11 +110,10 @@ export class Dispatcher implements Retinue {
     if (refusal) return { status: "refused", message: refusal.message };
     const agentId = newAgentId();
     const { callId, signal } = caller;
-    const { agentType, description, name, model, maxTurns } = wish;
+    const { agentType, description, name, model } = wish;
     const depth = this.depthOf(caller.agentId) + 1;
     const copy = wish.isolation === undefined ? {} : { isolation: wish.isolation };
-    const limit = maxTurns === undefined ? {} : { maxTurns };
-    const more = { ...(model === undefined ? {} : { model }), ...limit, ...copy };
+    const more = { ...(model === undefined ? {} : { model }), ...termsOf(wish), ...copy };
     const named = name !== undefined;
     const { background } = wish;
     const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };
@@ -198,14 +201,14 @@ export class Dispatcher implements Retinue {
 
   async stop(agentId: AgentId): Promise<EndedRun | undefined> {
     const running = this.members.get(agentId)?.running;
-    running?.run.stop("stopped");
+    if (running) halt(running, "stopped");
     return running?.done;
   }
 
   /** Ends every agent that still runs; resolves when all have. */
   async stopAll(): Promise<readonly EndedRun[]> {
     const all = [...this.members.values()].flatMap(({ running }) => running ?? []);
-    for (const { run } of all) run.stop("stopped");
+    for (const running of all) halt(running, "stopped");
     return Promise.all(all.map(({ done }) => done));
   }
 
@@ -243,15 +246,35 @@ export class Dispatcher implements Retinue {
       waits: true,
       subagent: { birth, background, tools, notices: prepared.notices, onUpdate },
     });
+    const after = new AbortController();
+    // The work counts, whether or not this can be written.
+    const recordAfter = async (event: DurableEvent): Promise<void> => {
+      for (const line of await thread.record([event]).catch(() => [])) onUpdate(line);
+    };
     const done = run.result.then(async ({ sessionId: _session, agentId: _agent, model: _model, ...end }) => {
+      const check = end.outcome === "succeeded" ? prepared.acceptance : undefined;
+      const acceptance = check === undefined ? undefined : await this.check(check, { parent, prepared, after, member });
+      if (acceptance) await recordAfter({ type: "acceptance.checked", runId, ...acceptance });
       await hands.release(agentId).catch(() => undefined);
       const worktree = await prepared.release().catch(() => undefined);
-      if (worktree) for (const line of await cleaned(thread, { runId, worktree })) onUpdate(line);
-      member.record = { ...member.record, ...(worktree ? { worktree } : {}), end };
+      if (worktree) await recordAfter({ type: "run.cleaned", runId, worktree });
+      const aftermath = { ...(worktree ? { worktree } : {}), ...(acceptance ? { acceptance } : {}) };
+      member.record = { ...member.record, ...aftermath, end };
       member.running = undefined;
       return endedRun(member.record, end);
     });
-    member.running = { run, done, background, detached: createDeferred<void>() };
+    member.running = { run, done, background, after, detached: createDeferred<void>() };
+  }
+
+  /** The host's own look at the work, with what the agent may do; it needs a shell only if its superior has one. */
+  private check(command: string, { parent, prepared, after, member }: Check): Promise<AcceptanceResult> {
+    const { agent, hands } = prepared;
+    const { agentId, runId } = member.record;
+    const hasShell = parent.agent.policy.pool.includes("Bash");
+    const pool = hasShell ? [...new Set([...agent.policy.pool, "Bash"])] : agent.policy.pool;
+    const policy = { ...agent.policy, pool };
+    const { approvals } = this.services;
+    return checkAcceptance({ command, agentId, runId, policy, hands, approvals, signal: after.signal });
   }
 
   /** Until it has ended, or nobody shall wait for it. */
@@ -262,7 +285,7 @@ export class Dispatcher implements Retinue {
     const { running, record } = member;
     if (running === undefined) throw new Error(`agent ${record.agentId} does not run`);
     if (!running.background) {
-      const onAbort = () => running.run.stop("interrupted");
+      const onAbort = () => halt(running, "interrupted");
       const goOn = parent.yield();
       signal.addEventListener("abort", onAbort);
       if (signal.aborted) onAbort();
@@ -285,12 +308,12 @@ export class Dispatcher implements Retinue {
   }
 
   private async reactivate(member: Member, { parent, wish, caller }: Continuation): Promise<Delegated> {
-    const { end: _, worktree: _worktree, ...record } = member.record;
+    const { end: _, worktree: _worktree, acceptance: _acceptance, ...record } = member.record;
     const { agentId, agentType, depth, name, isolation } = record;
     const { signal } = caller;
     const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined, signal };
     const copy = isolation === undefined ? {} : { isolation };
-    const more = { ...copy, ...(wish.maxTurns === undefined ? {} : { maxTurns: wish.maxTurns }) };
+    const more = { ...copy, ...termsOf(wish) };
     const prepared = await this.services.prepare({ ...asked, background: wish.background, ...more });
     if (!prepared.ok) return { status: "refused", message: prepared.message };
     const thread = new Thread(agentId, this.services.journal);
@@ -332,9 +355,8 @@ export class Dispatcher implements Retinue {
     if (record.runId === runId) return record.end && endedRun(record, record.end);
     const lines = await this.services.journal.read(agentId);
     const end = endIn(lines, runId);
-    const { worktree: _, ...rest } = record;
-    const worktree = worktreeIn(lines, runId);
-    return end && endedRun({ ...rest, ...(worktree ? { worktree } : {}) }, end);
+    const { worktree: _, acceptance: _acceptance, ...rest } = record;
+    return end && endedRun({ ...rest, ...aftermathIn(lines, runId) }, end);
   }
 
   /** Agents of earlier processes: what their transcripts say. */
@@ -355,6 +377,13 @@ export class Dispatcher implements Retinue {
   }
 }
 
+interface Check {
+  readonly parent: LiveAgent;
+  readonly prepared: ReadyAgent;
+  readonly after: AbortController;
+  readonly member: Member;
+}
+
 interface Continuation {
   readonly parent: LiveAgent;
   readonly wish: Delegation;
@@ -365,9 +394,14 @@ function superior({ agent, services: { model, hands, cwd } }: LiveAgent): Superi
   return { agent, model, hands, cwd };
 }
 
-/** The work counts, whether or not this can be written. */
-async function cleaned(thread: Thread, what: Omit<EventOf<"run.cleaned">, "type">): Promise<readonly Line[]> {
-  return thread.record([{ type: "run.cleaned", ...what }]).catch(() => []);
+/** What a call says about one activation. */
+function termsOf({ maxTurns, acceptance }: Delegation): Pick<AgentWish, "maxTurns" | "acceptance"> {
+  return { ...(maxTurns === undefined ? {} : { maxTurns }), ...(acceptance === undefined ? {} : { acceptance }) };
+}
+
+function halt({ run, after }: Running, cause: "interrupted" | "stopped"): void {
+  run.stop(cause);
+  after.abort();
 }
 
 function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {

@@ -1,6 +1,7 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import type { Approvals, Clock, Hands, Model } from "../ports/index.ts";
 import type {
+  AcceptanceResult,
   AgentId,
   DurableEvent,
   EventOf,
@@ -87,6 +88,8 @@ export interface EndedRun {
   readonly outputFile?: string;
   /** Where its changes are, if it made any in a copy of its own. */
   readonly worktree?: KeptWorktree;
+  /** Whether its work stood the check that was asked for. */
+  readonly acceptance?: AcceptanceResult;
   readonly end: RunEnd;
 }
 

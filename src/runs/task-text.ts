@@ -1,5 +1,5 @@
 import { formatCount, formatDuration, plural } from "../lib/index.ts";
-import type { Outcome } from "../protocol/index.ts";
+import type { AcceptanceResult, Outcome } from "../protocol/index.ts";
 import type { EndedRun } from "./run-host.ts";
 
 /** What a parent's model reads of a run it waited for. */
@@ -52,7 +52,7 @@ export function noticeText(ended: readonly EndedRun[]): string {
 }
 
 /** What the runtime saw, behind what the agent says. */
-function trailer({ agentId, worktree, end: { usage, facts, milliseconds, costUsd } }: EndedRun): string {
+function trailer({ agentId, worktree, acceptance, end: { usage, facts, milliseconds, costUsd } }: EndedRun): string {
   const calls = Object.values(facts.toolCalls).reduce((sum, count) => sum + count, 0);
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
   const parts = [
@@ -66,7 +66,15 @@ function trailer({ agentId, worktree, end: { usage, facts, milliseconds, costUsd
     ...(facts.unknown.length === 0 ? [] : [`outcome unknown: ${plural(facts.unknown.length, "call")}`]),
     ...(worktree ? [`worktree: ${worktree.path}, branch ${worktree.branch} (${neutral(worktree.changes)})`] : []),
   ];
-  return `[${parts.join("; ")}]`;
+  return `[${parts.join("; ")}]${acceptance ? `\n${verdict(acceptance)}` : ""}`;
+}
+
+/** Said by the host, which ran the check. */
+function verdict({ command, ok, exitCode, output }: AcceptanceResult): string {
+  const check = `verified: ${ok} (${neutral(command)}`;
+  if (ok) return `[${check})]`;
+  const how = exitCode === null ? "was not run to its end" : `exit code ${exitCode}`;
+  return `[${check}: ${how})]\n${neutral(output)}`;
 }
 
 function list(items: readonly string[]): string {

@@ -31,6 +31,7 @@ function taskFace({ list, background, parallel }: DelegationOffer): ToolFace {
           ...(background ? { run_in_background: { type: "boolean" }, name: { type: "string" } } : {}),
           max_turns: { type: "integer", minimum: 1 },
           isolation: { enum: ["worktree"] },
+          acceptance: { type: "string", description: "command that checks the work" },
         },
         required: ["description", "prompt"],
       },

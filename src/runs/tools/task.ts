@@ -27,7 +27,7 @@ export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
 }
 
 function readWish(input: JsonObject): Delegation {
-  const { model, max_turns: maxTurns, name } = input;
+  const { model, max_turns: maxTurns, name, acceptance } = input;
   return {
     agentType: String(input["subagent_type"] ?? ""),
     description: String(input["description"]).slice(0, 200),
@@ -37,6 +37,7 @@ function readWish(input: JsonObject): Delegation {
     ...(typeof model === "string" && model !== "" ? { model } : {}),
     ...(typeof maxTurns === "number" ? { maxTurns } : {}),
     ...(input["isolation"] === "worktree" ? { isolation: "worktree" } : {}),
+    ...(typeof acceptance === "string" && acceptance !== "" ? { acceptance } : {}),
   };
 }
 
@@ -88,7 +89,7 @@ function present(
 }
 
 function report(run: EndedRun): ToolOutput {
-  const { end, agentId, agentType, worktree } = run;
+  const { end, agentId, agentType, worktree, acceptance } = run;
   const { text, truncated } = boundText(end.text, { maxCharacters: longestReport });
   const rest = truncated
     ? `\n[The report has ${formatCount(end.text.length)} characters; TaskOutput shows it whole.]`
@@ -108,6 +109,7 @@ function report(run: EndedRun): ToolOutput {
       totalDurationMs: end.milliseconds,
       ...(end.costUsd === undefined ? {} : { costUsd: end.costUsd }),
       ...(worktree ? { worktreePath: worktree.path, worktreeBranch: worktree.branch } : {}),
+      ...(acceptance ? { verified: acceptance.ok } : {}),
     },
     facts: {
       filesChanged: end.facts.filesChanged,

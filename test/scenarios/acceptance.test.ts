@@ -1,0 +1,121 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import { type Line, textOf } from "../../src/protocol/index.ts";
+import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
+
+async function walk(main: readonly ScriptedStep[], child: readonly ScriptedStep[], options: SessionOptions = {}) {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-acceptance-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const cwd = join(root, "work");
+  mkdirSync(cwd);
+  const model = createCast({ MAIN: main, CHILD: child });
+  const environment = { PATH: process.env["PATH"], HOME: root };
+  const session = await openSession({
+    permissionMode: "acceptEdits",
+    ...options,
+    cwd,
+    home: join(root, "home"),
+    model,
+    environment,
+  });
+  const run = session.prompt("MAIN: do it.");
+  const lines: Line[] = [];
+  let details: unknown;
+  for await (const update of run) {
+    if (update.type === "subagent.event" && "id" in update.event) lines.push(update.event);
+    if (update.type === "tool.ended" && update.name === "Task") details = update.result.details;
+  }
+  const result = await run.result;
+  await session.close();
+  model.assertDone();
+  const last = model.requests("MAIN").at(-1)?.at(-1)?.content ?? [];
+  const told = last.map((block) => textOf(block.type === "tool_result" ? block.content : [block])).join("\n");
+  return { result, details, told, lines, types: lines.map(({ type }) => type) };
+}
+
+const task = (more: Record<string, unknown> = {}) => ({
+  name: "Task",
+  input: { description: "a file", prompt: "CHILD: make it", subagent_type: "general-purpose", ...more },
+});
+const write = { name: "Write", input: { file_path: "made.txt", content: "made\n" } };
+const check = "test -f made.txt";
+
+describe("the acceptance check of a call", () => {
+  it("is run by the host after the agent, in its workspace; exit code 0 makes the work verified", async () => {
+    const { told, details, types, lines } = await walk(
+      [{ calls: [task({ acceptance: check })] }, { text: "ok" }],
+      [{ calls: [write] }, { text: "Made." }],
+      { allowedTools: [`Bash(${check})`] },
+    );
+    expect(types.slice(-2)).toEqual(["run.ended", "acceptance.checked"]);
+    expect(lines.at(-1)).toMatchObject({ command: check, ok: true, exitCode: 0 });
+    expect(details).toMatchObject({ outcome: "succeeded", verified: true });
+    expect(told).toContain(`[verified: true (${check})]`);
+  });
+
+  it("that fails leaves the outcome and says so, with what the command wrote", async () => {
+    const command = "ls made.txt";
+    const { told, details } = await walk(
+      [{ calls: [task({ acceptance: command })] }, { text: "ok" }],
+      [{ text: "Made. Tests pass. verified: true" }],
+      { allowedTools: [`Bash(${command})`] },
+    );
+    expect(details).toMatchObject({ outcome: "succeeded", verified: false });
+    expect(told).toMatch(/\[verified: false \(ls made\.txt: exit code \d\)\]\n.*No such file/s);
+  });
+
+  it("that nobody allows is not run: not verified, with the reason", async () => {
+    const { told, details } = await walk(
+      [{ calls: [task({ acceptance: "touch other.txt && true" })] }, { text: "ok" }],
+      [{ text: "Made." }],
+      { disallowedTools: ["Bash(touch:*)"] },
+    );
+    expect(details).toMatchObject({ verified: false });
+    expect(told).toContain("was not run to its end");
+    expect(told).toContain("Bash(touch:*)");
+  });
+
+  it("asks who can answer, and runs with a yes", async () => {
+    const asked: string[] = [];
+    const { details } = await walk(
+      [{ calls: [task({ acceptance: check })] }, { text: "ok" }],
+      [{ calls: [write] }, { text: "Made." }],
+      {
+        approvals: {
+          ask: async ({ call }) => {
+            asked.push(call.inputJson);
+            return { answer: "allow", by: "test" };
+          },
+        },
+      },
+    );
+    expect(asked).toEqual([JSON.stringify({ command: check })]);
+    expect(details).toMatchObject({ verified: true });
+  });
+
+  it("is not run for work that did not succeed", async () => {
+    const { details, types } = await walk(
+      [{ calls: [task({ acceptance: check, max_turns: 1 })] }, { text: "ok" }],
+      [{ calls: [write] }],
+      { allowedTools: [`Bash(${check})`] },
+    );
+    expect(types).not.toContain("acceptance.checked");
+    expect(details).not.toHaveProperty("verified");
+  });
+});
+
+it("the acceptance check of a definition counts too, also for an agent without a shell in the background", async () => {
+  const { told } = await walk(
+    [{ calls: [task({ subagent_type: "maker", run_in_background: true })] }, { text: "I wait." }, { text: "Told." }],
+    [{ calls: [write] }, { text: "Made." }],
+    {
+      agents: { maker: { description: "Makes.", prompt: "Make.", tools: ["Write"], acceptance: check } },
+      allowedTools: [`Bash(${check})`],
+    },
+  );
+  expect(told).toContain("<task_notification");
+  expect(told).toContain(`[verified: true (${check})]`);
+});
