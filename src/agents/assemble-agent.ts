@@ -10,10 +10,9 @@ import type {
 } from "../protocol/index.ts";
 import { chooseEffort } from "./choose-effort.ts";
 import { composePrompt, type PromptParts } from "./compose-prompt.ts";
-import { type AgentMemory, giveMemory, type MemoryTools } from "./give-memory.ts";
-import { isDeniedBy } from "./is-denied-by.ts";
+import type { AgentMemory, MemoryTools } from "./give-memory.ts";
 import { mainAgent } from "./main-agent.ts";
-import { type ResolvedTools, resolveTools, type ToolSupply } from "./resolve-tools.ts";
+import type { ToolSupply } from "./resolve-tools.ts";
 import type { ResolvedAgent } from "./resolved-agent.ts";
 
 export interface AgentRequest {
@@ -53,6 +52,8 @@ export interface ChosenMode {
   readonly notice?: string;
 }
 
+export interface AgentParts extends ChosenMode, MemoryTools {}
+
 export type AgentResolution =
   | {
       readonly ok: true;
@@ -68,23 +69,17 @@ const DEFAULT_MAX_TURNS = 50;
 /** A quarter of a small window, and never more than an answer needs. */
 const LONGEST_ANSWER = 32_000;
 
-/** A definition and its surroundings, under a mode that was chosen for it, as an agent ready to run. */
-export function assembleAgent(request: AgentRequest, { mode, notice }: ChosenMode): AgentResolution {
+/** A definition and its surroundings, with the tools that were read for it, as an agent ready to run. */
+export function assembleAgent(
+  request: AgentRequest,
+  { mode, notice, resolved, writable }: AgentParts,
+): AgentResolution {
   const { definition = mainAgent.definition, asked, settings, model } = request;
-  const available = request.tools
-    .map(({ name }) => name)
-    .filter((name) => !request.rules.some((rule) => isDeniedBy(name, rule)));
-  const plain = resolveTools(definition, {
-    available,
-    absent: [...(request.absentTools ?? []), ...withoutSkills(request)],
-  });
-  if (plain.problem !== undefined) return { ok: false, message: plain.problem };
-  const { resolved, writable } = withMemory(plain, request, { definition, available, mode });
   const { report, limits } = resolved;
   const tools = request.tools.filter(({ name }) => report.resolvedTools.includes(name));
   const wanted = asked.effort ?? definition.effort ?? settings.effort;
   const { effort, notice: aboutEffort } = chooseEffort(wanted, { ...model, hasTools: tools.length > 0 });
-  const { criticalReminder, initialPrompt } = definition;
+  const { criticalReminder, initialPrompt, contextTokens } = definition;
   const agent: ResolvedAgent = {
     agentType: definition.name,
     head: headOf(request, {
@@ -104,6 +99,7 @@ export function assembleAgent(request: AgentRequest, { mode, notice }: ChosenMod
     maxTurns: asked.maxTurns ?? definition.maxTurns ?? settings.maxTurns ?? DEFAULT_MAX_TURNS,
     requestedModel: request.requestedModel,
     modelReason: request.modelReason,
+    ...(contextTokens === undefined ? {} : { contextTokens }),
     ...(criticalReminder === undefined ? {} : { criticalReminder }),
     ...(initialPrompt === undefined ? {} : { initialPrompt }),
   };
@@ -147,30 +143,9 @@ function headOf(
   };
 }
 
-/** In plan mode and for the built-in agents, which know no memory, there is only the index. */
-function withMemory(
-  plain: ResolvedTools,
-  { memory }: AgentRequest,
-  {
-    definition,
-    available,
-    mode,
-  }: { readonly definition: AgentDefinition; readonly available: readonly string[]; readonly mode: PermissionMode },
-): MemoryTools {
-  if (memory === undefined || mode === "plan" || definition.source === "built-in") {
-    return { resolved: plain, writable: false };
-  }
-  return giveMemory(plain, { definition, directory: memory.directory, available });
-}
-
 /** Loading text that the user or a trusted project wrote for the agent touches nothing. */
 const skillRule: Rule = { text: "Skill", effect: "allow", scope: "builtin" };
 
 function skillRules({ resolvedTools }: ToolReport, { rules }: AgentRequest): readonly Rule[] {
   return resolvedTools.includes("Skill") && !rules.includes(skillRule) ? [skillRule] : [];
-}
-
-function withoutSkills({ tools }: AgentRequest): ToolSupply["absent"] {
-  if (tools.some(({ name }) => name === "Skill")) return [];
-  return [{ name: "Skill", reason: "there is no skill here that a model may call for." }];
 }

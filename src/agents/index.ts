@@ -8,6 +8,7 @@ export { limitHands } from "./limit-hands.ts";
 export { MAIN_TYPE } from "./main-agent.ts";
 export { narrowTo, recordPolicy } from "./recorded-policy.ts";
 export { resolveAgent } from "./resolve-agent.ts";
+export { resolvePlain } from "./resolve-plain.ts";
 export { resolveSubagent, type SubagentRequest } from "./resolve-subagent.ts";
 export type { ResolvedAgent } from "./resolved-agent.ts";
 export type { Tier } from "./withhold-tools.ts";

@@ -267,7 +267,7 @@ describe("everything else", () => {
 
   it("says which fields it does not honour, and does not start what needs a copy of its own", () => {
     expect(resolved({ timeoutMs: 5, acceptance: "npm test" }).notices).toEqual([
-      'Agent "tester" sets timeout, acceptance, which this version does not honour for a main agent.',
+      'Agent "tester" sets acceptance, which this version does not honour for a main agent.',
     ]);
     expect(resolve({ isolation: "worktree" })).toMatchObject({ ok: false, message: expect.stringContaining("copy") });
   });

@@ -1,12 +1,12 @@
-import type { ModelDescription } from "../ports/index.ts";
 import type { AgentDefinition } from "../protocol/index.ts";
 import { type AgentRequest, type AgentResolution, assembleAgent } from "./assemble-agent.ts";
 import { chooseMode } from "./choose-mode.ts";
 import { mainAgent } from "./main-agent.ts";
+import { readTools } from "./read-tools.ts";
 
 /** Who works in a session by itself; the main agent is one more definition. */
 export function resolveAgent(request: AgentRequest): AgentResolution {
-  const { definition = mainAgent.definition, asked, settings, model } = request;
+  const { definition = mainAgent.definition, asked, settings } = request;
   if (definition.isolation !== undefined) {
     return {
       ok: false,
@@ -17,21 +17,16 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
     ...(asked.mode === undefined ? {} : { asked: asked.mode }),
     fallback: settings.mode ?? "default",
   });
-  const resolution = assembleAgent(request, mode);
+  const tools = readTools(request, mode);
+  if (!tools.ok) return tools;
+  const resolution = assembleAgent(request, { ...mode, ...tools });
   if (!resolution.ok) return resolution;
-  return { ...resolution, notices: [...resolution.notices, ...unhonoured(definition, model)] };
+  return { ...resolution, notices: [...resolution.notices, ...unhonoured(definition)] };
 }
 
 /** Said, so that nobody relies on it. */
-function unhonoured(definition: AgentDefinition, model: ModelDescription): readonly string[] {
-  const fields = (["hooks", "timeoutMs", "budget", "acceptance"] as const).filter(
-    (field) => definition[field] !== undefined,
-  );
-  const narrow = definition.contextTokens !== undefined && definition.contextTokens < model.window;
-  const names = [
-    ...fields.map((field) => (field === "timeoutMs" ? "timeout" : field)),
-    ...(narrow ? ["contextTokens"] : []),
-  ];
-  if (names.length === 0) return [];
-  return [`Agent "${definition.name}" sets ${names.join(", ")}, which this version does not honour for a main agent.`];
+function unhonoured(definition: AgentDefinition): readonly string[] {
+  const fields = (["hooks", "acceptance"] as const).filter((field) => definition[field] !== undefined);
+  if (fields.length === 0) return [];
+  return [`Agent "${definition.name}" sets ${fields.join(", ")}, which this version does not honour for a main agent.`];
 }

@@ -2,6 +2,7 @@ import type { AgentDefinition, Policy, RecordedPolicy, Rule, ToolDeclaration } f
 import { type AgentRequest, type AgentResolution, assembleAgent } from "./assemble-agent.ts";
 import { missingTools } from "./missing-tools.ts";
 import { narrowMode } from "./narrow-mode.ts";
+import { readTools } from "./read-tools.ts";
 import { narrowLimits, narrowTo, stricter } from "./recorded-policy.ts";
 import type { ResolvedAgent } from "./resolved-agent.ts";
 import { type Tier, withholdTools } from "./withhold-tools.ts";
@@ -24,17 +25,18 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
   const { superior, definition, tools, absentTools = [], before } = request;
   const { granted, withheld } = withholdTools(tools, request);
   const chosen = narrowMode(definition, superior.mode);
-  const resolution = assembleAgent(
-    {
-      ...request,
-      tools: granted,
-      absentTools: [...absentTools, ...withheld.map(({ tool, why }) => ({ name: tool, reason: `${why}.` }))],
-      rules: superior.rules,
-      prompt: `${request.prompt.trim()}\n\n${serving}`,
-      readableRoots: [...superior.readableRoots, ...request.readableRoots],
-    },
-    before === undefined ? chosen : { ...chosen, mode: stricter(chosen.mode, before.mode) },
-  );
+  const mode = before === undefined ? chosen : { ...chosen, mode: stricter(chosen.mode, before.mode) };
+  const narrowed = {
+    ...request,
+    tools: granted,
+    absentTools: [...absentTools, ...withheld.map(({ tool, why }) => ({ name: tool, reason: `${why}.` }))],
+    rules: superior.rules,
+    prompt: `${request.prompt.trim()}\n\n${serving}`,
+    readableRoots: [...superior.readableRoots, ...request.readableRoots],
+  };
+  const read = readTools(narrowed, mode);
+  if (!read.ok) return read;
+  const resolution = assembleAgent(narrowed, { ...mode, ...read });
   if (!resolution.ok) return resolution;
   const { report } = resolution;
   const declared = tools.map(({ name }) => name);

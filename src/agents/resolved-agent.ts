@@ -11,6 +11,8 @@ export interface ResolvedAgent {
   /** What is left of a subagent's pool once nobody waits for it; absent where nothing is lost. */
   readonly backgroundPool?: readonly string[];
   readonly maxTurns: number;
+  /** Less than its model's window. */
+  readonly contextTokens?: number;
   /** What was asked for, by name or alias; null when nobody asked. */
   readonly requestedModel: string | null;
   readonly modelReason: string;

@@ -1,9 +1,10 @@
 import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AgentResolution, resolveAgent } from "../agents/index.ts";
+import { type AgentResolution, resolvePlain } from "../agents/index.ts";
 import { newSessionId, sweepTagged, UserError } from "../lib/index.ts";
 import type { Approvals, Clock, Model } from "../ports/index.ts";
 import {
+  type AgentBudget,
   type AgentDefinition,
   type Effort,
   MAIN_AGENT,
@@ -163,7 +164,7 @@ async function assemble(
   const equipment = { root: cwd, transcript, outputDirectory, settings, environment, chosen, delegation, ...skills };
   const equipped: Equipped = equip({ ...equipment, serverTools: connection.tools });
   const { absent } = equipped;
-  const resolution = resolve(options, { ...opened, equipped, rules, outputDirectory });
+  const resolution = await resolve(options, { ...opened, equipped, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const agent = withInstructions(resolution.agent, [connection]);
   checkMode(settings, agent.policy.mode);
@@ -198,8 +199,13 @@ async function assemble(
       hands,
       approvals,
       clock,
-      budget: createBudget({ limits: settings.budget ?? {}, maxSpawns: subagents.maxSpawns, clock }),
+      budget: createBudget({
+        limits: tightest(settings.budget ?? {}, opened.gathered.definition?.budget ?? {}),
+        maxSpawns: subagents.maxSpawns,
+        clock,
+      }),
       limits: clockLimits({ definition: opened.gathered.definition ?? {}, settings, background: false, isMain: true }),
+      compactAtPercent: settings.compaction?.percent,
       retinue: dispatcher,
     },
   });
@@ -211,11 +217,11 @@ interface Furniture extends Opened {
   readonly outputDirectory: string;
 }
 
-function resolve(options: SessionOptions, furniture: Furniture): AgentResolution {
+async function resolve(options: SessionOptions, furniture: Furniture): Promise<AgentResolution> {
   const { settings, cwd, chosen, gathered, equipped, rules, outputDirectory } = furniture;
   const { permissions = {} } = settings;
   const { maxTokensField } = chosen.provider ?? {};
-  return resolveAgent({
+  const request = {
     ...gathered,
     model: chosen.model.describe(),
     requestedModel: chosen.requested,
@@ -230,7 +236,17 @@ function resolve(options: SessionOptions, furniture: Furniture): AgentResolution
     additionalDirectories: existingDirectories(permissions.additionalDirectories ?? []),
     readableRoots: [outputDirectory, ...existingDirectories(gathered.readableRoots)],
     platform: platform(),
-  });
+  };
+  if (gathered.definition === undefined && rules.length === 0) return resolvePlain(request);
+  const { resolveAgent } = await import("../agents/index.ts");
+  return resolveAgent(request);
+}
+
+/** Of each limit the smaller. */
+function tightest(left: AgentBudget, right: AgentBudget): AgentBudget {
+  const merged: Record<string, number> = { ...left };
+  for (const [limit, amount] of Object.entries(right)) merged[limit] = Math.min(amount, merged[limit] ?? amount);
+  return merged;
 }
 
 /** Where the session keeps its own files, beside its transcript. */

@@ -4,6 +4,7 @@ import type { ModelError, StopReason } from "./model-outcome.ts";
 import type { EndedNotice } from "./notice.ts";
 import type { RunEnd } from "./outcome.ts";
 import type { Decision, PermissionMode } from "./permission.ts";
+import type { RecordedPolicy } from "./recorded-policy.ts";
 import type { ToolResult } from "./tool-call.ts";
 import type { ToolReport } from "./tool-report.ts";
 import type { Usage } from "./usage.ts";
@@ -64,6 +65,8 @@ export type DurableEvent =
       readonly waits?: true;
       /** What a subagent's definition asked for and what it got. */
       readonly tools?: ToolReport;
+      /** What a subagent may do; it gets no more when it goes on. */
+      readonly policy?: RecordedPolicy;
     }
   /** From here on nobody waits for this run. */
   | { readonly type: "run.backgrounded"; readonly runId: RunId; readonly cause: "person" | "timeout" }

@@ -31,6 +31,8 @@ export interface RunServices {
   readonly clock: Clock;
   readonly budget: Budget;
   readonly limits: ClockLimits;
+  /** The share of the window at which conversations are compacted; absent: the usual. */
+  readonly compactAtPercent?: number | undefined;
   /** The session's agents; absent where nobody can be delegated to. */
   readonly retinue?: Retinue;
 }

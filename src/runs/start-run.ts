@@ -1,3 +1,4 @@
+import { recordPolicy } from "../agents/index.ts";
 import { cacheDifference, SERIALIZER_VERSION } from "../conversation/index.ts";
 import { describeError, errorCode } from "../lib/index.ts";
 import { type LoopState, next, type Operation, recovery, unknownResults, userTurn } from "../loop/index.ts";
@@ -14,6 +15,7 @@ import {
 } from "../protocol/index.ts";
 import type { BudgetRefusal, Reservation } from "./budget.ts";
 import { type RunClocks, startClocks } from "./clocks.ts";
+import { type ContextLimits, contextLimits } from "./context-limits.ts";
 import { estimateRequest } from "./estimate-request.ts";
 import { performCalls } from "./perform-calls.ts";
 import { createRun, type Run, type RunOutlet, type StopCause } from "./run.ts";
@@ -33,6 +35,8 @@ class Host implements RunHost {
   readonly request: RunRequest;
   readonly outlet: RunOutlet;
   readonly clocks: RunClocks;
+  /** When the conversation has to be made shorter; undefined: never. */
+  private readonly context: ContextLimits | undefined;
   private readonly startedAt: number;
   /** The budget's word that there is nothing left to ask the model with. */
   private refusal: BudgetRefusal | undefined;
@@ -45,6 +49,9 @@ class Host implements RunHost {
     this.request = request;
     this.outlet = outlet;
     this.startedAt = services.clock.monotonic();
+    const { head, contextTokens } = request.agent;
+    const percent = services.compactAtPercent;
+    this.context = contextLimits({ head, model: services.model.describe(), contextTokens, percent });
     this.clocks = startClocks({
       ...services.limits,
       clock: services.clock,
@@ -61,7 +68,7 @@ class Host implements RunHost {
     try {
       await this.begin();
       for (;;) {
-        const operation = next(this.thread.state);
+        const operation = next(this.thread.state, this.context);
         if (operation.kind === "end") return await this.end(operation.reason, operation.message);
         if (this.outlet.signal.aborted && operation.kind !== "act") return await this.endStopped();
         await this.perform(operation);
@@ -152,7 +159,13 @@ class Host implements RunHost {
       permissionMode: agent.policy.mode,
       maxTurns: agent.maxTurns,
       ...(waits ? { waits } : {}),
-      ...(subagent ? { tools: subagent.tools, ...(subagent.background ? { background: true } : {}) } : {}),
+      ...(subagent
+        ? {
+            tools: subagent.tools,
+            policy: recordPolicy(agent.policy, agent.limits),
+            ...(subagent.background ? { background: true } : {}),
+          }
+        : {}),
     };
   }
 
@@ -166,6 +179,7 @@ class Host implements RunHost {
     if (operation.kind === "request") return this.askModel(operation.turn);
     if (operation.kind === "act") return performCalls(this, operation.calls);
     if (operation.kind === "wait") return this.waitForOthers();
+    if (operation.kind === "compact") return this.compact(operation.cause);
     if (operation.kind === "tell") return this.record([{ type: "context.added", ...operation.telling }]);
   }
 
@@ -234,6 +248,13 @@ class Host implements RunHost {
     if (!reserved.refused) return reserved;
     this.refusal = reserved;
     return undefined;
+  }
+
+  private async compact(cause: "full" | "overflow"): Promise<void> {
+    const { context } = this;
+    if (context === undefined) return;
+    const { compactConversation } = await import("./compaction.ts");
+    await compactConversation(this, { limits: context, cause });
   }
 
   private async waitForOthers(): Promise<void> {
