@@ -49,7 +49,10 @@ export async function prepareAgent(wish: AgentWish, preparation: Preparation): P
   const denial = denialOf(found.definition, parent.agent.policy.rules);
   if (denial !== undefined) return { ok: false, message: denial };
   const { definition } = found;
-  const own = { ...wish, background: wish.background || definition.background === true };
+  const own = {
+    ...wish,
+    background: mayBackground(preparation) && (wish.background || definition.background === true),
+  };
   const place = await placeFor(wish, definition, preparation);
   if (place !== undefined && !place.ok) return place;
   const connection = await connectOwn(own, found, preparation);
@@ -60,6 +63,11 @@ export async function prepareAgent(wish: AgentWish, preparation: Preparation): P
     await place?.place.leave();
   }
   return prepared;
+}
+
+/** `subagents.background: false` holds for agents whose file says otherwise too. */
+function mayBackground({ settings }: Preparation): boolean {
+  return settings.subagents?.background !== false;
 }
 
 interface Equipment extends Preparation {
@@ -89,7 +97,8 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
       depth,
       maxDepth: subagents.maxDepth ?? 1,
       mcpTools: subagents.mcpTools ?? "always",
-      allowQuestions: false,
+      allowQuestions: subagents.allowQuestions === "foreground",
+      ...(subagents.blockedTools === undefined ? {} : { blockedTools: subagents.blockedTools }),
       named: wish.named,
     },
     model: model.describe(),
@@ -97,6 +106,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     modelReason: reason,
     tools: [...equipment.tools().filter(({ name }) => !ownNames.includes(name)), ...ownTools],
     ownTools: ownNames,
+    ...(wish.before === undefined ? {} : { before: wish.before }),
     asked: { maxTurns: wish.maxTurns },
     settings: { effort: settings.effort, maxTurns: settings.maxTurns },
     workspaceRoot: root,

@@ -151,7 +151,7 @@ function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.
 
 /** What it said is not all that was asked for. */
 function isCut({ outcome }: EndedNotice): boolean {
-  return outcome === "incomplete" || outcome === "stopped";
+  return outcome === "incomplete";
 }
 
 function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {

@@ -1,4 +1,13 @@
-import type { AcceptanceResult, AgentId, CallId, KeptWorktree, Line, RunEnd, RunId } from "../protocol/index.ts";
+import type {
+  AcceptanceResult,
+  AgentId,
+  CallId,
+  KeptWorktree,
+  Line,
+  RecordedPolicy,
+  RunEnd,
+  RunId,
+} from "../protocol/index.ts";
 import type { EndedRun } from "./run-host.ts";
 
 /** What is known of an agent of this session; all of it stands in its transcript. */
@@ -20,6 +29,8 @@ export interface AgentRecord {
   readonly acceptance?: AcceptanceResult;
   /** Its newest run. */
   readonly runId: RunId;
+  /** What it was allowed in that run. */
+  readonly policy?: RecordedPolicy;
   /** How that ended; absent while it runs. */
   readonly end?: RunEnd;
 }
@@ -43,6 +54,7 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
     ...(isolation === undefined ? {} : { isolation }),
     ...aftermathIn(lines, started.runId),
     runId: started.runId,
+    ...(started.policy === undefined ? {} : { policy: started.policy }),
     ...(end === undefined ? {} : { end }),
   };
 }

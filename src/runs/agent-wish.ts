@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import type { Hands, Model } from "../ports/index.ts";
-import type { AgentBudget, AgentId, KeptWorktree, ToolReport } from "../protocol/index.ts";
+import type { AgentBudget, AgentId, KeptWorktree, RecordedPolicy, ToolReport } from "../protocol/index.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 
 /** Who is to work and on whose behalf; everything a definition, a call and a parent decide together. */
@@ -20,6 +20,8 @@ export interface AgentWish {
   readonly isolation?: "worktree";
   /** The call's command that its work has to stand, instead of its definition's. */
   readonly acceptance?: string;
+  /** What it was allowed in its last run: it gets no more. */
+  readonly before?: RecordedPolicy;
   /** Nobody wants it any more. */
   readonly signal: AbortSignal;
 }

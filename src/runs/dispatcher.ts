@@ -1,3 +1,4 @@
+import { recordPolicy } from "../agents/index.ts";
 import { createDeferred, type Deferred, matchPrefix, newAgentId, newRunId } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
 import {
@@ -13,8 +14,8 @@ import {
 import { checkAcceptance } from "./acceptance.ts";
 import { type AgentRecord, aftermathIn, endedRun, endIn, recordOf } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
-import { backgroundPolicy } from "./background-policy.ts";
 import { outputText } from "./output-text.ts";
+import { rosterText } from "./roster-text.ts";
 import type { Run } from "./run.ts";
 import type { EndedRun, LiveAgent, Retinue, RunServices } from "./run-host.ts";
 import { startRun } from "./start-run.ts";
@@ -94,9 +95,18 @@ export class Dispatcher implements Retinue {
     this.live.delete(agentId);
   }
 
+  async roster(agentId: AgentId, untold: readonly Notice[]): Promise<string> {
+    const own = (await this.records()).filter(({ parent }) => parent === agentId);
+    return rosterText(own, untold);
+  }
+
   policyOf(agentId: AgentId, policy: Policy): Policy {
     if (!this.members.get(agentId)?.running?.background) return policy;
-    const narrowed = this.narrowed.get(policy) ?? backgroundPolicy(policy);
+    const known = this.narrowed.get(policy);
+    if (known) return known;
+    // Declared tools stay, for the cache; calls outside the list are refused.
+    const pool = this.live.get(agentId)?.agent.backgroundPool ?? policy.pool;
+    const narrowed = { ...policy, pool };
     this.narrowed.set(policy, narrowed);
     return narrowed;
   }
@@ -182,10 +192,7 @@ export class Dispatcher implements Retinue {
 
   /** Words for a running agent, read at its next request; recorded before this resolves. False: it does not run. */
   async tell(agentId: AgentId, text: string): Promise<boolean> {
-    const live = this.live.get(agentId);
-    if (live === undefined) return false;
-    await live.record([{ type: "prompt.received", content: [{ type: "text", text }], from: "agent" }]);
-    return this.live.get(agentId) === live;
+    return (await this.live.get(agentId)?.tell(text)) ?? false;
   }
 
   /** Whoever waits for it stops waiting; it goes on. */
@@ -228,7 +235,8 @@ export class Dispatcher implements Retinue {
     const { agent, model, hands, cwd, limits, background, tools } = prepared;
     const { agentId, agentType, description, name, depth, callId, runId, isolation } = member.record;
     const output = background ? journal.output(agentId) : undefined;
-    if (output) member.record = { ...member.record, outputFile: output.path };
+    const policy = recordPolicy(agent.policy, agent.limits);
+    member.record = { ...member.record, policy, ...(output ? { outputFile: output.path } : {}) };
     const budget = parent.services.budget.child(prepared.budget, agentType);
     const path = this.pathOf(member.record);
     const onUpdate = (update: RunUpdate): void => {
@@ -308,12 +316,15 @@ export class Dispatcher implements Retinue {
   }
 
   private async reactivate(member: Member, { parent, wish, caller }: Continuation): Promise<Delegated> {
+    // A run that has just ended is not let go at once.
+    await member.running?.done;
     const { end: _, worktree: _worktree, acceptance: _acceptance, ...record } = member.record;
-    const { agentId, agentType, depth, name, isolation } = record;
+    const { agentId, agentType, depth, name, isolation, policy } = record;
     const { signal } = caller;
     const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined, signal };
     const copy = isolation === undefined ? {} : { isolation };
-    const more = { ...copy, ...termsOf(wish) };
+    const before = policy === undefined ? {} : { before: policy };
+    const more = { ...copy, ...before, ...termsOf(wish) };
     const prepared = await this.services.prepare({ ...asked, background: wish.background, ...more });
     if (!prepared.ok) return { status: "refused", message: prepared.message };
     const thread = new Thread(agentId, this.services.journal);

@@ -67,6 +67,8 @@ export interface LiveAgent {
   readonly runId: RunId;
   emit(update: RunUpdate): void;
   record(events: readonly DurableEvent[]): Promise<void>;
+  /** Words it reads at its next request. False: its run has ended, and nothing was recorded. */
+  tell(text: string): Promise<boolean>;
   /** While it waits for others its clocks stand still and its place is free. The result ends that. */
   yield(): (signal: AbortSignal) => Promise<void>;
 }
@@ -79,6 +81,8 @@ export interface Retinue {
   ended(runs: readonly Notice[]): Promise<readonly EndedRun[]>;
   /** Resolves when one of them has ended, or the signal fires. */
   oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void>;
+  /** The agents this one has, in words, with those whose end it was not told of. */
+  roster(agentId: AgentId, untold: readonly Notice[]): Promise<string>;
   /** As it is now: moving an agent to the background takes tools away. */
   policyOf(agent: AgentId, policy: Policy): Policy;
 }

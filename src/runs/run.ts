@@ -60,5 +60,5 @@ export function createRun(
 }
 
 function isLive(update: RunUpdate): update is LiveEvent {
-  return !("id" in update);
+  return !("id" in (update.type === "subagent.event" ? update.event : update));
 }

@@ -1,4 +1,4 @@
-import { addUsage, type DurableEvent, noUsage } from "../protocol/index.ts";
+import { addUsage, type DurableEvent, type EventOf, noUsage } from "../protocol/index.ts";
 import { type BudgetSpent, tokensOf } from "./budget.ts";
 
 /**
@@ -9,8 +9,8 @@ export function spentOf(events: Iterable<DurableEvent>): Omit<BudgetSpent, "spaw
   let usage = noUsage;
   let [usd, turns, milliseconds, unpriced] = [0, 0, 0, 0];
   for (const event of events) {
-    if (event.type !== "model.ended" && event.type !== "model.failed") continue;
-    milliseconds += event.milliseconds;
+    if (!asksModel(event)) continue;
+    milliseconds += event.milliseconds ?? 0;
     // A request that failed before it took anything was given back.
     if (event.usage === undefined) continue;
     usage = addUsage(usage, event.usage);
@@ -19,4 +19,10 @@ export function spentOf(events: Iterable<DurableEvent>): Omit<BudgetSpent, "spaw
     else usd += event.costUsd;
   }
   return { tokens: tokensOf(usage), usd, turns, seconds: milliseconds / 1_000, unpriced };
+}
+
+type AskingEvent = EventOf<"model.ended" | "model.failed" | "conversation.compacted">;
+
+function asksModel(event: DurableEvent): event is AskingEvent {
+  return event.type === "model.ended" || event.type === "model.failed" || event.type === "conversation.compacted";
 }

@@ -1,6 +1,6 @@
 import { recordPolicy } from "../agents/index.ts";
 import { cacheDifference, SERIALIZER_VERSION } from "../conversation/index.ts";
-import { describeError, errorCode } from "../lib/index.ts";
+import { createDeferred, describeError, errorCode } from "../lib/index.ts";
 import { type LoopState, next, type Operation, recovery, unknownResults, userTurn } from "../loop/index.ts";
 import type { ModelProgress, Prompt } from "../ports/index.ts";
 import {
@@ -38,6 +38,8 @@ class Host implements RunHost {
   /** When the conversation has to be made shorter; undefined: never. */
   private readonly context: ContextLimits | undefined;
   private readonly startedAt: number;
+  /** From here on its transcript can take words of others. */
+  private readonly begun = createDeferred<void>();
   /** The budget's word that there is nothing left to ask the model with. */
   private refusal: BudgetRefusal | undefined;
   /** The last request under another head, until the first one under this head shows what that cost. */
@@ -67,9 +69,14 @@ class Host implements RunHost {
     const endWork = this.services.budget.work();
     try {
       await this.begin();
+      this.begun.resolve();
       for (;;) {
         const operation = next(this.thread.state, this.context);
-        if (operation.kind === "end") return await this.end(operation.reason, operation.message);
+        if (operation.kind === "end") {
+          const result = await this.endUnlessTold(operation.reason, operation.message);
+          if (result) return result;
+          continue;
+        }
         if (this.outlet.signal.aborted && operation.kind !== "act") return await this.endStopped();
         await this.perform(operation);
         if (this.refusal) return await this.end("budget", this.refusal.message);
@@ -78,6 +85,7 @@ class Host implements RunHost {
     } catch (error) {
       return await this.endBroken(error);
     } finally {
+      this.begun.resolve();
       endWork();
       leave();
       this.clocks.end();
@@ -102,6 +110,7 @@ class Host implements RunHost {
       runId: request.runId,
       emit: (update) => outlet.emit(update),
       record: (events) => this.record(events),
+      tell: (text) => this.tell(text),
       yield: () => {
         const goOn = this.clocks.pause();
         const takeBack = services.budget.lend();
@@ -254,7 +263,9 @@ class Host implements RunHost {
     const { context } = this;
     if (context === undefined) return;
     const { compactConversation } = await import("./compaction.ts");
-    await compactConversation(this, { limits: context, cause });
+    const { retinue } = this.services;
+    const roster = async () => (await retinue?.roster(this.thread.agentId, this.thread.state.background)) ?? "";
+    await compactConversation(this, { limits: context, cause, roster });
   }
 
   private async waitForOthers(): Promise<void> {
@@ -287,6 +298,25 @@ class Host implements RunHost {
   private endStopped(): Promise<RunResult> {
     const cause = this.outlet.cause();
     return this.end(cause, stoppedText(cause));
+  }
+
+  private async tell(text: string): Promise<boolean> {
+    await this.begun.promise;
+    const { runId } = this.request;
+    const event: DurableEvent = { type: "prompt.received", content: [{ type: "text", text }], from: "agent" };
+    const lines = await this.thread.recordIf(({ run }) => run?.runId === runId, [event]);
+    for (const line of lines ?? []) this.outlet.emit(line);
+    return lines !== undefined;
+  }
+
+  /** Undefined: somebody said something in the last moment. */
+  private async endUnlessTold(reason: EndReason, message?: string): Promise<RunResult | undefined> {
+    const event = this.runEnded(reason, message);
+    const lines = await this.thread.recordIf(({ said }) => reason !== "done" || said.length === 0, [event]);
+    if (lines === undefined) return undefined;
+    for (const line of lines) this.outlet.emit(line);
+    await this.thread.sync();
+    return this.resultOf(event);
   }
 
   private async end(reason: EndReason, message?: string): Promise<RunResult> {
@@ -351,6 +381,7 @@ function resumedText(reason: EndReason | undefined): string {
 
 function stoppedText(cause: StopCause): string {
   if (cause === "stall") return "The model said nothing for too long. Resume to go on.";
+  if (cause === "stopped") return "The run was stopped. What it did stays; it can be resumed.";
   if (cause === "timeout") return "The run reached its time limit. Resume the session to go on.";
   return "The run was interrupted. Resume the session to go on.";
 }

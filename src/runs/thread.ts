@@ -82,8 +82,17 @@ export class Thread {
   }
 
   /** Journal first, then the fold. Batches of several callers are written whole, one after the other. */
-  record(events: readonly DurableEvent[]): Promise<readonly Line[]> {
+  async record(events: readonly DurableEvent[]): Promise<readonly Line[]> {
+    return (await this.recordIf(() => true, events)) ?? [];
+  }
+
+  /** Undefined, and nothing recorded, when the state does not allow it once its turn to be written has come. */
+  recordIf(
+    allows: (state: LoopState) => boolean,
+    events: readonly DurableEvent[],
+  ): Promise<readonly Line[] | undefined> {
     const written = this.writing.then(async () => {
+      if (!allows(this.current)) return undefined;
       const lines = await this.journal.append(this.agentId, events);
       for (const event of events) this.apply(event);
       return lines;
@@ -127,7 +136,8 @@ export class Thread {
       this.prompt = chain.request();
     } else if (event.type === "model.ended") {
       // Nothing is left to seal here unless a damaged transcript has lost the request: no call may stay without a result.
-      this.sealTurn(chain);
+      // Words that came while the model answered belong to the next turn.
+      if (!this.current.unanswered) this.sealTurn(chain);
       if (chain.length === 0) chain.append(lostWords);
       chain.append(event.message);
     } else if (event.type === "model.failed") {

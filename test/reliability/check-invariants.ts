@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Line } from "../../src/protocol/index.ts";
 import type { RecordedRequest } from "../../src/testing/index.ts";
-import { expectedRequests, receivedMessages } from "./expected-requests.ts";
+import { expectedRequests, receivedMessages, toBeSummed } from "./expected-requests.ts";
 import { livingIn, type Place, readTranscript } from "./place.ts";
 
 export interface Evidence {
@@ -152,6 +152,12 @@ export function checkRequests(lines: readonly Line[], requests: readonly Recorde
   for (const request of requests.filter(({ wire }) => wire === "anthropic")) {
     if (request.refusal !== undefined) violations.push(`request ${request.ordinal} was refused: ${request.refusal}`);
     if (request.unscripted !== undefined) violations.push(`request ${request.ordinal}: ${request.unscripted}`);
+    const summed = toBeSummed(request.body);
+    if (summed !== undefined) {
+      if (!expected.some(({ messages }) => messages.startsWith(summed)))
+        violations.push(`I1 request ${request.ordinal} sums up what the transcript has not`);
+      continue;
+    }
     const messages = receivedMessages(request.body);
     const at = expected.findIndex((each, index) => index >= from && each.messages === messages);
     if (at < 0) violations.push(`I1 request ${request.ordinal} is not the conversation of the transcript`);

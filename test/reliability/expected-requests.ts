@@ -1,3 +1,4 @@
+import { compactionPrompt } from "../../src/agents/index.ts";
 import type { AssistantBlock, Line, ResultBlock, UserBlock } from "../../src/protocol/index.ts";
 
 /** A message as it must stand on the Anthropic wire, cache marks aside. */
@@ -41,6 +42,10 @@ export function expectedRequests(lines: readonly Line[]): ExpectedRequest[] {
       messages.push({ role: "assistant", content: line.message.content.flatMap(assistantBlock) });
       calls = line.message.content.flatMap((block) => (block.type === "tool_call" ? [block.callId] : []));
     }
+    if (line.type === "conversation.compacted") {
+      const kept = line.kept === 0 ? [] : messages.slice(-line.kept);
+      messages.splice(0, messages.length, { role: "user", content: [{ type: "text", text: line.summary }] }, ...kept);
+    }
     if (line.type === "model.failed") {
       const content = line.partial.filter((block) => block.type === "text").flatMap(assistantBlock);
       if (content.length > 0) messages.push({ role: "assistant", content });
@@ -53,6 +58,18 @@ export function expectedRequests(lines: readonly Line[]): ExpectedRequest[] {
 export function receivedMessages(body: unknown): string {
   const { messages } = body as { messages: unknown };
   return JSON.stringify(messages, (key, value: unknown) => (key === "cache_control" ? undefined : value));
+}
+
+/** How the conversation begins that a request wants summed up; undefined for a request that wants no summary. */
+export function toBeSummed(body: unknown): string | undefined {
+  const messages = JSON.parse(receivedMessages(body)) as WireMessage[];
+  const last = messages.at(-1);
+  const question = last?.content.at(-1) as { text?: string } | undefined;
+  if (last === undefined || question?.text !== compactionPrompt) return undefined;
+  const content = last.content.slice(0, -1);
+  const before = messages.slice(0, -1);
+  if (content.length === 0) return JSON.stringify(before).slice(0, -"]".length);
+  return JSON.stringify([...before, { ...last, content }]).slice(0, -"]}]".length);
 }
 
 function userBlock(block: UserBlock): unknown[] {

@@ -17,7 +17,7 @@ export const wakeUps: Campaign = (options) =>
 
 /** Ends only, and fewer of them. */
 export const wakeUpsQuickly: Campaign = (options) =>
-  runSeeds(options, (seed) => wakeOne(seed, { children: 20, messages: 0 }), { workers: 1 });
+  runSeeds(options, (seed) => wakeOne(seed, { children: 20, messages: 4 }), { workers: 1 });
 
 async function wakeOne(seed: number, { children, messages }: Omit<NurseryPlan, "random">): Promise<Verdict> {
   const random = seededRandom(seed);
