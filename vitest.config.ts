@@ -10,7 +10,7 @@ export default defineConfig({
     maxWorkers: 2,
     reporters: ["default"],
     projects: [
-      { test: { name: "rooms", include: ["src/**/*.test.ts"], exclude: ["src/cli/**"], ...limits } },
+      { test: { name: "rooms", include: ["src/**/*.test.ts"], exclude: ["src/cli/**"], isolate: false, ...limits } },
       { test: { name: "built", include: built, globalSetup: ["scripts/vitest-build.mjs"], ...limits } },
     ],
   },

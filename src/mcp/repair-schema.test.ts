@@ -67,6 +67,11 @@ describe("repairSchema", () => {
     });
   });
 
+  it("drops limits that are no numbers", () => {
+    const repaired = repairSchema({ properties: { a: { type: "string", minLength: {}, maxLength: 3 } } });
+    expect(repaired).toEqual({ type: "object", properties: { a: { type: "string", maxLength: 3 } } });
+  });
+
   it("gives what inputs can be checked against, whatever it is given", () => {
     fc.assert(
       fc.property(schemaLike, fc.dictionary(fc.string(), fc.jsonValue()), (schema, input) => {

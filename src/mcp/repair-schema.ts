@@ -45,6 +45,13 @@ function repairKeyword(key: string, value: unknown, depth: number): JsonValue | 
       return Array.isArray(value) ? undefined : repairPart(value, depth);
     case "additionalProperties":
       return typeof value === "boolean" ? value : repairPart(value, depth);
+    case "minimum":
+    case "maximum":
+    case "minLength":
+    case "maxLength":
+    case "minItems":
+    case "maxItems":
+      return typeof value === "number" && Number.isFinite(value) ? value : undefined;
     case "not":
     case "if":
     case "then":

@@ -1,5 +1,5 @@
 import { execFileSync, type StdioOptions } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, onTestFinished } from "vitest";
@@ -29,7 +29,7 @@ export function createTestPlace(): TestPlace {
   const environment = { PATH: process.env["PATH"] ?? "", HOME: root, GIT_CONFIG_NOSYSTEM: "1" };
   const gitIn = (directory: string, ...args: string[]): string => runGit(args, { cwd: directory, environment });
   const write = (files: Files, directory = repository): void => writeFiles(files, directory);
-  template ??= makeTemplate();
+  if (template === undefined || !existsSync(template)) template = makeTemplate();
   cpSync(template, repository, { recursive: true });
   const request = (agent = "a1", more: Partial<WorktreeRequest> = {}): WorktreeRequest => ({
     repository,
