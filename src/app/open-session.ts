@@ -142,6 +142,7 @@ async function assemble(
   const skills = shelf ? { skills: shelf } : {};
   const { household } = opened.gathered;
   const { subagents = {} } = settings;
+  const compactAtPercent = settings.compaction?.percent;
   const approvals = options.approvals ?? nobody;
   const { sessionId } = transcript;
   const connection = await servers.connectMain(opened.gathered.definition?.mcpServers ?? []);
@@ -150,6 +151,7 @@ async function assemble(
     version: VERSION,
     approvals,
     clock,
+    compactAtPercent,
     journal: transcript,
     offered: () => household.definitions.map(({ name }) => name),
     prepare: async (wish) => {
@@ -205,7 +207,7 @@ async function assemble(
         clock,
       }),
       limits: clockLimits({ definition: opened.gathered.definition ?? {}, settings, background: false, isMain: true }),
-      compactAtPercent: settings.compaction?.percent,
+      compactAtPercent,
       retinue: dispatcher,
     },
   });

@@ -1,12 +1,15 @@
-import type {
-  AcceptanceResult,
-  AgentId,
-  CallId,
-  KeptWorktree,
-  Line,
-  RecordedPolicy,
-  RunEnd,
-  RunId,
+import {
+  type AcceptanceResult,
+  type AgentId,
+  type CallId,
+  type KeptWorktree,
+  type Line,
+  type Notice,
+  noFacts,
+  noUsage,
+  type RecordedPolicy,
+  type RunEnd,
+  type RunId,
 } from "../protocol/index.ts";
 import type { EndedRun } from "./run-host.ts";
 
@@ -62,6 +65,14 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
 export function endIn(lines: readonly Line[], runId: RunId): RunEnd | undefined {
   const ended = lines.findLast((line) => line.type === "run.ended" && line.runId === runId);
   return ended?.type === "run.ended" ? ended : undefined;
+}
+
+/** A run that should have a transcript and has none any more. */
+export function lostRun({ agentId, runId }: Notice): EndedRun {
+  const message = "Its transcript is gone; nobody can tell what it did.";
+  const nothing = { text: "", turns: 0, usage: noUsage, milliseconds: 0, modelMilliseconds: 0, facts: noFacts };
+  const end: RunEnd = { runId, outcome: "failed", reason: "process_lost", message, ...nothing };
+  return { agentId, agentType: "unknown", description: "an agent that was lost", end };
 }
 
 export type Aftermath = Pick<AgentRecord, "worktree" | "acceptance">;

@@ -12,7 +12,7 @@ import {
   type RunUpdate,
 } from "../protocol/index.ts";
 import { checkAcceptance } from "./acceptance.ts";
-import { type AgentRecord, aftermathIn, endedRun, endIn, recordOf } from "./agent-record.ts";
+import { type AgentRecord, aftermathIn, endedRun, endIn, lostRun, recordOf } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
 import { outputText } from "./output-text.ts";
 import { rosterText } from "./roster-text.ts";
@@ -252,7 +252,7 @@ export class Dispatcher implements Retinue {
       agent,
       prompt: prompt === "" ? [] : [{ type: "text", text: prompt }],
       waits: true,
-      subagent: { birth, background, tools, notices: prepared.notices, onUpdate },
+      subagent: { birth, background, tools, policy, notices: prepared.notices, onUpdate },
     });
     const after = new AbortController();
     // The work counts, whether or not this can be written.
@@ -361,13 +361,16 @@ export class Dispatcher implements Retinue {
   }
 
   private async endOfRun({ agentId, runId }: Notice): Promise<EndedRun | undefined> {
-    const record = (await this.memberOf(agentId))?.record;
-    if (record === undefined) return undefined;
-    if (record.runId === runId) return record.end && endedRun(record, record.end);
+    const member = await this.memberOf(agentId);
+    // Nobody may wait for what nobody knows of.
+    if (member === undefined) return lostRun({ agentId, runId });
+    const { record, running } = member;
+    if (record.runId === runId && (record.end || running)) return record.end && endedRun(record, record.end);
     const lines = await this.services.journal.read(agentId);
     const end = endIn(lines, runId);
+    if (end === undefined) return lostRun({ agentId, runId });
     const { worktree: _, acceptance: _acceptance, ...rest } = record;
-    return end && endedRun({ ...rest, ...aftermathIn(lines, runId) }, end);
+    return endedRun({ ...rest, ...aftermathIn(lines, runId) }, end);
   }
 
   /** Agents of earlier processes: what their transcripts say. */
@@ -380,9 +383,13 @@ export class Dispatcher implements Retinue {
     const { journal } = this.services;
     for (const agentId of await journal.agents()) {
       if (this.members.has(agentId)) continue;
-      // Ends the run that its process left open.
-      await new Thread(agentId, journal).restore();
-      const record = recordOf(await journal.read(agentId), journal.output(agentId)?.path);
+      const path = journal.output(agentId)?.path;
+      let record = recordOf(await journal.read(agentId), path);
+      if (record?.end === undefined) {
+        // Ends the run that its process left open.
+        await new Thread(agentId, journal).restore();
+        record = recordOf(await journal.read(agentId), path);
+      }
       if (record !== undefined) this.members.set(agentId, { record, running: undefined });
     }
   }

@@ -8,6 +8,7 @@ import type {
   KeptWorktree,
   Notice,
   Policy,
+  RecordedPolicy,
   RunEnd,
   RunId,
   RunUpdate,
@@ -52,6 +53,7 @@ export interface SubagentRequest {
   readonly birth: Omit<EventOf<"agent.created">, "type" | "sessionId" | "cwd" | "version" | "serializer">;
   readonly background: boolean;
   readonly tools: ToolReport;
+  readonly policy: RecordedPolicy;
   /** What is not as its definition or its call wants it. */
   readonly notices: readonly string[];
   /** Hears everything, in order, instead of who would iterate the run. */

@@ -1,4 +1,3 @@
-import { recordPolicy } from "../agents/index.ts";
 import { cacheDifference, SERIALIZER_VERSION } from "../conversation/index.ts";
 import { createDeferred, describeError, errorCode } from "../lib/index.ts";
 import { type LoopState, next, type Operation, recovery, unknownResults, userTurn } from "../loop/index.ts";
@@ -65,9 +64,11 @@ class Host implements RunHost {
   async drive(): Promise<RunResult> {
     const { retinue } = this.services;
     retinue?.enter(this.asLive());
-    const leave = await this.takePlace();
-    const endWork = this.services.budget.work();
+    let leave = () => {};
+    let endWork = () => {};
     try {
+      leave = await this.takePlace();
+      endWork = this.services.budget.work();
       await this.begin();
       this.begun.resolve();
       for (;;) {
@@ -171,7 +172,7 @@ class Host implements RunHost {
       ...(subagent
         ? {
             tools: subagent.tools,
-            policy: recordPolicy(agent.policy, agent.limits),
+            policy: subagent.policy,
             ...(subagent.background ? { background: true } : {}),
           }
         : {}),
@@ -193,9 +194,18 @@ class Host implements RunHost {
   }
 
   private async askModel(turn: number): Promise<void> {
-    const { services, thread, outlet } = this;
     const reservation = await this.reserve();
     if (reservation === undefined) return;
+    try {
+      await this.callModel(turn, reservation);
+    } finally {
+      // Whatever went wrong, what was not spent is there for others again.
+      reservation.cancel();
+    }
+  }
+
+  private async callModel(turn: number, reservation: Reservation): Promise<void> {
+    const { services, thread, outlet } = this;
     const warning = services.budget.warning();
     await this.record([
       ...(warning === undefined ? [] : budgetEvents(warning)),
@@ -229,7 +239,6 @@ class Host implements RunHost {
     const { prices } = services.model.describe();
     const cost = prices && outcome.usage ? { costUsd: costOf(outcome.usage, prices) } : {};
     if (outcome.usage) reservation.settle({ usage: outcome.usage, ...cost });
-    else reservation.cancel();
     if (outcome.ok) {
       const { message, stopReason, incompleteCalls, usage } = outcome;
       await this.record([

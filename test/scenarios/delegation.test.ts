@@ -352,6 +352,29 @@ describe("stopping", () => {
   });
 });
 
+describe("a background agent whose transcript is gone", () => {
+  it("is told as lost, and nobody waits for it", async () => {
+    const first = await open({
+      MAIN: [{ calls: [task("CHILD: hang", { run_in_background: true })] }, { text: "Later.", hangs: true }],
+      CHILD: [{ text: "Working.", hangs: true }],
+    });
+    const run = first.session.prompt("MAIN: do it.");
+    for await (const update of run) {
+      if (update.type === "text.delta") run.stop("interrupted");
+    }
+    await first.session.close();
+    const [name = ""] = transcriptsIn(first, first.session.id).keys();
+    const found = readdirSync(first.home, { recursive: true, encoding: "utf8" }).find((path) => path.endsWith(name));
+    rmSync(join(first.home, found ?? ""));
+    const at = { home: first.home, cwd: first.cwd };
+    const again = await open({ MAIN: [{ text: "I see." }] }, { at, resume: first.session.id });
+    const result = await again.session.prompt("And now?").result;
+    await again.session.close();
+    expect(result.outcome).toBe("succeeded");
+    expect(lastWords(again.model.requests("MAIN")[0])).toMatch(/<task_notification [^>]*status="failed"[\s\S]*is gone/);
+  });
+});
+
 describe("a process that dies while an agent works for a call", () => {
   it("takes up the call where the agent stands", async () => {
     const at = newPlace();
