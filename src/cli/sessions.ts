@@ -52,12 +52,21 @@ function show({ id, agent, json }: Extract<Command, { kind: "sessions.show" }>, 
 /** Every recorded line, each with whose it is; a part for each agent. */
 function* exported({ id }: Extract<Command, { kind: "sessions.export" }>, home: string): Iterable<string> {
   const { path } = sessionByPrefix({ home, prefix: id });
-  yield jsonLines(readTranscript(path).lines, MAIN_AGENT);
-  for (const { agentId, lines } of readAgentFiles(path)) yield jsonLines(lines, agentId);
+  const whose = (agent: string) => (line: Line) => ({ agent, ...exportedLine(line) });
+  yield jsonLines(readTranscript(path).lines.map(whose(MAIN_AGENT)));
+  for (const { agentId, lines } of readAgentFiles(path)) yield jsonLines(lines.map(whose(agentId)));
 }
 
-function jsonLines(lines: readonly Line[], agent?: string): string {
-  return lines.map((line) => `${JSON.stringify(agent === undefined ? line : { agent, ...line })}\n`).join("");
+/** A compaction has the shape that readers of other transcripts look for, with all that was recorded of it. */
+function exportedLine(line: Line): object {
+  if (line.type !== "conversation.compacted") return line;
+  const { type: _, trigger, before, ...rest } = line;
+  const compactMetadata = { trigger, ...(before === undefined ? {} : { preTokens: before }) };
+  return { ...rest, type: "system", subtype: "compact_boundary", compactMetadata };
+}
+
+function jsonLines(lines: readonly object[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
 async function remove({ ids, yes }: Extract<Command, { kind: "sessions.delete" }>, home: string): Promise<string> {

@@ -32,6 +32,7 @@ export function createSteps({ partialMessages, text, parent, agentId }: StepOpti
         steps.push({ ...assistantMessage(seen, { model, content }), parent_tool_use_id: parent() });
       }
     }
+    if (seen.type === "conversation.compacted") steps.push({ ...boundaryMessage(seen), ...who });
     if (seen.type === "model.retried") steps.push({ ...retryMessage(seen), ...who });
     if (seen.type === "tool.ended") {
       const decision = decisions.get(seen.callId);
@@ -81,6 +82,11 @@ function retryMessage({ retry }: EventOf<"model.retried">): object {
     error_status: retry.status,
     error: retry.error,
   };
+}
+
+function boundaryMessage({ trigger, before }: EventOf<"conversation.compacted">): object {
+  const metadata = { trigger, ...(before === undefined ? {} : { pre_tokens: before }) };
+  return { type: "system", subtype: "compact_boundary", compact_metadata: metadata };
 }
 
 function deniedMessage(
