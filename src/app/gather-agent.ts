@@ -65,7 +65,7 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   const found = household.find(named.name);
   if (found === undefined && named.name === MAIN_TYPE) return main;
   if (found === undefined) throw missingAgent(named, loaded);
-  return { ...shared, ...found, household };
+  return { ...shared, ...found, prompt: found.prompt(place.cwd), household };
 }
 
 interface Surroundings {
@@ -87,7 +87,7 @@ function piecesOf(
   return {
     ...context,
     definition,
-    prompt: body(),
+    prompt: body,
     skills: skills.map((skill) => ({ name: skill.definition.name, text: textOf(skill) })),
     ...(memory === undefined ? {} : { memory }),
     readableRoots: [...(isGuide(definition) ? [docsDirectory()] : []), ...(memory ? [memory.directory] : []), ...roots],

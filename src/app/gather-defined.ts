@@ -1,8 +1,10 @@
 import { platform } from "node:os";
+import type { AgentDefinition } from "../protocol/index.ts";
 import { type AgentCallback, functionsFor, splitAgents, writePrompt } from "./define-agent.ts";
 import { docsDirectory } from "./docs-directory.ts";
 import { type Gathering, gather } from "./gather.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
+import type { Household, HouseholdAgent } from "./household.ts";
 import { stateDirectory } from "./places.ts";
 
 export interface DefinedAgent {
@@ -10,25 +12,42 @@ export interface DefinedAgent {
   readonly callback?: AgentCallback;
 }
 
-/** What files, flags and the program's own functions give to the session's agent. */
+/** What files, flags and the program's own functions give to the session's agent and to those that work for it. */
 export async function gatherDefined(
   options: Gathering,
   surroundings: Parameters<typeof gather>[1],
 ): Promise<DefinedAgent> {
   const split = splitAgents(options.agents ?? {});
-  const given = options.agents === undefined ? options : { ...options, agents: split.data };
-  const gathered = await gather(given, surroundings);
-  const { prompt, callback } = functionsFor(gathered.definition, split);
-  const { cwd, environment } = surroundings;
-  const place = {
-    cwd,
-    platform: platform(),
-    docsDirectory: docsDirectory(),
-    stateDirectory: options.home || stateDirectory(environment),
+  if (split.functions.size === 0) return { gathered: await gather(options, surroundings) };
+  const gathered = await gather({ ...options, agents: split.data }, surroundings);
+  const home = options.home || stateDirectory(surroundings.environment);
+  const place = { platform: platform(), docsDirectory: docsDirectory(), stateDirectory: home };
+  const functionsOf: FunctionsOf = (definition) => {
+    const { prompt: write, callback } = functionsFor(definition, split);
+    return {
+      ...(write ? { prompt: (cwd) => writePrompt(definition?.name ?? "", write, { cwd, ...place }) } : {}),
+      ...(callback ? { callback } : {}),
+    };
   };
-  const name = gathered.definition?.name ?? "";
+  const { prompt, ...own } = functionsOf(gathered.definition);
   return {
-    gathered: prompt === undefined ? gathered : { ...gathered, prompt: writePrompt(name, prompt, place) },
-    ...(callback === undefined ? {} : { callback }),
+    gathered: {
+      ...gathered,
+      ...(prompt ? { prompt: prompt(surroundings.cwd) } : {}),
+      household: withFunctions(gathered.household, functionsOf),
+    },
+    ...own,
+  };
+}
+
+type FunctionsOf = (definition: AgentDefinition | undefined) => Partial<Pick<HouseholdAgent, "prompt" | "callback">>;
+
+function withFunctions(household: Household, functionsOf: FunctionsOf): Household {
+  return {
+    ...household,
+    find: (name) => {
+      const found = household.find(name);
+      return found && { ...found, ...functionsOf(found.definition) };
+    },
   };
 }

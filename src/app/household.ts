@@ -1,6 +1,7 @@
 import type { AgentMemory } from "../agents/index.ts";
 import { type BuiltInChoice, builtInAgents, createCatalog } from "../definitions/index.ts";
 import type { AgentDefinition } from "../protocol/index.ts";
+import type { AgentCallback } from "./define-agent.ts";
 import { docsDirectory } from "./docs-directory.ts";
 
 /** The agents of a session that work can be given to. */
@@ -13,7 +14,10 @@ export interface Household {
 
 export interface HouseholdAgent {
   readonly definition: AgentDefinition;
-  readonly prompt: string;
+  /** For one who works in this directory. Throws where a program writes it and fails. */
+  prompt(cwd: string): string;
+  /** What a program wants to do after each of its runs. */
+  readonly callback?: AgentCallback;
   /** Those its definition names: they stand in its prompt. */
   readonly skills: readonly { readonly name: string; readonly text: string }[];
   readonly memory?: AgentMemory;
@@ -35,7 +39,7 @@ export function builtInHousehold(stateDirectory: string, choice: BuiltInChoice):
       if (found === undefined) return undefined;
       const { definition, prompt } = found;
       const readableRoots = isGuide(definition) ? [environment.docsDirectory] : [];
-      return { definition, prompt: prompt(environment), skills: [], readableRoots, notices: [] };
+      return { definition, prompt: () => prompt(environment), skills: [], readableRoots, notices: [] };
     },
   };
 }

@@ -1,10 +1,10 @@
 import { platform } from "node:os";
 import { resolveSubagent } from "../agents/index.ts";
 import { addTools, createHands } from "../hands/index.ts";
-import { nearest } from "../lib/index.ts";
+import { describeError, nearest, UserError } from "../lib/index.ts";
 import type { Clock, Hands, McpConnection } from "../ports/index.ts";
 import type { AgentDefinition, Rule, Settings } from "../protocol/index.ts";
-import { type AgentWish, clockLimits, type PreparedAgent } from "../runs/index.ts";
+import { type AgentWish, clockLimits, type PreparedAgent, type ReadyAgent } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import {
@@ -22,6 +22,7 @@ import type { Household, HouseholdAgent } from "./household.ts";
 import { isAbout } from "./is-about.ts";
 import { type Environment, existingDirectories } from "./places.ts";
 import { subagentModel } from "./subagent-model.ts";
+import { callBack } from "./with-callback.ts";
 
 export interface Preparation {
   readonly household: Household;
@@ -89,8 +90,11 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
   const { model, requested, reason, notice } = subagentModel(wish, found, equipment);
   const ownTools = own.tools.map(({ declaration }) => declaration);
   const ownNames = ownTools.map(({ name }) => name);
+  const prompt = promptFor(found, root);
+  if (typeof prompt !== "string") return prompt;
   const resolution = resolveSubagent({
     ...found,
+    prompt,
     superior,
     tier: {
       background,
@@ -129,12 +133,28 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     limits: clockLimits({ definition, settings, background, isMain: false }),
     background,
     ...(acceptance === undefined ? {} : { acceptance }),
+    ...followUpOf(found),
     notices: [...found.notices, ...resolution.notices, ...own.problems, ...(notice === undefined ? [] : [notice])],
     release: async () => {
       await own.release();
       return place?.leave();
     },
   };
+}
+
+/** One that a program writes may fail; then there is no agent, and who wanted it goes on. */
+function promptFor(found: HouseholdAgent, cwd: string): string | Exclude<PreparedAgent, ReadyAgent> {
+  try {
+    return found.prompt(cwd);
+  } catch (error) {
+    const what =
+      error instanceof UserError ? "" : `The prompt of agent "${found.definition.name}" could not be written: `;
+    return { ok: false, message: `${what}${describeError(error)}` };
+  }
+}
+
+function followUpOf({ definition: { name }, callback }: HouseholdAgent): Pick<ReadyAgent, "followUp"> {
+  return callback === undefined ? {} : { followUp: (result) => callBack(callback, result, { agentType: name }) };
 }
 
 /** By the call or the definition. */

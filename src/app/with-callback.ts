@@ -17,7 +17,7 @@ export interface CallbackPlace {
  * is a notice at the end of the run's events, and the result is as it was.
  */
 export function withCallback(run: Run, callback: AgentCallback, place: CallbackPlace): Run {
-  const after = run.result.then(async (result) => ({ result, lines: await callBack(callback, result, place) }));
+  const after = run.result.then(async (result) => ({ result, lines: await recordCall(callback, result, place) }));
   return {
     runId: run.runId,
     stop: (cause) => run.stop(cause),
@@ -29,17 +29,24 @@ export function withCallback(run: Run, callback: AgentCallback, place: CallbackP
   };
 }
 
-async function callBack(
+/** Resolves with what is to be told about it: nothing where all went well. Never rejects. */
+export async function callBack(
   callback: AgentCallback,
   result: RunResult,
-  { agentType, clock, record, limitMs = 60_000 }: CallbackPlace,
-): Promise<readonly Line[]> {
+  { agentType, limitMs = 60_000 }: Pick<CallbackPlace, "agentType" | "limitMs">,
+): Promise<readonly EventOf<"notice.raised">[]> {
   const problem = await problemOf(async () => callback(result), limitMs);
   if (problem === undefined) return [];
   const message = `The callback of agent "${agentType}" ${problem} The run's result is as it was.`;
-  const notice: EventOf<"notice.raised"> = { type: "notice.raised", code: "callback_failed", message };
+  return [{ type: "notice.raised", code: "callback_failed", message }];
+}
+
+async function recordCall(callback: AgentCallback, result: RunResult, place: CallbackPlace): Promise<readonly Line[]> {
+  const notices = await callBack(callback, result, place);
+  if (notices.length === 0) return [];
+  const unrecorded = { v: 1, id: "unrecorded", parentId: null, at: place.clock.now() } as const;
   // The session may be closed by now, or its disk full: then it is told, but not kept.
-  return record([notice]).catch(() => [{ v: 1, id: "unrecorded", parentId: null, at: clock.now(), ...notice }]);
+  return place.record(notices).catch(() => notices.map((notice) => ({ ...unrecorded, ...notice })));
 }
 
 async function problemOf(work: () => Promise<void>, limitMs: number): Promise<string | undefined> {

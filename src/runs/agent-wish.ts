@@ -1,6 +1,14 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import type { Hands, Model } from "../ports/index.ts";
-import type { AgentBudget, AgentId, KeptWorktree, RecordedPolicy, ToolReport } from "../protocol/index.ts";
+import type {
+  AgentBudget,
+  AgentId,
+  DurableEvent,
+  KeptWorktree,
+  RecordedPolicy,
+  RunResult,
+  ToolReport,
+} from "../protocol/index.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 
 /** Who is to work and on whose behalf; everything a definition, a call and a parent decide together. */
@@ -50,6 +58,8 @@ export interface ReadyAgent {
   /** A command that its work has to stand. */
   readonly acceptance?: string;
   readonly notices: readonly string[];
+  /** What a program does after the run; resolves with what its transcript has to say about that. Never rejects. */
+  followUp?(result: RunResult): Promise<readonly DurableEvent[]>;
   /** Lets go of what was made for this run alone, and says what has to stay. */
   release(): Promise<KeptWorktree | undefined>;
 }

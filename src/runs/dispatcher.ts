@@ -259,11 +259,13 @@ export class Dispatcher implements Retinue {
     const recordAfter = async (event: DurableEvent): Promise<void> => {
       for (const line of await thread.record([event]).catch(() => [])) onUpdate(line);
     };
-    const done = run.result.then(async ({ sessionId: _session, agentId: _agent, model: _model, ...end }) => {
+    const done = run.result.then(async (result) => {
+      const { sessionId: _session, agentId: _agent, model: _model, ...end } = result;
       const check = end.outcome === "succeeded" ? prepared.acceptance : undefined;
       const acceptance = check === undefined ? undefined : await this.check(check, { parent, prepared, after, member });
       if (acceptance) await recordAfter({ type: "acceptance.checked", runId, ...acceptance });
       await hands.release(agentId).catch(() => undefined);
+      for (const event of (await prepared.followUp?.(result)) ?? []) await recordAfter(event);
       const worktree = await prepared.release().catch(() => undefined);
       if (worktree) await recordAfter({ type: "run.cleaned", runId, worktree });
       const aftermath = { ...(worktree ? { worktree } : {}), ...(acceptance ? { acceptance } : {}) };
