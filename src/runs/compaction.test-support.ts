@@ -80,7 +80,10 @@ export async function testRun(
     request: { runId: "r", agent, prompt: [] },
     outlet: { emit: () => {}, signal: abort.signal, stop: () => abort.abort(), cause: () => "interrupted" },
     clocks: startClocks({ idleMs: 60_000, clock, onIdle: () => {}, onWall: () => {} }),
+    startedAt: 0,
+    otherHead: undefined,
     record,
+    recordIf: async (allows, added) => (await thread.recordIf(allows, added)) !== undefined,
   };
   const hash = await thread.keepHead(testHead);
   const kind = thread.isNew ? "fresh" : "resume";

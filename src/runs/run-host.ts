@@ -1,5 +1,6 @@
 import type { ResolvedAgent } from "../agents/index.ts";
-import type { Approvals, Clock, Hands, Model } from "../ports/index.ts";
+import type { LoopState } from "../loop/index.ts";
+import type { Approvals, Clock, Hands, Model, Prompt } from "../ports/index.ts";
 import type {
   AcceptanceResult,
   AgentId,
@@ -101,12 +102,18 @@ export interface EndedRun {
   readonly end: RunEnd;
 }
 
-/** Everything `perform-calls` needs of the host. */
+/** One run under way, as the parts that perform it know it. */
 export interface RunHost {
   readonly services: RunServices;
   readonly thread: Thread;
   readonly request: RunRequest;
   readonly outlet: RunOutlet;
   readonly clocks: RunClocks;
+  /** On the monotonic clock. */
+  readonly startedAt: number;
+  /** The last request under another head, until the first one under this head shows what that cost. */
+  otherHead: Prompt | undefined;
   record(events: readonly DurableEvent[]): Promise<void>;
+  /** False, and nothing recorded, when the state does not allow it once its turn to be written has come. */
+  recordIf(allows: (state: LoopState) => boolean, events: readonly DurableEvent[]): Promise<boolean>;
 }

@@ -1,0 +1,60 @@
+import { SERIALIZER_VERSION } from "../conversation/index.ts";
+import { recovery } from "../loop/index.ts";
+import type { DurableEvent, EndReason, EventOf } from "../protocol/index.ts";
+import type { RunHost } from "./run-host.ts";
+
+/** The first lines of a run: of a new agent who it is; its head where that is another; that it begins, and with what words. */
+export async function beginRun(host: RunHost): Promise<void> {
+  const { thread, request } = host;
+  // An earlier run of this process may have lost its journal in the middle.
+  const left = recovery(thread.state);
+  if (left.length > 0) await host.record(left);
+  const events: DurableEvent[] = [];
+  if (thread.isNew) events.push(birth(host));
+  const hash = await thread.keepHead(request.agent.head);
+  if (hash !== thread.headHash) {
+    host.otherHead = thread.newestPrompt;
+    events.push({ type: "head.set", hash });
+  }
+  events.push(runStarted(host));
+  for (const message of request.subagent?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
+  const { lastEnd } = thread;
+  if (lastEnd !== undefined && lastEnd !== "done")
+    events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd) });
+  const from = request.subagent ? "agent" : "person";
+  if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from });
+  await host.record(events);
+  // The request may leave while this is being synced; the first side effect waits for it.
+  void thread.sync().catch(() => undefined);
+}
+
+function birth({ services, request: { subagent } }: RunHost): DurableEvent {
+  const { sessionId, cwd, version } = services;
+  const made = { sessionId, cwd, version, serializer: SERIALIZER_VERSION };
+  return subagent ? { type: "agent.created", ...made, ...subagent.birth } : { type: "session.created", ...made };
+}
+
+function runStarted({ request, thread }: RunHost): EventOf<"run.started"> {
+  const { agent, runId, waits, subagent } = request;
+  return {
+    type: "run.started",
+    runId,
+    agentId: thread.agentId,
+    agentType: agent.agentType,
+    kind: thread.isNew ? "fresh" : "resume",
+    requestedModel: agent.requestedModel,
+    provider: agent.head.provider,
+    model: agent.head.model,
+    modelReason: agent.modelReason,
+    permissionMode: agent.policy.mode,
+    maxTurns: agent.maxTurns,
+    ...(waits ? { waits } : {}),
+    ...(subagent ? { tools: subagent.tools, policy: subagent.policy } : {}),
+    ...(subagent?.background ? { background: true } : {}),
+  };
+}
+
+function resumedText(reason: EndReason): string {
+  if (reason === "interrupted" || reason === "stopped") return "[The person interrupted your previous run.]";
+  return `[Your previous run ended early: ${reason}.]`;
+}
