@@ -82,4 +82,4 @@ async function makeServers(
   return createMcpServers({ workspace, configured, environment, clock, tag: sessionId, version: VERSION });
 }
 
-const nothing: McpConnection = { tools: [], instructions: [], problems: [], release: async () => {} };
+const nothing: McpConnection = { servers: [], tools: [], instructions: [], problems: [], release: async () => {} };

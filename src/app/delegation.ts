@@ -1,6 +1,6 @@
 import { delegationList } from "../definitions/index.ts";
 import type { ToolFace } from "../ports/index.ts";
-import type { Rule, Settings } from "../protocol/index.ts";
+import type { AgentDefinition, Rule, Settings } from "../protocol/index.ts";
 import { delegationFaces } from "../runs/index.ts";
 import type { Household } from "./household.ts";
 import { isAbout } from "./is-about.ts";
@@ -16,8 +16,7 @@ export interface DelegationPlace {
 /** The tools of delegation as they are declared; none where there is nobody to give work to. */
 export function offerDelegation({ household, settings, environment, rules }: DelegationPlace): readonly ToolFace[] {
   const { subagents = {} } = settings;
-  const denied = rules.filter(({ effect }) => effect === "deny");
-  const offered = household.definitions.filter(({ name }) => !denied.some(({ text }) => isAbout(text, name)));
+  const offered = offeredAgents(household, rules);
   if (offered.length === 0 || subagents.maxDepth === 0) return [];
   const background = subagents.background !== false && !isSet(environment, "RETINUE_DISABLE_BACKGROUND");
   return delegationFaces({
@@ -25,6 +24,12 @@ export function offerDelegation({ household, settings, environment, rules }: Del
     background: background && !isSet(environment, "DISABLE_BACKGROUND_TASKS"),
     parallel: subagents.parallel !== false,
   });
+}
+
+/** Those that no rule denies. */
+export function offeredAgents({ definitions }: Household, rules: readonly Rule[]): readonly AgentDefinition[] {
+  const denied = rules.filter(({ effect }) => effect === "deny");
+  return definitions.filter(({ name }) => !denied.some(({ text }) => isAbout(text, name)));
 }
 
 function isSet(environment: Environment, name: string): boolean {

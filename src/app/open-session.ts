@@ -24,7 +24,7 @@ import type { CatalogPlace } from "./agent-catalog.ts";
 import { type AgentServers, createAgentServers, withInstructions } from "./agent-servers.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
 import type { AgentCallback } from "./define-agent.ts";
-import { offerDelegation } from "./delegation.ts";
+import { offerDelegation, offeredAgents } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
 import { gatherDefined } from "./gather-defined.ts";
@@ -153,7 +153,7 @@ async function assemble(
     clock,
     compactAtPercent,
     journal: transcript,
-    offered: () => household.definitions.map(({ name }) => name),
+    offered: () => offeredAgents(household, rules).map(({ name }) => name),
     prepare: async (wish) => {
       const { prepareAgent } = await import("./prepare-agent.ts");
       const tools = () => equipped.hands.declarations();
@@ -180,6 +180,7 @@ async function assemble(
     agent,
     thread,
     absentTools: absent,
+    mcpServers: connection.servers,
     toolReport: resolution.report,
     ...(opened.callback === undefined ? {} : { callback: opened.callback }),
     notices: [

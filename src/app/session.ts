@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import { newRunId } from "../lib/index.ts";
-import type { Hands, ModelDescription } from "../ports/index.ts";
+import type { ConnectedMcpServer, Hands, ModelDescription } from "../ports/index.ts";
 import type { PermissionMode, SessionId, ToolReport, UserBlock } from "../protocol/index.ts";
 import { type Dispatcher, type Run, type RunServices, startRun, type Thread } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
@@ -16,6 +16,9 @@ export interface Session {
   /** What the agent is told first in a new session, before anybody's words. */
   readonly initialPrompt: string | undefined;
   readonly tools: readonly string[];
+  /** Those that it can give work to, by name. */
+  readonly agents: readonly string[];
+  readonly mcpServers: readonly ConnectedMcpServer[];
   /** What the agent's definition asked for and what it got. */
   readonly toolReport: ToolReport;
   /** Built-in tools this session does not have, and why. */
@@ -31,7 +34,7 @@ export interface Session {
   close(): Promise<void>;
 }
 
-export interface SessionParts extends Pick<Session, "absentTools" | "notices" | "toolReport"> {
+export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers" | "notices" | "toolReport"> {
   readonly transcript: Transcript;
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
@@ -48,6 +51,7 @@ export function createSessionOf({
   thread,
   services,
   absentTools,
+  mcpServers,
   notices,
   toolReport,
   dispatcher,
@@ -63,6 +67,8 @@ export function createSessionOf({
     agentType: agent.agentType,
     initialPrompt: agent.initialPrompt,
     tools: agent.policy.pool,
+    agents: agent.policy.pool.includes("Task") ? dispatcher.offered() : [],
+    mcpServers,
     toolReport,
     absentTools,
     permissionMode: agent.policy.mode,

@@ -102,8 +102,11 @@ export function createMcpServers(options: McpServersOptions): McpServers {
       }),
     );
     const connected = offers.filter((each) => each !== undefined);
+    const isThere = (name: string): boolean => connected.some((each) => each.name === name);
+    const names = [...new Set(uses.map(({ name }) => name))];
     return {
       ...declare(connected),
+      servers: names.map((name) => ({ name, status: isThere(name) ? "connected" : "failed" })),
       get problems() {
         return [...problems, ...connected.flatMap(({ server }) => strayProblem(server))];
       },

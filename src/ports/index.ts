@@ -5,7 +5,14 @@ export type { ApprovalAnswer, ApprovalQuestion, Approvals } from "./approvals.ts
 export type { Clock } from "./clock.ts";
 export type { Hands, HandsRequest, Judgement, ResultStore } from "./hands.ts";
 export type { Journal, OutputFile } from "./journal.ts";
-export type { McpConnection, McpServerConfig, McpServers, McpWebServerConfig, StdioMcpServerConfig } from "./mcp.ts";
+export type {
+  ConnectedMcpServer,
+  McpConnection,
+  McpServerConfig,
+  McpServers,
+  McpWebServerConfig,
+  StdioMcpServerConfig,
+} from "./mcp.ts";
 export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
 export type { SkillLoad, Skills } from "./skills.ts";
 export type { Tool, ToolContext, ToolFace, ToolOutput, ToolTraits } from "./tool.ts";

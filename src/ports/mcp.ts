@@ -38,6 +38,8 @@ export interface McpServers {
 }
 
 export interface McpConnection {
+  /** Those that were asked for, in that order. */
+  readonly servers: readonly ConnectedMcpServer[];
   /**
    * Named `mcp__server__tool`, in the order of the servers and then of the names. They stay the same for as long as the
    * connection lasts: a tool that its server took back answers with an error.
@@ -49,4 +51,10 @@ export interface McpConnection {
   readonly problems: readonly string[];
   /** Gives the servers back; one that nobody else uses is ended with all its processes. */
   release(): Promise<void>;
+}
+
+export interface ConnectedMcpServer {
+  readonly name: string;
+  /** `failed`: the problems say why. */
+  readonly status: "connected" | "failed";
 }

@@ -37,17 +37,17 @@ export function createStreamJsonFormat({ partialMessages, subagentText, agents, 
   };
 }
 
-function initMessage({ cwd, tools, model, permissionMode }: Session): object {
+function initMessage({ cwd, tools, agents, mcpServers, model, permissionMode }: Session): object {
   return {
     type: "system",
     subtype: "init",
     cwd,
     tools,
-    mcp_servers: [],
+    mcp_servers: mcpServers,
     model: model.model,
     permissionMode,
     slash_commands: [],
-    agents: [],
+    agents,
     skills: [],
     plugins: [],
     apiKeySource: model.provider === "offline" ? "none" : "user",
