@@ -130,6 +130,7 @@ async function open(
     home,
     settings: loaded.settings,
     rules: loaded.rules,
+    catalogSettings: loaded,
     entryPoint: "cli",
     trusted: loaded.trusted,
     ...(agent === undefined ? {} : { agent }),

@@ -195,6 +195,28 @@ describe("retinue agents list, by settings", () => {
     expect(JSON.stringify(server.requests[0]?.body)).toContain("You rhyme.");
   });
 
+  it("has those of a file given with --settings too, also to give work to", async () => {
+    const place = createPlace();
+    const file = join(place.cwd, "own.json");
+    const mine = { description: "Mine.", prompt: "You rhyme.", tools: ["Read"] };
+    writeFileSync(file, JSON.stringify({ agents: { mine, Explore: false } }));
+    const input = { description: "a rhyme", prompt: "CHILD: rhyme", subagent_type: "mine" };
+    const server = await serve({
+      conversations: [
+        {
+          match: { firstUserContains: "MAIN:" },
+          steps: [{ reply: { content: [{ tool: "Task", input }] } }, { reply: { content: "Done." } }],
+        },
+        { match: { systemContains: "You rhyme." }, steps: [{ reply: { content: "A rhyme." } }] },
+      ],
+    });
+    const run = await retinue(["-p", "MAIN: go", "--settings", file], { ...place, server });
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining("Done.") });
+    expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("A rhyme.");
+    const off = await retinue(["-p", "go", "--agent", "Explore", "--settings", file], place);
+    expect(off.stderr).toContain(`"Explore" is switched off. ${file} says`);
+  });
+
   it("reads nothing above what is trusted, and says so", async () => {
     const place = createPlace();
     write(place, {
