@@ -42,6 +42,8 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
       return modelFailed(state, event);
     case "tool.requested":
       return withCall(state, event.callId, { status: "asked" });
+    case "approval.answered":
+      return event.answer === "allow" ? withCall(state, event.callId, { granted: true }) : state;
     case "tool.started":
       return withCall(state, event.callId, { status: "started" });
     case "agent.spawned":
@@ -207,7 +209,7 @@ function withRun(state: LoopState, change: (run: ActiveRun) => Partial<ActiveRun
   return state.run === undefined ? state : { ...state, run: { ...state.run, ...change(state.run) } };
 }
 
-function withCall(state: LoopState, callId: string, change: Omit<CallState, "call">): LoopState {
+function withCall(state: LoopState, callId: string, change: Partial<Omit<CallState, "call">>): LoopState {
   const at = state.calls.findIndex(({ call }) => call.callId === callId);
   const before = state.calls[at];
   if (before === undefined) return state;

@@ -205,6 +205,42 @@ describe("recovery after a lost process", () => {
     expect(userTurn(foldAll([ended("b")], resumed))?.content).toMatchObject([{ isError: true }, { isError: false }]);
   });
 
+  const begun = (name: string, inputJson: string): LoopState =>
+    foldAll([
+      started,
+      prompt,
+      requested(1),
+      answer(1, [call("a", name, inputJson)]),
+      { type: "tool.requested", callId: "a", name },
+      { type: "tool.started", callId: "a" },
+    ]);
+
+  it("takes up a delegation that has no agent yet: nothing was done for it", () => {
+    for (const name of ["Task", "Agent"]) {
+      const inputJson = '{"prompt":"look","subagent_type":"Explore","run_in_background":true}';
+      const state = begun(name, inputJson);
+      const events = recovery(state);
+      expect(events.map((event) => event.type)).toEqual(["run.ended"]);
+      const resumed = foldAll([...events, { ...started, runId: "r2", kind: "resume" }], state);
+      expect(next(resumed)).toEqual({ kind: "act", calls: [{ callId: "a", name, inputJson }] });
+    }
+  });
+
+  it("can't tell how far a delegation to an older agent came", () => {
+    expect(recovery(begun("Task", '{"prompt":"more","resume":"a1"}'))).toMatchObject([
+      { type: "tool.ended", callId: "a", result: { outcome: "unknown" } },
+      { type: "run.ended" },
+    ]);
+  });
+
+  it("knows that somebody allowed a call", () => {
+    const asked = { requestId: "ask_a", callId: "a", by: "a person" };
+    const allowed = fold(begun("Task", "{}"), { type: "approval.answered", answer: "allow", ...asked });
+    expect(allowed.calls[0]).toMatchObject({ status: "started", granted: true });
+    const denied = fold(begun("Task", "{}"), { type: "approval.answered", answer: "deny", ...asked });
+    expect(denied.calls[0]?.granted).toBeUndefined();
+  });
+
   it("asks the model again when its answer never came", () => {
     const state = foldAll([started, prompt, requested(1)]);
     const resumed = foldAll([...recovery(state), { ...started, runId: "r2", kind: "resume" }], state);

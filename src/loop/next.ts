@@ -1,4 +1,10 @@
-import type { DurableEvent, EndReason, EventOf, ToolCall } from "../protocol/index.ts";
+import {
+  canonicalToolName,
+  type DurableEvent,
+  type EndReason,
+  type EventOf,
+  type ToolCall,
+} from "../protocol/index.ts";
 import { type ContextLimits, isFull } from "./context.ts";
 import { userTurn } from "./fold.ts";
 import type { CallState, LoopState, Telling } from "./state.ts";
@@ -40,9 +46,24 @@ export function next(state: LoopState, limits?: ContextLimits): Operation {
   return { kind: "request", turn: state.turn + 1 };
 }
 
-/** To be performed: not begun yet, or begun by an agent that has its result or goes on to make it. */
-function isOpen({ status, agentId }: CallState): boolean {
-  return status === "new" || status === "asked" || (status === "started" && agentId !== undefined);
+/** To be performed: not begun yet, or begun in a way that can be taken up. */
+function isOpen(call: CallState): boolean {
+  return call.status === "new" || call.status === "asked" || (call.status === "started" && canBeTakenUp(call));
+}
+
+/** Its agent has the result or goes on to make it; or it was to get one and has none yet, so nothing was done. */
+function canBeTakenUp({ agentId, call: { name, inputJson } }: CallState): boolean {
+  return agentId !== undefined || (canonicalToolName(name) === "Task" && !namesOlderAgent(inputJson));
+}
+
+/** An agent that goes on says nowhere for which call. */
+function namesOlderAgent(inputJson: string): boolean {
+  try {
+    const { resume } = JSON.parse(inputJson) as { readonly resume?: unknown };
+    return resume !== undefined && resume !== "";
+  } catch {
+    return true;
+  }
 }
 
 /** What must be written about a run that its process did not live to end, and about calls a broken run left begun. */
@@ -71,7 +92,7 @@ export function recovery(state: LoopState): readonly DurableEvent[] {
 
 /** For every call that was begun and can have no other result any more. */
 export function unknownResults(state: LoopState): readonly EventOf<"tool.ended">[] {
-  const begun = state.calls.filter((call) => call.status === "started" && call.agentId === undefined);
+  const begun = state.calls.filter((call) => call.status === "started" && !canBeTakenUp(call));
   return begun.map(({ call }) => ({
     type: "tool.ended",
     callId: call.callId,

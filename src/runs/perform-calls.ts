@@ -39,16 +39,17 @@ async function performCall(host: RunHost, call: ToolCall): Promise<void> {
   });
   if (outlet.signal.aborted) return host.record([ended(notStarted)]);
 
-  // Its agent has worked on it since before a restart: decided, asked and begun it is already.
-  const isRejoined = thread.state.calls.some(({ call: { callId }, agentId }) => callId === call.callId && agentId);
-  if (isRejoined) return host.record([ended(await execute(host, { call, policy }))]);
+  const known = thread.state.calls.find(({ call: { callId } }) => callId === call.callId);
+  // Work was given away before a restart: decided, asked and begun it is already.
+  if (known?.status === "started")
+    return host.record([ended(await execute(host, { call, policy, ...(known.granted ? grantOf(call) : {}) }))]);
 
   const judgement = await services.hands.judge(call, policy);
   const requested = requestedEvent(call, judgement);
   if (judgement.kind === "invalid") return host.record([requested, ended(textResult("error", judgement.message))]);
   const { decision, denial = decision.reason } = judgement;
   const started: DurableEvent = { type: "tool.started", callId: call.callId };
-  let grant: Grant | undefined;
+  let grant: { grant?: Grant } = {};
   if (decision.effect === "deny") {
     return host.record([requested, ended(textResult("denied", denial))]);
   }
@@ -56,7 +57,7 @@ async function performCall(host: RunHost, call: ToolCall): Promise<void> {
     const answer = await askPerson(host, { call, decision, requested });
     if (answer === "cancelled") return host.record([ended(notStarted)]);
     if (answer.answer === "deny") return host.record([ended(textResult("denied", answer.message ?? denial))]);
-    grant = { callId: call.callId, inputJson: call.inputJson, by: "person" };
+    grant = grantOf(call);
     await host.record([started]);
   } else {
     await host.record([requested, started]);
@@ -64,10 +65,14 @@ async function performCall(host: RunHost, call: ToolCall): Promise<void> {
 
   const { effects } = services.hands.traits(call.name);
   if (effects) await thread.sync();
-  const result = await execute(host, { call, policy, ...(grant ? { grant } : {}) });
+  const result = await execute(host, { call, policy, ...grant });
   await host.record([ended(result)]);
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
   if (effects) void thread.sync().catch(() => undefined);
+}
+
+function grantOf({ callId, inputJson }: ToolCall): { readonly grant: Grant } {
+  return { grant: { callId, inputJson, by: "person" } };
 }
 
 function execute(host: RunHost, request: Omit<HandsRequest, "agentId">): Promise<ToolResult> {

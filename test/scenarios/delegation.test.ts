@@ -1,77 +1,20 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
-import { type Line, type Message, type RunResult, type RunUpdate, textOf } from "../../src/protocol/index.ts";
-import { type Cast, createCast, type ScriptedStep } from "../../src/testing/index.ts";
-
-interface Place {
-  readonly home: string;
-  readonly cwd: string;
-}
-
-interface Walk extends Place {
-  readonly result: RunResult;
-  readonly updates: readonly RunUpdate[];
-  readonly model: Cast;
-  readonly sessionId: string;
-}
-
-function newPlace(): Place {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-delegation-")));
-  const cwd = mkdtempSync(join(root, "work-"));
-  writeFileSync(join(cwd, "notes.txt"), "alpha\nbeta\n");
-  return { home: join(root, "home"), cwd };
-}
-
-type Parts = Readonly<Record<string, readonly ScriptedStep[]>>;
-
-async function open(
-  parts: Parts,
-  options: SessionOptions & { at?: Place } = {},
-): Promise<{ session: Session; model: Cast } & Place> {
-  const { at = newPlace(), ...rest } = options;
-  const model = createCast(parts);
-  const environment = { PATH: process.env["PATH"], HOME: at.home };
-  const session = await openSession({ ...rest, ...at, model, environment });
-  return { session, model, ...at };
-}
-
-async function walk(parts: Parts, options: SessionOptions & { at?: Place } = {}): Promise<Walk> {
-  const { session, model, home, cwd } = await open(parts, options);
-  const run = session.prompt("MAIN: do it.");
-  const updates: RunUpdate[] = [];
-  for await (const update of run) updates.push(update);
-  const result = await run.result;
-  await session.close();
-  return { result, updates, model, home, cwd, sessionId: session.id };
-}
-
-const task = (prompt: string, more: Record<string, unknown> = {}) => ({
-  name: "Task",
-  input: { description: "a piece of work", prompt, subagent_type: "general-purpose", ...more },
-});
-const read = { name: "Read", input: { file_path: "notes.txt" } };
-const lastWords = (messages: readonly Message[] | undefined): string => textOf(messages?.at(-1)?.content ?? []);
-const resultsIn = (messages: readonly Message[] | undefined): string[] =>
-  (messages?.at(-1)?.content ?? []).flatMap((block) => (block.type === "tool_result" ? [textOf(block.content)] : []));
-
-function transcriptsIn({ home }: Place, sessionId: string): Map<string, Line[]> {
-  const project = join(home, "projects", readdirSync(join(home, "projects"))[0] ?? "");
-  const directory = join(project, sessionId, "subagents");
-  return new Map(
-    readdirSync(directory)
-      .filter((name) => name.endsWith(".jsonl"))
-      .map((name) => [
-        name,
-        readFileSync(join(directory, name), "utf8")
-          .trimEnd()
-          .split("\n")
-          .map((line) => JSON.parse(line) as Line),
-      ]),
-  );
-}
+import type { Line } from "../../src/protocol/index.ts";
+import type { ScriptedStep } from "../../src/testing/index.ts";
+import {
+  asAfterKill,
+  lastWords,
+  newPlace,
+  open,
+  type Parts,
+  read,
+  resultsIn,
+  task,
+  transcriptsIn,
+  walk,
+} from "./delegation-place.ts";
 
 describe("a foreground agent", () => {
   it("works in a context of its own and hands back one report", async () => {
@@ -386,17 +329,14 @@ describe("a process that dies while an agent works for a call", () => {
     for await (const update of run) {
       if (update.type === "subagent.event" && update.event.type === "model.requested" && update.event.turn === 2) break;
     }
-    // What a kill -9 leaves: the files as they are now, and nothing of what the process would have written.
-    const home = `${at.home}-after`;
-    cpSync(at.home, home, { recursive: true });
-    for (const lock of locksIn(home)) rmSync(lock);
+    const left = asAfterKill(at);
     run.stop("stopped");
     await run.result;
     await first.session.close();
 
     const { model, session } = await open(
       { MAIN: [{ text: "unused" }, { text: "It says alpha." }], CHILD: [{ text: "alpha" }] },
-      { at: { home, cwd: at.cwd }, resume: first.session.id },
+      { at: left, resume: first.session.id },
     );
     const result = await session.prompt("").result;
     await session.close();
@@ -406,9 +346,3 @@ describe("a process that dies while an agent works for a call", () => {
     expect(report).toContain("\nalpha\n");
   });
 });
-
-function locksIn(home: string): string[] {
-  return readdirSync(home, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith("/lock"))
-    .map((path) => join(home, path));
-}

@@ -1,0 +1,89 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Line } from "../../src/protocol/index.ts";
+import { createApiServer, type Script } from "../../src/testing/index.ts";
+import { startCommandLine } from "../reliability/command-line.ts";
+import { createPlace, type Place, readTranscript, sessionIdOf, transcriptPath } from "../reliability/place.ts";
+
+const places: Place[] = [];
+afterAll(() => {
+  for (const place of places) place.remove();
+});
+
+/** While its server starts, for the first time without an end, the agent that needs it does not exist yet. */
+const agents = JSON.stringify({
+  served: {
+    description: "Has a server. Use when something must be served.",
+    prompt: "Serve.",
+    mcpServers: {
+      slow: { command: "sh", args: ["-c", "if [ -e begun ]; then exit 1; fi; touch begun; exec sleep 60"] },
+    },
+  },
+});
+
+const script = (more: Record<string, unknown>): Script => ({
+  conversations: [
+    {
+      match: { firstUserContains: "MAIN:" },
+      steps: [
+        { reply: { content: [{ tool: "Task", input: { description: "serve", prompt: "CHILD: serve", ...more } }] } },
+        { reply: { content: "All is served." } },
+        { reply: { content: "Told." } },
+      ],
+    },
+    { match: { firstUserContains: "CHILD:" }, steps: [{ reply: { content: "Served." } }] },
+  ],
+});
+
+interface Life {
+  readonly transcript: readonly Line[];
+  readonly code: number | null;
+}
+
+/** Kill -9 between `tool.started` and `agent.spawned`, then a resume to the end. */
+async function killBeforeSpawn(more: Record<string, unknown>): Promise<Life> {
+  const place = createPlace();
+  places.push(place);
+  const server = await createApiServer({ script: script({ subagent_type: "served", ...more }) });
+  try {
+    const live = (...words: string[]) =>
+      startCommandLine({ place, url: server.url, args: ["-p", ...words, "--agents", agents] });
+    const first = live("MAIN: go");
+    while (!existsSync(join(place.cwd, "begun")) && first.child.exitCode === null) await wait(5);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const path = transcriptPath(place) ?? "";
+    expect(readTranscript(path).at(-1)?.type).toBe("tool.started");
+    const { code } = await live("--resume", sessionIdOf(path)).ended;
+    return { transcript: readTranscript(path), code };
+  } finally {
+    await server.close();
+  }
+}
+
+const of = <Type extends Line["type"]>(lines: readonly Line[], type: Type): Extract<Line, { type: Type }>[] =>
+  lines.filter((line): line is Extract<Line, { type: Type }> => line.type === type);
+
+describe("a process killed after a delegation was begun and before there was an agent", () => {
+  it("makes the agent when it goes on, and nobody is told of an unknown outcome", async () => {
+    const { transcript, code } = await killBeforeSpawn({});
+    expect(code).toBe(0);
+    expect(of(transcript, "tool.started")).toHaveLength(1);
+    expect(of(transcript, "agent.spawned")).toHaveLength(1);
+    const [ended, ...others] = of(transcript, "tool.ended");
+    expect(others).toEqual([]);
+    expect(ended?.result.outcome).toBe("ok");
+    expect(JSON.stringify(ended?.result.content)).toContain("Served.");
+  });
+
+  it("launches it in the background as it was asked to", async () => {
+    const { transcript, code } = await killBeforeSpawn({ run_in_background: true });
+    expect(code).toBe(0);
+    expect(of(transcript, "tool.ended")).toMatchObject([{ result: { outcome: "ok", facts: { launched: {} } } }]);
+    const [told, ...others] = of(transcript, "notices.delivered");
+    expect(others).toEqual([]);
+    expect(told?.text).toContain("Served.");
+  });
+});

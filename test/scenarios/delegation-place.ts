@@ -1,0 +1,84 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
+import { type Line, type Message, type RunResult, type RunUpdate, textOf } from "../../src/protocol/index.ts";
+import { type Cast, createCast, type ScriptedStep } from "../../src/testing/index.ts";
+
+export interface Place {
+  readonly home: string;
+  readonly cwd: string;
+}
+
+export interface Walk extends Place {
+  readonly result: RunResult;
+  readonly updates: readonly RunUpdate[];
+  readonly model: Cast;
+  readonly sessionId: string;
+}
+
+export function newPlace(): Place {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-delegation-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const cwd = mkdtempSync(join(root, "work-"));
+  writeFileSync(join(cwd, "notes.txt"), "alpha\nbeta\n");
+  return { home: join(root, "home"), cwd };
+}
+
+export type Parts = Readonly<Record<string, readonly ScriptedStep[]>>;
+
+export async function open(
+  parts: Parts,
+  options: SessionOptions & { at?: Place } = {},
+): Promise<{ session: Session; model: Cast } & Place> {
+  const { at = newPlace(), ...rest } = options;
+  const model = createCast(parts);
+  const environment = { PATH: process.env["PATH"], HOME: at.home };
+  const session = await openSession({ ...rest, ...at, model, environment });
+  return { session, model, ...at };
+}
+
+export async function walk(parts: Parts, options: SessionOptions & { at?: Place } = {}): Promise<Walk> {
+  const { session, model, home, cwd } = await open(parts, options);
+  const run = session.prompt("MAIN: do it.");
+  const updates: RunUpdate[] = [];
+  for await (const update of run) updates.push(update);
+  const result = await run.result;
+  await session.close();
+  return { result, updates, model, home, cwd, sessionId: session.id };
+}
+
+export const task = (prompt: string, more: Record<string, unknown> = {}) => ({
+  name: "Task",
+  input: { description: "a piece of work", prompt, subagent_type: "general-purpose", ...more },
+});
+export const read = { name: "Read", input: { file_path: "notes.txt" } };
+export const lastWords = (messages: readonly Message[] | undefined): string => textOf(messages?.at(-1)?.content ?? []);
+export const resultsIn = (messages: readonly Message[] | undefined): string[] =>
+  (messages?.at(-1)?.content ?? []).flatMap((block) => (block.type === "tool_result" ? [textOf(block.content)] : []));
+
+export function transcriptsIn({ home }: Place, sessionId: string): Map<string, Line[]> {
+  const project = join(home, "projects", readdirSync(join(home, "projects"))[0] ?? "");
+  const directory = join(project, sessionId, "subagents");
+  return new Map(
+    readdirSync(directory)
+      .filter((name) => name.endsWith(".jsonl"))
+      .map((name) => [
+        name,
+        readFileSync(join(directory, name), "utf8")
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line) as Line),
+      ]),
+  );
+}
+
+/** What a kill -9 leaves: the files as they are now, and nothing of what the process would have written. */
+export function asAfterKill({ home, cwd }: Place): Place {
+  const left = `${home}-after`;
+  cpSync(home, left, { recursive: true });
+  for (const path of readdirSync(left, { recursive: true, encoding: "utf8" }))
+    if (path.endsWith("/lock")) rmSync(join(left, path));
+  return { home: left, cwd };
+}
