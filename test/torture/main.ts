@@ -14,6 +14,7 @@ import { killPoints } from "./kill-points.ts";
 import { mcpServers } from "./mcp-servers.ts";
 import { sameBytes } from "./same-bytes.ts";
 import { streamSplit } from "./stream-split.ts";
+import { swapRace } from "./swap-race.ts";
 import { twoProcesses } from "./two-processes.ts";
 import { wakeUps } from "./wake-ups.ts";
 import { writeErrors } from "./write-errors.ts";
@@ -34,6 +35,7 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   "two-processes": { run: twoProcesses, count: 50 },
   "huge-output": { run: hugeOutput, count: 1 },
   "mcp-servers": { run: mcpServers, count: 300 },
+  "swap-race": { run: swapRace, count: 50 },
   "same-bytes": { run: sameBytes, count: 200 },
   journal: { run: journal, count: 500 },
 };
