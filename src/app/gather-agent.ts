@@ -59,13 +59,20 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
       return found && piecesOf(found, { loaded, place, context, aboutContext, roots });
     },
   };
-  const notices = [...aboutContext, ...aboutSkills(loaded)];
+  const aboutGiven = loaded.diagnostics.filter(({ file }) => file === "--agents").map(described);
+  const notices = [...aboutGiven, ...aboutContext, ...aboutSkills(loaded)];
   const main = { ...shared, skills: [], readableRoots: roots, notices, household };
   if (named === undefined) return main;
   const found = household.find(named.name);
   if (found === undefined && named.name === MAIN_TYPE) return main;
   if (found === undefined) throw missingAgent(named, loaded);
-  return { ...shared, ...found, prompt: found.prompt(place.cwd), household };
+  return {
+    ...shared,
+    ...found,
+    prompt: found.prompt(place.cwd),
+    notices: [...aboutGiven, ...found.notices],
+    household,
+  };
 }
 
 interface Surroundings {
@@ -93,7 +100,8 @@ function piecesOf(
     readableRoots: [...(isGuide(definition) ? [docsDirectory()] : []), ...(memory ? [memory.directory] : []), ...roots],
     notices: [
       ...(definition.omitProjectContext ? [] : aboutContext),
-      ...aboutFiles(loaded, new Set([definition.file ?? ""])),
+      // What was given with the call is told when the session begins, of all agents: no other command reads it.
+      ...(definition.source === "flag" ? [] : aboutFiles(loaded, new Set([definition.file ?? ""]))),
       ...(usesSkills(definition) ? aboutSkills(loaded) : []),
       ...diagnostics.map(described),
       ...(notice === undefined ? [] : [notice]),

@@ -53,6 +53,18 @@ it("an agent given on the command line works at once", async () => {
   expect(systemOf(server.requests[0]!)).toContain("You rhyme.");
 });
 
+it("fields nobody knows, of any agent given on the command line, are told once", async () => {
+  const poet = { description: "Writes verse.", prompt: "You rhyme.", tools: "Read", meter: "iamb" };
+  const agents = JSON.stringify({ poet, other: { description: "Sings.", prompt: "You sing.", modle: "small" } });
+  for (const who of [["--agent", "poet"], []]) {
+    const server = await serve([{ content: "A rhyme." }]);
+    const ended = await retinue(["-p", "--agents", agents, ...who, "Rhyme."], { ...createPlace(), server });
+    expect(ended).toMatchObject({ code: 0, stdout: "A rhyme.\n" });
+    expect(ended.stderr.match(/--agents:1: Agent "poet": .*"meter"/g)).toHaveLength(1);
+    expect(ended.stderr.match(/--agents:1: Agent "other": .*"modle"/g)).toHaveLength(1);
+  }
+});
+
 it("an agent with words to begin with needs no others; one without is refused and leaves no session", async () => {
   const place = createPlace();
   const server = await serve([{ content: "A rhyme." }]);
