@@ -1,72 +1,27 @@
-import { recordPolicy } from "../agents/index.ts";
-import { createDeferred, type Deferred, matchPrefix, newAgentId, newRunId } from "../lib/index.ts";
+import { newAgentId, newRunId } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
-import {
-  type AcceptanceResult,
-  type AgentId,
-  type CallId,
-  type DurableEvent,
-  MAIN_AGENT,
-  type Notice,
-  type Policy,
-  type RunUpdate,
-} from "../protocol/index.ts";
-import { checkAcceptance } from "./acceptance.ts";
-import { type AgentRecord, aftermathIn, endedRun, endIn, lostRun, recordOf } from "./agent-record.ts";
+import type { AgentId, CallId, Notice, Policy } from "../protocol/index.ts";
+import { type AgentRecord, endedRun } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
-import { outputText } from "./output-text.ts";
+import type { Caller, Delegated, Delegation } from "./delegation.ts";
+import { launch, type SharedServices } from "./launch.ts";
+import type { Member, Running } from "./member.ts";
+import { Registry } from "./registry.ts";
 import { rosterText } from "./roster-text.ts";
-import type { Run } from "./run.ts";
-import type { EndedRun, LiveAgent, Retinue, RunServices } from "./run-host.ts";
-import { startRun } from "./start-run.ts";
+import type { EndedRun, LiveAgent, Retinue } from "./run-host.ts";
 import { Thread } from "./thread.ts";
 
-export interface DispatcherServices
-  extends Omit<RunServices, "model" | "hands" | "cwd" | "budget" | "limits" | "retinue"> {
+export interface DispatcherServices extends SharedServices {
   readonly journal: Journal;
   readonly prepare: (wish: AgentWish) => Promise<PreparedAgent>;
   /** The types that can be asked for. */
   readonly offered: () => readonly string[];
 }
 
-export interface Caller {
-  readonly agentId: AgentId;
-  readonly callId: CallId;
-  readonly signal: AbortSignal;
-}
-
-export interface Delegation {
-  readonly agentType: string;
-  readonly description: string;
-  readonly prompt: string;
-  readonly background: boolean;
-  readonly name?: string;
-  readonly model?: string;
-  readonly maxTurns?: number;
-  readonly isolation?: "worktree";
-  readonly acceptance?: string;
-}
-
-export type Delegated =
-  | { readonly status: "ended"; readonly run: EndedRun }
-  | { readonly status: "launched"; readonly notice: Notice; readonly outputFile?: string }
-  | { readonly status: "refused"; readonly message: string };
-
-interface Member {
-  record: AgentRecord;
-  /** Undefined while it does not run. */
-  running: Running | undefined;
-}
-
-interface Running {
-  readonly run: Run;
-  /** Settles when everything made for the run is let go. */
-  readonly done: Promise<EndedRun>;
-  background: boolean;
-  /** Ends what goes on after the run itself. */
-  readonly after: AbortController;
-  /** Resolves when nobody shall wait any more. */
-  readonly detached: Deferred<void>;
+interface Continuation {
+  readonly parent: LiveAgent;
+  readonly wish: Delegation;
+  readonly caller: Caller;
 }
 
 interface Beginning {
@@ -75,16 +30,16 @@ interface Beginning {
   readonly prompt: string;
 }
 
-/** The agents of one session: who they are, who runs, how each ended. Everything but the live runs is a fold of transcripts. */
+/** Gives work to the agents of one session, waits for them, and reaches them while they run. */
 export class Dispatcher implements Retinue {
+  readonly live = new Map<AgentId, LiveAgent>();
   private readonly services: DispatcherServices;
-  private readonly members = new Map<AgentId, Member>();
-  private readonly live = new Map<AgentId, LiveAgent>();
+  private readonly registry: Registry;
   private readonly narrowed = new WeakMap<Policy, Policy>();
-  private loading: Promise<void> | undefined;
 
   constructor(services: DispatcherServices) {
     this.services = services;
+    this.registry = new Registry(services.journal);
   }
 
   enter(agent: LiveAgent): void {
@@ -101,7 +56,7 @@ export class Dispatcher implements Retinue {
   }
 
   policyOf(agentId: AgentId, policy: Policy): Policy {
-    if (!this.members.get(agentId)?.running?.background) return policy;
+    if (!this.registry.present(agentId)?.running?.background) return policy;
     const known = this.narrowed.get(policy);
     if (known) return known;
     // Declared tools stay, for the cache; calls outside the list are refused.
@@ -120,18 +75,17 @@ export class Dispatcher implements Retinue {
     if (refusal) return { status: "refused", message: refusal.message };
     const agentId = newAgentId();
     const { callId, signal } = caller;
-    const { agentType, description, name, model } = wish;
+    const { agentType, description, name, model, background } = wish;
     const depth = this.depthOf(caller.agentId) + 1;
     const copy = wish.isolation === undefined ? {} : { isolation: wish.isolation };
     const more = { ...(model === undefined ? {} : { model }), ...termsOf(wish), ...copy };
     const named = name !== undefined;
-    const { background } = wish;
     const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };
     const prepared = await this.services.prepare(asked);
     if (!prepared.ok) return { status: "refused", message: prepared.message };
     const who = { agentId, agentType: prepared.agent.agentType, description };
     await parent.record([{ type: "agent.spawned", callId, ...who }]);
-    const record: AgentRecord = {
+    const member = this.registry.add({
       ...who,
       ...(name === undefined ? {} : { name }),
       ...copy,
@@ -139,35 +93,27 @@ export class Dispatcher implements Retinue {
       depth,
       callId,
       runId: newRunId(),
-    };
-    const member: Member = { record, running: undefined };
-    this.members.set(agentId, member);
+    });
     const thread = new Thread(agentId, this.services.journal);
-    this.start(member, prepared, { parent, thread, prompt: wish.prompt });
+    this.launch(member, prepared, { parent, thread, prompt: wish.prompt });
     return this.waitFor(member, { parent, caller });
   }
 
   /** Goes on with an agent whose last run has ended. */
   async resume(agentId: AgentId, wish: Delegation, caller: Caller): Promise<Delegated> {
-    const member = await this.memberOf(agentId);
+    const member = await this.registry.member(agentId);
     if (member === undefined) return { status: "refused", message: `There is no agent ${agentId} in this session.` };
     return this.reactivate(member, { parent: this.liveAgent(caller.agentId), wish, caller });
   }
 
   /** Every agent of the session, the oldest first. */
-  async records(): Promise<readonly AgentRecord[]> {
-    await this.load();
-    return [...this.members.values()].map(({ record }) => record);
+  records(): Promise<readonly AgentRecord[]> {
+    return this.registry.records();
   }
 
   /** By name, id or the beginning of an id that only one has. */
-  async find(reference: string): Promise<AgentRecord | undefined> {
-    const records = await this.records();
-    const named = records.findLast(({ name }) => name === reference);
-    if (named) return named;
-    const ids = records.map(({ agentId }) => agentId);
-    const match = matchPrefix(ids, reference);
-    return match.kind === "one" ? records.find(({ agentId }) => agentId === match.id) : undefined;
+  find(reference: string): Promise<AgentRecord | undefined> {
+    return this.registry.find(reference);
   }
 
   offered(): readonly string[] {
@@ -180,14 +126,25 @@ export class Dispatcher implements Retinue {
   }
 
   isRunning(agentId: AgentId): boolean {
-    return this.members.get(agentId)?.running !== undefined;
+    return this.registry.present(agentId)?.running !== undefined;
   }
 
   /** Resolves with how it ended; at once when it has, undefined when the signal fires first. */
   async endOf(agentId: AgentId, signal: AbortSignal): Promise<EndedRun | undefined> {
-    const member = await this.memberOf(agentId);
+    const member = await this.registry.member(agentId);
     if (member?.running) return orAbort(member.running.done, signal);
     return member?.record.end && endedRun(member.record, member.record.end);
+  }
+
+  async ended(runs: readonly Notice[]): Promise<readonly EndedRun[]> {
+    const found = await Promise.all(runs.map((notice) => this.registry.endOfRun(notice)));
+    return found.filter((end) => end !== undefined);
+  }
+
+  async oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void> {
+    if ((await this.ended(runs)).length > 0) return;
+    const waits = runs.flatMap(({ agentId }) => this.registry.present(agentId)?.running?.done ?? []);
+    if (waits.length > 0) await orAbort(Promise.race(waits), signal);
   }
 
   /** Words for a running agent, read at its next request; recorded before this resolves. False: it does not run. */
@@ -197,7 +154,7 @@ export class Dispatcher implements Retinue {
 
   /** Whoever waits for it stops waiting; it goes on. */
   async detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean> {
-    const running = this.members.get(agentId)?.running;
+    const running = this.registry.present(agentId)?.running;
     const live = this.live.get(agentId);
     if (running === undefined || live === undefined || running.background) return false;
     running.background = true;
@@ -207,84 +164,22 @@ export class Dispatcher implements Retinue {
   }
 
   async stop(agentId: AgentId): Promise<EndedRun | undefined> {
-    const running = this.members.get(agentId)?.running;
+    const running = this.registry.present(agentId)?.running;
     if (running) halt(running, "stopped");
     return running?.done;
   }
 
   /** Ends every agent that still runs; resolves when all have. */
   async stopAll(): Promise<readonly EndedRun[]> {
-    const all = [...this.members.values()].flatMap(({ running }) => running ?? []);
+    const all = this.registry.running();
     for (const running of all) halt(running, "stopped");
     return Promise.all(all.map(({ done }) => done));
   }
 
-  async ended(runs: readonly Notice[]): Promise<readonly EndedRun[]> {
-    const found = await Promise.all(runs.map((notice) => this.endOfRun(notice)));
-    return found.filter((end) => end !== undefined);
-  }
-
-  async oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void> {
-    if ((await this.ended(runs)).length > 0) return;
-    const waits = runs.flatMap(({ agentId }) => this.members.get(agentId)?.running?.done ?? []);
-    if (waits.length > 0) await orAbort(Promise.race(waits), signal);
-  }
-
-  private start(member: Member, prepared: ReadyAgent, { parent, thread, prompt }: Beginning): void {
+  private launch(member: Member, prepared: ReadyAgent, { parent, thread, prompt }: Beginning): void {
     const { journal, prepare: _prepare, offered: _offered, ...shared } = this.services;
-    const { agent, model, hands, cwd, limits, background, tools } = prepared;
-    const { agentId, agentType, description, name, depth, callId, runId, isolation } = member.record;
-    const output = background ? journal.output(agentId) : undefined;
-    const policy = recordPolicy(agent.policy, agent.limits);
-    member.record = { ...member.record, policy, ...(output ? { outputFile: output.path } : {}) };
-    const budget = parent.services.budget.child(prepared.budget, agentType);
-    const path = this.pathOf(member.record);
-    const onUpdate = (update: RunUpdate): void => {
-      if (output && "id" in update) output.append(outputText(update));
-      if (update.type === "subagent.event") return;
-      this.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
-    };
-    const called = { ...(name === undefined ? {} : { name }), ...(isolation === undefined ? {} : { isolation }) };
-    const birth = { agentId, agentType, description, ...called, parent: { agentId: parent.agentId, callId }, depth };
-    const services = { ...shared, cwd, model, hands, budget, limits, retinue: this };
-    const run = startRun(services, thread, {
-      runId,
-      agent,
-      prompt: prompt === "" ? [] : [{ type: "text", text: prompt }],
-      waits: true,
-      subagent: { birth, background, tools, policy, notices: prepared.notices, onUpdate },
-    });
-    const after = new AbortController();
-    // The work counts, whether or not this can be written.
-    const recordAfter = async (event: DurableEvent): Promise<void> => {
-      for (const line of await thread.record([event]).catch(() => [])) onUpdate(line);
-    };
-    const done = run.result.then(async (result) => {
-      const { sessionId: _session, agentId: _agent, model: _model, ...end } = result;
-      const check = end.outcome === "succeeded" ? prepared.acceptance : undefined;
-      const acceptance = check === undefined ? undefined : await this.check(check, { parent, prepared, after, member });
-      if (acceptance) await recordAfter({ type: "acceptance.checked", runId, ...acceptance });
-      await hands.release(agentId).catch(() => undefined);
-      for (const event of (await prepared.followUp?.(result)) ?? []) await recordAfter(event);
-      const worktree = await prepared.release().catch(() => undefined);
-      if (worktree) await recordAfter({ type: "run.cleaned", runId, worktree });
-      const aftermath = { ...(worktree ? { worktree } : {}), ...(acceptance ? { acceptance } : {}) };
-      member.record = { ...member.record, ...aftermath, end };
-      member.running = undefined;
-      return endedRun(member.record, end);
-    });
-    member.running = { run, done, background, after, detached: createDeferred<void>() };
-  }
-
-  /** The host's own look at the work, with what the agent may do; it needs a shell only if its superior has one. */
-  private check(command: string, { parent, prepared, after, member }: Check): Promise<AcceptanceResult> {
-    const { agent, hands } = prepared;
-    const { agentId, runId } = member.record;
-    const hasShell = parent.agent.policy.pool.includes("Bash");
-    const pool = hasShell ? [...new Set([...agent.policy.pool, "Bash"])] : agent.policy.pool;
-    const policy = { ...agent.policy, pool };
-    const { approvals } = this.services;
-    return checkAcceptance({ command, agentId, runId, policy, hands, approvals, signal: after.signal });
+    const path = this.registry.pathTo(member.record);
+    launch(member, { prepared, thread, prompt, parent, path, shared, retinue: this, journal });
   }
 
   /** Until it has ended, or nobody shall wait for it. */
@@ -332,7 +227,7 @@ export class Dispatcher implements Retinue {
     const thread = new Thread(agentId, this.services.journal);
     await thread.restore();
     member.record = { ...record, runId: newRunId() };
-    this.start(member, prepared, { parent, thread, prompt: wish.prompt });
+    this.launch(member, prepared, { parent, thread, prompt: wish.prompt });
     return this.waitFor(member, { parent, caller });
   }
 
@@ -343,71 +238,14 @@ export class Dispatcher implements Retinue {
   }
 
   private depthOf(agentId: AgentId): number {
-    return this.members.get(agentId)?.record.depth ?? 0;
-  }
-
-  private pathOf({ agentId, parent }: AgentRecord): readonly AgentId[] {
-    const above = this.members.get(parent)?.record;
-    return above ? [...this.pathOf(above), agentId] : [agentId];
+    return this.registry.present(agentId)?.record.depth ?? 0;
   }
 
   /** The agent that was started for a call before; only a call that spawned one has any. */
   private async memberFor(callId: CallId, parent: LiveAgent): Promise<Member | undefined> {
     const spawned = parent.thread.state.calls.find(({ call }) => call.callId === callId)?.agentId;
-    return spawned === undefined ? undefined : this.memberOf(spawned);
+    return spawned === undefined ? undefined : this.registry.member(spawned);
   }
-
-  private async memberOf(agentId: AgentId): Promise<Member | undefined> {
-    if (!this.members.has(agentId)) await this.load();
-    return this.members.get(agentId);
-  }
-
-  private async endOfRun({ agentId, runId }: Notice): Promise<EndedRun | undefined> {
-    const member = await this.memberOf(agentId);
-    // Nobody may wait for what nobody knows of.
-    if (member === undefined) return lostRun({ agentId, runId });
-    const { record, running } = member;
-    if (record.runId === runId && (record.end || running)) return record.end && endedRun(record, record.end);
-    const lines = await this.services.journal.read(agentId);
-    const end = endIn(lines, runId);
-    if (end === undefined) return lostRun({ agentId, runId });
-    const { worktree: _, acceptance: _acceptance, ...rest } = record;
-    return endedRun({ ...rest, ...aftermathIn(lines, runId) }, end);
-  }
-
-  /** Agents of earlier processes: what their transcripts say. */
-  private load(): Promise<void> {
-    this.loading ??= this.readAgents();
-    return this.loading;
-  }
-
-  private async readAgents(): Promise<void> {
-    const { journal } = this.services;
-    for (const agentId of await journal.agents()) {
-      if (this.members.has(agentId)) continue;
-      const path = journal.output(agentId)?.path;
-      let record = recordOf(await journal.read(agentId), path);
-      if (record?.end === undefined) {
-        // Ends the run that its process left open.
-        await new Thread(agentId, journal).restore();
-        record = recordOf(await journal.read(agentId), path);
-      }
-      if (record !== undefined) this.members.set(agentId, { record, running: undefined });
-    }
-  }
-}
-
-interface Check {
-  readonly parent: LiveAgent;
-  readonly prepared: ReadyAgent;
-  readonly after: AbortController;
-  readonly member: Member;
-}
-
-interface Continuation {
-  readonly parent: LiveAgent;
-  readonly wish: Delegation;
-  readonly caller: Caller;
 }
 
 function superior({ agent, services: { model, hands, cwd } }: LiveAgent): Superior {

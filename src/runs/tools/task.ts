@@ -1,7 +1,8 @@
 import { boundText, formatCount } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import type { Delegated, Delegation, Dispatcher } from "../dispatcher.ts";
+import type { Delegated, Delegation } from "../delegation.ts";
+import type { Dispatcher } from "../dispatcher.ts";
 import type { EndedRun } from "../run-host.ts";
 import { launchedText, refusalText, resultText } from "../task-text.ts";
 

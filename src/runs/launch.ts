@@ -1,0 +1,67 @@
+import { recordPolicy } from "../agents/index.ts";
+import { createDeferred } from "../lib/index.ts";
+import type { Journal } from "../ports/index.ts";
+import { type AgentId, MAIN_AGENT, type RunUpdate } from "../protocol/index.ts";
+import { settleRun } from "./aftermath.ts";
+import { endedRun } from "./agent-record.ts";
+import type { ReadyAgent } from "./agent-wish.ts";
+import type { Member } from "./member.ts";
+import { outputText } from "./output-text.ts";
+import type { LiveAgent, Retinue, RunServices, SubagentRequest } from "./run-host.ts";
+import { startRun } from "./start-run.ts";
+import type { Thread } from "./thread.ts";
+
+/** What all runs of a session have in common. */
+export type SharedServices = Omit<RunServices, "model" | "hands" | "cwd" | "budget" | "limits" | "retinue">;
+
+export interface Launching {
+  readonly prepared: ReadyAgent;
+  readonly thread: Thread;
+  readonly prompt: string;
+  readonly parent: LiveAgent;
+  /** From the main agent's child down to this one. */
+  readonly path: readonly AgentId[];
+  readonly shared: SharedServices;
+  readonly retinue: Retinue & { readonly live: ReadonlyMap<AgentId, LiveAgent> };
+  readonly journal: Journal;
+}
+
+/** Starts a prepared agent. Its record follows it: it runs from here on, and has an end once everything is let go. */
+export function launch(member: Member, launching: Launching): void {
+  const { prepared, thread, prompt, parent, shared, retinue, journal } = launching;
+  const { agent, model, hands, cwd, limits, background, tools, notices } = prepared;
+  const { agentId, agentType, runId } = member.record;
+  const output = background ? journal.output(agentId) : undefined;
+  const policy = recordPolicy(agent.policy, agent.limits);
+  member.record = { ...member.record, policy, ...(output ? { outputFile: output.path } : {}) };
+  const onUpdate = (update: RunUpdate): void => {
+    if (output && "id" in update) output.append(outputText(update));
+    if (update.type === "subagent.event") return;
+    const { path } = launching;
+    retinue.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
+  };
+  const budget = parent.services.budget.child(prepared.budget, agentType);
+  const services = { ...shared, cwd, model, hands, budget, limits, retinue };
+  const run = startRun(services, thread, {
+    runId,
+    agent,
+    prompt: prompt === "" ? [] : [{ type: "text", text: prompt }],
+    waits: true,
+    subagent: { birth: birthOf(member), background, tools, policy, notices, onUpdate },
+  });
+  const after = new AbortController();
+  const settling = { agentId, prepared, parent, thread, onUpdate, approvals: shared.approvals, signal: after.signal };
+  const done = run.result.then(async (result) => {
+    const { end, ...aftermath } = await settleRun(result, settling);
+    member.record = { ...member.record, ...aftermath, end };
+    member.running = undefined;
+    return endedRun(member.record, end);
+  });
+  member.running = { run, done, background, after, detached: createDeferred<void>() };
+}
+
+function birthOf({ record }: Member): SubagentRequest["birth"] {
+  const { agentId, agentType, description, name, isolation, parent, callId, depth } = record;
+  const called = { ...(name === undefined ? {} : { name }), ...(isolation === undefined ? {} : { isolation }) };
+  return { agentId, agentType, description, ...called, parent: { agentId: parent, callId }, depth };
+}

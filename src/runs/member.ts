@@ -1,0 +1,23 @@
+import type { Deferred } from "../lib/index.ts";
+import type { AgentRecord } from "./agent-record.ts";
+import type { Run } from "./run.ts";
+import type { EndedRun } from "./run-host.ts";
+
+/** An agent of the session. */
+export interface Member {
+  record: AgentRecord;
+  /** Undefined while it does not run. */
+  running: Running | undefined;
+}
+
+/** A run of a subagent under way. */
+export interface Running {
+  readonly run: Run;
+  /** Settles when everything made for the run is let go. */
+  readonly done: Promise<EndedRun>;
+  background: boolean;
+  /** Ends what goes on after the run itself. */
+  readonly after: AbortController;
+  /** Resolves when nobody shall wait any more. */
+  readonly detached: Deferred<void>;
+}

@@ -1,0 +1,94 @@
+import { matchPrefix } from "../lib/index.ts";
+import type { Journal } from "../ports/index.ts";
+import type { AgentId, Notice } from "../protocol/index.ts";
+import { type AgentRecord, aftermathIn, endedRun, endIn, lostRun, recordOf } from "./agent-record.ts";
+import type { Member, Running } from "./member.ts";
+import type { EndedRun } from "./run-host.ts";
+import { Thread } from "./thread.ts";
+
+/** Who belongs to a session, the oldest first, and how each ended: a fold of transcripts, but for the live runs. */
+export class Registry {
+  private readonly journal: Journal;
+  private readonly members = new Map<AgentId, Member>();
+  private loading: Promise<void> | undefined;
+
+  constructor(journal: Journal) {
+    this.journal = journal;
+  }
+
+  add(record: AgentRecord): Member {
+    const member: Member = { record, running: undefined };
+    this.members.set(record.agentId, member);
+    return member;
+  }
+
+  /** Without a look at the transcripts of earlier processes: enough for whoever runs now. */
+  present(agentId: AgentId): Member | undefined {
+    return this.members.get(agentId);
+  }
+
+  running(): readonly Running[] {
+    return [...this.members.values()].flatMap(({ running }) => running ?? []);
+  }
+
+  async member(agentId: AgentId): Promise<Member | undefined> {
+    if (!this.members.has(agentId)) await this.load();
+    return this.members.get(agentId);
+  }
+
+  async records(): Promise<readonly AgentRecord[]> {
+    await this.load();
+    return [...this.members.values()].map(({ record }) => record);
+  }
+
+  /** By name, id or the beginning of an id that only one has. */
+  async find(reference: string): Promise<AgentRecord | undefined> {
+    const records = await this.records();
+    const named = records.findLast(({ name }) => name === reference);
+    if (named) return named;
+    const ids = records.map(({ agentId }) => agentId);
+    const match = matchPrefix(ids, reference);
+    return match.kind === "one" ? records.find(({ agentId }) => agentId === match.id) : undefined;
+  }
+
+  /** From the main agent's child down to this one. */
+  pathTo({ agentId, parent }: AgentRecord): readonly AgentId[] {
+    const above = this.members.get(parent)?.record;
+    return above ? [...this.pathTo(above), agentId] : [agentId];
+  }
+
+  /** Undefined: it still runs. */
+  async endOfRun({ agentId, runId }: Notice): Promise<EndedRun | undefined> {
+    const member = await this.member(agentId);
+    // Nobody may wait for what nobody knows of.
+    if (member === undefined) return lostRun({ agentId, runId });
+    const { record, running } = member;
+    if (record.runId === runId && (record.end || running)) return record.end && endedRun(record, record.end);
+    const lines = await this.journal.read(agentId);
+    const end = endIn(lines, runId);
+    if (end === undefined) return lostRun({ agentId, runId });
+    const { worktree: _, acceptance: _acceptance, ...rest } = record;
+    return endedRun({ ...rest, ...aftermathIn(lines, runId) }, end);
+  }
+
+  /** Agents of earlier processes: what their transcripts say. */
+  private load(): Promise<void> {
+    this.loading ??= this.readAgents();
+    return this.loading;
+  }
+
+  private async readAgents(): Promise<void> {
+    const { journal } = this;
+    for (const agentId of await journal.agents()) {
+      if (this.members.has(agentId)) continue;
+      const path = journal.output(agentId)?.path;
+      let record = recordOf(await journal.read(agentId), path);
+      if (record?.end === undefined) {
+        // Ends the run that its process left open.
+        await new Thread(agentId, journal).restore();
+        record = recordOf(await journal.read(agentId), path);
+      }
+      if (record !== undefined) this.add(record);
+    }
+  }
+}
