@@ -1,6 +1,7 @@
 // The command line as dist/cli.js plus chunks that are loaded only when asked for. Answers whether it worked.
 
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
@@ -18,6 +19,12 @@ const lazy = [
   "diff",
   "linkedom",
   "turndown",
+];
+
+// What a run needs before its first request, and what its first tool call and its first agent need.
+const groups = [
+  { name: "core", entries: ["src/cli/run-command.ts"] },
+  { name: "work", entries: ["src/app/make-hands.ts", "src/app/prepare-agent.ts"] },
 ];
 
 export async function bundle({ root, entry, directory }) {
@@ -44,16 +51,24 @@ export async function bundle({ root, entry, directory }) {
   if (!result) return false;
 
   const outputs = outputsOf(result.metafile, { root, directory });
-  const files = await mergeChunks(outputs, { directory, entry: "src/cli/run-command.ts" });
-  for (const name of files) addPrelude(join(directory, name));
+  const scripts = groups.filter(({ entries }) => entries.every((entry) => existsSync(join(root, entry))));
+  await mergeChunks(outputs, { directory, groups: scripts });
+  for (const name of outputs.keys()) addPrelude(join(directory, name));
   chmodSync(join(directory, "cli.js"), 0o755);
 
   const loaded = loadedAtStart(outputs);
-  if (loaded.length === 0) return true;
+  if (loaded.length === 0) return scripts.length === 0 || keepCompiled({ root, directory });
   console.error(
     `build: dist/cli.js loads ${loaded.join(", ")} before anything asked for it; reach it by import() only`,
   );
   return false;
+}
+
+function keepCompiled({ root, directory }) {
+  const words = ["--import", "tsx", join(root, "scripts/code-cache.mjs"), directory];
+  const { status } = spawnSync(process.execPath, words, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+  if (status !== 0) console.error("build: the program did not do its first small job");
+  return status === 0;
 }
 
 // import() of a CommonJS package has its named exports in Node but only `default` in a bundle; this puts them back.

@@ -1,17 +1,10 @@
 // What a build was made of: one hash over everything that goes into dist/, kept in dist/.stamp.
 
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-const inputs = [
-  "src",
-  "package.json",
-  "package-lock.json",
-  "tsconfig.json",
-  "tsconfig.build.json",
-  "scripts/build.mjs",
-];
+const inputs = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
 
 export function hashInputs(root) {
   const hash = createHash("sha256");
@@ -36,7 +29,7 @@ export function readStamp(dist) {
 function filesUnder(root, name) {
   const path = join(root, name);
   if (!existsSync(path)) return [];
-  if (name !== "src") return [name];
+  if (statSync(path).isFile()) return [name];
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/\.test(-support)?\.ts$/.test(entry.name))
     .map((entry) =>
