@@ -1,4 +1,5 @@
 import type { AgentDefinition, Rule, ToolReport } from "../protocol/index.ts";
+import { idleTools, withoutTask } from "./idle-tools.ts";
 import { isDeniedBy } from "./is-denied-by.ts";
 import { isJudged, readToolEntry } from "./tool-entry.ts";
 import type { WithheldTool } from "./withhold-tools.ts";
@@ -30,7 +31,7 @@ export function missingTools(definition: AgentDefinition, search: ToolSearch): r
   ];
 }
 
-function whyLacking(tool: string, definition: AgentDefinition, { withheld, rules }: ToolSearch): string {
+function whyLacking(tool: string, definition: AgentDefinition, { withheld, rules, report }: ToolSearch): string {
   const place = withheld.find((each) => each.tool === tool);
   if (place !== undefined) return place.why;
   const denial = rules.find((rule) => isDeniedBy(tool, rule));
@@ -38,6 +39,7 @@ function whyLacking(tool: string, definition: AgentDefinition, { withheld, rules
   const disallowed = (definition.disallowedTools ?? []).map(readToolEntry);
   if (disallowed.some(({ covers, hasSpecifier }) => covers(tool) && !hasSpecifier))
     return "its definition disallows it";
+  if (idleTools([...report.resolvedTools, tool], { named: false }).includes(tool)) return withoutTask;
   const listed = (definition.tools ?? ["*"]).map(readToolEntry).filter(({ covers }) => covers(tool));
   if (listed.some(isJudged)) return "the permission of its definition denies it";
   return `nobody can judge ${listed.map(({ text }) => text).join(", ")}`;

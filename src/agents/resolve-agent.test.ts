@@ -48,6 +48,28 @@ function texts(rules: readonly Rule[]): readonly string[] {
   return rules.map(({ text }) => text);
 }
 
+describe("delegation", () => {
+  const names = ["Read", "Task", "TaskOutput", "TaskStop", "SendMessage"];
+  const tools = names.map((name) => ({ name, description: name, inputSchema: { type: "object" } }));
+  const pool = (definition: Partial<AgentDefinition>, rules: readonly Rule[] = []) =>
+    resolved(definition, { tools, rules }).agent.policy.pool;
+
+  it("takes the tools about agents away with the one that makes them, however it is taken", () => {
+    expect(pool({})).toEqual(names);
+    expect(pool({}, [{ text: "Task", effect: "deny", scope: "user" }])).toEqual(["Read"]);
+    expect(pool({ disallowedTools: ["Agent"] })).toEqual(["Read"]);
+    expect(pool({ permission: [{ tool: "task", pattern: "*", effect: "deny" }] })).toEqual(["Read"]);
+    expect(pool({ tools: ["Read", "Task", "TaskStop"] })).toEqual(["Read", "Task", "TaskStop"]);
+    expect(pool({ tools: ["Read", "TaskOutput"] })).toEqual(["Read"]);
+  });
+
+  it("says why a listed one is missing", () => {
+    const { notices, report } = resolved({ tools: ["Read", "TaskOutput"] }, { tools });
+    expect(report.invalidTools).toEqual(["TaskOutput"]);
+    expect(notices).toEqual([expect.stringMatching(/lists TaskOutput, which is not here: .*Task/)]);
+  });
+});
+
 describe("tools", () => {
   it("are all without a list, none with an empty one", () => {
     expect(resolved({}).report).toEqual({

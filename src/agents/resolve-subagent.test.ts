@@ -57,6 +57,25 @@ const columns: Readonly<Record<string, number>> = {
   Verification: 5,
 };
 
+describe("tools about agents without the one that makes them", () => {
+  const deep: Tier = { ...foreground, maxDepth: 2 };
+
+  it("are withheld with the reason", () => {
+    const agent = { disallowedTools: ["Task"] };
+    const pool = poolFor(agent, { tier: deep });
+    for (const tool of ["Task", "TaskOutput", "TaskStop", "SendMessage"]) expect(pool).not.toContain(tool);
+    expect(whyWithout("TaskStop", agent, { tier: deep })).toBe("it goes with Task, which this agent does not have");
+    expect(whyWithout("Task", agent, { tier: deep })).toBe("its definition disallows it");
+  });
+
+  it("are there with it, and an agent with a name can still speak to others", () => {
+    expect(poolFor({}, { tier: deep })).toEqual(expect.arrayContaining(["TaskOutput", "TaskStop", "SendMessage"]));
+    const named = poolFor({ disallowedTools: ["Task"] }, { tier: { ...deep, named: true } });
+    expect(named).toContain("SendMessage");
+    expect(named).not.toContain("TaskStop");
+  });
+});
+
 describe("the matrix", () => {
   it("is about every tool and every built-in agent", () => {
     expect(Object.keys(matrix).sort()).toEqual([...everyTool].sort());

@@ -34,7 +34,7 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
     prompt: `${request.prompt.trim()}\n\n${serving}`,
     readableRoots: [...superior.readableRoots, ...request.readableRoots],
   };
-  const read = readTools(narrowed, mode);
+  const read = readTools(narrowed, { ...mode, named: request.tier.named });
   if (!read.ok) return read;
   const resolution = assembleAgent(narrowed, { ...mode, ...read });
   if (!resolution.ok) return resolution;
