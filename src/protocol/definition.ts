@@ -1,4 +1,5 @@
 import type { Effort } from "./head.ts";
+import type { HookEntry } from "./hook.ts";
 import type { JsonObject } from "./json.ts";
 import type { Effect, PermissionMode } from "./permission.ts";
 
@@ -27,13 +28,6 @@ export interface AgentBudget {
 export interface McpServerUse {
   readonly name: string;
   readonly config?: JsonObject;
-}
-
-export interface HookEntry {
-  readonly event: string;
-  readonly matcher?: string;
-  readonly command: string;
-  readonly timeoutSeconds?: number;
 }
 
 /** What an agent file says, without its body: small enough to keep for every agent of a large catalog. */

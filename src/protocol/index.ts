@@ -8,7 +8,6 @@ export type {
   AgentDefinition,
   CompactRule,
   DefinitionSource,
-  HookEntry,
   McpServerUse,
   SkillDefinition,
 } from "./definition.ts";
@@ -34,6 +33,16 @@ export type {
 } from "./event.ts";
 export { delivery } from "./event.ts";
 export type { Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
+export type {
+  HookAnswer,
+  HookCommon,
+  HookEntry,
+  HookEvent,
+  HookFacts,
+  HookSource,
+} from "./hook.ts";
+export { definitionHookEvents, hookEvents } from "./hook.ts";
+export { type HookEntries, type HookProblem, readHookEntries } from "./hook-entries.ts";
 export type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
 export { MAIN_AGENT } from "./ids.ts";
 export type { JsonObject, JsonSchema, JsonValue } from "./json.ts";
@@ -64,6 +73,7 @@ export type {
   Grant,
   PermissionMode,
   Policy,
+  PolicyLayer,
   ResolvedPath,
   Rule,
   RuleScope,

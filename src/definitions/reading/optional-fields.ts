@@ -1,4 +1,12 @@
-import type { AgentBudget, AgentDefinition, DefinitionSource, HookEntry, McpServerUse } from "../../protocol/index.ts";
+import {
+  type AgentBudget,
+  type AgentDefinition,
+  type DefinitionSource,
+  definitionHookEvents,
+  type HookEntry,
+  type McpServerUse,
+  readHookEntries,
+} from "../../protocol/index.ts";
 import type { AgentField } from "./field-names.ts";
 import type { FieldReader } from "./field-reader.ts";
 import {
@@ -11,7 +19,6 @@ import {
   readText,
   wrongType,
 } from "./field-values.ts";
-import { readHooks } from "./hooks-field.ts";
 import { readMcpServers } from "./mcp-servers-field.ts";
 import { ignoreInPlugin } from "./permission-fields.ts";
 import { readToolList } from "./tool-list.ts";
@@ -36,7 +43,7 @@ export const optionalFields: Partial<Record<AgentField, OptionalReader>> = {
   requiredTools: (reader) => readNames(reader, "requiredTools"),
   skills: (reader) => readNames(reader, "skills")?.map((name) => name.replace(/^\//, "")),
   mcpServers: (reader, source) => (source === "plugin" ? ignoreInPlugin(reader, "mcpServers") : readServers(reader)),
-  hooks: (reader, source) => (source === "plugin" ? ignoreInPlugin(reader, "hooks") : readHookEntries(reader)),
+  hooks: (reader, source) => (source === "plugin" ? ignoreInPlugin(reader, "hooks") : readHooks(reader)),
   isolation: (reader) => readChoice(reader, { name: "isolation", values: ["worktree"] }),
   omitProjectContext: (reader) => readBoolean(reader, "omitProjectContext"),
   forkContext: (reader) => readBoolean(reader, "forkContext"),
@@ -116,11 +123,11 @@ const hookCures = {
   json: 'Write "hooks": {"PreToolUse": [{"matcher": "Bash", "command": "./check.sh"}]} (or PostToolUse, Stop).',
 };
 
-function readHookEntries(reader: Reader): readonly HookEntry[] | undefined {
+function readHooks(reader: Reader): readonly HookEntry[] | undefined {
   const field = reader.get("hooks");
   if (field === undefined || isEmpty(field)) return undefined;
-  const { hooks, problems } = readHooks(field);
-  for (const message of problems)
+  const { hooks, problems } = readHookEntries(field.value, definitionHookEvents);
+  for (const { message } of problems)
     reader.warn(field, {
       code: "foreign_hooks",
       message,

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import type { HookEvent } from "../protocol/index.ts";
+import type { Hook } from "./hook.ts";
+import { planHooks } from "./plan-hooks.ts";
+
+const hook = (matcher?: string, event: HookEvent = "PreToolUse"): Hook => ({
+  kind: "command",
+  source: "user",
+  event,
+  command: "true",
+  ...(matcher === undefined ? {} : { matcher }),
+});
+
+const holds = (matcher: string | undefined, subject: string | undefined, event: HookEvent = "PreToolUse"): boolean =>
+  planHooks([hook(matcher, event)], event, subject).hooks.length === 1;
+
+describe("a matcher", () => {
+  it.each([undefined, "", "*", " "])("%j holds for every tool", (matcher) => {
+    expect(holds(matcher, "Bash")).toBe(true);
+  });
+
+  it.each([
+    ["Edit", "Edit", true],
+    ["Edit", "NotebookEdit", false],
+    ["edit", "Edit", true],
+    ["read_file", "Read", true],
+    ["MultiEdit", "Edit", true],
+    ["Agent", "Task", true],
+    ["Edit|Write", "Write", true],
+    ["Edit | Write", "Edit", true],
+    ["Edit,Write", "Write", true],
+    ["Edit|Write", "NotebookEdit", false],
+    ["Notebook.*", "NotebookEdit", true],
+    [".*Edit", "NotebookEdit", true],
+    ["Edi.", "NotebookEdit", false],
+    ["mcp__db__.*", "mcp__db__query", true],
+    ["mcp__db__.*", "mcp__other__query", false],
+    ["^(?!Read$).*", "Bash", true],
+    ["^(?!Read$).*", "Read", false],
+    ["Bash(git:*)", "Bash", true],
+    ["Bash(git:*)", "Read", false],
+    ["(Edit|Write)", "Write", true],
+  ])("%s for %s: %s", (matcher, tool, expected) => {
+    expect(holds(matcher, tool)).toBe(expected);
+  });
+
+  it("of agents compares as everywhere: aliases count, case does not", () => {
+    expect(holds("explore", "Explore", "SubagentStart")).toBe(true);
+    expect(holds("db-agent", "db-agent", "SubagentStop")).toBe(true);
+    expect(holds("db-agent", "db-agent-2", "SubagentStop")).toBe(false);
+    expect(holds("read", "Read", "SubagentStop")).toBe(true);
+  });
+
+  it("of an event that is about nothing in particular means nothing", () => {
+    expect(holds("Bash", undefined, "Stop")).toBe(true);
+  });
+
+  it("that is no expression holds for everything, and says so", () => {
+    const plan = planHooks([hook("*.(py")], "PreToolUse", "Bash");
+    expect(plan.hooks).toHaveLength(1);
+    expect(plan.notices).toEqual([expect.stringContaining("no regular expression")]);
+  });
+
+  it("that is written like a rule holds for the tool, and says so", () => {
+    expect(planHooks([hook("Bash(git *)")], "PreToolUse", "Bash").notices).toEqual([
+      expect.stringContaining("like a permission rule"),
+    ]);
+  });
+
+  it("that would take for ever is broken off, holds, and says so", () => {
+    const plan = planHooks([hook("(a+)+b")], "PreToolUse", "a".repeat(80));
+    expect(plan.hooks).toHaveLength(1);
+    expect(plan.notices).toEqual([expect.stringContaining("takes too long")]);
+  });
+});
+
+it("hooks of other events are left alone, all others run in their order", () => {
+  const hooks = [hook("Bash"), hook("Bash", "PostToolUse"), hook(), hook("Edit")];
+  expect(planHooks(hooks, "PreToolUse", "Bash").hooks).toEqual([hooks[0], hooks[2]]);
+});

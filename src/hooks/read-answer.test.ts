@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { type HookEvent, hookEvents } from "../protocol/index.ts";
+import { readAnswer } from "./read-answer.ts";
+
+const name = 'the hook "./check.sh"';
+const exit = (event: HookEvent, code: number, { stdout = "", stderr = "" } = {}) =>
+  readAnswer(event, { ended: true, code, stdout, stderr }, name);
+const says = (event: HookEvent, value: unknown) => exit(event, 0, { stdout: JSON.stringify(value) });
+
+describe("an exit code", () => {
+  it("0 goes on, at every event", () => {
+    for (const event of hookEvents) expect(exit(event, 0)).toEqual({});
+  });
+
+  it("2 blocks a call and keeps an agent going, with what standard error says", () => {
+    expect(exit("PreToolUse", 2, { stderr: "no\n" })).toEqual({ decision: "deny", reason: "no" });
+    expect(exit("Stop", 2, { stderr: "tests fail" })).toEqual({ decision: "deny", reason: "tests fail" });
+  });
+
+  it("2 without words still has a reason", () => {
+    expect(exit("PreToolUse", 2).reason).toContain("./check.sh");
+  });
+
+  it("other than 0 and 2 is a clear error before a call, and the call is not made", () => {
+    const { decision, reason } = exit("PreToolUse", 127, { stderr: "not found" });
+    expect(decision).toBe("deny");
+    expect(reason).toMatch(/exit code 127.*not found.*not made/s);
+  });
+
+  it.each([1, 2, 127])("%d behind a call tells the model and decides nothing", (code) => {
+    const { decision, context } = exit("PostToolUse", code, { stderr: "2 lint errors" });
+    expect(decision).toBeUndefined();
+    expect(context).toContain("2 lint errors");
+  });
+
+  it.each(["SubagentStart", "SubagentStop", "SessionStart", "UserPromptSubmit", "PermissionRequest"] as const)(
+    "2 is a notice at %s",
+    (event) => {
+      expect(exit(event, 2, { stderr: "hm" })).toEqual({ notice: "hm" });
+    },
+  );
+
+  it("1 at Stop is a notice: the agent may end", () => {
+    expect(exit("Stop", 1)).toEqual({ notice: expect.stringContaining("exit code 1") });
+  });
+});
+
+describe("what could not be run", () => {
+  const run = { ended: false, failure: "No such program." } as const;
+  it("blocks a call, and tells model and person", () => {
+    const { decision, reason, notice } = readAnswer("PreToolUse", run, name);
+    expect(decision).toBe("deny");
+    expect(reason).toContain("No such program.");
+    expect(notice).toContain("No such program.");
+  });
+
+  it.each(hookEvents.filter((event) => event !== "PreToolUse"))("blocks nothing at %s", (event) => {
+    expect(readAnswer(event, run, name).decision).toBeUndefined();
+  });
+});
+
+describe("JSON on standard output", () => {
+  it.each([
+    [{ decision: "allow" }, { decision: "allow" }],
+    [
+      { decision: "approve", reason: "fine" },
+      { decision: "allow", reason: "fine" },
+    ],
+    [
+      { decision: "block", reason: "no" },
+      { decision: "deny", reason: "no" },
+    ],
+    [
+      { hookSpecificOutput: { permissionDecision: "ask", permissionDecisionReason: "sure?" } },
+      { decision: "ask", reason: "sure?" },
+    ],
+    [{ decision: "allow", hookSpecificOutput: { permissionDecision: "deny" } }, { decision: "deny" }],
+    [{ hookSpecificOutput: { permissionDecision: "defer" } }, {}],
+    [{ decision: "perhaps" }, { decision: "deny" }],
+    [
+      { continue: false, stopReason: "stop it" },
+      { decision: "deny", reason: "stop it" },
+    ],
+    [{ hookSpecificOutput: { updatedInput: { command: "ls" } } }, { input: { command: "ls" } }],
+    [{ hookSpecificOutput: { updatedInput: "ls" } }, {}],
+    [{ hookSpecificOutput: { additionalContext: "mind the gap" } }, { context: "mind the gap" }],
+    [{ systemMessage: "seen" }, { notice: "seen" }],
+    [
+      { hookSpecificOutput: { decision: { behavior: "deny", message: "not now" } } },
+      { decision: "deny", reason: "not now" },
+    ],
+  ])("%j", (value, expected) => {
+    expect(says("PreToolUse", value)).toEqual(expected);
+  });
+
+  it("with continue: false lets an agent stop", () => {
+    expect(says("Stop", { continue: false })).toEqual({});
+    expect(says("Stop", { decision: "block", reason: "go on" })).toEqual({ decision: "deny", reason: "go on" });
+  });
+
+  it("behind a call gives the model the reason", () => {
+    expect(says("PostToolUse", { decision: "block", reason: "lint" }).context).toBe("lint");
+  });
+
+  it("that is none is plain text: words for the model where the event takes words", () => {
+    expect(exit("PreToolUse", 0, { stdout: '{"decision": "deny"' })).toEqual({});
+    expect(exit("SessionStart", 0, { stdout: "On branch main\n" })).toEqual({ context: "On branch main" });
+    expect(exit("PreToolUse", 0, { stdout: "[1]" })).toEqual({});
+  });
+
+  it("counts only with exit code 0", () => {
+    expect(exit("PreToolUse", 2, { stdout: '{"decision": "allow"}', stderr: "no" }).decision).toBe("deny");
+  });
+
+  it("is bounded", () => {
+    const { context = "" } = says("SessionStart", { additionalContext: "x".repeat(50_000) });
+    expect(context.length).toBeLessThanOrEqual(10_000);
+  });
+});

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { definitionHookEvents } from "./hook.ts";
+import { readHookEntries } from "./hook-entries.ts";
+
+describe("hooks are read", () => {
+  it.each([
+    ["nested", { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "./a.sh" }] }] }],
+    ["flat with a matcher", { PreToolUse: [{ matcher: "Bash", command: "./a.sh" }] }],
+    ["not in a list", { PreToolUse: { matcher: "Bash", command: "./a.sh" } }],
+  ])("in the shape: %s", (_, value) => {
+    expect(readHookEntries(value)).toEqual({
+      hooks: [{ event: "PreToolUse", matcher: "Bash", command: "./a.sh" }],
+      problems: [],
+    });
+  });
+
+  it("flat without a matcher, with a time limit and arguments", () => {
+    const entry = { type: "command", command: "node", args: ["a.js"], timeout: 5 };
+    expect(readHookEntries({ Stop: [entry] }).hooks).toEqual([
+      { event: "Stop", command: "node", args: ["a.js"], timeoutSeconds: 5 },
+    ]);
+  });
+
+  it("all of several, in their order", () => {
+    const value = {
+      PostToolUse: [{ matcher: "Edit", hooks: [{ command: "a" }, { command: "b" }] }, { command: "c" }],
+      SubagentStop: [{ matcher: "db", command: "d" }],
+    };
+    expect(readHookEntries(value).hooks.map(({ command }) => command)).toEqual(["a", "b", "c", "d"]);
+  });
+});
+
+describe("a shape nobody knows here is reported and is no hook", () => {
+  it.each([
+    [{ pre: "echo a", post: "echo b" }, ["pre", "post"]],
+    [{ Setup: [{ command: "a" }] }, ["Setup"]],
+    [{ PreToolUse: [{ type: "prompt", prompt: "x" }] }, ["PreToolUse"]],
+    [{ PreToolUse: [{ type: "http", url: "https://example.com", command: "a" }] }, ["PreToolUse"]],
+    [{ PreToolUse: [{ matcher: 5, command: "a" }] }, ["PreToolUse"]],
+    [{ PreToolUse: ["./a.sh", null, { command: " " }] }, ["PreToolUse", "PreToolUse", "PreToolUse"]],
+    [{ PreToolUse: [{ command: "a", if: "Bash(git *)" }] }, ["PreToolUse"]],
+    [{ PreToolUse: [{ command: "a", args: "b" }] }, ["PreToolUse"]],
+    ["echo", [undefined]],
+    [[{ command: "a" }], [undefined]],
+  ])("%j", (value, events) => {
+    const { hooks, problems } = readHookEntries(value);
+    expect(hooks).toEqual([]);
+    expect(problems.map(({ event }) => event)).toEqual(events);
+  });
+
+  it("an event of the session in a definition", () => {
+    const { hooks, problems } = readHookEntries({ SessionStart: [{ command: "a" }] }, definitionHookEvents);
+    expect(hooks).toEqual([]);
+    expect(problems[0]?.message).toContain("belongs into settings");
+  });
+});
+
+it("whatever is written, every hook has a command and a known event", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      for (const { command, event } of readHookEntries({ PreToolUse: value, other: value }).hooks) {
+        expect(command.trim()).not.toBe("");
+        expect(event).toBe("PreToolUse");
+      }
+    }),
+  );
+});
