@@ -42,8 +42,15 @@ const table = new Map<string, Describe>([
   ["WebFetch", (input) => (isText(input["url"]) ? [{ kind: "network", url: input["url"] }] : [])],
 ]);
 
-function agentAccess({ prompt, subagent_type: agentType }: JsonObject): readonly Access[] {
-  return isText(prompt) ? [{ kind: "agent", agentType: isText(agentType) ? agentType : "" }] : [];
+function agentAccess(input: JsonObject): readonly Access[] {
+  const { prompt, subagent_type: agentType } = input;
+  if (!isText(prompt)) return [];
+  const asked = ["model", "isolation", "run_in_background", "max_turns", "name"].flatMap((name) => {
+    const value = input[name];
+    return value === undefined || value === null ? [] : [[name, String(value)] as const];
+  });
+  const parameters = asked.length === 0 ? {} : { parameters: Object.fromEntries(asked) };
+  return [{ kind: "agent", agentType: isText(agentType) ? agentType : "", ...parameters }];
 }
 
 function pathAccess(kind: "read" | "write" | "search", path: unknown): readonly Access[] {

@@ -3,16 +3,16 @@ import {
   canonicalToolName,
   type Decision,
   type Effect,
-  isSameAgent,
   type Policy,
   type ResolvedPath,
 } from "../protocol/index.ts";
 import { hasKnownAccesses } from "./accesses.ts";
 import { type CompiledPolicy, compilePolicy } from "./compile-policy.ts";
-import { hostOf, matchDomain } from "./domain-pattern.ts";
-import { asDecision, builtin, byRule, type Finding, type Touch } from "./finding.ts";
+import { asDecision, builtin, byVerdict, type Finding, type Touch } from "./finding.ts";
 import { judgeCommand } from "./judge-command.ts";
+import { judgeNetwork } from "./judge-network.ts";
 import { judgePath } from "./judge-path.ts";
+import { weighRules } from "./weigh-rules.ts";
 
 export interface DecideRequest {
   readonly toolName: string;
@@ -58,7 +58,7 @@ function judgeAccess(touch: Touch, compiled: CompiledPolicy): Finding {
     case "network":
       return judgeNetwork(toolName, access.url, compiled);
     case "agent":
-      return judgeAgent(toolName, access.agentType, compiled);
+      return judgeAgent(toolName, access, compiled);
     case "internal":
       return (
         judgeWhole(toolName, compiled) ?? builtin("allow", "internal", `${toolName} touches nothing outside the agent.`)
@@ -66,20 +66,18 @@ function judgeAccess(touch: Touch, compiled: CompiledPolicy): Finding {
   }
 }
 
-function judgeNetwork(toolName: string, url: string, compiled: CompiledPolicy): Finding {
-  const host = hostOf(url);
-  if (host === undefined) return builtin("deny", "malformed address", "Only http and https addresses can be fetched.");
-  const covers = ({ coversTool, target }: CompiledPolicy["deny"][number]) =>
-    coversTool(toolName) && (target.kind === "whole" || (target.kind === "domain" && matchDomain(target.pattern, url)));
-  return byLists(compiled, covers, host) ?? builtin("open", "network", `No rule allows fetching from ${host}.`);
-}
-
 /** Delegating is open to who has the tool; what the agent does is judged call by call. */
-function judgeAgent(toolName: string, agentType: string, compiled: CompiledPolicy): Finding {
-  const covers = ({ coversTool, target }: CompiledPolicy["deny"][number]) =>
-    coversTool(toolName) &&
-    (target.kind === "whole" || (target.kind === "agent" && isSameAgent(target.agentType, agentType)));
-  return byLists(compiled, covers, agentType) ?? builtin("allow", "agent", "Work may be given to this agent.");
+function judgeAgent(toolName: string, access: Access & { readonly kind: "agent" }, compiled: CompiledPolicy): Finding {
+  const { agentType, parameters = {} } = access;
+  const verdict = weighRules(compiled, ({ coversTool, target }) => {
+    if (!coversTool(toolName)) return false;
+    if (target.kind === "whole") return true;
+    if (target.kind === "agent") return target.covers(agentType);
+    const asked = target.kind === "parameter" ? parameters[target.name] : undefined;
+    return target.kind === "parameter" && asked !== undefined && target.covers(asked);
+  });
+  if (verdict !== undefined) return byVerdict(verdict, agentType === "" ? "giving work to an agent" : agentType);
+  return builtin("allow", "agent", "Work may be given to this agent.");
 }
 
 /** Tools whose accesses nobody wrote down: only a rule about the whole tool can allow them. */
@@ -96,20 +94,8 @@ function judgeUndescribed(toolName: string, compiled: CompiledPolicy): Finding {
 }
 
 function judgeWhole(toolName: string, compiled: CompiledPolicy): Finding | undefined {
-  return byLists(compiled, ({ coversTool, target }) => target.kind === "whole" && coversTool(toolName), toolName);
-}
-
-/** Deny, then ask, then allow; only what a person allowed for this session answers an ask. */
-function byLists(
-  compiled: CompiledPolicy,
-  covers: (rule: CompiledPolicy["deny"][number]) => boolean,
-  what: string,
-): Finding | undefined {
-  const denied = compiled.deny.find(covers);
-  if (denied !== undefined) return byRule(denied, what);
-  const session = compiled.allow.find((rule) => rule.rule.scope === "session" && covers(rule));
-  const decided = session ?? compiled.ask.find(covers) ?? compiled.allow.find(covers);
-  return decided === undefined ? undefined : byRule(decided, what);
+  const verdict = weighRules(compiled, ({ coversTool, target }) => target.kind === "whole" && coversTool(toolName));
+  return verdict && byVerdict(verdict, toolName);
 }
 
 function applyMode(finding: Finding, { policy }: CompiledPolicy): Decision {
@@ -125,5 +111,7 @@ function applyMode(finding: Finding, { policy }: CompiledPolicy): Decision {
       reason: "Mode bypassPermissions allows what no rule restricts.",
     };
   }
+  if (policy.unattended)
+    return asDecision(finding, "deny", `${reason} It would have to be asked, and nobody can answer.`);
   return asDecision(finding, "ask");
 }

@@ -1,5 +1,6 @@
-import type { Access, Decision, Effect, ResolvedPath, RuleScope } from "../protocol/index.ts";
+import type { Access, Decision, Effect, ResolvedPath, Rule, RuleScope } from "../protocol/index.ts";
 import type { CompiledRule } from "./compile-policy.ts";
+import type { Verdict } from "./weigh-rules.ts";
 
 /** One access of one tool, with the place its path leads to. */
 export interface Touch {
@@ -16,6 +17,7 @@ export interface Finding {
   readonly effect: Effect | "open" | "insist";
   readonly rule: string;
   readonly scope: RuleScope;
+  readonly file?: string;
   readonly reason: string;
 }
 
@@ -27,15 +29,34 @@ export function byRule({ rule, broken }: CompiledRule, what: string): Finding {
   const where = rule.file === undefined ? `${rule.scope} scope` : `${rule.scope} scope, ${rule.file}`;
   const doing = { allow: "allows", ask: "asks about", deny: "denies" }[rule.effect];
   const note = broken ? " (its specifier can't be read, so it holds for the whole tool)" : "";
-  const effect = rule.effect === "ask" ? "insist" : rule.effect;
+  return { ...originOf(rule), reason: `The rule \`${rule.text}\` (${where}) ${doing} ${what}${note}.` };
+}
+
+export function byVerdict({ rule, layer }: Verdict, what: string): Finding {
+  const left = layer === undefined ? [] : leftOf(rule, layer.rules);
+  if (left.length === 0) return byRule(rule, what);
+  const texts = left.join(", ");
+  const reason = `This agent has ${rule.rule.text} only for ${texts}: its definition leaves nothing else of it.`;
+  return { ...originOf(rule.rule), rule: texts, reason };
+}
+
+/** What a layer that denies a whole tool leaves of it. */
+function leftOf({ rule, target }: CompiledRule, layer: readonly CompiledRule[]): readonly string[] {
+  if (rule.effect !== "deny" || target.kind !== "whole") return [];
+  const parts = layer.filter((each) => each.rule.effect === "allow" && each.coversTool(rule.text));
+  return parts.map((each) => each.rule.text);
+}
+
+function originOf({ effect, text, scope, file }: Rule): Omit<Finding, "reason"> {
   return {
-    effect,
-    rule: rule.text,
-    scope: rule.scope,
-    reason: `The rule \`${rule.text}\` (${where}) ${doing} ${what}${note}.`,
+    effect: effect === "ask" ? "insist" : effect,
+    rule: text,
+    scope,
+    ...(file === undefined ? {} : { file }),
   };
 }
 
 export function asDecision(finding: Finding, effect: Effect, reason = finding.reason): Decision {
-  return { effect, rule: finding.rule, scope: finding.scope, reason };
+  const { rule, scope, file } = finding;
+  return { effect, rule, scope, ...(file === undefined ? {} : { file }), reason };
 }

@@ -2,7 +2,8 @@
 // Does not own: where paths really lead (workspace), asking people (runs), doing anything (hands).
 // Called by: hands, agents, runs, app.
 export { accesses, pathsOf, RESULT_ADDRESS } from "./accesses.ts";
-export { compilePolicy, hiddenPredicate } from "./compile-policy.ts";
+export { compilePolicy } from "./compile-policy.ts";
 export { type DecideRequest, decide } from "./decide.ts";
 export { explainDenial, suggestRule } from "./explain-denial.ts";
+export { hiddenPredicate } from "./hidden-predicate.ts";
 export { checkRules, type ParsedRule, parseRule, type RuleProblem } from "./parse-rule.ts";

@@ -1,17 +1,20 @@
 import { allowsCommand, type CommandReading, readCommand, restrictsCommand } from "./command-pattern.ts";
 import type { CompiledPolicy, CompiledRule } from "./compile-policy.ts";
-import { builtin, byRule, type Finding } from "./finding.ts";
+import { builtin, byVerdict, type Finding } from "./finding.ts";
 import { foldCase } from "./path-pattern.ts";
 import { isReadOnlyCommand } from "./read-only-command.ts";
 import { hasHiddenCommand, simpleWords } from "./shell-words.ts";
+import { weighRules } from "./weigh-rules.ts";
 
 export function judgeCommand(toolName: string, command: string, compiled: CompiledPolicy): Finding {
   if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command has a NUL character.");
-  const what = "this command";
-  const restricted = createRestrictionTest(toolName, command);
-  const denied = compiled.deny.find(restricted);
-  if (denied !== undefined) return byRule(denied, what);
   const words = simpleWords(command);
+  const restricted = createRestrictionTest(toolName, command);
+  const call = { toolName, words, roots: compiled.policy.workspaceRoots };
+  const verdict = weighRules(compiled, (rule) =>
+    rule.rule.effect === "allow" ? allows(rule, call) : restricted(rule),
+  );
+  if (verdict?.effect === "deny") return byVerdict(verdict, "this command");
   const readOnly = words !== undefined && isReadOnlyCommand(words);
   if (compiled.policy.mode === "plan" && !readOnly) {
     return builtin(
@@ -20,16 +23,10 @@ export function judgeCommand(toolName: string, command: string, compiled: Compil
       "Mode plan runs only commands that are known to change nothing (git log, git show --stat, git status, git ls-files).",
     );
   }
-  const allowed = compiled.allow.filter((rule) =>
-    allows(rule, { toolName, words, roots: compiled.policy.workspaceRoots }),
-  );
-  const session = allowed.find(({ rule }) => rule.scope === "session");
-  const asked = compiled.ask.find(restricted);
-  if (asked !== undefined && session === undefined) return byRule(asked, what);
-  const hidden = session === undefined ? concealment(command, compiled) : undefined;
+  if (verdict?.effect === "ask") return byVerdict(verdict, "this command");
+  const hidden = verdict?.rule.rule.scope === "session" ? undefined : concealment(command, compiled);
   if (hidden !== undefined) return hidden;
-  const rule = session ?? allowed[0];
-  if (rule !== undefined) return byRule(rule, what);
+  if (verdict !== undefined) return byVerdict(verdict, "this command");
   if (readOnly) return builtin("allow", "read-only command", "The command is known to change nothing.");
   const why =
     words === undefined ? "it is not one simple command, which is all that rules can allow" : "no rule allows it";

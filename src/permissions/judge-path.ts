@@ -1,7 +1,8 @@
 import type { ResolvedPath } from "../protocol/index.ts";
 import type { CompiledPolicy, CompiledRule } from "./compile-policy.ts";
-import { builtin, byRule, type Finding, type Touch } from "./finding.ts";
+import { builtin, byRule, byVerdict, type Finding, type Touch } from "./finding.ts";
 import { protectedPart } from "./protected-path.ts";
+import { weighRules } from "./weigh-rules.ts";
 
 export type PathAccess = { readonly kind: "read" | "write" | "search"; readonly path: string };
 
@@ -12,12 +13,9 @@ export function judgePath(touch: Touch, access: PathAccess, compiled: CompiledPo
     return builtin("deny", "malformed path", `${shown(access.path)} can't be used: ${malformed}.`);
   const what = `${verbs[access.kind]} ${shown(access.path)}`;
   const place = usablePlace(access, touch.place);
-  const denied = compiled.deny.find((rule) => restricts(rule, toolName, { access, place }));
-  if (denied !== undefined) return byRule(denied, what);
-  const asked = compiled.ask.find((rule) => restricts(rule, toolName, { access, place }));
-  const allowed = place === undefined ? undefined : allowOf({ toolName, access, place }, compiled);
-  // What a person allowed for this session answers the question; nothing written beforehand does.
-  if (asked !== undefined && allowed?.rule.scope !== "session") return byRule(asked, what);
+  const matches = (rule: CompiledRule): boolean => covers(rule, toolName, { access, place });
+  const verdict = weighRules(compiled, matches);
+  if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, what);
   if (place === undefined) {
     return builtin(
       "insist",
@@ -26,18 +24,16 @@ export function judgePath(touch: Touch, access: PathAccess, compiled: CompiledPo
     );
   }
   const part = access.kind === "write" ? protectedIn(place, compiled.policy.workspaceRoots) : undefined;
-  if (
-    part !== undefined &&
-    !(allowed?.target.kind === "path" && allowed.target.namesProtected && trusted.has(allowed.rule.scope))
-  ) {
-    return builtin(
-      "insist",
-      "protected file",
-      `${shown(access.path)} is protected: ${part} can change what later runs or is permitted.`,
-    );
+  if (part === undefined) {
+    return verdict === undefined ? baseRule(access, place, compiled) : byVerdict(verdict, what);
   }
-  if (allowed !== undefined) return byRule(allowed, what);
-  return baseRule(access, place, compiled);
+  const named = verdict && compiled.allow.find((rule) => namesProtected(rule) && matches(rule));
+  if (named !== undefined) return byRule(named, what);
+  return builtin(
+    "insist",
+    "protected file",
+    `${shown(access.path)} is protected: ${part} can change what later runs or is permitted.`,
+  );
 }
 
 function baseRule(access: PathAccess, place: ResolvedPath, { policy }: CompiledPolicy): Finding {
@@ -65,34 +61,24 @@ interface PlacedAccess {
   readonly place: ResolvedPath | undefined;
 }
 
-/** Either end is enough: the path as asked for, or where it leads. A rule about reading also covers writing. */
-function restricts({ coversTool, target }: CompiledRule, toolName: string, { access, place }: PlacedAccess): boolean {
-  if (target.kind === "whole") return coversTool(toolName);
-  if (target.kind !== "path" || (target.touches === "write" && access.kind !== "write")) return false;
-  return place !== undefined && (target.matches(place.absolute) || target.matches(place.real));
+/**
+ * To restrict, either end is enough: the path as asked for, or where it leads; a rule about reading also covers writing.
+ * To allow, both ends are needed.
+ */
+function covers({ coversTool, target, rule }: CompiledRule, toolName: string, at: PlacedAccess): boolean {
+  const { access, place } = at;
+  if (target.kind === "whole") return coversTool(toolName) && (rule.effect !== "allow" || place !== undefined);
+  if (target.kind !== "path" || place === undefined) return false;
+  const { matches, touches } = target;
+  const isWrite = access.kind === "write";
+  if (rule.effect === "allow") {
+    return (touches === "write") === isWrite && matches(place.absolute) && matches(place.real);
+  }
+  return (touches === "read" || isWrite) && (matches(place.absolute) || matches(place.real));
 }
 
-/** Both ends are needed. The session's own word comes first, then one that names the path. */
-function allowOf(
-  { toolName, access, place }: { toolName: string; access: PathAccess; place: ResolvedPath },
-  compiled: CompiledPolicy,
-): CompiledRule | undefined {
-  let found: CompiledRule | undefined;
-  for (const candidate of compiled.allow) {
-    const { target, coversTool, rule } = candidate;
-    const matches =
-      target.kind === "whole"
-        ? coversTool(toolName)
-        : target.kind === "path" &&
-          (target.touches === "write") === (access.kind === "write") &&
-          target.matches(place.absolute) &&
-          target.matches(place.real);
-    if (!matches) continue;
-    if (rule.scope === "session") return candidate;
-    if (found === undefined || (target.kind === "path" && target.namesProtected && trusted.has(rule.scope)))
-      found = candidate;
-  }
-  return found;
+function namesProtected({ target, rule }: CompiledRule): boolean {
+  return target.kind === "path" && target.namesProtected && trusted.has(rule.scope);
 }
 
 /** Whose word reaches protected files: never a file of the project itself. */

@@ -25,7 +25,7 @@ describe("parseRule", () => {
     ["mcp__db__*", { tool: "mcp__db__*", target: { kind: "whole" } }],
     ["Agent(Explore)", { tool: "Task", target: { kind: "agent", agentType: "Explore" } }],
     ["Task(team:helper)", { tool: "Task", target: { kind: "agent", agentType: "team:helper" } }],
-    ["Agent(model:opus)", { tool: "Task", target: { kind: "unknown", specifier: "model:opus" } }],
+    ["Agent(model:opus)", { tool: "Task", target: { kind: "parameter", name: "model", value: "opus" } }],
   ])("%s", (text, expected) => expect(parseRule(text)).toMatchObject({ ok: true, ...expected }));
 
   it.each([
@@ -63,7 +63,8 @@ describe("checkRules", () => {
     expect(check("allow", "Bash(a && b)")[0]).toContain("not one simple command");
     expect(check("allow", "mcp__*")[0]).toContain("ignored");
     expect(check("allow", "Task(model:opus)")[0]).toContain("ignored");
-    expect(check("deny", "Task(model:opus)")[0]).toContain("every use of Task");
+    expect(check("deny", "Task(model:opus)")).toEqual([]);
+    expect(check("deny", "WebSearch(x)")[0]).toContain("every use of WebSearch");
     expect(check("deny", "Task(x)")).toEqual([]);
   });
 });

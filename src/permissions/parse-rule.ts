@@ -1,7 +1,7 @@
 import { canonicalToolName, type Rule } from "../protocol/index.ts";
 import { type CommandPattern, parseCommandPattern } from "./command-pattern.ts";
 import { type DomainPattern, parseDomainPattern } from "./domain-pattern.ts";
-import { pathPatternProblem } from "./path-pattern.ts";
+import { pathGlobProblem, pathPatternProblem } from "./path-pattern.ts";
 
 /** What a rule is about. `whole`: every use of the tool. `unknown`: a specifier that this version can't judge. */
 export type RuleTarget =
@@ -10,6 +10,8 @@ export type RuleTarget =
   | { readonly kind: "command"; readonly pattern: CommandPattern }
   | { readonly kind: "domain"; readonly pattern: DomainPattern }
   | { readonly kind: "agent"; readonly agentType: string }
+  /** What a call asks for beside its work: `Agent(model:opus)`. Only restricts. */
+  | { readonly kind: "parameter"; readonly name: string; readonly value: string }
   | { readonly kind: "unknown"; readonly specifier: string };
 
 export interface ParsedRule {
@@ -28,7 +30,7 @@ export interface RuleProblem {
 }
 
 /** Reads `Tool` or `Tool(specifier)`. Never throws. */
-export function parseRule(text: string): ParsedRule | RuleProblem {
+export function parseRule(text: string, form?: Rule["form"]): ParsedRule | RuleProblem {
   const trimmed = text.trim();
   const name = /^[\p{L}\p{N}_*.\-:]+/u.exec(trimmed)?.[0];
   if (name === undefined) return problem(text, "it does not start with the name of a tool");
@@ -40,7 +42,7 @@ export function parseRule(text: string): ParsedRule | RuleProblem {
   }
   const specifier = rest.slice(1, -1).trim();
   if (specifier === "") return problem(text, `the parentheses are empty; write \`${tool}\` for every use of it`, tool);
-  const target = parseSpecifier(tool, specifier);
+  const target = parseSpecifier(tool, specifier, form);
   return typeof target === "string" ? problem(text, target, tool) : { ok: true, tool, target };
 }
 
@@ -57,7 +59,7 @@ export function checkRules(rules: readonly Rule[]): readonly { readonly rule: Ru
 }
 
 function problemOf(rule: Rule): string | undefined {
-  const parsed = parseRule(rule.text);
+  const parsed = parseRule(rule.text, rule.form);
   const restricts = rule.effect !== "allow";
   if (!parsed.ok) {
     if (!restricts) return `${parsed.message}. It is ignored.`;
@@ -71,6 +73,8 @@ function problemOf(rule: Rule): string | undefined {
       : `specifiers of ${parsed.tool} are not judged yet. It is ignored.`;
   }
   if (restricts) return undefined;
+  if (parsed.target.kind === "parameter")
+    return "a parameter can be denied or asked about, not allowed. It is ignored.";
   if (parsed.target.kind === "command" && parsed.target.pattern.exact === undefined) {
     return "it is not one simple command, so it can allow nothing. Write one rule for each command.";
   }
@@ -84,23 +88,29 @@ export function isServerWildcard(tool: string): boolean {
   return /^mcp__[^*]+__\*$/.test(tool);
 }
 
-function parseSpecifier(tool: string, specifier: string): RuleTarget | string {
+function parseSpecifier(tool: string, specifier: string, form: Rule["form"]): RuleTarget | string {
   if (tool === "Bash") {
     return specifier === "*" || specifier === ":*"
       ? { kind: "whole" }
       : { kind: "command", pattern: parseCommandPattern(specifier) };
   }
   const touches = pathTools.get(tool);
-  if (touches !== undefined) return pathPatternProblem(specifier) ?? { kind: "path", pattern: specifier, touches };
+  if (touches !== undefined) {
+    const broken = pathPatternProblem(specifier) ?? (form === "compact" ? pathGlobProblem(specifier) : undefined);
+    return broken ?? { kind: "path", pattern: specifier, touches };
+  }
   if (tool === "WebFetch") {
-    const pattern = specifier.startsWith("domain:") ? parseDomainPattern(specifier.slice(7).trim()) : undefined;
+    const host = specifier.startsWith("domain:") ? specifier.slice(7).trim() : form === "compact" ? specifier : "";
+    const pattern = parseDomainPattern(host);
     return pattern === undefined
       ? "a WebFetch rule names a host, as in `WebFetch(domain:example.com)`"
       : { kind: "domain", pattern };
   }
-  // `model:opus` is about what is asked for, not about who.
-  if (tool === "Task" && !/^(model|isolation|run_in_background|max_turns|name):/.test(specifier))
-    return { kind: "agent", agentType: specifier };
+  if (tool === "Task") {
+    const [, name, value] = /^(model|isolation|run_in_background|max_turns|name):(.*)$/s.exec(specifier) ?? [];
+    if (name === undefined || value === undefined) return { kind: "agent", agentType: specifier };
+    return { kind: "parameter", name, value: value.trim() };
+  }
   return { kind: "unknown", specifier };
 }
 

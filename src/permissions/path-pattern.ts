@@ -16,10 +16,52 @@ export function compilePathPattern(pattern: string, place: PathPatternPlace): Pa
     segments.map((segment) => compileSegment(segment, fold)),
   );
   if (candidates.length === 0) return () => false;
+  const read = place.wide ? foldedSegments : plainSegments;
   return (absolutePath) => {
-    const path = splitPath(fold(absolutePath));
+    const path = read(absolutePath);
     return candidates.some((candidate) => matchSegments(candidate, path, place.wide));
   };
+}
+
+/**
+ * A glob of the compact form. Without `/` it is a base name at any depth: anywhere for deny and ask, in the workspace for
+ * allow. With `/` it starts at the workspace.
+ */
+export function compilePathGlob(glob: string, place: PathPatternPlace): PathMatcher {
+  const { wide } = place;
+  const matchers = (expandBraces(glob) ?? []).map((pattern) =>
+    compilePathPattern(wide && !pattern.includes("/") ? `//**/${pattern}` : pattern, place),
+  );
+  return (absolutePath) => matchers.some((matches) => matches(absolutePath));
+}
+
+export function pathGlobProblem(glob: string): string | undefined {
+  if (/[@!+*?]\(/.test(glob)) return "`@(…)`, `!(…)` and the like are not understood; write one line for each name";
+  if (expandBraces(glob) === undefined) return "its braces can't be read; write one line for each name";
+  return undefined;
+}
+
+/** `{a,b}.ts` as `a.ts` and `b.ts`; undefined for braces that are not closed, ranges, and too many of them. */
+export function expandBraces(glob: string): readonly string[] | undefined {
+  if (glob.split("{").length > 64) return undefined;
+  let found: readonly string[] = [glob];
+  while (found.some((text) => text.includes("{"))) {
+    const next: string[] = [];
+    for (const text of found) {
+      const inner = /\{([^{}]*)\}/.exec(text);
+      const [whole, body] = inner ?? [];
+      if (inner === null || whole === undefined || body === undefined || /\.\./.test(body)) {
+        if (text.includes("{")) return undefined;
+        next.push(text);
+      } else {
+        const rest = text.slice(inner.index + whole.length);
+        for (const each of body.split(",")) next.push(text.slice(0, inner.index) + each + rest);
+      }
+    }
+    if (next.length > 256) return undefined;
+    found = next;
+  }
+  return found.some((text) => text.includes("}")) ? undefined : found;
 }
 
 /** Undefined when fine, else what is wrong with it. */
@@ -53,6 +95,22 @@ export function foldCase(text: string): string {
 export function splitPath(path: string): string[] {
   return path.split("/").filter((segment) => segment !== "");
 }
+
+/** A call's path is matched against many rules in turn. */
+function remembering(read: (path: string) => readonly string[]): (path: string) => readonly string[] {
+  let last: { readonly path: string; readonly segments: readonly string[] } | undefined;
+  let before: typeof last;
+  return (path) => {
+    if (last?.path === path) return last.segments;
+    if (before?.path === path) return before.segments;
+    before = last;
+    last = { path, segments: read(path) };
+    return last.segments;
+  };
+}
+
+const plainSegments = remembering(splitPath);
+const foldedSegments = remembering((path) => splitPath(foldCase(path)));
 
 type Segment = string | { readonly literal: string };
 

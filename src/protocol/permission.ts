@@ -13,8 +13,8 @@ export type Access =
   | { readonly kind: "search"; readonly path: string }
   | { readonly kind: "command"; readonly command: string }
   | { readonly kind: "network"; readonly url: string }
-  /** Gives work to an agent of this type; empty where the call does not say. */
-  | { readonly kind: "agent"; readonly agentType: string }
+  /** Gives work to an agent of this type; empty where the call does not say. `parameters`: what else the call asks for, as words. */
+  | { readonly kind: "agent"; readonly agentType: string; readonly parameters?: Readonly<Record<string, string>> }
   /** Touches nothing outside the agent (a to-do list, its own shells). */
   | { readonly kind: "internal" };
 
@@ -37,6 +37,15 @@ export interface Rule {
   readonly scope: RuleScope;
   /** The file that holds the rule, for messages. */
   readonly file?: string;
+  /** A line of the compact form: a glob, and its place among the other lines counts. Absent: an entry of a list. */
+  readonly form?: "compact";
+}
+
+/** What a definition says about its agent, and binds every agent below it. In written order: the last match wins. */
+export interface PolicyLayer {
+  readonly rules: readonly Rule[];
+  /** From a person's own file: what it allows needs no question. Elsewhere an allow only takes back an earlier line. */
+  readonly settles?: true;
 }
 
 /** Everything `decide()` needs to know; plain JSON, so that it can travel to where the tools run. */
@@ -44,7 +53,12 @@ export interface Policy {
   readonly mode: PermissionMode;
   /** Canonical names of the tools this agent has. */
   readonly pool: readonly string[];
+  /** Of settings and of this session; shared by all agents that have the same. */
   readonly rules: readonly Rule[];
+  /** The topmost agent's first. What one of them denies nothing allows. */
+  readonly layers?: readonly PolicyLayer[];
+  /** Nobody can answer: what would be asked is denied. */
+  readonly unattended?: true;
   /** Absolute real paths. The first is the workspace itself. */
   readonly workspaceRoots: readonly string[];
   /** Absolute real paths that may be read although they are outside the workspace. */
@@ -56,6 +70,8 @@ export interface Decision {
   /** The text of the rule that decided, or the name of the built-in rule or mode. */
   readonly rule: string;
   readonly scope: RuleScope;
+  /** The file that holds the rule. */
+  readonly file?: string;
   /** For the person or the model that reads it: what is missing and how to get it. */
   readonly reason: string;
 }
