@@ -7,12 +7,14 @@ import {
   stateDirectory,
   UserError,
 } from "../app/index.ts";
-import { describeError, stripControls } from "../lib/index.ts";
+import { describeError } from "../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../protocol/index.ts";
 import { unseenEnds } from "./agent-files.ts";
 import { type AgentViews, createAgentViews } from "./agent-views.ts";
 import { chooseSession, sessionByPrefix } from "./choose-session.ts";
+import { closingWords } from "./closing-words.ts";
 import type { PrintOptions } from "./command.ts";
+import { cutAgents } from "./cut-agents.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { createFormat } from "./formats/create-format.ts";
 import { heedManaged } from "./heed-managed.ts";
@@ -20,10 +22,11 @@ import { limitFlags } from "./limit-flags.ts";
 import { createOutput } from "./output.ts";
 import { noPrompt, readPrompt } from "./read-prompt.ts";
 import { realDirectory } from "./real-directory.ts";
-import { cutAgents, cutWords, interruptWords, receiptOf } from "./receipt.ts";
+import { interruptWords } from "./receipt.ts";
 import { type Faces, reportError } from "./report-error.ts";
 import { type ShownProgress, showProgress, upTime } from "./show-progress.ts";
 import { onStopSignal } from "./signals.ts";
+import { createNoticeTeller } from "./tell-notices.ts";
 
 /** `retinue -p`: one prompt, one run, its result. */
 export async function printRun(options: PrintOptions): Promise<number> {
@@ -67,7 +70,9 @@ async function perform(
   options: PrintOptions,
   { format, output, errors, agents, progress, onStart }: Performance,
 ): Promise<Ended> {
+  const notices = createNoticeTeller(progress.tell);
   const show = async (update: RunUpdate): Promise<void> => {
+    notices.see(update);
     agents.see(update, upTime());
     progress.see(update);
     const text = format.update(update);
@@ -91,7 +96,9 @@ async function perform(
     for (const end of endsOf(session, agents)) await show(end);
     progress.end();
     await output.write(format.result(result));
-    await errors.write(closingWords(result, session, agents));
+    await errors.write(
+      closingWords(result, { sessionId: session.id, agents: agents.inOrder(), isTold: notices.isTold }),
+    );
     return { result, modelError };
   } finally {
     progress.end();
@@ -162,16 +169,4 @@ function explainHome(error: unknown): never {
 function errorAfter(update: RunUpdate, before: ModelErrorCode | undefined): ModelErrorCode | undefined {
   if (update.type === "model.failed") return update.error.code;
   return update.type === "model.ended" ? undefined : before;
-}
-
-function closingWords(result: RunResult, session: Session, agents: AgentViews): string {
-  const { outcome, facts } = result;
-  const seen = agents.inOrder();
-  const told = outcome === "stopped" ? receiptOf(seen) : cutWords(seen, facts.agentsCut);
-  const lines = told.map((line) => `retinue: ${stripControls(line)}\n`).join("");
-  if (outcome === "succeeded") return lines;
-  const why = result.message ?? `The run ended: ${result.reason}.`;
-  // A model that can't do it says why in its text, which stands on standard output already.
-  const reason = why.trim() === result.text.trim() ? "" : `retinue: ${stripControls(why)}\n`;
-  return `${lines}${reason}retinue: To go on: retinue -p --resume ${session.id} "…"\n`;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { created, runEnded, started, told } from "./agent-events.test-support.ts";
 import { createAgentViews } from "./agent-views.ts";
-import { cutWords, interruptWords, receiptOf } from "./receipt.ts";
+import { interruptWords, receiptOf } from "./receipt.ts";
 
 function household(count: number, end?: Parameters<typeof runEnded>[0]) {
   const views = createAgentViews();
@@ -33,12 +33,4 @@ describe("what Ctrl+C says", () => {
       "  no end recorded: Explore find the router (a0)",
     ]);
   });
-});
-
-it("says which agents did not get done, and how many more had not at first", () => {
-  expect(cutWords(household(1, { outcome: "incomplete", reason: "budget" }), 1)).toEqual([
-    "Explore find the router was cut short: budget, after 1 turn (a0)",
-  ]);
-  expect(cutWords(household(2, { outcome: "failed", reason: "model_error" }), 0)).toEqual([]);
-  expect(cutWords(household(2, {}), 1)).toEqual(["1 agent had been cut short on the way."]);
 });

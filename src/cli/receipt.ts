@@ -36,23 +36,6 @@ export function receiptOf(agents: readonly AgentView[]): readonly string[] {
 const fewAre = 10;
 
 /** `sessions show` has them all. */
-function few(lines: readonly string[]): readonly string[] {
+export function few(lines: readonly string[]): readonly string[] {
   return lines.length <= fewAre ? lines : [...lines.slice(0, fewAre), `  … and ${lines.length - fewAre} more`];
-}
-
-/** Agents that did not get done. `count`: as many as the run says there were. */
-export function cutWords(agents: readonly AgentView[], count: number): readonly string[] {
-  const cut = agents.filter(({ end }) => end?.outcome === "incomplete" || end?.outcome === "stopped");
-  const lines = cut.map((agent) => {
-    const { end, turns, agentId } = agent;
-    return `${nameOf(agent)} was cut short: ${end?.reason}, after ${plural(turns, "turn")} (${agentId})`;
-  });
-  const others = count - cut.length;
-  // One that was cut and went on later has another end by now.
-  return [...few(lines), ...(others > 0 ? [`${plural(others, "agent")} had been cut short on the way.`] : [])];
-}
-
-/** Those that a limit ended, at any depth. */
-export function cutAgents(agents: readonly AgentView[]): readonly AgentView[] {
-  return agents.filter(({ end }) => end?.outcome === "incomplete");
 }

@@ -19,7 +19,8 @@ export function refusalText(limit: BudgetLimit, line: BudgetLine, needed?: numbe
   const under = line.reserved > 0 ? `, ${amountText(limit, line.reserved)} reserved for requests under way` : "";
   const needs = needed === undefined ? "" : `; this request may take up to ${amountText(limit, needed)}`;
   const state = `${amountText(limit, line.used)} used${under}, ${amountText(limit, line.left)} left${needs}`;
-  return `${ownerText(line.of)} may not go on: the limit is ${limitText(limit, line.limit)} (${state}). ${cureText(limit, line.of)}`;
+  const stops = isOfAgents(limit) ? "may start no more agents" : "may not go on";
+  return `${ownerText(line.of)} ${stops}: the limit is ${limitText(limit, line.limit)} (${state}). ${cureText(limit, line.of)}`;
 }
 
 export function warningText(limit: BudgetLimit, line: BudgetLine): string {
@@ -37,6 +38,10 @@ export function unpricedText(line: BudgetLine, model: string | undefined): strin
 }
 
 export const SESSION = "session";
+
+function isOfAgents(limit: BudgetLimit): boolean {
+  return limit === "spawns" || limit === "promptSpawns" || limit === "concurrent";
+}
 
 function ownerText(of: string): string {
   return of === SESSION ? "The session" : `The agent ${of}`;

@@ -72,7 +72,10 @@ export class Dispatcher implements Retinue {
     const known = await this.memberFor(caller.callId, parent);
     if (known !== undefined) return this.rejoin(known, { parent, wish, caller });
     const refusal = parent.services.budget.spawn();
-    if (refusal) return { status: "refused", message: refusal.message };
+    if (refusal) {
+      await parent.refuseSpawn(refusal);
+      return { status: "refused", message: refusal.message };
+    }
     const agentId = newAgentId();
     const { callId, signal } = caller;
     const { agentType, description, name, model, background } = wish;

@@ -18,8 +18,11 @@ export async function endRun(host: RunHost, ending: Ending): Promise<RunResult> 
 
 /** Undefined: it was done, but somebody said something in the last moment. */
 export async function endUnlessTold(host: RunHost, ending: Ending): Promise<RunResult | undefined> {
-  const event = runEnded(host, ending);
-  const mayEnd = ({ said }: { readonly said: readonly unknown[] }) => ending.reason !== "done" || said.length === 0;
+  const isDone = ending.reason === "done";
+  // Without the agents it wanted to start, its work is what could be done, not what was to be done.
+  const cut = isDone && host.spawnRefusal;
+  const event = runEnded(host, cut ? { reason: "budget", message: cut.message } : ending);
+  const mayEnd = ({ said }: { readonly said: readonly unknown[] }) => !isDone || said.length === 0;
   if (!(await host.recordIf(mayEnd, [event]))) return undefined;
   await host.thread.sync();
   return resultOf(host, event);

@@ -17,7 +17,7 @@ import type {
   ToolReport,
   UserBlock,
 } from "../protocol/index.ts";
-import type { Budget } from "./budget.ts";
+import type { Budget, BudgetRefusal } from "./budget.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 import type { RunClocks } from "./clocks.ts";
 import type { RunOutlet } from "./run.ts";
@@ -70,6 +70,8 @@ export interface LiveAgent {
   readonly runId: RunId;
   emit(update: RunUpdate): void;
   record(events: readonly DurableEvent[]): Promise<void>;
+  /** The budget lets it start no more agents: its run goes on, and is not done when it ends. */
+  refuseSpawn(refusal: BudgetRefusal): Promise<void>;
   /** Words it reads at its next request. False: its run has ended, and nothing was recorded. */
   tell(text: string): Promise<boolean>;
   /** While it waits for others its clocks stand still and its place is free. The result ends that. */
@@ -113,6 +115,8 @@ export interface RunHost {
   readonly startedAt: number;
   /** The last request under another head, until the first one under this head shows what that cost. */
   otherHead: Prompt | undefined;
+  /** An agent it wanted to start and may not. */
+  spawnRefusal: BudgetRefusal | undefined;
   record(events: readonly DurableEvent[]): Promise<void>;
   /** False, and nothing recorded, when the state does not allow it once its turn to be written has come. */
   recordIf(allows: (state: LoopState) => boolean, events: readonly DurableEvent[]): Promise<boolean>;

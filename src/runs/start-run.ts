@@ -28,6 +28,7 @@ class Host implements RunHost {
   readonly clocks: RunClocks;
   readonly startedAt: number;
   otherHead: Prompt | undefined;
+  spawnRefusal: BudgetRefusal | undefined;
   /** When the conversation has to be made shorter; undefined: never. */
   private readonly context: ContextLimits | undefined;
   /** From here on its transcript can take words of others. */
@@ -133,6 +134,7 @@ class Host implements RunHost {
       runId: request.runId,
       emit: (update) => outlet.emit(update),
       record: (events) => this.record(events),
+      refuseSpawn: (refusal) => this.refuseSpawn(refusal),
       tell: (text) => this.tell(text),
       yield: () => {
         const goOn = this.clocks.pause();
@@ -140,6 +142,12 @@ class Host implements RunHost {
         return (signal) => takeBack(signal).finally(goOn);
       },
     };
+  }
+
+  private async refuseSpawn(refusal: BudgetRefusal): Promise<void> {
+    const isFirst = this.spawnRefusal === undefined;
+    this.spawnRefusal = refusal;
+    if (isFirst) await this.record([{ type: "notice.raised", code: "budget", message: refusal.message }]);
   }
 
   private async tell(text: string): Promise<boolean> {

@@ -134,7 +134,7 @@ describe("a run with agents", () => {
     expect(run.code).toBe(3);
     expect(resultOf(run)).toMatchObject({ outcome: "succeeded" });
     expect(agentsOf(run)).toEqual([expect.objectContaining({ outcome: "incomplete", reason: "max_turns" })]);
-    expect(run.stderr).toContain("retinue: general-purpose read the notes was cut short: ");
+    expect(run.stderr).toContain("was cut short after 1 turn: it reached its limit of turns.");
   });
 
   it("tells with --verbose how each ended, and nothing where nobody asked", async () => {
