@@ -42,8 +42,8 @@ const places = [
   [".claude", "skills"],
 ];
 
-async function checkOne({ path, file }: MarkdownFile): Promise<CheckedFile> {
-  const read = readStart(path, file);
+async function checkOne({ path, file, problem }: MarkdownFile): Promise<CheckedFile> {
+  const read = problem === undefined ? readStart(path, file) : { problem };
   if ("bytes" in read) return checkMarkdownFile({ bytes: read.bytes, file: resolve(path), source: "project" });
   return {
     kind: basename(path).toLowerCase() === "skill.md" ? "skill" : "agent",

@@ -42,10 +42,10 @@ function isAgent({ path }: MarkdownFile): boolean {
 
 /** Undefined: a text beside the agents. */
 async function lintFile(
-  { path, file }: MarkdownFile,
+  { path, file, problem }: MarkdownFile,
   { isNamed }: { isNamed: boolean },
 ): Promise<Diagnostic[] | undefined> {
-  const read = readStart(path, file);
+  const read = problem === undefined ? readStart(path, file) : { problem };
   if ("problem" in read) return [read.problem];
   const { bytes } = read;
   const { definition, body, diagnostics } = await readAgentFile({ bytes, file: resolve(path), source: "project" });

@@ -23,7 +23,7 @@ async function check(given: string) {
 }
 
 describe("markdownFiles", () => {
-  it("names what is Markdown in a stable order, without links, pipes and other people's files", () => {
+  it("names what is Markdown in a stable order, without other people's files", async () => {
     for (const folder of ["b", "node_modules", ".git", "c.md"]) mkdirSync(join(place, folder));
     for (const file of ["z.md", "a.MARKDOWN", "b/x.md", "node_modules/n.md", ".git/g.md", "c.md/y.md", "t.txt"])
       writeFileSync(join(place, file), "text");
@@ -31,8 +31,22 @@ describe("markdownFiles", () => {
     symlinkSync("b", join(place, "linked"));
     symlinkSync("gone.md", join(place, "dangling.md"));
     symlinkSync("loop.md", join(place, "loop.md"));
+    symlinkSync(process.execPath, join(place, "outside.md"));
+    symlinkSync("..", join(place, "b/up"));
+    symlinkSync(tmpdir(), join(place, "b/away"));
     execFileSync("mkfifo", [join(place, "pipe.md")]);
-    expect(told(place)).toEqual(["a.MARKDOWN", "b/x.md", "c.md/y.md", "z.md"]);
+    const own = ["a.MARKDOWN", "b/x.md", "c.md/y.md"];
+    const others = ["dangling.md", "link.md", "linked/x.md", "loop.md", "outside.md", "pipe.md", "z.md"];
+    expect(told(place)).toEqual([...own, ...others]);
+    const codes = (await check(place)).map(({ file, diagnostics }) => [file, diagnostics.map(({ code }) => code)]);
+    expect(Object.fromEntries(codes)).toMatchObject({
+      "dangling.md": ["link_broken"],
+      "link.md": ["no_frontmatter"],
+      "linked/x.md": ["no_frontmatter"],
+      "loop.md": ["link_broken"],
+      "outside.md": ["link_outside"],
+      "pipe.md": ["unreadable"],
+    });
   });
 
   it("names a directory that can't be listed, and goes on", async () => {

@@ -75,8 +75,10 @@ function renderList(list: AgentList, checked: readonly string[]): string {
 function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly string[]): string {
   const isOfCheck = ({ file, code }: Diagnostic): boolean =>
     !ofAllTogether.has(code) && checked.some((directory) => file.startsWith(`${directory}/`));
-  const others = diagnostics.filter((each) => each.severity !== "notice" && !isOfCheck(each));
-  const counted = diagnostics.filter((each) => !others.includes(each));
+  const isTold = (each: Diagnostic) => each.severity !== "notice" || each.code === "hidden_by_directory";
+  const others = diagnostics.filter((each) => isTold(each) && !isOfCheck(each));
+  // A text beside the definitions is no news.
+  const counted = diagnostics.filter((each) => !others.includes(each) && each.code !== "no_frontmatter");
   const counts = (["error", "warning", "notice"] as const)
     .map((severity) => [severity, counted.filter((each) => each.severity === severity).length] as const)
     .filter(([, count]) => count > 0)
@@ -86,7 +88,16 @@ function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly st
   return `${renderDiagnostics(others.slice(0, mostProblems))}${more}${rest}`;
 }
 
-const ofAllTogether: ReadonlySet<string> = new Set(["duplicate_name", "settings_agent_hidden", "confusable_name"]);
+const ofAllTogether: ReadonlySet<string> = new Set([
+  "duplicate_name",
+  "settings_agent_hidden",
+  "confusable_name",
+  "hidden_by_directory",
+  "link_outside",
+  "link_broken",
+  "too_deep",
+  "too_many_files",
+]);
 const mostProblems = 10;
 
 function shortList(tools: readonly string[]): string {

@@ -36,8 +36,9 @@ export { type JsonOrigin, type ReadAgents, readAgentJson } from "./reading/read-
 export { type ReadSkill, readSkillFile } from "./reading/read-skill.ts";
 export { findSkill, findSkills } from "./skills/find-skills.ts";
 export { createSkillShelf, type SkillShelf, skillDirectory } from "./skills/skill-shelf.ts";
+export { followLink } from "./sources/list-files.ts";
 export { loadSnapshot } from "./sources/load-snapshot.ts";
-export { type ProjectLevels, projectLevels } from "./sources/project-levels.ts";
+export { isWithin, type ProjectLevels, projectLevels } from "./sources/project-levels.ts";
 export type {
   LoadedAgent,
   LoadedSkill,

@@ -30,9 +30,9 @@ describe("retinue agents check", () => {
       "files/README.md": "# Agents\n",
       "files/notes.txt": reviewer,
       "files/node_modules/x/agent.md": reviewer,
-      "elsewhere/outside.md": reviewer,
+      "../elsewhere/outside.md": reviewer,
     });
-    symlinkSync(join(place.cwd, "elsewhere"), join(place.cwd, "files/linked"));
+    symlinkSync(join(place.cwd, "../elsewhere"), join(place.cwd, "files/linked"));
     const run = await retinue(["agents", "check", "--jsonl", "files/"], place);
     expect(run.code).toBe(1);
     const lines = jsonLines(run);
@@ -182,6 +182,15 @@ describe("retinue agents list, by settings", () => {
     expect(stdout).toMatch(/settings\.json:1: error: .*"mute".* \[no_description\]/);
     expect(stdout).toMatch(/settings\.json:1: warning: .*"gone".* \[switched_nothing_off\]\n {2}→ .*Task\(gone\)/);
     expect(stdout).toMatch(/^1 error about files: "retinue agents check" shows them\.$/m);
+  });
+
+  it("tells of files that another directory hides, and not of a text beside the agents", async () => {
+    const place = createPlace();
+    write(place, { ".agents/agents/reviewer.md": reviewer, ".agents/agents/README.md": "Our agents.\n" });
+    write(place, { ".claude/agents/old.md": reviewer.replace("reviewer", "old") });
+    const { stdout } = await retinue(["agents", "list", "--trust"], place);
+    expect(stdout).toMatch(/\.claude\/agents\/old\.md:1: notice: .* stands first\. \[hidden_by_directory\]/);
+    expect(stdout).not.toContain("about files");
   });
 
   it("has the same agents a run has", async () => {

@@ -76,16 +76,26 @@ export function listFiles(request: ListRequest): FileList {
 
   /** A linked folder is followed once, so that a loop of links ends. */
   function linkKind(path: string): "file" | "folder" | "refused" {
-    const target = realPath(path);
-    if (target === path || !isWithin(target, request.scope)) {
-      diagnostics.push(target === path ? dangling(path) : outside(path, request.scope));
+    const link = followLink(path, request.scope);
+    if ("problem" in link) {
+      diagnostics.push(link.problem);
       return "refused";
     }
-    if (!statOf(target)?.isDirectory()) return "file";
-    if (visited.has(target) || isWithin(real, target)) return "refused";
-    visited.add(target);
+    if (!link.isFolder) return "file";
+    if (visited.has(link.target) || isWithin(real, link.target)) return "refused";
+    visited.add(link.target);
     return "folder";
   }
+}
+
+type FollowedLink = { readonly target: string; readonly isFolder: boolean } | { readonly problem: Diagnostic };
+
+/** Where a link leads, if that is within the scope (a real path). */
+export function followLink(path: string, scope: string): FollowedLink {
+  const target = realPath(path);
+  if (target === path) return { problem: dangling(path) };
+  if (!isWithin(target, scope)) return { problem: outside(path, scope) };
+  return { target, isFolder: statOf(target)?.isDirectory() === true };
 }
 
 const tooManyMessage = `Only the first ${most} files of this directory are read.`;
