@@ -53,10 +53,11 @@ export {
   type HookOptions,
 } from "./define-agent.ts";
 export { examine, type Finding } from "./examine-lazily.ts";
-export { openSession, type SessionOptions } from "./open-session.ts";
+export { openSession } from "./open-session.ts";
 export { stateDirectory } from "./places.ts";
 export type { InstalledPlugin, Plugin } from "./plugins.ts";
 export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./project-settings.ts";
 export type { Session } from "./session.ts";
+export type { SessionOptions } from "./session-options.ts";
 export type { AddedTrust, TrustPlace } from "./trust.ts";
 export { VERSION } from "./version.ts";

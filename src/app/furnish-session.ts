@@ -1,0 +1,152 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { UserError } from "../lib/index.ts";
+import type { Approvals, McpConnection } from "../ports/index.ts";
+import type { AgentDefinition, Rule, Settings } from "../protocol/index.ts";
+import { clockLimits, Dispatcher } from "../runs/index.ts";
+import type { Session as Transcript } from "../transcript/index.ts";
+import { type AgentServers, createAgentServers, withInstructions } from "./agent-servers.ts";
+import { offerDelegation, offeredAgents } from "./delegation.ts";
+import { type Equipped, equip } from "./equip.ts";
+import { checkMode } from "./heed-settings.ts";
+import { holdLimits } from "./hold-limits.ts";
+import type { OpenedSession } from "./opened-session.ts";
+import { stateDirectory } from "./places.ts";
+import { resolveMain } from "./resolve-main.ts";
+import { collectRules } from "./rules.ts";
+import { createSessionOf, type Session } from "./session.ts";
+import { sessionBudget } from "./session-budget.ts";
+import type { SessionOptions } from "./session-options.ts";
+import { VERSION } from "./version.ts";
+
+/** Gives an opened session its MCP servers, tools, rules, agents and limits. */
+export async function furnishSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
+  const { environment, clock, settings, cwd, transcript } = opened;
+  const servers = createAgentServers({
+    root: cwd,
+    configured: settings.mcpServers ?? {},
+    // Who reads no files of the user has no plugins of the user.
+    ...(options.trusted === undefined ? {} : { pluginHome: options.home || stateDirectory(environment) }),
+    environment,
+    clock,
+    sessionId: transcript.sessionId,
+  });
+  try {
+    return await furnish(options, { ...opened, servers });
+  } catch (error) {
+    await servers.close();
+    throw error;
+  }
+}
+
+interface ServedSession extends OpenedSession {
+  readonly servers: AgentServers;
+}
+
+async function furnish(options: SessionOptions, served: ServedSession): Promise<Session> {
+  const { servers, clock, settings, cwd, chosen, transcript, gathered, callback } = served;
+  const definition: Partial<AgentDefinition> = gathered.definition ?? {};
+  const { sessionId } = transcript;
+  const { rules, problems } = await collectRules(settings.permissions ?? {}, options, options.settingsFile);
+  const connection = await servers.connectMain(definition.mcpServers ?? []);
+  const approvals = options.approvals ?? nobody;
+  const compactAtPercent = settings.compaction?.percent;
+  const shared = { sessionId, version: VERSION, approvals, clock, compactAtPercent };
+  const modelIsGiven = typeof options.model === "object";
+  const { dispatcher, equipped, outputDirectory } = equipSession({
+    ...served,
+    rules,
+    connection,
+    shared,
+    modelIsGiven,
+  });
+  const resolution = await resolveMain(options, { ...served, equipped, rules, outputDirectory });
+  if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
+  const agent = withInstructions(resolution.agent, [connection]);
+  checkMode(settings, agent.policy.mode);
+  return createSessionOf({
+    transcript,
+    agent,
+    thread: served.thread,
+    absentTools: equipped.absent,
+    mcpServers: connection.servers,
+    toolReport: resolution.report,
+    ...(callback === undefined ? {} : { callback }),
+    notices: [
+      ...(chosen.notice ? [chosen.notice] : []),
+      ...problems,
+      ...gathered.notices,
+      ...resolution.notices,
+      ...connection.problems,
+      ...missedTools(settings, equipped),
+      ...transcript.problems.map(({ message }) => message),
+    ],
+    dispatcher,
+    release: () => servers.close(),
+    services: {
+      ...shared,
+      cwd,
+      model: chosen.model,
+      hands: holdLimits(equipped.hands, resolution.limits),
+      budget: sessionBudget({ settings, definition, clock }),
+      limits: clockLimits({ definition, settings, background: false, isMain: true }),
+      retinue: dispatcher,
+    },
+  });
+}
+
+interface Household extends ServedSession {
+  readonly rules: readonly Rule[];
+  readonly connection: McpConnection;
+  readonly shared: Omit<ConstructorParameters<typeof Dispatcher>[0], "journal" | "prepare" | "offered">;
+  readonly modelIsGiven: boolean;
+}
+
+/** The tools of the session, and the agents behind those of delegation. */
+function equipSession({ rules, connection, shared, modelIsGiven, ...served }: Household): {
+  readonly dispatcher: Dispatcher;
+  readonly equipped: Equipped;
+  readonly outputDirectory: string;
+} {
+  const { servers, environment, clock, settings, cwd, chosen, transcript, gathered } = served;
+  const { household, shelf } = gathered;
+  const dispatcher: Dispatcher = new Dispatcher({
+    ...shared,
+    journal: transcript,
+    offered: () => offeredAgents(household, rules).map(({ name }) => name),
+    prepare: async (wish) => {
+      const { prepareAgent } = await import("./prepare-agent.ts");
+      const tools = () => equipped.hands.declarations();
+      const session = { household, settings, environment, clock, tools, modelIsGiven, servers, connection, transcript };
+      return prepareAgent(wish, { ...session, handsAt: equipped.handsAt });
+    },
+  });
+  const outputDirectory = directoryOf(transcript);
+  const equipped: Equipped = equip({
+    root: cwd,
+    transcript,
+    outputDirectory,
+    settings,
+    environment,
+    chosen,
+    delegation: { faces: offerDelegation({ household, settings, environment, rules }), dispatcher },
+    ...(shelf ? { skills: shelf } : {}),
+    serverTools: connection.tools,
+  });
+  return { dispatcher, equipped, outputDirectory };
+}
+
+/** Who configured a search that can't work wants to know; who configured none does not. */
+function missedTools({ search }: Settings, { absent }: Equipped): readonly string[] {
+  if (search === undefined || search.engine === "off") return [];
+  return absent.map(({ reason }) => reason);
+}
+
+/** Where the session keeps its own files, beside its transcript. */
+function directoryOf({ path, sessionId }: Transcript): string {
+  return path?.replace(/\.jsonl$/, "") ?? join(tmpdir(), `retinue-${sessionId}`);
+}
+
+const nobody: Approvals = {
+  ask: async () => ({ answer: "deny", by: "nobody to ask" }),
+};

@@ -1,0 +1,24 @@
+import type { Clock } from "../ports/index.ts";
+import type { Settings } from "../protocol/index.ts";
+import type { Thread } from "../runs/index.ts";
+import type { Session as Transcript } from "../transcript/index.ts";
+import type { ChosenModel } from "./choose-model.ts";
+import type { AgentCallback } from "./define-agent.ts";
+import type { GatheredAgent } from "./gather-agent.ts";
+import type { Environment } from "./places.ts";
+
+export interface Surroundings {
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly cwd: string;
+}
+
+/** Who is to work, with which model, on files that are open. */
+export interface OpenedSession extends Surroundings {
+  readonly gathered: GatheredAgent;
+  readonly callback?: AgentCallback;
+  readonly chosen: ChosenModel;
+  readonly transcript: Transcript;
+  readonly thread: Thread;
+}

@@ -1,0 +1,39 @@
+import { platform } from "node:os";
+import { type AgentResolution, resolvePlain } from "../agents/index.ts";
+import type { Rule } from "../protocol/index.ts";
+import type { Equipped } from "./equip.ts";
+import type { OpenedSession } from "./opened-session.ts";
+import { existingDirectories } from "./places.ts";
+import type { SessionOptions } from "./session-options.ts";
+
+export interface MainPlace extends Pick<OpenedSession, "settings" | "cwd" | "chosen" | "gathered"> {
+  readonly equipped: Equipped;
+  readonly rules: readonly Rule[];
+  readonly outputDirectory: string;
+}
+
+/** The session's own agent, by options, settings and its definition. */
+export async function resolveMain(options: SessionOptions, place: MainPlace): Promise<AgentResolution> {
+  const { settings, cwd, chosen, gathered, equipped, rules, outputDirectory } = place;
+  const { permissions = {} } = settings;
+  const { maxTokensField } = chosen.provider ?? {};
+  const request = {
+    ...gathered,
+    model: chosen.model.describe(),
+    requestedModel: chosen.requested,
+    modelReason: chosen.reason,
+    ...(maxTokensField ? { maxTokensField } : {}),
+    tools: equipped.hands.declarations(),
+    absentTools: equipped.absent,
+    rules,
+    asked: { mode: options.permissionMode, effort: options.effort, maxTurns: options.maxTurns },
+    settings: { mode: permissions.defaultMode, effort: settings.effort, maxTurns: settings.maxTurns },
+    workspaceRoot: cwd,
+    additionalDirectories: existingDirectories(permissions.additionalDirectories ?? []),
+    readableRoots: [outputDirectory, ...existingDirectories(gathered.readableRoots)],
+    platform: platform(),
+  };
+  if (gathered.definition === undefined && rules.length === 0) return resolvePlain(request);
+  const { resolveAgent } = await import("../agents/index.ts");
+  return resolveAgent(request);
+}

@@ -1,0 +1,44 @@
+import type { Approvals, Clock, Model } from "../ports/index.ts";
+import type { Effort, PermissionMode, Rule, SessionId, Settings } from "../protocol/index.ts";
+import type { CatalogPlace } from "./agent-catalog.ts";
+import type { Environment } from "./places.ts";
+
+export interface SessionOptions {
+  /** The workspace; the current directory if absent. */
+  readonly cwd?: string;
+  /** State directory; `RETINUE_HOME` or `~/.retinue` if absent. `false` keeps nothing on disk. */
+  readonly home?: string | false;
+  readonly environment?: Environment;
+  readonly settings?: Settings;
+  /** Where the settings came from, for messages about their rules. */
+  readonly settingsFile?: string;
+  /** The rules of the settings with their scopes, as `loadProjectSettings` gives them, instead of their lists. */
+  readonly rules?: readonly Rule[];
+  /** What the settings say about the agents there are, as `loadProjectSettings` gives it; absent: read from the files. */
+  readonly catalogSettings?: CatalogPlace["settings"];
+  /** Which agent works; if absent, the one that worked before, in a new session the main agent (`main`). */
+  readonly agent?: string;
+  /** Agents for this session, by name: made with `defineAgent`, or in the form of the settings key `agents`. */
+  readonly agents?: Readonly<Record<string, unknown>>;
+  /**
+   * Whether the workspace's own agents, skills and instructions (AGENTS.md, CLAUDE.md) count, beside the user's. Absent:
+   * for a named agent what the user trusts counts; the main agent has no instructions from files.
+   */
+  readonly trusted?: boolean;
+  /** How the program was entered, for agents that are there only for people at a command line; `sdk` if absent. */
+  readonly entryPoint?: string;
+  readonly provider?: string;
+  readonly model?: string | Model;
+  readonly effort?: Effort;
+  readonly permissionMode?: PermissionMode;
+  readonly allowedTools?: readonly string[];
+  readonly disallowedTools?: readonly string[];
+  readonly maxTurns?: number;
+  /** The whole id of a session to go on with. */
+  readonly resume?: SessionId;
+  /** Who answers when a rule says `ask`. Absent: nobody, so such calls are denied with the reason. */
+  readonly approvals?: Approvals;
+  readonly clock?: Clock;
+  /** Something is wrong that may pass (a full disk); the session waits and goes on. */
+  readonly onTrouble?: (message: string) => void;
+}
