@@ -38,6 +38,9 @@ function isCovered(access: Access, place: ResolvedPath | undefined, judged: Judg
       if (originOf(known.url) !== undefined && originOf(known.url) === originOf(access.url)) return true;
     } else if (known.kind === "command" && access.kind === "command") {
       if (known.command === access.command) return true;
+    } else if (known.kind === "skill" && access.kind === "skill") {
+      // The same one by its whole name.
+      return true;
     }
   }
   return false;

@@ -35,6 +35,7 @@ const table = new Map<string, Describe>([
   ["BashOutput", () => internal],
   ["KillShell", () => internal],
   ["TodoWrite", () => internal],
+  ["Skill", (input) => skillAccess(input["skill"])],
   ["Task", agentAccess],
   ["TaskOutput", () => internal],
   ["TaskStop", () => internal],
@@ -51,6 +52,12 @@ function agentAccess(input: JsonObject): readonly Access[] {
   });
   const parameters = asked.length === 0 ? {} : { parameters: Object.fromEntries(asked) };
   return [{ kind: "agent", agentType: isText(agentType) ? agentType : "", ...parameters }];
+}
+
+/** A leading `/` is how people write it. */
+function skillAccess(skill: unknown): readonly Access[] {
+  const name = isText(skill) ? skill.trim().replace(/^\//, "").trim() : "";
+  return name === "" ? [] : [{ kind: "skill", name }];
 }
 
 function pathAccess(kind: "read" | "write" | "search", path: unknown): readonly Access[] {

@@ -16,6 +16,8 @@ export interface CompiledRule {
   readonly rule: Rule;
   /** Says that the rule could not be read and holds for the whole tool. */
   readonly broken: boolean;
+  /** `*: allow` as a line: it takes back earlier lines, and lets nothing pass that would be asked. */
+  readonly opensOnly: boolean;
   readonly coversTool: (toolName: string) => boolean;
   readonly target: CompiledTarget;
 }
@@ -31,6 +33,7 @@ export type CompiledTarget =
   | { readonly kind: "command"; readonly pattern: CommandPattern }
   | { readonly kind: "domain"; readonly pattern: DomainPattern }
   | { readonly kind: "agent"; readonly covers: (agentType: string) => boolean }
+  | { readonly kind: "skill"; readonly covers: (name: string) => boolean }
   | { readonly kind: "parameter"; readonly name: string; readonly covers: (value: string) => boolean };
 
 /** A name that a path restriction spells out, folded; a command that mentions it is not passed unseen. */
@@ -53,14 +56,16 @@ export function compileRule(rule: Rule, { roots, homes }: RulePlace): CompiledRu
   const wide = rule.effect !== "allow";
   if (!parsed.ok) {
     if (!wide || parsed.tool === undefined) return undefined;
-    return { rule, broken: true, coversTool: toolMatcher(parsed.tool), target: { kind: "whole" } };
+    return { rule, broken: true, opensOnly: false, coversTool: toolMatcher(parsed.tool), target: { kind: "whole" } };
   }
   const { tool, target } = parsed;
   if (!wide && (target.kind === "unknown" || target.kind === "parameter")) return undefined;
-  if (!wide && tool.includes("*") && !isServerWildcard(tool)) return undefined;
+  const opensOnly = !wide && tool.includes("*") && !isServerWildcard(tool);
+  if (opensOnly && rule.form !== "compact") return undefined;
   return {
     rule,
     broken: target.kind === "unknown",
+    opensOnly,
     coversTool: toolMatcher(tool),
     target: compileTarget(target, { roots, homes, wide, isGlob: rule.form === "compact" }),
   };
@@ -95,11 +100,21 @@ function compileTarget(
       if (!agentType.includes("*")) return { kind: "agent", covers: (name) => isSameAgent(agentType, name) };
       return { kind: "agent", covers: wildcard(agentType, { anyCase: true }) };
     }
+    case "skill":
+      return { kind: "skill", covers: skillMatcher(target.skill, place) };
     case "parameter":
       return { kind: "parameter", name: target.name, covers: wildcard(target.value, { anyCase: true }) };
     default:
       return target;
   }
+}
+
+/** A skill of a plugin also answers to its bare name, so a restriction of that name holds for it. */
+function skillMatcher(skill: string, { wide }: { readonly wide: boolean }): (name: string) => boolean {
+  const covers = wildcard(skill, { anyCase: true });
+  const coversAlone = skill.endsWith(":*") ? wildcard(skill.slice(0, -2), { anyCase: true }) : () => false;
+  const isBare = wide && !skill.includes(":");
+  return (name) => covers(name) || coversAlone(name) || (isBare && covers(name.slice(name.indexOf(":") + 1)));
 }
 
 function toolMatcher(tool: string): (toolName: string) => boolean {

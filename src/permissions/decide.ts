@@ -59,6 +59,8 @@ function judgeAccess(touch: Touch, compiled: CompiledPolicy): Finding {
       return judgeNetwork(toolName, access.url, compiled);
     case "agent":
       return judgeAgent(toolName, access, compiled);
+    case "skill":
+      return judgeSkill(toolName, access.name, compiled);
     case "internal":
       return (
         judgeWhole(toolName, compiled) ?? builtin("allow", "internal", `${toolName} touches nothing outside the agent.`)
@@ -78,6 +80,16 @@ function judgeAgent(toolName: string, access: Access & { readonly kind: "agent" 
   });
   if (verdict !== undefined) return byVerdict(verdict, agentType === "" ? "giving work to an agent" : agentType);
   return builtin("allow", "agent", "Work may be given to this agent.");
+}
+
+/** Text that the user or a trusted project wrote for agents touches nothing. */
+function judgeSkill(toolName: string, name: string, compiled: CompiledPolicy): Finding {
+  const verdict = weighRules(
+    compiled,
+    ({ coversTool, target }) =>
+      coversTool(toolName) && (target.kind === "whole" || (target.kind === "skill" && target.covers(name))),
+  );
+  return verdict ? byVerdict(verdict, name) : builtin("allow", "skill", "Loading a skill touches nothing.");
 }
 
 /** Tools whose accesses nobody wrote down: only a rule about the whole tool can allow them. */

@@ -60,6 +60,8 @@ function ruleFor(tool: string, access: Access): string | undefined {
     }
     case "agent":
       return access.agentType === "" ? tool : `${tool}(${access.agentType})`;
+    case "skill":
+      return `${tool}(${access.name})`;
     case "internal":
       return tool;
   }

@@ -10,6 +10,7 @@ export type RuleTarget =
   | { readonly kind: "command"; readonly pattern: CommandPattern }
   | { readonly kind: "domain"; readonly pattern: DomainPattern }
   | { readonly kind: "agent"; readonly agentType: string }
+  | { readonly kind: "skill"; readonly skill: string }
   /** What a call asks for beside its work: `Agent(model:opus)`. Only restricts. */
   | { readonly kind: "parameter"; readonly name: string; readonly value: string }
   | { readonly kind: "unknown"; readonly specifier: string };
@@ -111,6 +112,8 @@ function parseSpecifier(tool: string, specifier: string, form: Rule["form"]): Ru
     if (name === undefined || value === undefined) return { kind: "agent", agentType: specifier };
     return { kind: "parameter", name, value: value.trim() };
   }
+  // `deploy *` and `deploy:*` are the skill with whatever arguments.
+  if (tool === "Skill") return { kind: "skill", skill: specifier.replace(/^\//, "").replace(/ \*$/, "") };
   return { kind: "unknown", specifier };
 }
 

@@ -24,7 +24,7 @@ export function weighRules(compiled: CompiledPolicy, matches: Matches): Verdict 
   const filed = lastMatch(compiled.filed, matches);
   if (filed?.rule.effect === "deny") return { effect: "deny", rule: filed };
   const asked = compiled.asking.find(matches);
-  const written = asked ?? filed;
+  const written = asked ?? (filed?.opensOnly ? undefined : filed);
   const answer = compiled.session.find(matches);
   if (answer !== undefined) return asVerdict(answer);
   return written === undefined || holdsAgainst(layered, written) ? layered : asVerdict(written);
@@ -53,7 +53,7 @@ function weighLayers(layers: readonly CompiledLayer[], matches: Matches): Verdic
     const { effect } = rule.rule;
     if (effect === "deny") return { effect, rule, layer };
     if (effect === "ask" && strictest?.effect !== "ask") strictest = { effect, rule, layer };
-    if (effect === "allow" && layer.layer.settles) strictest ??= { effect, rule, layer };
+    if (effect === "allow" && layer.layer.settles && !rule.opensOnly) strictest ??= { effect, rule, layer };
   }
   return strictest;
 }

@@ -15,6 +15,8 @@ export type Access =
   | { readonly kind: "network"; readonly url: string }
   /** Gives work to an agent of this type; empty where the call does not say. `parameters`: what else the call asks for, as words. */
   | { readonly kind: "agent"; readonly agentType: string; readonly parameters?: Readonly<Record<string, string>> }
+  /** Gives the agent the words of a skill. */
+  | { readonly kind: "skill"; readonly name: string }
   /** Touches nothing outside the agent (a to-do list, its own shells). */
   | { readonly kind: "internal" };
 

@@ -1,4 +1,4 @@
-import type { Skills, Tool, ToolOutput } from "../../ports/index.ts";
+import type { Skills, Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { failed } from "../shared/failed.ts";
 import { skillFace } from "./face.ts";
@@ -11,14 +11,17 @@ export interface SkillDependencies {
 export function createSkillTool({ skills }: SkillDependencies): Tool {
   return {
     ...skillFace(skills),
-    run: (input) => useSkill(input, skills),
+    run: (input, context) => useSkill(input, skills, context),
   };
 }
 
-async function useSkill(input: JsonObject, skills: Skills): Promise<ToolOutput> {
+async function useSkill(input: JsonObject, skills: Skills, { authorize }: ToolContext): Promise<ToolOutput> {
   const loaded = await skills.load(input["skill"] as string);
   if (!loaded.ok) return failed(loaded.message);
   const { name, directory } = loaded;
+  // A rule may speak of the whole name where the call has a short one.
+  const { effect, reason } = await authorize({ kind: "skill", name });
+  if (effect !== "allow") return failed(`The skill ${name} was not loaded. ${reason}`);
   const body = fillArguments(loaded.body, (input["args"] as string | undefined) ?? "").trim();
   return {
     content: `Skill ${name}. Paths in it are relative to ${directory}, where you can Read its files.\n\n${body}`,
