@@ -104,6 +104,16 @@ describe("the main agent", () => {
     expect(asked.outcomes).toEqual(["denied"]);
   });
 
+  it("is kept from one skill by a rule, whatever it calls it", async () => {
+    const files = { [deploy]: skill("Ships it."), [mine]: skill("Mine.") };
+    const steps = [{ calls: [call("deploy"), call("/deploy"), call("mine")] }, done];
+    const { outcomes, results } = await performTask({ ...base, files, disallowedTools: ["Skill(deploy)"], steps });
+    expect(outcomes).toEqual(["denied", "denied", "ok"]);
+    expect(results[0]).toContain("Skill(deploy)");
+    const asked = await performTask({ ...base, files, settings: { permissions: { ask: ["Skill(mine)"] } }, steps });
+    expect(asked.outcomes).toEqual(["ok", "ok", "denied"]);
+  });
+
   it("is told at the start about a skill that does not load", async () => {
     const files = { ".agents/skills/broken/SKILL.md": "---\nname: broken\n---\nText.\n" };
     const { notices, toolReport } = await performTask({ ...base, files, steps: [done] });
@@ -127,6 +137,19 @@ describe("an agent by name", () => {
     const reader = await performTask({ ...base, agent: "reader", agents, steps: [{ calls: [call("deploy")] }, done] });
     expect(toolNames(reader)).toEqual(["Read"]);
     expect(reader.outcomes).toEqual(["denied"]);
+  });
+
+  it("has the tool only for the skills that its tools name", async () => {
+    const only = { caller: { ...agents.caller, tools: ["Read", "Skill(mine)"] } };
+    const { outcomes, results } = await performTask({
+      ...base,
+      files: { ...base.files, ...files },
+      agent: "caller",
+      agents: only,
+      steps: [{ calls: [call("mine"), call("deploy")] }, done],
+    });
+    expect(outcomes).toEqual(["ok", "denied"]);
+    expect(results[1]).toContain("Skill(mine)");
   });
 
   it("is told when it lists the tool and there is no skill", async () => {
@@ -171,4 +194,14 @@ it("a skill of a plugin goes by plugin:name, with all files of the plugin", asyn
   });
   expect(outcomes).toEqual(["ok", "ok"]);
   expect(results[0]).toContain("Skill kit:pack.");
+  const denied = await performTask({
+    ...base,
+    files: {},
+    at: { cwd, home },
+    trusted: false,
+    disallowedTools: ["Skill(kit:*)"],
+    steps: [{ calls: [call("kit:pack"), call("pack")] }, done],
+  });
+  expect(denied.outcomes).toEqual(["denied", "error"]);
+  expect(denied.results[1]).toMatch(/^The skill kit:pack was not loaded\. .*Skill\(kit:\*\)/);
 });
