@@ -34,6 +34,8 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
       return promptReceived(state, event);
     case "context.added":
       return { ...state, said: [...state.said, { type: "text", text: event.text }], toTell: undefined };
+    case "hooks.ran":
+      return hooksRan(state, event);
     case "model.requested":
       return modelRequested(state, event);
     case "model.ended":
@@ -80,6 +82,18 @@ function promptReceived(state: LoopState, { content }: EventOf<"prompt.received"
     said: [...state.said, ...content],
     asked: words.trim() === "" ? state.asked : { first: state.asked?.first ?? words, latest: words },
   };
+}
+
+/** What hooks made of a call is what it is from there on, also for a process that takes it up. */
+function hooksRan(state: LoopState, { callId, decision, inputJson, context }: EventOf<"hooks.ran">): LoopState {
+  const told: LoopState =
+    context === undefined ? state : { ...state, said: [...state.said, { type: "text", text: context }] };
+  const call = state.calls.find((each) => each.call.callId === callId)?.call;
+  if (call === undefined) return told;
+  return withCall(told, call.callId, {
+    ...(inputJson === undefined ? {} : { call: { ...call, inputJson } }),
+    ...(decision === "allow" ? { granted: true } : {}),
+  });
 }
 
 function modelRequested(state: LoopState, { turn }: EventOf<"model.requested">): LoopState {
@@ -209,7 +223,7 @@ function withRun(state: LoopState, change: (run: ActiveRun) => Partial<ActiveRun
   return state.run === undefined ? state : { ...state, run: { ...state.run, ...change(state.run) } };
 }
 
-function withCall(state: LoopState, callId: string, change: Partial<Omit<CallState, "call">>): LoopState {
+function withCall(state: LoopState, callId: string, change: Partial<CallState>): LoopState {
   const at = state.calls.findIndex(({ call }) => call.callId === callId);
   const before = state.calls[at];
   if (before === undefined) return state;

@@ -1,3 +1,4 @@
+import type { HookEvent, HookRecord } from "./hook.ts";
 import type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
 import type { AssistantBlock, AssistantMessage, UserBlock } from "./message.ts";
 import type { ModelError, StopReason } from "./model-outcome.ts";
@@ -153,6 +154,10 @@ export type DurableEvent =
       readonly turn: number;
     }
   | { readonly type: "notice.raised"; readonly code: string; readonly message: string }
+  /** Hooks are told of an end: from here on they may have done what they do then, and are not told again. */
+  | { readonly type: "hooks.started"; readonly event: HookEvent; readonly runId: RunId }
+  /** What hooks said together. Its context stands in the next user turn. */
+  | ({ readonly type: "hooks.ran" } & HookRecord)
   | ({ readonly type: "run.ended" } & RunEnd)
   /** Behind the end of a run that succeeded and whose work had to stand a check. */
   | ({ readonly type: "acceptance.checked"; readonly runId: RunId } & AcceptanceResult)
@@ -260,6 +265,8 @@ export const delivery = {
   "conversation.compacted": "durable",
   "cache.missed": "durable",
   "notice.raised": "durable",
+  "hooks.started": "durable",
+  "hooks.ran": "durable",
   "run.ended": "durable",
   "acceptance.checked": "durable",
   "run.cleaned": "durable",

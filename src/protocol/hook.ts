@@ -100,3 +100,20 @@ export interface HookAnswer {
   /** A line for the person. */
   readonly notice?: string;
 }
+
+/** What is kept of an occasion that concerned hooks. */
+export interface HookRecord {
+  readonly event: HookEvent;
+  /** How many were run. */
+  readonly ran: number;
+  /** Of the call it was about. */
+  readonly callId?: CallId;
+  /** Of the run whose beginning or end it was. */
+  readonly runId?: RunId;
+  readonly decision?: Effect;
+  readonly reason?: string;
+  /** What takes the place of the call's input. */
+  readonly inputJson?: string;
+  /** As the model reads it. */
+  readonly context?: string;
+}

@@ -39,6 +39,7 @@ export type {
   HookEntry,
   HookEvent,
   HookFacts,
+  HookRecord,
   HookSource,
 } from "./hook.ts";
 export { definitionHookEvents, hookEvents } from "./hook.ts";

@@ -1,5 +1,15 @@
-import type { ApprovalAnswer, HandsRequest, Judgement } from "../ports/index.ts";
-import type { CallOutcome, Decision, DurableEvent, Grant, ToolCall, ToolResult } from "../protocol/index.ts";
+import type { ApprovalAnswer, HandsRequest } from "../ports/index.ts";
+import type {
+  CallOutcome,
+  Decision,
+  DurableEvent,
+  EventOf,
+  JsonObject,
+  ToolCall,
+  ToolResult,
+} from "../protocol/index.ts";
+import { askHooks } from "./ask-hooks.ts";
+import { decideCall, grantOf, inputOf } from "./decide-call.ts";
 import type { RunHost } from "./run-host.ts";
 
 /** Performs the calls of one answer: neighbours that may run side by side do, all others alone and in order. */
@@ -26,53 +36,66 @@ function sideBySide(host: RunHost, call: ToolCall | undefined): boolean {
   return call !== undefined && host.services.hands.traits(call.name).parallel;
 }
 
-async function performCall(host: RunHost, call: ToolCall): Promise<void> {
+async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const { services, request, outlet, thread } = host;
   const policy = services.retinue?.policyOf(thread.agentId, request.agent.policy) ?? request.agent.policy;
   const startedAt = services.clock.monotonic();
-  const ended = (result: ToolResult): DurableEvent => ({
-    type: "tool.ended",
-    callId: call.callId,
-    name: call.name,
-    result,
-    milliseconds: Math.round(services.clock.monotonic() - startedAt),
-  });
+  const { callId, name } = made;
+  const ended = (result: ToolResult): Ended => {
+    const milliseconds = Math.round(services.clock.monotonic() - startedAt);
+    return { type: "tool.ended", callId, name, result, milliseconds };
+  };
   if (outlet.signal.aborted) return host.record([ended(notStarted)]);
 
-  const known = thread.state.calls.find(({ call: { callId } }) => callId === call.callId);
+  const known = thread.state.calls.find(({ call }) => call.callId === callId);
   // Work was given away before a restart: decided, asked and begun it is already.
-  if (known?.status === "started")
-    return host.record([ended(await execute(host, { call, policy, ...(known.granted ? grantOf(call) : {}) }))]);
-
-  const judgement = await services.hands.judge(call, policy);
-  const requested = requestedEvent(call, judgement);
-  if (judgement.kind === "invalid") return host.record([requested, ended(textResult("error", judgement.message))]);
-  const { decision, denial = decision.reason } = judgement;
-  const started: DurableEvent = { type: "tool.started", callId: call.callId };
-  let grant: { grant?: Grant } = {};
-  if (decision.effect === "deny") {
-    return host.record([requested, ended(textResult("denied", denial))]);
+  if (known?.status === "started") {
+    const grant = known.granted ? { grant: grantOf(made, "person") } : {};
+    return finish(host, made, ended(await execute(host, { call: made, policy, ...grant })));
   }
-  if (decision.effect === "ask") {
-    const answer = await askPerson(host, { call, decision, requested });
+
+  const decided = await decideCall(host, made, policy);
+  const { call, requested } = decided;
+  const started: DurableEvent = { type: "tool.started", callId };
+  // A hook that was broken off has not said no.
+  if (outlet.signal.aborted) return host.record([requested, ended(notStarted)]);
+  if (decided.effect === "refused")
+    return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
+  let { grant } = decided.effect === "allow" ? decided : {};
+  if (decided.effect === "ask") {
+    const answer = await askPerson(host, decided);
     if (answer === "cancelled") return host.record([ended(notStarted)]);
-    if (answer.answer === "deny") return host.record([ended(textResult("denied", answer.message ?? denial))]);
-    grant = grantOf(call);
+    if (answer.answer === "deny") return host.record([ended(textResult("denied", answer.message ?? decided.denial))]);
+    grant = grantOf(call, "person");
     await host.record([started]);
   } else {
     await host.record([requested, started]);
   }
 
-  const { effects } = services.hands.traits(call.name);
+  const { effects } = services.hands.traits(name);
   if (effects) await thread.sync();
-  const result = await execute(host, { call, policy, ...grant });
-  await host.record([ended(result)]);
+  const result = await execute(host, { call, policy, ...(grant ? { grant } : {}) });
+  await finish(host, call, ended(result));
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
   if (effects) void thread.sync().catch(() => undefined);
 }
 
-function grantOf({ callId, inputJson }: ToolCall): { readonly grant: Grant } {
-  return { grant: { callId, inputJson, by: "person" } };
+type Ended = EventOf<"tool.ended">;
+
+/** The result is kept before anybody is told of it: a hook may take its time. */
+async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void> {
+  await host.record([ended]);
+  const { result, milliseconds } = ended;
+  if (!host.services.hooks?.has("PostToolUse") || result.outcome === "denied" || result.outcome === "cancelled") return;
+  const { callId, name } = call;
+  const { outcome, content, details } = result;
+  const response = { outcome, content: content as unknown as readonly JsonObject[], ...(details ? { details } : {}) };
+  const facts = { tool_name: name, tool_input: inputOf(call), tool_use_id: callId };
+  await askHooks(
+    host,
+    { event: "PostToolUse", callId, about: `PostToolUse hook on ${name}` },
+    { ...facts, tool_response: response, duration_ms: milliseconds },
+  );
 }
 
 function execute(host: RunHost, request: Omit<HandsRequest, "agentId">): Promise<ToolResult> {
@@ -101,20 +124,17 @@ async function askPerson(
   ]);
   const { agentId } = host.thread;
   const goOn = host.clocks.pause();
-  const answer = await approvals.ask({ requestId, agentId, call, decision }, host.outlet.signal).finally(goOn);
+  const message = `${name} waits for an answer: ${decision.reason}`;
+  const [answer] = await Promise.all([
+    approvals.ask({ requestId, agentId, call, decision }, host.outlet.signal),
+    askHooks(host, { event: "Notification" }, { message, notification_type: "permission_prompt" }),
+  ]).finally(goOn);
   if (host.outlet.signal.aborted) return "cancelled";
-  const message = answer.message === undefined ? {} : { message: answer.message };
+  const feedback = answer.message === undefined ? {} : { message: answer.message };
   await host.record([
-    { type: "approval.answered", requestId, callId, answer: answer.answer, by: answer.by, ...message },
+    { type: "approval.answered", requestId, callId, answer: answer.answer, by: answer.by, ...feedback },
   ]);
   return answer;
-}
-
-function requestedEvent(call: ToolCall, judgement: Judgement): DurableEvent {
-  const request: DurableEvent = { type: "tool.requested", callId: call.callId, name: call.name };
-  if (judgement.kind === "invalid") return request;
-  const { effect, rule, scope, reason } = judgement.decision;
-  return { ...request, decision: { effect, rule, scope, ...(effect === "allow" ? {} : { reason }) } };
 }
 
 function textResult(outcome: CallOutcome, text: string): ToolResult {

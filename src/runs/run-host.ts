@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import type { LoopState } from "../loop/index.ts";
-import type { Approvals, Clock, Hands, Model, Prompt } from "../ports/index.ts";
+import type { Approvals, Clock, Hands, Hooks, Model, Prompt } from "../ports/index.ts";
 import type {
   AcceptanceResult,
   AgentId,
@@ -35,6 +35,8 @@ export interface RunServices {
   readonly limits: ClockLimits;
   /** The share of the window at which conversations are compacted; absent: the usual. */
   readonly compactAtPercent?: number | undefined;
+  /** Who wants to be asked or told; absent where nobody does. */
+  readonly hooks?: Hooks | undefined;
   /** The session's agents; absent where nobody can be delegated to. */
   readonly retinue?: Retinue;
 }
@@ -46,6 +48,8 @@ export interface RunRequest {
   readonly prompt: readonly UserBlock[];
   /** It ends only after its background agents, told of each. */
   readonly waits?: boolean;
+  /** The first run since the session was opened. */
+  readonly opens?: "startup" | "resume";
   /** Absent for the main agent. */
   readonly subagent?: SubagentRequest;
 }
