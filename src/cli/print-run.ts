@@ -1,27 +1,17 @@
-import {
-  checkHome,
-  loadProjectSettings,
-  openSession,
-  type Run,
-  type Session,
-  stateDirectory,
-  UserError,
-} from "../app/index.ts";
+import type { Run, Session, Settings } from "../app/index.ts";
 import { describeError } from "../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../protocol/index.ts";
 import { unseenEnds } from "./agent-files.ts";
 import { type AgentViews, createAgentViews } from "./agent-views.ts";
-import { chooseSession, sessionByPrefix } from "./choose-session.ts";
+import { cleanUpSessions } from "./clean-up-sessions.ts";
 import { closingWords } from "./closing-words.ts";
 import type { PrintOptions } from "./command.ts";
 import { cutAgents } from "./cut-agents.ts";
-import { exitCodeOf, exitCodes } from "./exit-code.ts";
+import { exitCodeOf } from "./exit-code.ts";
 import { createFormat } from "./formats/create-format.ts";
-import { heedManaged } from "./heed-managed.ts";
-import { limitFlags } from "./limit-flags.ts";
+import { openRunSession } from "./open-run-session.ts";
 import { createOutput } from "./output.ts";
-import { noPrompt, readPrompt } from "./read-prompt.ts";
-import { realDirectory } from "./real-directory.ts";
+import { readPrompt } from "./read-prompt.ts";
 import { interruptWords } from "./receipt.ts";
 import { type Faces, reportError } from "./report-error.ts";
 import { type ShownProgress, showProgress, upTime } from "./show-progress.ts";
@@ -80,7 +70,7 @@ async function perform(
   };
   try {
     const prompt = await readPrompt(options.prompt, progress.tell);
-    const session = await open(options, { prompt, tell: progress.tell }).catch(explainHome);
+    const { session, settings } = await openRunSession(options, { prompt, tell: progress.tell });
     for (const notice of session.notices) progress.tell(notice);
     await output.write(format.opened(session));
     const run = session.prompt(prompt);
@@ -99,6 +89,7 @@ async function perform(
     await errors.write(
       closingWords(result, { sessionId: session.id, agents: agents.inOrder(), isTold: notices.isTold }),
     );
+    if (result.outcome !== "stopped") await cleanUp(settings, options, progress.tell);
     return { result, modelError };
   } finally {
     progress.end();
@@ -106,64 +97,14 @@ async function perform(
   }
 }
 
+/** Behind everything else: nobody waits for it, least of all the first request. */
+async function cleanUp(settings: Settings, { verbose }: PrintOptions, tell: (notice: string) => void): Promise<void> {
+  const words = await cleanUpSessions(settings);
+  if (verbose && words !== undefined) tell(words);
+}
+
 function endsOf({ transcriptPath }: Session, agents: AgentViews): readonly RunUpdate[] {
   return transcriptPath === undefined || agents.size === 0 ? [] : unseenEnds(transcriptPath, agents);
-}
-
-async function open(
-  options: PrintOptions,
-  { prompt, tell }: { readonly prompt: string; readonly tell: (notice: string) => void },
-): Promise<Session> {
-  const home = stateDirectory(process.env);
-  const cwd = realDirectory(options.cwd ?? ".");
-  const old = chooseSession({ ...options, home, cwd });
-  const { settings: file, trust, agent } = options;
-  const isMute = prompt === "" && (old === undefined || isDone(home, old));
-  // Only an agent that begins a session may have words of its own for it.
-  if (isMute && (old !== undefined || agent === undefined)) throw noPrompt();
-  const loaded = loadProjectSettings({
-    home,
-    cwd,
-    environment: process.env,
-    trust,
-    flags: limitFlags(options),
-    ...(file === undefined ? {} : { file }),
-  });
-  const { flags, notices } = heedManaged(options, loaded.origins);
-  for (const notice of [...loaded.notices, ...notices]) tell(notice);
-  const { agents, allowedTools, disallowedTools } = options;
-  const session = await openSession({
-    cwd,
-    home,
-    settings: loaded.settings,
-    rules: loaded.rules,
-    catalogSettings: loaded,
-    entryPoint: "cli",
-    trusted: loaded.trusted,
-    ...(agent === undefined ? {} : { agent }),
-    ...(agents === undefined ? {} : { agents }),
-    ...flags,
-    ...(old === undefined ? {} : { resume: old }),
-    allowedTools,
-    disallowedTools,
-    onTrouble: tell,
-  });
-  if (!isMute || session.initialPrompt?.trim()) return session;
-  await session.close();
-  throw noPrompt(session.agentType);
-}
-
-/** A session whose last run succeeded waits for words; any other can go on without. */
-function isDone(home: string, sessionId: string): boolean {
-  return sessionByPrefix({ home, prefix: sessionId }).lastOutcome === "succeeded";
-}
-
-/** Of a session that can't be opened the usual cause is the state directory, and then that is what must be put right. */
-function explainHome(error: unknown): never {
-  const isConfiguration = error instanceof UserError && error.exitCode === exitCodes.usage;
-  const check = isConfiguration ? undefined : checkHome(stateDirectory(process.env));
-  if (check === undefined || check.ok) throw error;
-  throw new UserError(check.message, { code: "home", exitCode: exitCodes.usage, cause: error });
 }
 
 function errorAfter(update: RunUpdate, before: ModelErrorCode | undefined): ModelErrorCode | undefined {

@@ -1,39 +1,53 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describeError } from "../lib/index.ts";
-import { deleteSession } from "./delete-session.ts";
-import { placesOf, type SessionPlace } from "./list-sessions.ts";
-import { type SessionPaths, sessionPaths } from "./session-paths.ts";
+import { deleteSession, sweepDeleted } from "./delete-session.ts";
+import { placesOf, projectsOf, type SessionPlace } from "./list-sessions.ts";
+import { agentPath, listAgents, type SessionPaths, sessionPaths } from "./session-paths.ts";
 import { lastRunEnded, summarizeSession } from "./summarize-session.ts";
+import { untoldResults } from "./untold-results.ts";
 
 export interface CleanUp {
   readonly removed: readonly string[];
   /** Old sessions that stay, and why. */
   readonly kept: readonly { readonly id: string; readonly reason: string }[];
+  /** False: there was not enough time for all of them. */
+  readonly finished: boolean;
 }
 
-/** Deletes sessions not touched for so many days (0 = never), except where something would be lost with them. */
-export function cleanUp({ home, days, now }: { home: string; days: number; now: number }): CleanUp {
+export interface CleanUpOptions {
+  readonly home: string;
+  /** 0 = never. */
+  readonly days: number;
+  readonly now: number;
+  /** Asked before each session. */
+  readonly hasTime?: () => boolean;
+}
+
+/** Deletes sessions not touched for so many days, except where something would be lost with them. */
+export function cleanUp({ home, days, now, hasTime = () => true }: CleanUpOptions): CleanUp {
   const removed: string[] = [];
   const kept: { id: string; reason: string }[] = [];
-  if (!(days > 0)) return { removed, kept };
+  if (!(days > 0)) return { removed, kept, finished: true };
   const oldest = now - days * 24 * 60 * 60 * 1000;
+  for (const project of projectsOf(home)) sweepDeleted({ home, project });
   for (const place of placesOf({ home })) {
-    const paths = sessionPaths(place);
-    if (touchedAt(paths) >= oldest) continue;
-    const reason = reasonToKeep(place, paths);
-    if (reason !== undefined) {
-      kept.push({ id: place.sessionId, reason });
-      continue;
-    }
+    if (!hasTime()) return { removed, kept, finished: false };
     try {
+      const paths = sessionPaths(place);
+      if (touchedAt(paths) >= oldest) continue;
+      const reason = reasonToKeep(place, paths);
+      if (reason !== undefined) {
+        kept.push({ id: place.sessionId, reason });
+        continue;
+      }
       deleteSession(place);
       removed.push(place.sessionId);
     } catch (error) {
       kept.push({ id: place.sessionId, reason: describeError(error) });
     }
   }
-  return { removed, kept };
+  return { removed, kept, finished: true };
 }
 
 function reasonToKeep(place: SessionPlace, paths: SessionPaths): string | undefined {
@@ -41,17 +55,14 @@ function reasonToKeep(place: SessionPlace, paths: SessionPaths): string | undefi
   if (summary.inUse) return "It is in use.";
   if (summary.damaged !== undefined) return `It is damaged: ${summary.damaged}`;
   if (summary.lastOutcome === undefined) return "Its last run did not end; it can be resumed.";
-  for (const agent of subagentsOf(paths)) {
-    if (!lastRunEnded(join(paths.subagents, `agent-${agent}.jsonl`))) return `Its agent ${agent} did not end.`;
+  const agents = listAgents(paths);
+  for (const agent of agents) {
+    if (!lastRunEnded(agentPath(paths, agent))) return `Its agent ${agent} did not end.`;
     if (existsSync(join(place.home, "worktrees", place.project, agent)))
       return `The worktree of its agent ${agent} is kept.`;
   }
-  return undefined;
-}
-
-function subagentsOf(paths: SessionPaths): string[] {
-  if (!existsSync(paths.subagents)) return [];
-  return readdirSync(paths.subagents).flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? []);
+  const [untold] = agents.length === 0 ? [] : untoldResults(paths, agents);
+  return untold && `The result of its agent ${untold} was not told yet.`;
 }
 
 function touchedAt(paths: SessionPaths): number {

@@ -1,16 +1,19 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { errorCode, UserError } from "../lib/index.ts";
-import type { SessionPlace } from "./list-sessions.ts";
+import { names, type SessionPlace } from "./list-sessions.ts";
 import { acquireLock, type Lock, lockOwner } from "./lock.ts";
-import { sessionPaths } from "./session-paths.ts";
+import { isSessionId, projectsDirectory, type SessionPaths, sessionPaths } from "./session-paths.ts";
 
-/** Removes a session for good; throws a UserError when somebody works in it. */
+/**
+ * Removes a session for good; throws a UserError when somebody works in it. Two renames come first: a process that dies
+ * in the middle leaves a whole session, or one that is gone for everybody and that the next clean-up sweeps.
+ */
 export function deleteSession(place: SessionPlace): void {
   const paths = sessionPaths(place);
   const lock = existsSync(paths.directory) ? lockIfPossible(paths.lock, place) : undefined;
   try {
-    rmSync(paths.transcript, { force: true });
-    rmSync(paths.directory, { recursive: true, force: true });
+    remove(paths);
   } catch (error) {
     throw new UserError(`The session ${place.sessionId} could not be deleted (${errorCode(error)})`, {
       code: "delete_failed",
@@ -20,6 +23,31 @@ export function deleteSession(place: SessionPlace): void {
   } finally {
     lock?.release();
   }
+}
+
+/** What processes that died while they deleted have left in a project. */
+export function sweepDeleted(place: Omit<SessionPlace, "sessionId">): void {
+  const directory = join(projectsDirectory(place.home), place.project);
+  for (const name of names(directory)) {
+    const isLeft =
+      name.startsWith(PREFIX) || (isSessionId(name) && existsSync(sessionPaths({ ...place, sessionId: name }).deleted));
+    if (isLeft) rmSync(join(directory, name), { recursive: true, force: true });
+  }
+}
+
+/** No session has such a name. */
+const PREFIX = ".deleted-";
+
+function remove({ transcript, directory, deleted, projectDirectory }: SessionPaths): void {
+  if (!existsSync(directory)) {
+    rmSync(transcript, { force: true });
+    return;
+  }
+  if (existsSync(transcript)) renameSync(transcript, deleted);
+  const gone = join(projectDirectory, `${PREFIX}${basename(directory)}`);
+  rmSync(gone, { recursive: true, force: true });
+  renameSync(directory, gone);
+  rmSync(gone, { recursive: true, force: true });
 }
 
 /** On a full disk no lock can be written, and that is when people delete sessions. */

@@ -3,6 +3,7 @@
 // Called by: app.
 export { checkHome, type HomeCheck } from "./check-home.ts";
 export { type CleanUp, cleanUp } from "./clean-up.ts";
+export { cleanUpDaily, type DailyCleanUp } from "./clean-up-daily.ts";
 export { deleteSession } from "./delete-session.ts";
 export {
   type FoundSession,

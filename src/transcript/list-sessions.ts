@@ -67,7 +67,7 @@ function beginsAsSession(path: string): boolean {
 }
 
 export function placesOf({ home, cwd }: SessionSearch): SessionPlace[] {
-  const projects = cwd === undefined ? names(projectsDirectory(home)) : [projectName(cwd)];
+  const projects = cwd === undefined ? projectsOf(home) : [projectName(cwd)];
   return projects.flatMap((project) => {
     const ids = new Set<SessionId>();
     for (const name of names(join(projectsDirectory(home), project))) {
@@ -80,7 +80,11 @@ export function placesOf({ home, cwd }: SessionSearch): SessionPlace[] {
   });
 }
 
-function names(directory: string): string[] {
+export function projectsOf(home: string): readonly string[] {
+  return names(projectsDirectory(home));
+}
+
+export function names(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {

@@ -16,6 +16,8 @@ export interface SessionPaths {
   readonly scratch: string;
   readonly wal: string;
   readonly lock: string;
+  /** Where the transcript goes first when the session is deleted: from then on there is no such session. */
+  readonly deleted: string;
 }
 
 export function sessionPaths(place: { home: string; project: string; sessionId: SessionId }): SessionPaths {
@@ -33,6 +35,7 @@ export function sessionPaths(place: { home: string; project: string; sessionId: 
     scratch: join(directory, "scratch"),
     wal: join(directory, "wal.jsonl"),
     lock: join(directory, "lock"),
+    deleted: join(directory, "deleted.jsonl"),
   };
 }
 
@@ -84,7 +87,8 @@ export function isSessionId(text: string): boolean {
 
 /** Also when a power cut took the main transcript: what is left can be read. */
 export function hasSession(paths: SessionPaths): boolean {
-  return existsSync(paths.transcript) || existsSync(paths.wal) || existsSync(paths.subagents);
+  if (existsSync(paths.transcript)) return true;
+  return (existsSync(paths.wal) || existsSync(paths.subagents)) && !existsSync(paths.deleted);
 }
 
 function realPath(path: string): string {

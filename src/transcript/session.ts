@@ -65,11 +65,14 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   try {
     const changedDirectories = makeDirectories(paths.directory);
     lock = acquireLock(paths.lock, `The session ${options.sessionId}`);
+    // Somebody may have deleted it before the lock was ours.
+    if (!hasSession(paths)) throw notThere(options.sessionId);
     const { session, load } = start(options, { paths, lock, changedDirectories });
     await load();
     return session;
   } catch (error) {
     lock?.release();
+    removeIfUnused(paths);
     throw asUserError(error);
   }
 }

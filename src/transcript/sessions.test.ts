@@ -1,16 +1,12 @@
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type DurableEvent, noFacts, noUsage, type Outcome } from "../protocol/index.ts";
-import { cleanUp } from "./clean-up.ts";
+import { conversation, day, longAgo, pathsOf, start, touch } from "./conversation.test-support.ts";
 import { deleteSession } from "./delete-session.ts";
 import { findSession, latestSessionId, listSessions } from "./list-sessions.ts";
-import { notice, notices, type TestPlace, testPlace } from "./session.test-support.ts";
-import { createSession, type Session } from "./session.ts";
-import { projectName, sessionPaths } from "./session-paths.ts";
-
-const day = 24 * 60 * 60 * 1000;
-const longAgo = 1_600_000_000_000;
+import { notices, type TestPlace, testPlace } from "./session.test-support.ts";
+import { createSession } from "./session.ts";
+import { projectName } from "./session-paths.ts";
 
 describe("the list of sessions", () => {
   it("tells of each what people look for, newest first", async () => {
@@ -138,111 +134,3 @@ describe("deleting a session", () => {
     expect(readdirSync(join(place.home, "projects", which.project))).toEqual([]);
   });
 });
-
-describe("clean-up", () => {
-  it("removes old sessions that ended, and keeps what would be missed", async () => {
-    const place = testPlace();
-    const { home } = place;
-    for (const id of ["old", "recent", "broken", "child", "worktree"]) await conversation(place, { id });
-    writeFileSync(pathsOf(place, "broken").transcript, "broken");
-    const crashed = await start(place, "crashed");
-    await crashed.close();
-    const used = await start(place, "used");
-    mkdirSync(pathsOf(place, "child").subagents, { recursive: true });
-    writeFileSync(join(pathsOf(place, "child").subagents, "agent-a1.jsonl"), "");
-    mkdirSync(pathsOf(place, "worktree").subagents, { recursive: true });
-    const ended = JSON.stringify({ v: 1, id: "1", parentId: null, at: 1, ...runEnded("succeeded", {}) });
-    writeFileSync(join(pathsOf(place, "worktree").subagents, "agent-a2.jsonl"), `${ended}\n`);
-    mkdirSync(join(home, "worktrees", projectName(place.cwd), "a2"), { recursive: true });
-    for (const id of ["old", "broken", "child", "worktree", "crashed", "used"]) touch(place, id, longAgo);
-
-    expect(cleanUp({ home, days: 0, now: longAgo + 1000 * day })).toEqual({ removed: [], kept: [] });
-    expect(cleanUp({ home, days: 30, now: longAgo + 30 * day })).toEqual({ removed: [], kept: [] });
-    const { removed, kept } = cleanUp({ home, days: 30, now: longAgo + 31 * day });
-    expect(removed).toEqual(["old"]);
-    expect(Object.fromEntries(kept.map(({ id, reason }) => [id, reason]))).toEqual({
-      broken: "It is damaged: Its first lines can't be read.",
-      child: "Its agent a1 did not end.",
-      crashed: "Its last run did not end; it can be resumed.",
-      used: "It is in use.",
-      worktree: "The worktree of its agent a2 is kept.",
-    });
-    expect(listSessions({ home }).map(({ id }) => id)).toContain("recent");
-    expect(listSessions({ home }).map(({ id }) => id)).not.toContain("old");
-    await used.close();
-  });
-});
-
-interface Conversation {
-  readonly id: string;
-  readonly at?: number;
-  readonly prompt?: string;
-  readonly outcome?: Outcome;
-  readonly turns?: number;
-  readonly filler?: number;
-  readonly lastWords?: string;
-}
-
-async function conversation(place: TestPlace, how: Conversation, cwd = place.cwd): Promise<void> {
-  const session = await start({ ...place, cwd }, how.id, how);
-  if (how.filler)
-    await session.append(
-      "main",
-      Array.from({ length: how.filler }, (_, index) => notice(`filler ${index}`)),
-    );
-  await session.append("main", [runEnded(how.outcome ?? "succeeded", how)]);
-  await session.close();
-}
-
-async function start(place: TestPlace, id: string, how: Partial<Conversation> = {}): Promise<Session> {
-  const clock = { now: () => how.at ?? longAgo, monotonic: () => 0 };
-  const session = await createSession({ home: place.home, cwd: place.cwd, sessionId: id, clock });
-  await session.append("main", [
-    { type: "session.created", sessionId: id, cwd: place.cwd, version: "0", serializer: 1 },
-    {
-      type: "run.started",
-      runId: "r1",
-      agentId: "main",
-      agentType: "main",
-      kind: "fresh",
-      requestedModel: null,
-      provider: "test",
-      model: "test-model",
-      modelReason: "test",
-      permissionMode: "default",
-      maxTurns: 10,
-    },
-    { type: "prompt.received", content: [{ type: "text", text: how.prompt ?? "hello" }], from: "person" },
-  ]);
-  return session;
-}
-
-function runEnded(outcome: Outcome, how: Partial<Conversation>): DurableEvent {
-  return {
-    type: "run.ended",
-    runId: "r1",
-    outcome,
-    reason: "done",
-    text: how.lastWords ?? "done",
-    turns: how.turns ?? 1,
-    usage: noUsage,
-    milliseconds: 1,
-    modelMilliseconds: 1,
-    facts: noFacts,
-  };
-}
-
-function pathsOf(place: TestPlace, sessionId: string) {
-  return sessionPaths({ home: place.home, project: projectName(place.cwd), sessionId });
-}
-
-function touch(place: TestPlace, id: string, time: number): void {
-  const paths = pathsOf(place, id);
-  for (const path of [paths.transcript, paths.wal, paths.subagents]) {
-    try {
-      utimesSync(path, time / 1000, time / 1000);
-    } catch {
-      // Not every session has each of them.
-    }
-  }
-}

@@ -1,0 +1,84 @@
+import {
+  checkHome,
+  loadProjectSettings,
+  openSession,
+  type Session,
+  type Settings,
+  stateDirectory,
+  UserError,
+} from "../app/index.ts";
+import { chooseSession, sessionByPrefix } from "./choose-session.ts";
+import type { PrintOptions } from "./command.ts";
+import { exitCodes } from "./exit-code.ts";
+import { heedManaged } from "./heed-managed.ts";
+import { limitFlags } from "./limit-flags.ts";
+import { noPrompt } from "./read-prompt.ts";
+import { realDirectory } from "./real-directory.ts";
+
+export interface RunSession {
+  readonly session: Session;
+  readonly settings: Settings;
+}
+
+export interface RunWords {
+  readonly prompt: string;
+  readonly tell: (notice: string) => void;
+}
+
+/** The session that a run is to be in, new or old, as options and settings want it. */
+export async function openRunSession(options: PrintOptions, words: RunWords): Promise<RunSession> {
+  return open(options, words).catch(explainHome);
+}
+
+async function open(options: PrintOptions, { prompt, tell }: RunWords): Promise<RunSession> {
+  const home = stateDirectory(process.env);
+  const cwd = realDirectory(options.cwd ?? ".");
+  const old = chooseSession({ ...options, home, cwd });
+  const { settings: file, trust, agent } = options;
+  const isMute = prompt === "" && (old === undefined || isDone(home, old));
+  // Only an agent that begins a session may have words of its own for it.
+  if (isMute && (old !== undefined || agent === undefined)) throw noPrompt();
+  const loaded = loadProjectSettings({
+    home,
+    cwd,
+    environment: process.env,
+    trust,
+    flags: limitFlags(options),
+    ...(file === undefined ? {} : { file }),
+  });
+  const { flags, notices } = heedManaged(options, loaded.origins);
+  for (const notice of [...loaded.notices, ...notices]) tell(notice);
+  const { agents, allowedTools, disallowedTools } = options;
+  const session = await openSession({
+    cwd,
+    home,
+    settings: loaded.settings,
+    rules: loaded.rules,
+    catalogSettings: loaded,
+    entryPoint: "cli",
+    trusted: loaded.trusted,
+    ...(agent === undefined ? {} : { agent }),
+    ...(agents === undefined ? {} : { agents }),
+    ...flags,
+    ...(old === undefined ? {} : { resume: old }),
+    allowedTools,
+    disallowedTools,
+    onTrouble: tell,
+  });
+  if (!isMute || session.initialPrompt?.trim()) return { session, settings: loaded.settings };
+  await session.close();
+  throw noPrompt(session.agentType);
+}
+
+/** A session whose last run succeeded waits for words; any other can go on without. */
+function isDone(home: string, sessionId: string): boolean {
+  return sessionByPrefix({ home, prefix: sessionId }).lastOutcome === "succeeded";
+}
+
+/** Of a session that can't be opened the usual cause is the state directory, and then that is what must be put right. */
+function explainHome(error: unknown): never {
+  const isConfiguration = error instanceof UserError && error.exitCode === exitCodes.usage;
+  const check = isConfiguration ? undefined : checkHome(stateDirectory(process.env));
+  if (check === undefined || check.ok) throw error;
+  throw new UserError(check.message, { code: "home", exitCode: exitCodes.usage, cause: error });
+}
