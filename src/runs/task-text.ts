@@ -1,13 +1,16 @@
-import { formatCount, formatDuration, plural } from "../lib/index.ts";
+import { boundText, formatCount, formatDuration, plural } from "../lib/index.ts";
 import type { AcceptanceResult, Outcome } from "../protocol/index.ts";
 import type { EndedRun } from "./run-host.ts";
 
-/** What a parent's model reads of a run it waited for. */
-export function resultText(run: EndedRun, words: string): string {
+/** Characters of a report that a parent's context is given; the rest is kept where it can be read. */
+export const LONGEST_REPORT = 32_000;
+
+/** What a parent's model reads of a run it waited for or asks after. Not bounded here: who keeps the whole says where. */
+export function resultText(run: EndedRun, words = run.end.text): string {
   const { agentId, agentType, end } = run;
   if (end.outcome === "failed" || end.outcome === "stopped") return errorText(run, words);
   const attributes = attributesOf({ agent: agentType, id: agentId, status: statusOf(end.outcome) });
-  return `<task_result${attributes}>\n${neutral(words)}\n</task_result>\n${trailer(run)}`;
+  return `<task_result${attributes}>\n${neutral(words)}\n</task_result>\n${trailer(run)}${cure(run)}`;
 }
 
 function errorText(run: EndedRun, words: string): string {
@@ -15,7 +18,11 @@ function errorText(run: EndedRun, words: string): string {
   const attributes = attributesOf({ agent: agentType, id: agentId, status: end.outcome });
   const said = words.trim() === "" ? "" : `\nIts last words:\n${neutral(words)}`;
   const why = neutral(end.message ?? end.reason);
-  return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(run)}`;
+  return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(run)}${cure(run)}`;
+}
+
+function cure({ agentId, end }: EndedRun): string {
+  return end.outcome === "succeeded" ? "" : `\n[Task with resume: "${agentId}" goes on with it.]`;
 }
 
 /** A launch that came to nothing: there is no agent and nothing to resume. */
@@ -46,9 +53,17 @@ export function noticeText(ended: readonly EndedRun[]): string {
     });
     const why = end.message === undefined ? "" : `${neutral(end.message)}\n`;
     const summary = `${neutral(description)}: ${end.outcome}${end.reason === "done" ? "" : ` (${end.reason})`}`;
-    return `<task_notification${attributes}>\n${summary}\n${why}${neutral(end.text)}\n${trailer(run)}\n</task_notification>`;
+    return `<task_notification${attributes}>\n${summary}\n${why}${bounded(run)}\n${trailer(run)}${cure(run)}\n</task_notification>`;
   });
   return `[Told by the runtime, not by a person: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
+}
+
+/** A notice is no tool's result, so nobody else bounds it. */
+function bounded({ outputFile, end }: EndedRun): string {
+  const { text, truncated } = boundText(end.text, { maxCharacters: LONGEST_REPORT });
+  if (!truncated) return neutral(text);
+  const where = outputFile === undefined ? "TaskOutput leads to all of it" : "all of it stands in the output file";
+  return `${neutral(text)}\n[The report has ${formatCount(end.text.length)} characters: ${where}.]`;
 }
 
 /** What the runtime saw, behind what the agent says. */

@@ -177,7 +177,7 @@ describe("resume", () => {
 });
 
 describe("limits", () => {
-  it("refuses a spawn beyond the limit of a prompt, says what is left, and the parent goes on", async () => {
+  it("refuses a spawn beyond the limit of a prompt, says what is left, and the parent ends what it can't finish", async () => {
     const { model, result } = await walk(
       {
         MAIN: [{ calls: [task("ONE: a"), task("TWO: b"), task("THREE: c")] }, { text: "Two of three." }],
@@ -187,7 +187,7 @@ describe("limits", () => {
       { settings: { subagents: { maxSpawns: 2 } } },
     );
     model.assertDone();
-    expect(result.outcome).toBe("succeeded");
+    expect(result).toMatchObject({ outcome: "incomplete", reason: "budget", text: "Two of three." });
     const results = resultsIn(model.requests("MAIN")[1]);
     expect(results[2]).toMatch(/^<task_error agent="general-purpose">\n.*--max-spawns/);
   });

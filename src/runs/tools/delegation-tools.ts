@@ -1,21 +1,20 @@
 import type { Tool, ToolFace } from "../../ports/index.ts";
 import type { Dispatcher } from "../dispatcher.ts";
+import { forDelegators } from "./for-delegators.ts";
 import { createSendMessage } from "./send-message.ts";
 import { createTask } from "./task.ts";
+import { takingAnyName } from "./task-input.ts";
 import { createTaskOutput } from "./task-output.ts";
 import { createTaskStop } from "./task-stop.ts";
 
-const makers: Readonly<Record<string, (dispatcher: Dispatcher) => Omit<Tool, keyof ToolFace>>> = {
-  Task: createTask,
-  TaskOutput: createTaskOutput,
-  TaskStop: createTaskStop,
-  SendMessage: createSendMessage,
+const makers: Readonly<Record<string, (dispatcher: Dispatcher, face: ToolFace) => Tool>> = {
+  Task: (dispatcher, face) => forDelegators(dispatcher, { ...takingAnyName(face), ...createTask(dispatcher) }),
+  TaskOutput: (dispatcher, face) => forDelegators(dispatcher, { ...face, ...createTaskOutput(dispatcher) }),
+  TaskStop: (dispatcher, face) => forDelegators(dispatcher, { ...face, ...createTaskStop(dispatcher) }),
+  SendMessage: (dispatcher, face) => ({ ...face, ...createSendMessage(dispatcher) }),
 };
 
 /** The tools behind the faces that were declared. */
 export function delegationTools(dispatcher: Dispatcher, faces: readonly ToolFace[]): readonly Tool[] {
-  return faces.flatMap((face) => {
-    const make = makers[face.declaration.name];
-    return make ? [{ ...face, ...make(dispatcher) }] : [];
-  });
+  return faces.flatMap((face) => makers[face.declaration.name]?.(dispatcher, face) ?? []);
 }

@@ -1,5 +1,6 @@
 import type { Tool, ToolFace, ToolOutput } from "../../ports/index.ts";
 import type { Dispatcher } from "../dispatcher.ts";
+import { mayDelegate, notADelegator } from "./for-delegators.ts";
 import { unknownId } from "./task.ts";
 
 export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
@@ -12,6 +13,8 @@ export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof Tool
       const { agentId, agentType, description } = record;
       if (await dispatcher.tell(agentId, prompt))
         return { content: `Agent ${agentId} will read it at its next step.`, details: { agentId, delivered: true } };
+      if (!mayDelegate(dispatcher, context.agentId))
+        return { content: `Agent ${agentId} has ended and can't be told anything: ${notADelegator}`, isError: true };
       if (record.end?.reason === "stopped")
         return {
           content: `Agent ${agentId} was stopped. Use Task with resume: "${agentId}" to go on with it.`,

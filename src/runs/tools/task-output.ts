@@ -3,7 +3,7 @@ import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.
 import type { JsonObject } from "../../protocol/index.ts";
 import type { AgentRecord } from "../agent-record.ts";
 import type { Dispatcher } from "../dispatcher.ts";
-import { resultText } from "../task-text.ts";
+import { LONGEST_REPORT, resultText } from "../task-text.ts";
 import { unknownId } from "./task.ts";
 
 const usualWait = 30_000;
@@ -11,6 +11,7 @@ const usualWait = 30_000;
 export function createTaskOutput(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
   return {
     timeoutMs: (input) => waitOf(input) + 5_000,
+    maxCharacters: LONGEST_REPORT,
     run: async (input, context) => {
       const id = String(input["task_id"]);
       const record = await dispatcher.find(id);
@@ -33,7 +34,7 @@ async function show(
     isRunning && input["block"] !== true
       ? undefined
       : await withTimeLimit(context.signal, waitOf(input), (signal) => dispatcher.endOf(agentId, signal));
-  if (ended) return { content: resultText(ended, ended.end.text), details: { agentId, status: ended.end.outcome } };
+  if (ended) return { content: resultText(ended), details: { agentId, status: ended.end.outcome } };
   const soFar = dispatcher.words(agentId);
   const words = soFar === "" ? "It has said nothing yet." : `So far:\n${soFar}`;
   return {

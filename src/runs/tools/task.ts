@@ -1,12 +1,11 @@
-import { boundText, formatCount } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
-import type { JsonObject } from "../../protocol/index.ts";
+import { isSameAgent, type JsonObject } from "../../protocol/index.ts";
 import type { Delegated, Delegation } from "../delegation.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { EndedRun } from "../run-host.ts";
-import { launchedText, refusalText, resultText } from "../task-text.ts";
+import { LONGEST_REPORT, launchedText, refusalText, resultText } from "../task-text.ts";
+import { readWish } from "./task-input.ts";
 
-const longestReport = 32_000;
 /** Its agent has clocks of its own. */
 const noLimit = Number.MAX_SAFE_INTEGER;
 
@@ -14,52 +13,64 @@ export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
   return {
     timeoutMs: () => noLimit,
     abortGraceMs: 5_000,
-    maxCharacters: longestReport + 2_000,
+    maxCharacters: LONGEST_REPORT,
     run: async (input, context) => {
       const wish = readWish(input);
       const { resume } = input;
-      if (typeof resume === "string" && resume !== "") return resumeAgent(dispatcher, { resume, wish, context });
+      const request = { wish, input, context };
+      if (typeof resume === "string" && resume !== "") return resumeAgent(dispatcher, { ...request, resume });
       if (wish.agentType === "") {
         return refused("", `subagent_type is missing. There are ${dispatcher.offered().join(", ")}.`);
       }
-      return present(await dispatcher.delegate(wish, context), { wish, dispatcher });
+      const objection = await objectionTo(namesOf(wish.agentType, dispatcher.offered()), request);
+      if (objection !== undefined) return refused(wish.agentType, objection);
+      return present(await dispatcher.delegate(wish, context), wish);
     },
   };
 }
 
-function readWish(input: JsonObject): Delegation {
-  const { model, max_turns: maxTurns, name, acceptance } = input;
-  return {
-    agentType: String(input["subagent_type"] ?? ""),
-    description: String(input["description"]).slice(0, 200),
-    prompt: String(input["prompt"]),
-    background: input["run_in_background"] === true,
-    ...(typeof name === "string" && name !== "" ? { name } : {}),
-    ...(typeof model === "string" && model !== "" ? { model } : {}),
-    ...(typeof maxTurns === "number" ? { maxTurns } : {}),
-    ...(input["isolation"] === "worktree" ? { isolation: "worktree" } : {}),
-    ...(typeof acceptance === "string" && acceptance !== "" ? { acceptance } : {}),
-  };
+interface Request {
+  readonly wish: Delegation;
+  readonly input: JsonObject;
+  readonly context: ToolContext;
 }
 
 async function resumeAgent(
   dispatcher: Dispatcher,
-  { resume, wish, context }: { readonly resume: string; readonly wish: Delegation; readonly context: ToolContext },
+  { resume, wish, input, context }: Request & { readonly resume: string },
 ): Promise<ToolOutput> {
   const record = await dispatcher.find(resume);
   if (record === undefined) return refused(wish.agentType, await unknownId(dispatcher, resume));
   const { agentId, agentType } = record;
-  if (wish.agentType !== "" && wish.agentType !== agentType)
+  if (wish.agentType !== "" && !isSameAgent(wish.agentType, agentType))
     return refused(
       wish.agentType,
       `Agent ${agentId} is of the type ${agentType}. Resume it as that, or leave subagent_type out.`,
     );
   if (dispatcher.isRunning(agentId))
     return refused(agentType, `Agent ${agentId} is still running. Use SendMessage to tell it something.`);
-  return present(await dispatcher.resume(agentId, { ...wish, agentType }, context), {
-    wish: { ...wish, agentType },
-    dispatcher,
-  });
+  const objection = await objectionTo([agentType], { wish, input, context });
+  if (objection !== undefined) return refused(agentType, objection);
+  return present(await dispatcher.resume(agentId, { ...wish, agentType }, context), { ...wish, agentType });
+}
+
+/** The gate judged what `subagent_type` says. What a rule says about an agent by another name still counts. */
+async function objectionTo(names: readonly string[], { input, context }: Request): Promise<string | undefined> {
+  const judged = String(input["subagent_type"] ?? "");
+  for (const agentType of names.filter((name) => !isSameAgent(name, judged))) {
+    const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType });
+    if (effect === "deny") return reason;
+    // A rule about the whole tool was asked about already.
+    if (effect === "ask" && rule.includes("("))
+      return `The rule ${rule} asks first. Call it with subagent_type: "${agentType}", so that somebody can be asked.`;
+  }
+  return undefined;
+}
+
+/** Agents of plugins answer to their bare name too. */
+function namesOf(agentType: string, offered: readonly string[]): readonly string[] {
+  const ending = `:${agentType.toLowerCase()}`;
+  return [agentType, ...offered.filter((name) => name.toLowerCase().endsWith(ending))];
 }
 
 /** The valid choices are named. */
@@ -70,10 +81,7 @@ export async function unknownId(dispatcher: Dispatcher, id: string): Promise<str
   return `There is no agent ${id} in this session. ${choices}`;
 }
 
-function present(
-  delegated: Delegated,
-  { wish }: { readonly wish: Delegation; readonly dispatcher: Dispatcher },
-): ToolOutput {
+function present(delegated: Delegated, wish: Delegation): ToolOutput {
   if (delegated.status === "refused") return refused(wish.agentType, delegated.message);
   if (delegated.status === "launched") {
     const { agentId } = delegated.notice;
@@ -91,13 +99,9 @@ function present(
 
 function report(run: EndedRun): ToolOutput {
   const { end, agentId, agentType, worktree, acceptance } = run;
-  const { text, truncated } = boundText(end.text, { maxCharacters: longestReport });
-  const rest = truncated
-    ? `\n[The report has ${formatCount(end.text.length)} characters; TaskOutput shows it whole.]`
-    : "";
   const isError = end.outcome === "failed" || end.outcome === "stopped";
   return {
-    content: resultText(run, text + rest),
+    content: resultText(run),
     isError,
     details: {
       status: isError ? "failed" : "completed",

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { subagentFor } from "../../agents/subagent.test-support.ts";
+import type { ToolContext } from "../../ports/index.ts";
+import { createMemorySession } from "../../transcript/index.ts";
+import { Dispatcher } from "../dispatcher.ts";
+import type { LiveAgent } from "../run-host.ts";
+import { delegationTools } from "./delegation-tools.ts";
+import { delegationFaces } from "./faces.ts";
+
+const clock = { now: () => 0, monotonic: () => 0 };
+const faces = delegationFaces({
+  list: {
+    text: "- Explore: looks",
+    tokens: 4,
+    complete: true,
+    agents: [{ name: "Explore", tokens: 4, shown: "line" }],
+  },
+  background: true,
+  parallel: true,
+});
+
+/** A session with one agent under way that was given its tools for this depth. */
+function sessionWith(agentId: string, maxDepth: number) {
+  let prepared = 0;
+  const dispatcher = new Dispatcher({
+    sessionId: "s",
+    version: "0",
+    approvals: { ask: async () => ({ answer: "deny", by: "nobody" }) },
+    clock,
+    journal: createMemorySession({ cwd: "/", sessionId: "s", clock }),
+    offered: () => ["Explore"],
+    prepare: async () => {
+      prepared += 1;
+      return { ok: false, message: "The work was looked at." };
+    },
+  });
+  const tier = {
+    background: false,
+    depth: 1,
+    maxDepth,
+    mcpTools: "always",
+    allowQuestions: false,
+    named: false,
+  } as const;
+  const { agent } = subagentFor({}, { tier });
+  dispatcher.enter({ agentId, agent } as unknown as LiveAgent);
+  return { tools: delegationTools(dispatcher, faces), prepared: () => prepared };
+}
+
+function contextOf(agentId: string): ToolContext {
+  return {
+    agentId,
+    callId: `${agentId}_1_0`,
+    signal: new AbortController().signal,
+    progress: () => undefined,
+    authorize: async () => ({ effect: "allow", rule: "x", scope: "session", reason: "x" }),
+    hidden: () => false,
+  };
+}
+
+describe("a tool of delegation", () => {
+  it("asks by itself whether its caller may delegate", async () => {
+    const { tools, prepared } = sessionWith("a1", 1);
+    const inputs: Readonly<Record<string, Record<string, string>>> = {
+      Task: { description: "look", prompt: "look", subagent_type: "Explore" },
+      TaskOutput: { task_id: "a1" },
+      TaskStop: { task_id: "a1" },
+    };
+    for (const tool of tools.filter(({ declaration }) => declaration.name in inputs)) {
+      const output = await tool.run(inputs[tool.declaration.name] ?? {}, contextOf("a1"));
+      expect(output).toMatchObject({ isError: true, content: expect.stringContaining("is not for this agent") });
+    }
+    expect(prepared()).toBe(0);
+  });
+
+  it("serves an agent at a depth that may", async () => {
+    const { tools } = sessionWith("a1", 2);
+    const stop = tools.find(({ declaration }) => declaration.name === "TaskStop");
+    const output = await stop?.run({ task_id: "a9" }, contextOf("a1"));
+    expect(output?.content).toContain("There is no agent a9");
+  });
+
+  it("takes any name of an agent, though it shows those of the list", () => {
+    const [shown] = faces;
+    const [task] = sessionWith("a1", 2).tools;
+    expect(shown?.declaration.inputSchema).toMatchObject({ properties: { subagent_type: { enum: ["Explore"] } } });
+    expect(task?.declaration.inputSchema["properties"]).toMatchObject({
+      subagent_type: { type: "string" },
+      agentType: { type: "string" },
+    });
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import type { SessionOptions } from "../../src/app/index.ts";
+import { open, resultsIn, task, walk } from "./delegation-place.ts";
+
+const agents = {
+  reviewer: { description: "Reviews changes. Use when code was changed.", prompt: "Review." },
+  "sql-writer": { description: "Writes queries. Use when data must be asked for.", prompt: "Write." },
+  secret: { description: "Is not on the list. Use when named.", prompt: "Hide.", hidden: true },
+};
+
+/** What the main agent is told when it asks for an agent with this input. */
+async function askFor(input: Record<string, unknown>, options: SessionOptions = {}) {
+  const { model, result, updates } = await walk(
+    { MAIN: [{ calls: [{ name: "Task", input }] }, { text: "ok" }], CHILD: [{ text: "Done." }] },
+    { agents, ...options },
+  );
+  expect(result.outcome).toBe("succeeded");
+  const [answer = ""] = resultsIn(model.requests("MAIN")[1]);
+  const types = updates.flatMap((update) => (update.type === "agent.spawned" ? [update.agentType] : []));
+  return { answer, types };
+}
+
+const work = { description: "a piece of work", prompt: "CHILD: go" };
+
+describe("the agent a call is for", () => {
+  it.each([
+    ["by alias", { subagent_type: "explore" }, "Explore"],
+    ["by an alias of another kind", { subagent_type: "general" }, "general-purpose"],
+    ["in other case", { subagent_type: "REVIEWER" }, "reviewer"],
+    ["with blanks around it", { subagent_type: " reviewer " }, "reviewer"],
+    ["though it is hidden", { subagent_type: "secret" }, "secret"],
+    ["as agentType", { agentType: "reviewer" }, "reviewer"],
+    ["as agentType, by alias", { agentType: "explore" }, "Explore"],
+  ])("is found %s", async (_, input, type) => {
+    const { answer, types } = await askFor({ ...work, ...input });
+    expect(types).toEqual([type]);
+    expect(answer).toContain(`<task_result agent="${type}"`);
+  });
+
+  it("is guessed where there is none of its name: by letters, and by what agents are for", async () => {
+    const { answer, types } = await askFor({ ...work, subagent_type: "reviewr" });
+    expect(types).toEqual([]);
+    expect(answer).toMatch(/There is no agent "reviewr"\. Did you mean reviewer\? There are reviewer, /);
+    const vague = await askFor({ ...work, subagent_type: "data-queries" });
+    expect(vague.answer).toMatch(/There is no agent "data-queries"\..* There are sql-writer, /);
+  });
+
+  it("is among ten at most", async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [
+        `helper-${index}`,
+        { description: `Helps. Use when ${index} is needed.`, prompt: "Help." },
+      ]),
+    );
+    const { answer } = await askFor({ ...work, subagent_type: "helpr-1" }, { agents: many });
+    const [, names = ""] = /There are (.*)\.\n/.exec(answer) ?? [];
+    expect(names.split(", ")).toHaveLength(10);
+    expect(names.split(", ")).toContain("helper-1");
+  });
+
+  it("is asked for again when it is missing", async () => {
+    const { answer } = await askFor(work);
+    expect(answer).toMatch(/subagent_type is missing\. There are .*reviewer/);
+  });
+});
+
+describe("agents that rules deny", () => {
+  const denied = { disallowedTools: ["Task(reviewer)", "Agent(explore)"] };
+
+  it("are not among the choices of who names none", async () => {
+    const { answer } = await askFor(work, denied);
+    expect(answer).toMatch(/There are .*general-purpose/);
+    expect(answer).not.toMatch(/\breviewer\b|\bExplore\b/);
+  });
+
+  it("are refused by every name", async () => {
+    for (const input of [{ subagent_type: "Reviewer" }, { agentType: "reviewer" }, { subagent_type: "explore" }]) {
+      const { answer, types } = await askFor({ ...work, ...input }, denied);
+      expect(types).toEqual([]);
+      expect(answer).toMatch(/denies|denied/);
+    }
+  });
+});
+
+describe("a rule that asks about one agent", () => {
+  const settings = { permissions: { ask: ["Task(reviewer)"] } };
+
+  it("is not evaded by another spelling of the input", async () => {
+    const { answer, types } = await askFor({ ...work, agentType: "reviewer" }, { settings });
+    expect(types).toEqual([]);
+    expect(answer).toContain('subagent_type: "reviewer"');
+    const other = await askFor({ ...work, agentType: "sql-writer" }, { settings });
+    expect(other.types).toEqual(["sql-writer"]);
+  });
+
+  it("is not evaded by going on with an agent of that kind", async () => {
+    let asked = 0;
+    const approvals = {
+      ask: async () => {
+        asked += 1;
+        return { answer: asked === 1 ? "allow" : "deny", by: "a person" } as const;
+      },
+    };
+    const { model } = await walk(
+      {
+        MAIN: [
+          { calls: [task("CHILD: go", { subagent_type: "reviewer" })] },
+          (messages) => {
+            const id = /id="(a\w+)"/.exec(resultsIn(messages)[0] ?? "")?.[1];
+            return { calls: [{ name: "Task", input: { ...work, resume: id } }] };
+          },
+          { text: "ok" },
+        ],
+        CHILD: [{ text: "Done." }, { text: "never" }],
+      },
+      { agents, settings, approvals },
+    );
+    expect(model.requests("CHILD")).toHaveLength(1);
+    expect(resultsIn(model.requests("MAIN")[2])[0]).toContain('subagent_type: "reviewer"');
+  });
+});
+
+describe("a session that may not delegate", () => {
+  it("has no tools about agents", async () => {
+    for (const options of [{ disallowedTools: ["Task"] }, { settings: { permissions: { deny: ["Agent"] } } }]) {
+      const { session } = await open({}, options);
+      expect(session.tools).toContain("Read");
+      expect(session.tools.filter((tool) => /^Task|^SendMessage/.test(tool))).toEqual([]);
+      await session.close();
+    }
+  });
+});
