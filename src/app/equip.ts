@@ -3,6 +3,7 @@ import type { Hands, Skills, Tool } from "../ports/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { searchEngineFor, toolFaces } from "../tools/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
+import type { Sandbox } from "../workspace/index.ts";
 import type { ChosenModel } from "./choose-model.ts";
 import type { Delegation } from "./make-hands.ts";
 import type { Environment } from "./places.ts";
@@ -21,6 +22,8 @@ export interface Equipment {
   readonly delegation: Delegation;
   /** Of MCP servers; declared behind all others. */
   readonly serverTools: readonly Tool[];
+  /** Takes what a person should know at once. */
+  readonly tell?: ((message: string) => void) | undefined;
 }
 
 export interface Equipped {
@@ -40,9 +43,12 @@ export function equip(equipment: Equipment): Equipped {
   const search = "engine" in choice ? { search: choice.engine } : {};
   const { delegation, serverTools } = equipment;
   const builtIn = toolFaces({ search: "engine" in choice, ...skills });
+  let sandbox: Sandbox | undefined;
   const handsAt = async (root: string): Promise<Hands> => {
-    const { makeHands } = await import("./make-hands.ts");
+    const { makeHands, makeSandbox } = await import("./make-hands.ts");
+    sandbox ??= makeSandbox(equipment);
     return makeHands({
+      sandbox,
       root,
       environment,
       sessionId,
@@ -54,6 +60,7 @@ export function equip(equipment: Equipment): Equipped {
       serverTools,
     });
   };
-  const hands = lazyHands([...builtIn, ...delegation.faces, ...serverTools], () => handsAt(equipment.root));
+  const own = lazyHands([...builtIn, ...delegation.faces, ...serverTools], () => handsAt(equipment.root));
+  const hands = { ...own, close: () => own.close().then(() => sandbox?.close()) };
   return { hands, handsAt, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };
 }

@@ -59,6 +59,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     connection,
     shared,
     modelIsGiven,
+    tell: options.onTrouble,
   });
   const resolution = await resolveMain(options, { ...served, equipped, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
@@ -100,10 +101,11 @@ interface Household extends ServedSession {
   readonly connection: McpConnection;
   readonly shared: Omit<ConstructorParameters<typeof Dispatcher>[0], "journal" | "prepare" | "offered">;
   readonly modelIsGiven: boolean;
+  readonly tell: SessionOptions["onTrouble"];
 }
 
 /** The tools of the session, and the agents behind those of delegation. */
-function equipSession({ rules, connection, shared, modelIsGiven, ...served }: Household): {
+function equipSession({ rules, connection, shared, modelIsGiven, tell, ...served }: Household): {
   readonly dispatcher: Dispatcher;
   readonly equipped: Equipped;
   readonly outputDirectory: string;
@@ -132,6 +134,7 @@ function equipSession({ rules, connection, shared, modelIsGiven, ...served }: Ho
     delegation: { faces: offerDelegation({ household, settings, environment, rules }), dispatcher },
     ...(shelf ? { skills: shelf } : {}),
     serverTools: connection.tools,
+    tell,
   });
   return { dispatcher, equipped, outputDirectory };
 }

@@ -2,14 +2,21 @@ import { createHands } from "../hands/index.ts";
 import type { Hands, Tool, ToolFace } from "../ports/index.ts";
 import { type Dispatcher, delegationTools } from "../runs/index.ts";
 import { createTools, type ToolsRequest } from "../tools/index.ts";
-import { createLocalWorkspace } from "../workspace/index.ts";
+import { createLocalWorkspace, createSandbox, type Sandbox } from "../workspace/index.ts";
 import type { Environment } from "./places.ts";
+import { type SandboxRequest, sandboxOptions } from "./sandbox-options.ts";
 
 export interface HandsRequest extends Omit<ToolsRequest, "workspace"> {
   readonly root: string;
   readonly environment: Environment;
   readonly delegation: Delegation;
   readonly serverTools: readonly Tool[];
+  readonly sandbox: Sandbox;
+}
+
+/** For all directories of a session. */
+export function makeSandbox(request: SandboxRequest): Sandbox {
+  return createSandbox(sandboxOptions(request));
 }
 
 /** The tools of delegation, and what makes them work. */
@@ -19,8 +26,8 @@ export interface Delegation {
 }
 
 /** The built-in tools on the files and processes of one directory. */
-export function makeHands({ root, environment, delegation, serverTools, ...rest }: HandsRequest): Hands {
-  const workspace = createLocalWorkspace({ root, environment });
+export function makeHands({ root, environment, delegation, serverTools, sandbox, ...rest }: HandsRequest): Hands {
+  const workspace = createLocalWorkspace({ root, environment, sandbox });
   return createHands({
     tools: [
       ...createTools({ ...rest, workspace }),

@@ -39,6 +39,6 @@ export interface SessionOptions {
   /** Who answers when a rule says `ask`. Absent: nobody, so such calls are denied with the reason. */
   readonly approvals?: Approvals;
   readonly clock?: Clock;
-  /** Something is wrong that may pass (a full disk); the session waits and goes on. */
+  /** A person should know it while the session goes on: a full disk, for which it waits; commands without a sandbox. */
   readonly onTrouble?: (message: string) => void;
 }

@@ -18,6 +18,7 @@ export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } fro
 export type { SkillLoad, Skills } from "./skills.ts";
 export type { Tool, ToolContext, ToolFace, ToolOutput, ToolTraits } from "./tool.ts";
 export type {
+  Confinement,
   DirectoryEntry,
   FileFailure,
   FileStat,

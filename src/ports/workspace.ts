@@ -29,6 +29,8 @@ export interface SpawnOptions {
   readonly tag: string | readonly string[];
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
   readonly stdin?: string | Uint8Array;
+  /** What a model wrote: it runs in the sandbox. Only where `confinement()` said `on`. */
+  readonly confined?: boolean;
   /** Keeps its input open after `stdin`, for a conversation by `RunningProcess.input`. */
   readonly stdinOpen?: boolean;
 }
@@ -51,7 +53,14 @@ export interface RunningProcess {
   resume(): void;
   /** Only with `stdinOpen`. */
   readonly input?: ProcessInput;
+  /** Only with `confined`: what of the output of a failed command is the sandbox's doing, for who must act. */
+  explain?(output: string): string | undefined;
 }
+
+/** Whether what a model wrote can be confined; `missing`: it must be and can't, so it must not run. */
+export type Confinement =
+  | { readonly kind: "on" | "off" }
+  | { readonly kind: "missing"; readonly reason: string; readonly cure?: string };
 
 /** Files and processes of one place. No method rejects for an expected failure; results say what happened. */
 export interface Workspace {
@@ -75,4 +84,6 @@ export interface Workspace {
   ): Promise<{ readonly ok: true; readonly stat: FileStat } | FileFailure>;
   list(realPath: string): Promise<{ readonly ok: true; readonly entries: readonly DirectoryEntry[] } | FileFailure>;
   spawn(options: SpawnOptions): RunningProcess;
+  /** Absent: there is no sandbox. */
+  confinement?(): Promise<Confinement>;
 }

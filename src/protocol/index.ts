@@ -86,6 +86,8 @@ export type {
   PermissionSettings,
   ProviderSettings,
   ScopedCompactRule,
+  SandboxMode,
+  SandboxSettings,
   SearchSettings,
   Settings,
   SettingsOrigin,

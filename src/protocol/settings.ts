@@ -57,6 +57,17 @@ export interface SubagentSettings {
   readonly idleSeconds?: number;
 }
 
+/** `auto`: where the system has one. `require`: no command runs without. */
+export type SandboxMode = "auto" | "require" | "off";
+
+export interface SandboxSettings {
+  readonly mode?: SandboxMode;
+  /** Hosts that commands may reach by HTTP; none if absent. `*.example.com` is every host below that one. */
+  readonly network?: { readonly allowedDomains?: readonly string[] };
+  /** Directories that commands may write beside the workspace; `~/` is the home directory. */
+  readonly filesystem?: { readonly allowWrite?: readonly string[] };
+}
+
 export interface SearchSettings {
   readonly engine: "searxng" | "brave" | "anthropic" | "off";
   readonly baseUrl?: string;
@@ -70,6 +81,8 @@ export interface Settings {
   readonly providers?: Readonly<Record<string, ProviderSettings>>;
   readonly permissions?: PermissionSettings;
   readonly search?: SearchSettings;
+  /** For commands that a model wrote. No project can say anything about it. */
+  readonly sandbox?: SandboxMode | SandboxSettings;
   readonly maxTurns?: number;
   /** For the session with all its agents. A project's file can only lower it. */
   readonly budget?: AgentBudget;

@@ -93,6 +93,22 @@ const properties: Record<string, JsonSchema> = {
     properties: { engine: { enum: ["searxng", "brave", "anthropic", "off"] }, baseUrl: text, apiKeyEnv: text },
     required: ["engine"],
   },
+  sandbox: {
+    anyOf: [
+      { enum: ["auto", "require", "off"] },
+      {
+        type: "object",
+        properties: {
+          mode: { enum: ["auto", "require", "off"] },
+          network: { type: "object", properties: { allowedDomains: texts } },
+          filesystem: {
+            type: "object",
+            properties: { allowWrite: { type: "array", items: { type: "string", pattern: "^~?/" } } },
+          },
+        },
+      },
+    ],
+  },
   maxTurns: count,
   budget,
   cleanupPeriodDays: { type: "integer", minimum: 0 },

@@ -5,6 +5,7 @@ import { statPath } from "./file-stat.ts";
 import { listDirectory } from "./list-directory.ts";
 import { readRegularFile } from "./read-regular-file.ts";
 import { resolvePath } from "./resolve-path.ts";
+import type { Sandbox } from "./sandbox/create-sandbox.ts";
 import { scrubEnvironment } from "./scrub-environment.ts";
 import { spawnProcess } from "./spawn-process.ts";
 import { writeWholeFile } from "./write-whole-file.ts";
@@ -16,6 +17,8 @@ export interface LocalWorkspaceOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What `~/` stands for. */
   readonly home?: string;
+  /** For what models wrote. */
+  readonly sandbox?: Sandbox;
 }
 
 /** A directory of this machine. */
@@ -23,6 +26,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const root = realpathSync.native(options.root);
   const home = options.home ?? homedir();
   const environment = scrubEnvironment(options.environment);
+  const { sandbox } = options;
   return {
     root,
     resolve: async (paths) => paths.map((path) => resolvePath(path, { root, home })),
@@ -30,6 +34,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     read: readRegularFile,
     write: writeWholeFile,
     list: listDirectory,
-    spawn: (request) => spawnProcess(request, { root, environment }),
+    spawn: (request) => spawnProcess(request, { root, environment, sandbox }),
+    ...(sandbox === undefined ? {} : { confinement: () => sandbox.ready() }),
   };
 }

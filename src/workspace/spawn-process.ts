@@ -1,10 +1,13 @@
 import type { Writable } from "node:stream";
 import { endProcessTree, type StartedProcess, startProcess } from "../lib/index.ts";
 import type { ProcessInput, RunningProcess, SpawnOptions } from "../ports/index.ts";
+import { askConfined } from "./sandbox/ask-confined.ts";
+import type { Sandbox } from "./sandbox/create-sandbox.ts";
 
 interface Place {
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
+  readonly sandbox: Sandbox | undefined;
 }
 
 /** Without news from its output for this long, an ended process is taken to have said everything. */
@@ -16,11 +19,14 @@ const DRAIN_MS = 1_000;
  * Starts a program in the workspace. What it left running may go on to give output after `exited`, until `end()`.
  */
 export function spawnProcess(options: SpawnOptions, place: Place): RunningProcess {
+  const { root } = place;
+  const { command, args, cwd = root } = options;
+  const environment = { ...place.environment, ...options.env };
+  const confined = options.confined ? place.sandbox?.confine({ root, cwd, command, args, environment }) : undefined;
   const started = startProcess({
-    command: options.command,
-    args: options.args,
-    cwd: options.cwd ?? place.root,
-    env: { ...place.environment, ...options.env },
+    ...(confined ?? { command, args }),
+    cwd,
+    env: confined?.environment ?? environment,
     tag: options.tag,
     ...(options.stdin === undefined ? {} : { stdin: options.stdin }),
     ...(options.stdinOpen === undefined ? {} : { stdinOpen: options.stdinOpen }),
@@ -30,14 +36,17 @@ export function spawnProcess(options: SpawnOptions, place: Place): RunningProces
     pid: started.pid,
     exited: started.exit.then(async (exit) => {
       await Promise.race([started.closed, output.quiet()]);
+      confined?.ended();
       return exit;
     }),
     end: async () => {
       output.resume();
+      if (confined) await askConfined(started);
       await endProcessTree(started);
     },
     pause: output.pause,
     resume: output.resume,
+    ...(confined && { explain: confined.explain }),
     ...(started.stdin === undefined ? {} : { input: writeTo(started.stdin) }),
   };
 }

@@ -33,15 +33,22 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
   if (command.includes("\0")) return failed("The command has a NUL character in it, which no shell takes.");
   if (Buffer.byteLength(command) > maxCommandBytes)
     return failed("The command is too long. Write it to a file and run that file.");
-  if (input["run_in_background"] === true) return runInBackground(command, context, dependencies);
-  return runToEnd(command, context, { ...dependencies, timeout: timeoutOf(input) });
+  const confinement = (await dependencies.workspace.confinement?.()) ?? { kind: "off" };
+  if (confinement.kind === "missing") return failed(withoutSandbox(confinement));
+  const confined = confinement.kind === "on";
+  if (input["run_in_background"] === true) return runInBackground(command, context, { ...dependencies, confined });
+  return runToEnd(command, context, { ...dependencies, confined, timeout: timeoutOf(input) });
 }
 
-async function runInBackground(
-  command: string,
-  context: ToolContext,
-  dependencies: BashDependencies,
-): Promise<ToolOutput> {
+function withoutSandbox({ reason, cure = "" }: { readonly reason: string; readonly cure?: string }): string {
+  return `Commands must run in a sandbox here, and there is none: ${reason}. ${cure} Tell the user.`;
+}
+
+interface Confined extends BashDependencies {
+  readonly confined: boolean;
+}
+
+async function runInBackground(command: string, context: ToolContext, dependencies: Confined): Promise<ToolOutput> {
   const { shells } = dependencies;
   const { agentId, callId } = context;
   const running = shells.list(agentId).filter(({ end }) => end === undefined);
@@ -60,7 +67,7 @@ type StopCause = "timeout" | "aborted";
 async function runToEnd(
   command: string,
   context: ToolContext,
-  { timeout, limits = outputLimits, ...dependencies }: BashDependencies & { readonly timeout: number },
+  { timeout, limits = outputLimits, ...dependencies }: Confined & { readonly timeout: number },
 ): Promise<ToolOutput> {
   const { agentId, callId, signal } = context;
   const onOutput = throttledProgress(context);
@@ -102,11 +109,17 @@ function present(shell: Shell, stop: Stop): ToolOutput {
   const stopped = explainStop(shell, stop);
   const exitCode = stopped === undefined ? exitCodeOf(end) : null;
   const ending = stopped ?? (end ? describeEnd(end) : "");
-  const parts = [text.trimEnd(), note === "" ? "" : `[${note}]`, ending === "" ? "" : `[${ending}]`];
+  const sandbox = exitCode === 0 ? undefined : shell.explain(text);
+  const remarks = [note, ending, sandbox ?? ""].filter((remark) => remark !== "");
+  const parts = [text.trimEnd(), ...remarks.map((remark) => `[${remark}]`)];
   return {
     content: parts.filter((part) => part !== "").join("\n") || "(no output)",
     isError: exitCode !== 0,
-    details: { exitCode, ...(end?.started && end.signal !== null && { signal: end.signal }) },
+    details: {
+      exitCode,
+      ...(sandbox && { sandbox }),
+      ...(end?.started && end.signal !== null && { signal: end.signal }),
+    },
     facts: { command: { command, exitCode } },
   };
 }

@@ -19,6 +19,8 @@ export interface Shell {
   news(): Promise<void>;
   /** Settles when nothing of it is left. */
   kill(): Promise<void>;
+  /** What of the output of a failed command is the sandbox's doing. */
+  explain(output: string): string | undefined;
 }
 
 export interface CommandPlace {
@@ -32,6 +34,7 @@ export interface Start extends CommandPlace {
   readonly agentId: AgentId;
   readonly callId: CallId;
   readonly command: string;
+  readonly confined: boolean;
   /** In the background: found by its id until the agent is released. Otherwise forgotten when it has ended. */
   readonly listed: boolean;
   readonly onOutput?: (output: CommandOutput) => void;
@@ -96,7 +99,7 @@ function forgetOldest(own: Map<string, Shell>): void {
 }
 
 function startShell(
-  { workspace, outputDirectory, limits, callId, command, onOutput }: Start,
+  { workspace, outputDirectory, limits, callId, command, confined, onOutput }: Start,
   { id, tag }: { readonly id: string; readonly tag: readonly string[] },
 ): Shell {
   const output = createCommandOutput(join(outputDirectory, `${callId.replace(/[^\w-]/g, "_")}.txt`), limits);
@@ -113,6 +116,7 @@ function startShell(
     command,
     tag,
     callId,
+    confined,
     onOutput(chunk, stream) {
       if (overflowed || end !== undefined) return;
       overflowed = !output.push(chunk, stream);
@@ -143,5 +147,6 @@ function startShell(
       killing ??= running.end().then(() => exited);
       return killing;
     },
+    explain: (text) => running.explain(text),
   };
 }

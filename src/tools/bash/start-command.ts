@@ -9,6 +9,8 @@ export interface RunningCommand {
   readonly exited: Promise<CommandEnd>;
   /** Ends the shell and everything it started, also what it left behind. */
   end(): Promise<void>;
+  /** What of the output of a failed command is the sandbox's doing. */
+  explain(output: string): string | undefined;
 }
 
 export interface CommandRequest {
@@ -16,6 +18,8 @@ export interface CommandRequest {
   /** From the widest group to the command itself. */
   readonly tag: readonly string[];
   readonly callId: string;
+  /** In the sandbox. */
+  readonly confined: boolean;
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
 }
 
@@ -28,6 +32,7 @@ export function startCommand(workspace: Workspace, request: CommandRequest): Run
       cwd: workspace.root,
       env: { RETINUE_CALL_ID: request.callId },
       tag: request.tag,
+      confined: request.confined,
       onOutput: request.onOutput,
     });
   let current = start("bash", ["--norc", "--noprofile"]);
@@ -48,5 +53,6 @@ export function startCommand(workspace: Workspace, request: CommandRequest): Run
       ended = true;
       await current.end();
     },
+    explain: (output) => current.explain?.(output),
   };
 }

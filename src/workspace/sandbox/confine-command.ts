@@ -1,0 +1,97 @@
+import { mkdirSync, realpathSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { explainRefusal } from "./explain-refusal.ts";
+import { mountArguments } from "./mounts.ts";
+import { PROXY_PORT } from "./network-place.ts";
+import type { OpenSandbox } from "./open-sandbox.ts";
+import { entryAt, planMounts, type SandboxPlaces, type SandboxPlan } from "./plan-mounts.ts";
+
+export interface ConfinedRequest {
+  readonly root: string;
+  readonly cwd: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface ConfinedCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** Why a command failed, where the sandbox is why. */
+  explain(output: string): string | undefined;
+  /** To be called when it has ended. */
+  ended(): void;
+}
+
+export interface Confinement extends Omit<SandboxPlaces, "root"> {
+  readonly domains: readonly string[];
+  readonly tell: (message: string) => void;
+}
+
+/** How to start a command so that it writes only where it may, and reaches nobody. */
+export function confineCommand(
+  request: ConfinedRequest,
+  { programs, network, proxy, separate }: OpenSandbox,
+  { tell, domains, ...places }: Confinement,
+): ConfinedCommand {
+  const { root } = request;
+  const { userHome } = places;
+  mkdirSync(places.scratch, { recursive: true, mode: 0o700 });
+  const scratch = realpathSync.native(places.scratch);
+  const plan = planMounts({ ...places, root, scratch });
+  const [command = "", ...args] = [
+    ...network.enter,
+    programs.bubblewrap,
+    ...separate,
+    ...mountArguments(plan.mounts, scratch),
+    ...["--chdir", request.cwd, "--", request.command, ...request.args],
+  ];
+  return {
+    command,
+    args,
+    environment: environmentFor(request.environment, { scratch, proxied: proxy !== undefined }),
+    explain: (output) => explainRefusal(output, { root, scratch, userHome, mounts: plan.mounts, domains }),
+    ended: () => lookAfter(plan, tell),
+  };
+}
+
+/** Ways to programs outside, useless or dangerous in there. */
+const outward = [
+  ...["SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DOCKER_HOST"],
+  ...["DISPLAY", "WAYLAND_DISPLAY", "TMUX", "STY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"],
+];
+
+function environmentFor(
+  given: Readonly<Record<string, string>>,
+  { scratch, proxied }: { readonly scratch: string; readonly proxied: boolean },
+): Readonly<Record<string, string>> {
+  const dropped = new Set(outward.flatMap((name) => [name, name.toUpperCase()]));
+  const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !dropped.has(name)));
+  // Go refuses to build without a place for its cache.
+  return {
+    GOCACHE: join(scratch, "go-build"),
+    ...kept,
+    TMPDIR: scratch,
+    RETINUE_SANDBOX: "1",
+    ...(proxied && proxies),
+  };
+}
+
+const address = `http://127.0.0.1:${PROXY_PORT}`;
+const local = "localhost,127.0.0.1,::1";
+const proxies = {
+  ...{ http_proxy: address, https_proxy: address, HTTP_PROXY: address, HTTPS_PROXY: address },
+  ...{ no_proxy: local, NO_PROXY: local },
+};
+
+/** A mount protects only what was there. What nobody else makes is removed, of the rest the user is told. */
+function lookAfter({ absent, forbidden }: SandboxPlan, tell: (message: string) => void): void {
+  for (const path of forbidden.filter((each) => entryAt(each) !== undefined)) {
+    rmSync(path, { recursive: true, force: true });
+    tell(`A command made ${path}, by which git would run programs of its choice. It was removed.`);
+  }
+  const made = absent.filter((path) => entryAt(path) !== undefined);
+  if (made.length === 0) return;
+  tell(`While a command ran, ${made.join(", ")} came to be. Programs outside the sandbox obey it: look at it first.`);
+}

@@ -1,0 +1,61 @@
+import type { SandboxMode } from "../../protocol/index.ts";
+import { type ConfinedCommand, type ConfinedRequest, type Confinement, confineCommand } from "./confine-command.ts";
+import { type Absence, type OpenSandbox, openSandbox, shutSandbox } from "./open-sandbox.ts";
+
+export interface SandboxOptions extends Confinement {
+  readonly mode: SandboxMode;
+  /** Takes what a person should know: that there is no sandbox, or that a command made something dangerous. */
+  readonly tell: (message: string) => void;
+}
+
+/** One for a session; its workspaces share it. */
+export interface Sandbox {
+  /** Whether commands can be confined. The first time it is tried for real. */
+  ready(): Promise<SandboxState>;
+  /** Only after `ready` said `on`. */
+  confine(request: ConfinedRequest): ConfinedCommand;
+  close(): Promise<void>;
+}
+
+export type SandboxState =
+  | { readonly kind: "on" }
+  /** Commands run as they are. */
+  | ({ readonly kind: "off" } & Absence)
+  /** Commands must not run. */
+  | ({ readonly kind: "missing" } & Absence);
+
+export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
+  let opening: Promise<OpenSandbox | Absence> | undefined;
+  let open: OpenSandbox | undefined;
+  let isTold = false;
+  return {
+    async ready() {
+      if (mode === "off") return { kind: "off", reason: "the settings switch it off" };
+      if (open?.network.isOpen === false) opening = undefined;
+      opening ??= openSandbox(options.scratch, options.domains);
+      const result = await opening;
+      if (!("reason" in result)) {
+        open = result;
+        return { kind: "on" };
+      }
+      const missing = mode === "require";
+      if (!isTold)
+        options.tell(`${missing ? "Commands are refused" : "Commands run"} without a sandbox: ${inWords(result)}`);
+      isTold = true;
+      return { kind: missing ? "missing" : "off", ...result };
+    },
+    confine(request) {
+      if (open === undefined) throw new Error("A command is to be confined before the sandbox is ready.");
+      return confineCommand(request, open, options);
+    },
+    async close() {
+      const result = await opening;
+      opening = undefined;
+      if (result !== undefined && !("reason" in result)) shutSandbox(result);
+    },
+  };
+}
+
+function inWords({ reason, cure }: Absence): string {
+  return cure === undefined ? `${reason}.` : `${reason}. ${cure}`;
+}

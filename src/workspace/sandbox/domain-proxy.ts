@@ -1,0 +1,140 @@
+import { lookup } from "node:dns/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from "node:http";
+import { BlockList, connect, isIP, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { describeError } from "../../lib/index.ts";
+
+/** An HTTP proxy that leads to the allowed domains and nowhere else. */
+export interface DomainProxy {
+  /** The Unix socket it listens at. */
+  readonly socket: string;
+  close(): void;
+}
+
+/** Allowed domains: `example.com` is that host alone, `*.example.com` every host below it. */
+export async function openDomainProxy(domains: readonly string[]): Promise<DomainProxy> {
+  const directory = mkdtempSync(join(tmpdir(), "retinue-proxy-"));
+  const socket = join(directory, "socket");
+  const open = new Set<Duplex>();
+  const server = createServer((message, response) => {
+    const target = URL.canParse(message.url ?? "") ? new URL(message.url ?? "") : undefined;
+    if (target?.protocol !== "http:") return response.writeHead(400).end("Only http:// and CONNECT are served.\n");
+    return void passOn(message, { target, domains }).then(
+      (upstream) => {
+        upstream.once("error", (error) => response.destroy(error));
+        upstream.once("response", (answer) => {
+          response.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.pipe(response);
+        });
+        response.once("close", () => upstream.destroy());
+        message.pipe(upstream);
+      },
+      (error: unknown) => response.writeHead(403, { connection: "close" }).end(`${describeError(error)}\n`),
+    );
+  });
+  server.on("connect", (message, near, head) => void tunnel(message, near, { head, domains, open }));
+  server.on("connection", (near) => keep(near, open));
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(socket, resolve));
+  server.unref();
+  return { socket, close: () => closeAll(server, { open, directory }) };
+}
+
+interface Tunnel {
+  readonly head: Buffer;
+  readonly domains: readonly string[];
+  readonly open: Set<Duplex>;
+}
+
+async function tunnel(message: IncomingMessage, near: Duplex, { head, domains, open }: Tunnel): Promise<void> {
+  const [, host = "", port = ""] = /^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(message.url ?? "") ?? [];
+  try {
+    const far = connect({ host: await addressOf(host, domains), port: Number(port) });
+    keep(far, open);
+    far.once("connect", () => {
+      near.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      far.write(head);
+      near.pipe(far).pipe(near);
+    });
+    far.once("error", () => near.destroy());
+    near.once("error", () => far.destroy()).once("close", () => far.destroy());
+  } catch (error) {
+    const body = `${describeError(error)}\n`;
+    const lines = ["HTTP/1.1 403 Forbidden", "Connection: close", `Content-Length: ${Buffer.byteLength(body)}`];
+    near.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
+  }
+}
+
+async function passOn(
+  message: IncomingMessage,
+  { target, domains }: { readonly target: URL; readonly domains: readonly string[] },
+): Promise<ClientRequest> {
+  const host = await addressOf(target.hostname, domains);
+  const { method } = message;
+  const headers = { ...message.headers, host: target.host };
+  return request({ host, port: target.port || 80, path: target.pathname + target.search, method, headers });
+}
+
+/** The address to connect to. Rejects for hosts that are not allowed and for addresses of this machine and its networks. */
+async function addressOf(host: string, domains: readonly string[]): Promise<string> {
+  if (!isAllowed(host, domains))
+    throw new Error(`The sandbox does not let commands reach ${host}: it is not in sandbox.network.allowedDomains.`);
+  const { address, family } = await lookup(host);
+  if (inner.check(address, family === 6 ? "ipv6" : "ipv4"))
+    throw new Error(
+      `The sandbox does not let commands reach ${host}: it is ${address}, an address of a local network.`,
+    );
+  return address;
+}
+
+export function isAllowed(host: string, domains: readonly string[]): boolean {
+  const name = host.toLowerCase().replace(/\.$/, "");
+  if (isIP(name) !== 0 || name === "") return false;
+  return domains.some((domain) => {
+    const allowed = domain.toLowerCase();
+    return allowed.startsWith("*.")
+      ? name.endsWith(allowed.slice(1)) && name.length > allowed.length - 1
+      : name === allowed;
+  });
+}
+
+const inner = new BlockList();
+for (const [network, bits] of [
+  ...([
+    ["0.0.0.0", 8],
+    ["10.0.0.0", 8],
+    ["100.64.0.0", 10],
+    ["127.0.0.0", 8],
+    ["169.254.0.0", 16],
+  ] as const),
+  ...([
+    ["172.16.0.0", 12],
+    ["192.168.0.0", 16],
+    ["198.18.0.0", 15],
+    ["224.0.0.0", 3],
+  ] as const),
+])
+  inner.addSubnet(network, bits, "ipv4");
+for (const [network, bits] of [
+  ["::", 127],
+  ["::ffff:0:0", 96],
+  ["64:ff9b::", 96],
+  ["fc00::", 7],
+  ["fe80::", 10],
+  ["ff00::", 8],
+] as const)
+  inner.addSubnet(network, bits, "ipv6");
+
+function keep(socket: Socket, open: Set<Duplex>): void {
+  open.add(socket);
+  socket.unref();
+  socket.once("close", () => open.delete(socket));
+}
+
+function closeAll(server: Server, { open, directory }: { open: Set<Duplex>; directory: string }): void {
+  server.close();
+  for (const socket of open) socket.destroy();
+  rmSync(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,175 @@
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createSandboxPlace, hasSandbox, type SandboxPlace } from "./sandbox.test-support.ts";
+
+let place: SandboxPlace;
+beforeEach(() => {
+  place = createSandboxPlace();
+});
+afterEach(() => place.remove());
+
+describe.runIf(hasSandbox)("files", () => {
+  it("are written in the workspace and in the temporary directory, also by its other name", async () => {
+    const { code, output } = await place.run('echo 1 > a && echo 2 > "$TMPDIR/b" && echo 3 > /tmp/c && mktemp');
+    expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining(`${place.scratch}/tmp.`) });
+    expect(readFileSync(join(place.root, "a"), "utf8")).toBe("1\n");
+    expect(readFileSync(join(place.scratch, "b"), "utf8")).toBe("2\n");
+    expect((await place.run("cat /tmp/b $TMPDIR/c")).output).toBe("2\n3\n");
+  });
+
+  it.each([
+    ["a path", (top: string) => `echo x > ${top}/escaped`],
+    ["a link", (top: string) => `ln -s ${top} l && echo x > l/escaped`],
+    ["..", () => "echo x > ../escaped"],
+    ["/proc/self/root", (top: string) => `echo x > /proc/self/root${top}/escaped`],
+    ["/proc/1/root", (top: string) => `echo x > /proc/1/root${top}/escaped`],
+    ["/proc/self/cwd", () => "echo x > /proc/self/cwd/../escaped"],
+    ["a remount", (top: string) => `mount -o remount,rw / ; mount --bind ${top} . ; echo x > ${top}/escaped`],
+    ["another namespace", (top: string) => `unshare -Urm sh -c 'mount -o remount,rw / ; echo x > ${top}/escaped'`],
+    ["a process in the background", (top: string) => `(setsid sh -c 'echo x > ${top}/escaped' &) ; sleep 0.2`],
+    ["a hard link", (top: string) => `ln ${top}/state-file l ; echo x >> l ; echo x > ${top}/escaped`],
+  ])("outside are not written through %s", async (_, command) => {
+    writeFileSync(join(place.top, "state-file"), "kept");
+    await place.run(command(place.top));
+    expect(existsSync(join(place.top, "escaped"))).toBe(false);
+    expect(readFileSync(join(place.top, "state-file"), "utf8")).toBe("kept");
+  });
+
+  it("with keys of the user, and those of other sessions, are not seen", async () => {
+    mkdirSync(join(place.home, ".ssh"));
+    writeFileSync(join(place.home, ".ssh/id"), "SECRET");
+    writeFileSync(join(place.home, ".netrc"), "SECRET");
+    mkdirSync(join(place.top, "state/other"), { recursive: true });
+    writeFileSync(join(place.top, "state/other/transcript"), "SECRET");
+    const { output, why } = await place.run(`cat ${place.home}/.ssh/id ${place.home}/.netrc ${place.top}/state/*/*`);
+    expect(output).not.toContain("SECRET");
+    expect(why).toContain("where keys");
+  });
+
+  it("outside that may be written by the settings are", async () => {
+    const allowed = join(place.top, "cache");
+    mkdirSync(allowed);
+    const other = createSandboxPlace({ writable: [allowed] });
+    expect(await other.run(`echo x > ${allowed}/y`)).toMatchObject({ code: 0 });
+    await other.remove();
+    expect(existsSync(join(allowed, "y"))).toBe(true);
+  });
+});
+
+describe.runIf(hasSandbox)("what programs outside obey", () => {
+  beforeEach(() => {
+    execFileSync("git", ["init", "-q", place.root]);
+    mkdirSync(join(place.root, ".claude"));
+    writeFileSync(join(place.root, ".claude/settings.json"), "{}");
+    writeFileSync(join(place.root, ".envrc"), "");
+  });
+
+  it.each([
+    ["a hook", "echo x > .git/hooks/post-checkout"],
+    ["a hook by renaming", "mv .git/hooks .git/h && mkdir .git/hooks && echo x > .git/hooks/post-checkout"],
+    ["git's configuration", "git config core.fsmonitor ./evil"],
+    ["git's configuration by renaming", "cp .git/config c && echo x >> c && mv c .git/config"],
+    ["the whole git directory", "mv .git g && cp -r g .git && echo x > .git/hooks/post-checkout"],
+    ["settings", "echo x > .claude/settings.json"],
+    ["settings by renaming", "mv .claude c && mkdir .claude && echo x > .claude/settings.json"],
+    ["a startup file", "echo x > .envrc"],
+    ["a startup file by removing it", "rm -f .envrc && echo x > .envrc"],
+  ])("%s is not changed", async (_, command) => {
+    const look = (): Buffer =>
+      execFileSync("tar", ["cf", "-", "--mtime=@0", "--sort=name", ".git", ".claude", ".envrc"], { cwd: place.root });
+    const before = look();
+    const { code, why } = await place.run(command);
+    expect(code).not.toBe(0);
+    expect(why).toMatch(/read-only for commands|^Sandbox/);
+    expect(look().equals(before)).toBe(true);
+  });
+
+  it("git works: add, commit, branch, stash", async () => {
+    const who = "-c user.name=a -c user.email=a@b.c";
+    const steps = [
+      `git add f`,
+      `git ${who} commit -qm one`,
+      "git switch -qc other",
+      "echo 2 > f",
+      `git ${who} stash -q`,
+    ];
+    const { code, output } = await place.run(`echo 1 > f && ${steps.join(" && ")} && git log --oneline | wc -l`);
+    expect({ code, output: output.trim() }).toEqual({ code: 0, output: "1" });
+  });
+
+  it("a file that leads git elsewhere is removed, and the user is told; of others that came to be too", async () => {
+    await place.run("echo ../evil > .git/commondir; mkdir .vscode; echo x > .vscode/tasks.json");
+    expect(existsSync(join(place.root, ".git/commondir"))).toBe(false);
+    expect(place.told).toEqual([
+      expect.stringMatching(/commondir.*was removed/),
+      expect.stringMatching(/\.vscode came to be/),
+    ]);
+  });
+
+  it("a worktree commits into its repository and changes neither its hooks nor other worktrees", async () => {
+    const who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
+    execFileSync("git", ["-C", place.root, ...who, "commit", "-q", "--allow-empty", "-m", "one"]);
+    const copy = join(place.top, "copy");
+    execFileSync("git", ["-C", place.root, "worktree", "add", "-q", copy]);
+    const run = (command: string) => place.run(command, copy);
+    expect(await run(`git ${who.join(" ")} commit -q --allow-empty -m two`)).toMatchObject({ code: 0 });
+    for (const path of ["escaped", ".git/hooks/post-checkout", ".git/config", ".git/worktrees/copy/commondir"])
+      expect(await run(`echo x > ${join(place.root, path)}`)).toMatchObject({ code: 1 });
+    expect(await run("rm .git && echo x > .git")).toMatchObject({ code: 1 });
+  });
+
+  it("a `.git` file that names a directory which knows nothing of it opens nothing", async () => {
+    const other = createSandboxPlace();
+    const victim = join(other.top, "victim/worktrees/w");
+    mkdirSync(victim, { recursive: true });
+    mkdirSync(join(other.top, "victim/objects"));
+    writeFileSync(join(other.root, ".git"), `gitdir: ${victim}\n`);
+    await other.run(`echo x > ${victim}/escaped`);
+    expect(existsSync(join(victim, "escaped"))).toBe(false);
+    await other.remove();
+  });
+});
+
+describe.runIf(hasSandbox)("others", () => {
+  it("are not reached by network", async () => {
+    const server = createServer((socket) => socket.end("SECRET"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    const { output, why } = await place.run(`cat < /dev/tcp/127.0.0.1/${port}; cat < /dev/tcp/1.1.1.1/53`);
+    server.close();
+    expect(output).not.toContain("SECRET");
+    expect(output).toContain("Network is unreachable");
+    expect(why).toContain("no network");
+  });
+
+  it("are not reached by Unix sockets", async () => {
+    const socket = join(place.root, "s");
+    const server = createServer((connection) => connection.end("SECRET"));
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    const script = `require("net").connect(process.argv[1]).on("error",e=>console.log(e.code)).pipe(process.stdout)`;
+    const { output } = await place.run(`${process.execPath} -e '${script}' ${socket}`);
+    server.close();
+    expect(output.trim()).toBe("ECONNREFUSED");
+    expect((await place.run("ls /run; env | grep -E 'SSH_AUTH_SOCK|DOCKER_HOST'")).output).toBe("");
+  });
+
+  it("are neither seen nor signalled nor traced, and their environment is not read", async () => {
+    const other = spawn("sleep", ["60"], { env: { ...process.env, OTHERS_SECRET: "SECRET" } });
+    const { output } = await place.run(
+      `kill -9 ${other.pid}; cat /proc/${other.pid}/environ /proc/*/environ | tr '\\0' '\\n' | grep OTHERS; ls /proc | grep -c '^[0-9]'`,
+    );
+    expect(other.exitCode ?? other.signalCode).toBeNull();
+    expect(output).not.toContain("SECRET");
+    expect(Number(output.trim().split("\n").at(-1))).toBeLessThan(10);
+    other.kill("SIGKILL");
+  });
+
+  it("have no more rights: no capabilities, no new namespaces", async () => {
+    const { output } = await place.run("grep CapEff /proc/self/status; unshare -U true && echo NEW");
+    expect(output).toMatch(/CapEff:\s+0{16}/);
+    expect(output).not.toContain("NEW");
+  });
+});

@@ -1,0 +1,65 @@
+import { isAbsolute, resolve } from "node:path";
+import { isWithin, type Mount, mountAt } from "./mounts.ts";
+
+export interface RefusalFacts {
+  readonly root: string;
+  readonly scratch: string;
+  readonly userHome: string;
+  /** Parents before children. */
+  readonly mounts: readonly Mount[];
+  readonly domains: readonly string[];
+}
+
+/** What of a failed command's output is the sandbox's doing, in words for who must act; undefined: nothing of it. */
+export function explainRefusal(output: string, facts: RefusalFacts): string | undefined {
+  return explainWrite(output, facts) ?? explainNetwork(output, facts) ?? explainHidden(output, facts);
+}
+
+const readOnly = /Read-only file system|\bEROFS\b|\bEBUSY\b|Device or resource busy/i;
+
+function explainWrite(output: string, facts: RefusalFacts): string | undefined {
+  const line = output.split("\n").find((each) => readOnly.test(each));
+  if (line === undefined) return undefined;
+  const { root, scratch, mounts } = facts;
+  const path = pathIn(line, root);
+  const isBusy = !/Read-only file system|\bEROFS\b/i.test(line);
+  const guard = path === undefined ? undefined : mountAt(path, mounts);
+  const isProtected = guard?.kind === "readOnly" && isWithin(guard.path, root);
+  if (isBusy && guard?.kind === "writable" && guard.path === path)
+    return `Sandbox: commands can't move or remove ${path} as a whole.`;
+  // Something else may be busy too.
+  if (isBusy && !isProtected) return undefined;
+  if (isProtected)
+    return `Sandbox: ${guard.path} is read-only for commands, because programs outside the sandbox obey it. Change it with Write or Edit, which ask.`;
+  const what = path === undefined ? "this" : path;
+  return `Sandbox: commands write only in ${root} and in $TMPDIR (${scratch}); ${what} is outside. Use one of them, or ask the user to add a directory to sandbox.filesystem.allowWrite in the user settings.`;
+}
+
+/** The path a message is about: quoted, or the last word that looks like one. */
+function pathIn(line: string, root: string): string | undefined {
+  const quoted = /['"‘`]([^'"’`]*\/[^'"’`]*|\.[\w.-]+)['"’`]/.exec(line)?.[1];
+  const word = line
+    .split(/[\s:,]+/)
+    .findLast((each) => /^(?:~?\/|\.{0,2}\/|\.)?[\w.@+-]+(?:\/[\w.@+-]*)+$|^\.[\w.-]+$/.test(each));
+  const path = quoted ?? word;
+  if (path === undefined) return undefined;
+  return isAbsolute(path) ? resolve(path) : resolve(root, path);
+}
+
+const unreachable =
+  /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known|Network is unreachable|Failed to connect to|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|CONNECT tunnel failed|sandbox\.network\.allowedDomains|Could not resolve hostname/i;
+
+function explainNetwork(output: string, { domains }: RefusalFacts): string | undefined {
+  if (!unreachable.test(output)) return undefined;
+  const open = domains.length === 0 ? "commands have no network" : `commands reach only ${domains.join(", ")}, by HTTP`;
+  return `Sandbox: ${open}; servers on 127.0.0.1 that other commands of this session started can be reached. Use WebFetch for pages, or ask the user to add the host to sandbox.network.allowedDomains in the user settings.`;
+}
+
+function explainHidden(output: string, { mounts, userHome }: RefusalFacts): string | undefined {
+  const hidden = mounts.find(
+    ({ path, kind }) =>
+      (kind === "hidden" || kind === "hiddenFile") && isWithin(path, userHome) && output.includes(path),
+  );
+  if (hidden === undefined) return undefined;
+  return `Sandbox: commands see nothing of ${hidden.path}, where keys or other sessions are kept.`;
+}

@@ -1,0 +1,77 @@
+import { lstatSync, readFileSync, realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+
+export interface GitDirectories {
+  /** What git must be able to write for a commit here. */
+  readonly writable: readonly string[];
+  /** What decides which programs git runs, and parts of other checkouts; some of it may not exist. */
+  readonly readOnly: readonly string[];
+  /** A file that would make git obey another directory, and that nobody makes here. */
+  readonly forbidden: readonly string[];
+}
+
+const none: GitDirectories = { writable: [], readOnly: [], forbidden: [] };
+
+/** The repository around a directory. What a `.git` file says counts only if the repository it names says the same. */
+export function gitDirectories(root: string): GitDirectories {
+  for (let directory = root; ; directory = dirname(directory)) {
+    const place = join(directory, ".git");
+    const kind = kindAt(place);
+    if (kind === "directory") return ofRepository(place);
+    if (kind === "file") return ofWorktree(place);
+    if (kind !== undefined || directory === "/") return none;
+  }
+}
+
+function ofRepository(directory: string): GitDirectories {
+  return {
+    writable: [directory],
+    readOnly: [...within(directory, obeyed), ...within(directory, ["modules", "worktrees"])],
+    forbidden: [join(directory, "commondir")],
+  };
+}
+
+/** Files of a git directory by which git finds programs to run. */
+const obeyed = ["config", "config.worktree", "hooks", "info"];
+
+function ofWorktree(link: string): GitDirectories {
+  const named = firstLine(link)?.match(/^gitdir: (.+)$/)?.[1];
+  const own = named === undefined ? undefined : real(resolve(dirname(link), named));
+  if (own === undefined || basename(dirname(own)) !== "worktrees") return none;
+  const common = dirname(dirname(own));
+  const pointsBack = firstLine(join(own, "gitdir"));
+  if (pointsBack === undefined || real(pointsBack) !== link || kindAt(join(common, "objects")) !== "directory")
+    return none;
+  const repository = ofRepository(common);
+  return {
+    ...repository,
+    writable: [common, own],
+    readOnly: [...repository.readOnly, link, ...within(own, ["commondir", "gitdir", "config.worktree"])],
+  };
+}
+
+function within(directory: string, names: readonly string[]): readonly string[] {
+  return names.map((name) => join(directory, name));
+}
+
+function kindAt(path: string): "directory" | "file" | "other" | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (!stat) return undefined;
+  return stat.isDirectory() ? "directory" : stat.isFile() ? "file" : "other";
+}
+
+function firstLine(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").split("\n", 1)[0];
+  } catch {
+    return undefined;
+  }
+}
+
+function real(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,97 @@
+import { spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { platform } from "node:os";
+import { describeError } from "../../lib/index.ts";
+import { type DomainProxy, openDomainProxy } from "./domain-proxy.ts";
+import { findProgram } from "./find-program.ts";
+import { mountArguments } from "./mounts.ts";
+import { type NetworkPlace, type NetworkPrograms, openNetworkPlace } from "./network-place.ts";
+
+/** What confined commands of a session share. */
+export interface OpenSandbox {
+  readonly programs: NetworkPrograms;
+  readonly network: NetworkPlace;
+  readonly proxy: DomainProxy | undefined;
+  readonly separate: readonly string[];
+}
+
+export function shutSandbox({ network, proxy }: Pick<OpenSandbox, "network" | "proxy">): void {
+  network.close();
+  proxy?.close();
+}
+
+/** Why there is none, with the cure. */
+export interface Absence {
+  readonly reason: string;
+  readonly cure?: string;
+}
+
+/** Tries it for real: programs that are there need not work. */
+export async function openSandbox(scratch: string, domains: readonly string[]): Promise<OpenSandbox | Absence> {
+  const programs = findPrograms();
+  if ("reason" in programs) return programs;
+  let proxy: DomainProxy | undefined;
+  let network: NetworkPlace | undefined;
+  try {
+    mkdirSync(scratch, { recursive: true, mode: 0o700 });
+    proxy = domains.length === 0 ? undefined : await openDomainProxy(domains);
+    network = await openNetworkPlace(programs, proxy?.socket);
+    const separate = await chooseSeparation(programs, network);
+    return { programs, network, proxy, separate };
+  } catch (error) {
+    network?.close();
+    proxy?.close();
+    const said = describeError(error).replace(/\.$/, "");
+    return { reason: `bubblewrap does not work here (${said})`, cure: "Allow user namespaces to unprivileged users." };
+  }
+}
+
+function findPrograms(): NetworkPrograms | Absence {
+  if (platform() !== "linux") return { reason: "there is none for this system yet" };
+  const bubblewrap = findProgram("bwrap");
+  if (bubblewrap === undefined)
+    return { reason: "bubblewrap is not installed", cure: "Install it (apt install bubblewrap)." };
+  const nsenter = findProgram("nsenter");
+  if (nsenter === undefined) return { reason: "nsenter is not installed", cure: "Install util-linux." };
+  return { bubblewrap, nsenter };
+}
+
+const always = [
+  "--die-with-parent",
+  "--cap-drop",
+  "ALL",
+  "--unshare-pid",
+  "--unshare-ipc",
+  "--unshare-uts",
+  "--unshare-user",
+];
+/** From the strictest on; older versions of bubblewrap know less. */
+const separations = [
+  [...always, "--unshare-cgroup-try", "--disable-userns"],
+  [...always, "--unshare-cgroup-try"],
+];
+
+async function chooseSeparation(programs: NetworkPrograms, network: NetworkPlace): Promise<readonly string[]> {
+  let failure = "";
+  for (const separate of separations) {
+    const mounts = mountArguments([], "/");
+    const [program = "", ...args] = [...network.enter, programs.bubblewrap, ...separate, ...mounts, "--", "true"];
+    const tried = await tryCommand(program, args);
+    if (tried === undefined) return separate;
+    failure = tried;
+  }
+  throw new Error(failure);
+}
+
+/** What is said against it; undefined: it works. */
+function tryCommand(program: string, args: readonly string[]): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], timeout: 10_000 });
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (part: string) => {
+      said += part;
+    });
+    child.once("error", (error) => resolve(describeError(error)));
+    child.once("close", (code) => resolve(code === 0 ? undefined : said.trim() || `it ended with ${code}`));
+  });
+}

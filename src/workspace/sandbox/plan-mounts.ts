@@ -1,0 +1,104 @@
+import { lstatSync, realpathSync, type Stats } from "node:fs";
+import { join } from "node:path";
+import { gitDirectories } from "./git-directories.ts";
+import { isWithin, type Mount, mountAt, orderMounts } from "./mounts.ts";
+import { openSockets } from "./open-sockets.ts";
+
+export interface SandboxPlaces {
+  /** Absolute real path of the workspace. */
+  readonly root: string;
+  /** Temporary files of commands; also what they have as /tmp. */
+  readonly scratch: string;
+  readonly userHome: string;
+  /** May be written beside the workspace. */
+  readonly writable: readonly string[];
+  /** Ours, with other sessions in it. */
+  readonly hidden: readonly string[];
+  /** Shown although below what is hidden. */
+  readonly shown: readonly string[];
+}
+
+export interface SandboxPlan {
+  /** Parents before children. */
+  readonly mounts: readonly Mount[];
+  /** Protected names of the workspace that are not there: a mount can't keep a command from making them. */
+  readonly absent: readonly string[];
+  /** Not there either, and nobody else makes them. */
+  readonly forbidden: readonly string[];
+}
+
+/** What confined commands see of the disk as it is now. Paths that don't exist are left out. */
+export function planMounts(places: SandboxPlaces): SandboxPlan {
+  const { root, scratch, userHome } = places;
+  const git = gitDirectories(root);
+  const guarded = protectedNames.map((name) => join(root, name));
+  const mounts: Mount[] = [
+    ...existing(["/tmp"]).map((path) => ({ path, kind: "private" }) as const),
+    ...existing(["/run"]).map((path) => ({ path, kind: "hidden" }) as const),
+    ...existing(["/run/current-system", "/run/wrappers"]).map((path) => ({ path, kind: "readOnly" }) as const),
+    ...existing([...keyPlaces.map((name) => join(userHome, name)), ...places.hidden]).map(hide),
+    ...existing(places.shown).map((path) => ({ path, kind: "readOnly" }) as const),
+    ...existing([root, scratch, ...places.writable, ...git.writable]).map(
+      (path) => ({ path, kind: "writable" }) as const,
+    ),
+    ...unlinked([...guarded, ...git.readOnly]).map((path) => ({ path, kind: "readOnly" }) as const),
+  ];
+  const ordered = orderMounts(mounts);
+  const sockets = existing(openSockets()).filter((path) => isReachable(path, ordered));
+  return {
+    mounts: orderMounts([...ordered, ...sockets.map((path) => ({ path, kind: "hiddenFile" }) as const)]),
+    absent: guarded.filter((path) => entryAt(path) === undefined),
+    forbidden: git.forbidden.filter((path) => entryAt(path) === undefined),
+  };
+}
+
+/** Programs outside obey these without being asked: settings of agents and editors, hooks, startup files of shells. */
+const protectedNames = [
+  ...[".retinue", ".claude", ".agents", ".mcp.json", ".vscode", ".idea", ".husky", ".devcontainer", ".direnv"],
+  ...[".envrc", ".gitmodules", ".gitconfig", ".pre-commit-config.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml"],
+  ...[".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv"],
+  ...[".zprofile", ".zlogin", ".zlogout", ".inputrc", ".vimrc", ".gdbinit", ".lldbinit"],
+];
+
+/** Below the home directory. */
+const keyPlaces = [
+  ...[".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh"],
+  ...[".netrc", ".git-credentials", ".pypirc"],
+];
+
+function isReachable(socket: string, ordered: readonly Mount[]): boolean {
+  if (isWithin(socket, "/dev") || isWithin(socket, "/proc")) return false;
+  const kind = mountAt(socket, ordered)?.kind;
+  return kind === undefined || kind === "writable" || kind === "readOnly";
+}
+
+function hide(path: string): Mount {
+  return { path, kind: entryAt(path)?.isDirectory() ? "hidden" : "hiddenFile" };
+}
+
+/** Their real paths. */
+function existing(paths: readonly string[]): readonly string[] {
+  return paths.flatMap((path) => {
+    try {
+      return [realpathSync.native(path)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Those that are there by themselves: a mount on a link would land where it leads. */
+function unlinked(paths: readonly string[]): readonly string[] {
+  return paths.filter((path) => {
+    const entry = entryAt(path);
+    return entry !== undefined && !entry.isSymbolicLink();
+  });
+}
+
+export function entryAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
