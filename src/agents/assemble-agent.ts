@@ -4,6 +4,7 @@ import type {
   Effort,
   Head,
   PermissionMode,
+  Policy,
   Rule,
   ToolDeclaration,
   ToolReport,
@@ -27,6 +28,8 @@ export interface AgentRequest {
   readonly tools: readonly ToolDeclaration[];
   readonly absentTools?: ToolSupply["absent"];
   readonly rules: readonly Rule[];
+  /** Of the agents above it. */
+  readonly layers?: Policy["layers"];
   /** What a person asked for with this call; beats the definition, which beats the settings. */
   readonly asked: Wishes;
   readonly settings: Wishes;
@@ -59,8 +62,6 @@ export type AgentResolution =
       readonly ok: true;
       readonly agent: ResolvedAgent;
       readonly report: ToolReport;
-      /** Layers for `limitHands`. */
-      readonly limits: readonly (readonly Rule[])[];
       readonly notices: readonly string[];
     }
   | { readonly ok: false; readonly message: string };
@@ -80,6 +81,7 @@ export function assembleAgent(
   const wanted = asked.effort ?? definition.effort ?? settings.effort;
   const { effort, notice: aboutEffort } = chooseEffort(wanted, { ...model, hasTools: tools.length > 0 });
   const { criticalReminder, initialPrompt, contextTokens } = definition;
+  const layers = withMore(request.layers ?? [], resolved.layers);
   const agent: ResolvedAgent = {
     agentType: definition.name,
     head: headOf(request, {
@@ -92,7 +94,8 @@ export function assembleAgent(
     policy: {
       mode,
       pool: tools.map((tool) => tool.name),
-      rules: [...request.rules, ...resolved.rules, ...skillRules(report, request)],
+      rules: withMore(request.rules, [...resolved.rules, ...skillRules(report, request)]),
+      ...(layers.length === 0 ? {} : { layers }),
       workspaceRoots: [request.workspaceRoot, ...request.additionalDirectories],
       readableRoots: request.readableRoots,
     },
@@ -104,7 +107,12 @@ export function assembleAgent(
     ...(initialPrompt === undefined ? {} : { initialPrompt }),
   };
   const notices = [...resolved.notices, ...[notice, aboutEffort].filter((each) => each !== undefined)];
-  return { ok: true, agent, report, limits, notices };
+  return { ok: true, agent, report, notices };
+}
+
+/** The same list where nothing is added: agents share it, and what is made of it. */
+function withMore<Each>(list: readonly Each[], more: readonly Each[]): readonly Each[] {
+  return more.length === 0 ? list : [...list, ...more];
 }
 
 function headOf(

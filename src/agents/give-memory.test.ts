@@ -27,9 +27,11 @@ function resolve(definition: Partial<AgentDefinition>, request: Partial<AgentReq
     ...request,
   });
   if (!resolution.ok) throw new Error(resolution.message);
-  const { agent, limits, report } = resolution;
-  const texts = (rules: readonly Rule[]) => rules.map(({ text }) => text);
-  return { agent, report, pool: agent.policy.pool, limits: limits.map(texts), rules: texts(agent.policy.rules) };
+  const { agent, report } = resolution;
+  const { pool, rules, layers = [] } = agent.policy;
+  const texts = (some: readonly Rule[]) => some.map(({ text }) => text);
+  const limits = layers.map((layer) => texts(layer.rules.filter(({ effect }) => effect === "allow")));
+  return { agent, report, pool, limits, rules: texts(rules) };
 }
 
 describe("file tools for the memory", () => {

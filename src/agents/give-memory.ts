@@ -1,6 +1,6 @@
-import type { AgentDefinition, Rule } from "../protocol/index.ts";
+import type { AgentDefinition, PolicyLayer, Rule } from "../protocol/index.ts";
 import { applyCompactRules } from "./apply-compact-rules.ts";
-import type { ResolvedTools } from "./resolve-tools.ts";
+import { limitLayers, type ResolvedTools } from "./resolve-tools.ts";
 import { readToolEntry } from "./tool-entry.ts";
 
 /** What an agent noted in earlier sessions, and where. */
@@ -44,14 +44,15 @@ export function giveMemory(
   if (!pool.includes("Edit") && !pool.includes("Write")) return { resolved, writable: false };
   const within = (tool: string): Rule => memoryRule(tool, directory);
   const widened = [...limits, compact.limits].map((layer) => widen(layer, within));
-  const layers = [...widened, added.map(within)].filter((layer) => layer.length > 0);
+  const own = added.map(within);
   return {
     writable: true,
     resolved: {
       ...resolved,
       report: { ...report, resolvedTools: pool },
-      rules: [...resolved.rules, ...compact.rules, within("Read"), within("Edit")],
-      limits: layers,
+      rules: [...resolved.rules, within("Read"), within("Edit")],
+      layers: [...resolved.layers.map((layer) => widenLayer(layer, within)), ...limitLayers(own)],
+      limits: [...widened, own].filter((layer) => layer.length > 0),
     },
   };
 }
@@ -60,6 +61,16 @@ export function giveMemory(
 function widen(layer: readonly Rule[], within: (tool: string) => Rule): readonly Rule[] {
   const named = new Set(layer.map(({ text }) => readToolEntry(text).name));
   return [...layer, ...fileTools.filter((tool) => named.has(tool)).map(within)];
+}
+
+/** The memory comes before what `disallowedTools` takes. */
+function widenLayer(layer: PolicyLayer, within: (tool: string) => Rule): PolicyLayer {
+  const { rules } = layer;
+  const denied = rules.filter(({ effect, text }) => effect === "deny" && !text.includes("("));
+  const limited = fileTools.filter((tool) => denied.some(({ text }) => readToolEntry(text).covers(tool)));
+  if (limited.length === 0) return layer;
+  const taken = rules.findIndex(({ effect, form, text }) => effect === "deny" && !form && text.includes("("));
+  return { ...layer, rules: rules.toSpliced(taken === -1 ? rules.length : taken, 0, ...limited.map(within)) };
 }
 
 function isTakenAway(tool: string, { disallowedTools = [] }: AgentDefinition): boolean {

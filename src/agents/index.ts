@@ -4,7 +4,6 @@
 export type { AgentRequest, AgentResolution, Wishes } from "./assemble-agent.ts";
 export { compactionPrompt } from "./compaction-prompt.ts";
 export type { AgentMemory } from "./give-memory.ts";
-export { limitHands } from "./limit-hands.ts";
 export { MAIN_TYPE } from "./main-agent.ts";
 export { narrowTo, recordPolicy } from "./recorded-policy.ts";
 export { resolveAgent } from "./resolve-agent.ts";

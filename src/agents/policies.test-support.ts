@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { accesses, decide, pathsOf } from "../permissions/index.ts";
 import {
   type Effect,
-  type PermissionMode,
   type Policy,
+  type PolicyLayer,
   permissionModes,
   type Rule,
   type RuleScope,
@@ -29,16 +29,30 @@ export const rule: fc.Arbitrary<Rule> = fc.record(
     effect: fc.constantFrom<Effect>("allow", "ask", "deny"),
     scope: fc.constantFrom<RuleScope>("builtin", "managed", "user", "project", "session"),
     file: fc.constantFrom("/work/.retinue/settings.json"),
+    form: fc.constant("compact"),
   },
   { requiredKeys: ["text", "effect", "scope"] },
 );
-export const policy: fc.Arbitrary<Policy> = fc.record({
-  mode: fc.constantFrom(...permissionModes),
-  pool: fc.oneof(fc.constant(pool), fc.subarray(pool)),
-  rules: fc.uniqueArray(rule, { maxLength: 8, selector: ({ text, effect, scope }) => `${effect} ${scope} ${text}` }),
-  workspaceRoots: fc.subarray(["/extra", "/more"]).map((more) => [root, ...more]),
-  readableRoots: fc.constant(["/docs"]),
+const rules = fc.uniqueArray(rule, {
+  maxLength: 8,
+  selector: ({ text, effect, scope, form }) => `${effect} ${scope} ${form} ${text}`,
 });
+const layer: fc.Arbitrary<PolicyLayer> = fc.record(
+  { rules: fc.array(rule, { minLength: 1, maxLength: 4 }), settles: fc.constant(true) },
+  { requiredKeys: ["rules"] },
+);
+export const policy: fc.Arbitrary<Policy> = fc.record(
+  {
+    mode: fc.constantFrom(...permissionModes),
+    pool: fc.oneof(fc.constant(pool), fc.subarray(pool)),
+    rules,
+    layers: fc.array(layer, { minLength: 1, maxLength: 3 }),
+    unattended: fc.constant(true),
+    workspaceRoots: fc.subarray(["/extra", "/more"]).map((more) => [root, ...more]),
+    readableRoots: fc.constant(["/docs"]),
+  },
+  { requiredKeys: ["mode", "pool", "rules", "workspaceRoots", "readableRoots"] },
+);
 export const call = fc.constantFrom(
   ...["a.ts", ".env", "src/a.ts", "/etc/passwd", "/extra/b.ts", "/more/c.ts"].flatMap((file_path) => [
     { name: "Read", input: { file_path } },
@@ -58,9 +72,4 @@ export function effectOf({ name, input }: { name: string; input: object }, under
     return { requested, absolute, real: absolute, kind: "file" as const };
   });
   return decide({ toolName: name, accesses: touched, resolved, policy: under }).effect;
-}
-
-/** No mode has both: of plan and dontAsk plan holds, and a question may be asked that the other would have denied. */
-export function areMixed(left: PermissionMode, right: PermissionMode): boolean {
-  return left !== right && [left, right].every((mode) => mode === "plan" || mode === "dontAsk");
 }

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Policy, RecordedPolicy, Rule } from "../protocol/index.ts";
-import { areMixed, call, effectOf, policy, root, severity } from "./policies.test-support.ts";
-import { narrowLimits, narrowTo, recordPolicy } from "./recorded-policy.ts";
+import type { Policy, PolicyLayer, RecordedPolicy, Rule } from "../protocol/index.ts";
+import { call, effectOf, policy, pool, root, severity } from "./policies.test-support.ts";
+import { narrowTo, recordPolicy } from "./recorded-policy.ts";
 
 /** As it is after a transcript was written and read. */
 const kept = (record: RecordedPolicy): RecordedPolicy => JSON.parse(JSON.stringify(record));
@@ -22,9 +22,7 @@ describe("going on under a recorded policy", () => {
         const both = [effectOf(made, then), effectOf(made, now)] as const;
         const after = effectOf(made, narrowTo(now, kept(recordPolicy(then))));
         if (after === "allow") expect(both).toEqual(["allow", "allow"]);
-        if (!areMixed(then.mode, now.mode)) {
-          expect(severity[after]).toBeGreaterThanOrEqual(Math.max(...both.map((effect) => severity[effect])));
-        }
+        expect(severity[after]).toBeGreaterThanOrEqual(Math.max(...both.map((effect) => severity[effect])));
       }),
       { numRuns: 800 },
     );
@@ -64,13 +62,55 @@ describe("going on under a recorded policy", () => {
   });
 
   it("keeps the layers that limited a tool, each once", () => {
-    const git = [{ text: "Bash(git:*)", effect: "allow", scope: "project", file: "/a.md" }] as const;
-    const log = [{ text: "Bash(git log:*)", effect: "allow", scope: "project" }] as const;
+    const only = (text: string, file?: string): PolicyLayer => ({
+      rules: [
+        { text: "Bash", effect: "deny", scope: "project" },
+        { text, effect: "allow", scope: "project", ...(file === undefined ? {} : { file }) },
+      ],
+    });
+    const [git, log] = [only("Bash(git:*)", "/a.md"), only("Bash(git log:*)")];
     const bare: Policy = { mode: "default", pool: ["Bash"], rules: [], workspaceRoots: [root], readableRoots: [] };
-    const then = kept(recordPolicy(bare, [git]));
-    expect(narrowLimits([git], then)).toEqual([git]);
-    expect(narrowLimits([], then)).toEqual([[{ text: "Bash(git:*)", effect: "allow", scope: "project" }]]);
-    expect(narrowLimits([log], then)).toHaveLength(2);
-    expect(narrowLimits([log], kept(recordPolicy(bare)))).toEqual([log]);
+    const then = kept(recordPolicy({ ...bare, layers: [git] }));
+    expect(narrowTo({ ...bare, layers: [git] }, then).layers).toEqual([git]);
+    expect(narrowTo(bare, then).layers).toEqual([only("Bash(git:*)")]);
+    expect(narrowTo({ ...bare, layers: [log] }, then).layers).toHaveLength(2);
+    expect(narrowTo({ ...bare, layers: [log] }, kept(recordPolicy(bare))).layers).toEqual([log]);
+  });
+
+  it("lets a layer settle only what it settled then", () => {
+    const mine: PolicyLayer = { rules: [{ text: "Bash", effect: "allow", scope: "user" }], settles: true };
+    const bare: Policy = { mode: "default", pool, rules: [], workspaceRoots: [root], readableRoots: [] };
+    const make = { name: "Bash", input: { command: "make" } };
+    const now = { ...bare, layers: [mine] };
+    expect(effectOf(make, now)).toBe("allow");
+    expect(effectOf(make, narrowTo(now, kept(recordPolicy(bare))))).toBe("ask");
+    expect(effectOf(make, narrowTo(now, kept(recordPolicy(now))))).toBe("allow");
+  });
+
+  it("heeds the order of lines, then and now", () => {
+    const line = (effect: "allow" | "deny"): Rule => ({ text: "Bash(make)", effect, scope: "user", form: "compact" });
+    const bare: Policy = { mode: "default", pool, rules: [], workspaceRoots: [root], readableRoots: [] };
+    const make = { name: "Bash", input: { command: "make" } };
+    const [open, shut] = [
+      [line("deny"), line("allow")],
+      [line("allow"), line("deny")],
+    ] as const;
+    expect(effectOf(make, narrowTo({ ...bare, rules: open }, kept(recordPolicy({ ...bare, rules: open }))))).toBe(
+      "allow",
+    );
+    expect(effectOf(make, narrowTo({ ...bare, rules: open }, kept(recordPolicy({ ...bare, rules: shut }))))).toBe(
+      "deny",
+    );
+    expect(effectOf(make, narrowTo({ ...bare, rules: shut }, kept(recordPolicy({ ...bare, rules: open }))))).toBe(
+      "deny",
+    );
+  });
+
+  it("answers nobody who had to do without answers", () => {
+    const bare: Policy = { mode: "plan", pool, rules: [], workspaceRoots: [root], readableRoots: [] };
+    const then = kept(recordPolicy({ ...bare, mode: "dontAsk" }));
+    const fetch = { name: "WebFetch", input: { url: "https://example.org/" } };
+    expect(effectOf(fetch, bare)).toBe("ask");
+    expect(effectOf(fetch, narrowTo(bare, then))).toBe("deny");
   });
 });

@@ -1,18 +1,16 @@
-import type { PermissionMode, Policy, RecordedPolicy, RecordedRule, Rule } from "../protocol/index.ts";
+import type { PermissionMode, Policy, PolicyLayer, RecordedPolicy, RecordedRule, Rule } from "../protocol/index.ts";
 import { freedom } from "./choose-mode.ts";
 
-/** `Rule`s with their effects; in each layer a tool that is named may do only what one of its rules covers. */
-export type Limits = readonly (readonly Rule[])[];
-
 /** Small JSON for `run.started`. */
-export function recordPolicy({ mode, pool, rules, workspaceRoots }: Policy, limits: Limits = []): RecordedPolicy {
+export function recordPolicy({ mode, pool, rules, layers = [], unattended, workspaceRoots }: Policy): RecordedPolicy {
   const [, ...directories] = workspaceRoots;
   return {
     mode,
     pool,
     rules: rules.map(withoutFile),
     ...(directories.length === 0 ? {} : { directories }),
-    ...(limits.length === 0 ? {} : { limits: limits.map((layer) => layer.map(withoutFile)) }),
+    ...(layers.length === 0 ? {} : { layers: layers.map((each) => ({ ...each, rules: each.rules.map(withoutFile) })) }),
+    ...(unattended ? { unattended } : {}),
   };
 }
 
@@ -21,17 +19,17 @@ export function recordPolicy({ mode, pool, rules, workspaceRoots }: Policy, limi
  * permission counts where both give it. Where the workspace is, and what of the session's own files may be read, is of now.
  */
 export function narrowTo(policy: Policy, then: RecordedPolicy): Policy {
-  const known = new Set(policy.rules.map(keyOf));
-  const before = new Set(then.rules.map(keyOf));
   const [workspace, ...directories] = policy.workspaceRoots;
+  const layers = narrowLayers(policy.layers ?? [], then.layers ?? []);
+  const mode = stricter(policy.mode, then.mode);
+  const unattended = policy.unattended || then.unattended || answersNobody([policy.mode, then.mode], mode);
   return {
     ...policy,
-    mode: stricter(policy.mode, then.mode),
+    mode,
     pool: policy.pool.filter((tool) => then.pool.includes(tool)),
-    rules: [
-      ...policy.rules.filter((rule) => rule.effect !== "allow" || before.has(keyOf(rule))),
-      ...then.rules.filter((rule) => rule.effect !== "allow" && !known.has(keyOf(rule))),
-    ],
+    rules: narrowRules(policy.rules, then.rules),
+    ...(layers.length === 0 ? {} : { layers }),
+    ...(unattended ? { unattended: true } : {}),
     workspaceRoots: [
       ...(workspace === undefined ? [] : [workspace]),
       ...directories.filter((directory) => then.directories?.includes(directory)),
@@ -39,24 +37,56 @@ export function narrowTo(policy: Policy, then: RecordedPolicy): Policy {
   };
 }
 
-/** All layers of both: each narrows by itself. */
-export function narrowLimits(limits: Limits, { limits: before = [] }: RecordedPolicy): Limits {
-  const known = new Set(limits.map(layerKey));
-  return [...limits, ...before.filter((layer) => !known.has(layerKey(layer)))];
-}
-
 export function stricter(left: PermissionMode, right: PermissionMode): PermissionMode {
   return freedom[left] <= freedom[right] ? left : right;
 }
 
-function withoutFile({ text, effect, scope }: Rule): RecordedRule {
-  return { text, effect, scope };
+/** Mode plan takes the place of dontAsk, whose word about questions stays. */
+export function answersNobody(modes: readonly PermissionMode[], chosen: PermissionMode): boolean {
+  return chosen !== "dontAsk" && modes.includes("dontAsk");
 }
 
-function keyOf({ text, effect, scope }: RecordedRule): string {
-  return JSON.stringify([text, effect, scope]);
+function narrowRules(now: readonly Rule[], then: readonly RecordedRule[]): readonly Rule[] {
+  const known = new Set(now.map(keyOf));
+  const before = new Set(then.map(keyOf));
+  const restrictions = then.filter(({ effect }) => effect !== "allow");
+  const kept = now.filter((rule) => rule.effect !== "allow" || before.has(keyOf(rule)));
+  // Lines count by their order: where that changed, what restricted then comes last and wins.
+  const isOrdered = linesKey(now) === linesKey(then) || linesKey(kept).endsWith(linesKey(restrictions));
+  const isMissing = (rule: RecordedRule): boolean => !known.has(keyOf(rule)) || (rule.form !== undefined && !isOrdered);
+  return [...kept, ...restrictions.filter(isMissing)];
 }
 
-function layerKey(layer: readonly RecordedRule[]): string {
-  return JSON.stringify(layer.map(keyOf).sort());
+function linesKey(rules: readonly RecordedRule[]): string {
+  return rulesKey(rules.filter(({ form }) => form !== undefined));
+}
+
+/** Each layer narrows by itself, so those of both hold; a permission that is not of both settles nothing. */
+function narrowLayers(
+  now: readonly PolicyLayer[],
+  then: NonNullable<RecordedPolicy["layers"]>,
+): readonly PolicyLayer[] {
+  const known = new Set(now.map(layerKey));
+  const before = new Set(then.map(layerKey));
+  const settlesNothing = ({ rules }: PolicyLayer): PolicyLayer => ({ rules });
+  return [
+    ...then.filter((layer) => !known.has(layerKey(layer))).map(settlesNothing),
+    ...now.map((layer) => (before.has(layerKey(layer)) ? layer : settlesNothing(layer))),
+  ];
+}
+
+function withoutFile({ text, effect, scope, form }: Rule): RecordedRule {
+  return { text, effect, scope, ...(form === undefined ? {} : { form }) };
+}
+
+function keyOf({ text, effect, scope, form }: RecordedRule): string {
+  return JSON.stringify([text, effect, scope, form]);
+}
+
+function rulesKey(rules: readonly RecordedRule[]): string {
+  return rules.map((rule) => `${keyOf(rule)}\n`).join("");
+}
+
+function layerKey({ rules, settles }: NonNullable<RecordedPolicy["layers"]>[number]): string {
+  return `${settles === true}\n${rulesKey(rules)}`;
 }

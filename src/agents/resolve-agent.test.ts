@@ -4,6 +4,7 @@ import type { AgentDefinition, PermissionMode, Rule } from "../protocol/index.ts
 import { definitionSources, permissionModes } from "../protocol/index.ts";
 import type { AgentRequest, AgentResolution } from "./assemble-agent.ts";
 import { resolveAgent } from "./resolve-agent.ts";
+import type { ResolvedAgent } from "./resolved-agent.ts";
 
 const toolNames = [
   "Read",
@@ -42,10 +43,6 @@ function resolved(definition: Partial<AgentDefinition>, request: Partial<AgentRe
   const resolution = resolve(definition, request);
   if (!resolution.ok) throw new Error(resolution.message);
   return resolution;
-}
-
-function texts(rules: readonly Rule[]): readonly string[] {
-  return rules.map(({ text }) => text);
 }
 
 describe("delegation", () => {
@@ -127,12 +124,12 @@ describe("tools", () => {
   });
 
   it("with a specifier are limited to it; without one beside it they are not", () => {
-    const { limits, agent } = resolved({ tools: ["Bash(git:*)", "Bash(npm test)", "Read"] });
-    expect(limits.map(texts)).toEqual([["Bash(git:*)", "Bash(npm test)"]]);
+    const { agent } = resolved({ tools: ["Bash(git:*)", "Bash(npm test)", "Read"] });
+    expect(layersOf(agent)).toEqual([["deny Bash", "allow Bash(git:*)", "allow Bash(npm test)"]]);
     expect(agent.policy.rules).toEqual([]);
     expect(agent.head.system).toContain("Bash(git:*), Bash(npm test)");
-    expect(resolved({ tools: ["Bash(git:*)", "Bash"] }).limits).toEqual([]);
-    expect(resolved({ tools: ["Bash(*)"] }).limits).toEqual([]);
+    expect(layersOf(resolved({ tools: ["Bash(git:*)", "Bash"] }).agent)).toEqual([]);
+    expect(layersOf(resolved({ tools: ["Bash(*)"] }).agent)).toEqual([]);
   });
 
   it("with a specifier nobody can judge are not given", () => {
@@ -145,7 +142,7 @@ describe("tools", () => {
     const { agent } = resolved({ disallowedTools: ["Write", "Bash(rm:*)"] });
     expect(agent.policy.pool).not.toContain("Write");
     expect(agent.policy.pool).toContain("Bash");
-    expect(agent.policy.rules).toEqual([{ text: "Bash(rm:*)", effect: "deny", scope: "project" }]);
+    expect(agent.policy.layers).toEqual([{ rules: [{ text: "Bash(rm:*)", effect: "deny", scope: "project" }] }]);
   });
 
   it("that the session's rules take away stay away", () => {
@@ -195,26 +192,26 @@ describe("compact rules", () => {
       { tool: "bash", effect: "deny" },
       { tool: "bash", pattern: "git status", effect: "allow" },
     ] as const;
-    const { limits, agent } = resolved({ permission });
-    expect(limits.map(texts)).toEqual([["Bash(git status)"]]);
-    const both = resolved({ permission, tools: ["Bash(git:*)"] }).limits;
-    expect(both.map(texts)).toEqual([["Bash(git:*)"], ["Bash(git status)"]]);
+    const { agent } = resolved({ permission });
+    expect(layersOf(agent)).toEqual([["deny Bash", "allow Bash(git status)"]]);
+    expect(agent.head.system).toContain("only this: Bash(git status)");
+    const both = resolved({ permission, tools: ["Bash(git:*)"] }).agent;
+    expect(layersOf(both)).toEqual([
+      ["deny Bash", "allow Bash(git:*)"],
+      ["deny Bash", "allow Bash(git status)"],
+    ]);
     expect(agent.policy.pool).toContain("Bash");
   });
 
-  it("restrict by parts, and allow only where the source is a person's own", () => {
+  it("keep their order, and settle questions only where the source is a person's own", () => {
     const permission = [
       { tool: "edit", effect: "allow" },
-      { tool: "edit", pattern: "*.env", effect: "deny" },
+      { tool: "*", pattern: "*.env", effect: "deny" },
     ] as const;
-    expect(resolved({ permission }).agent.policy.rules.map(({ text, effect }) => `${effect} ${text}`)).toEqual([
-      "deny Edit(*.env)",
-    ]);
-    expect(resolved({ permission, source: "user" }).agent.policy.rules).toContainEqual({
-      text: "Edit",
-      effect: "allow",
-      scope: "user",
-    });
+    const { agent } = resolved({ permission, tools: ["Read", "Edit"] });
+    expect(layersOf(agent)).toEqual([["allow Edit", "deny Read(*.env)", "deny Edit(*.env)"]]);
+    expect(agent.policy.layers?.[0]?.settles).toBe(undefined);
+    expect(resolved({ permission, source: "user" }).agent.policy.layers?.[0]?.settles).toBe(true);
   });
 });
 
@@ -294,3 +291,7 @@ describe("everything else", () => {
     expect(resolve({ isolation: "worktree" })).toMatchObject({ ok: false, message: expect.stringContaining("copy") });
   });
 });
+
+function layersOf({ policy: { layers = [] } }: ResolvedAgent): readonly (readonly string[])[] {
+  return layers.map(({ rules }) => rules.map(({ text, effect }) => `${effect} ${text}`));
+}

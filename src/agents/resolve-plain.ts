@@ -9,7 +9,7 @@ export function resolvePlain(request: Omit<AgentRequest, "definition" | "rules">
     { ...request, rules: [] },
     {
       mode: asked.mode ?? settings.mode ?? "default",
-      resolved: { report, rules: [], limits: [], notices: [] },
+      resolved: { report, rules: [], layers: [], limits: [], notices: [] },
       writable: false,
     },
   );

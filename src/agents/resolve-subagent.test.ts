@@ -189,8 +189,7 @@ describe("questions, depth and names", () => {
 
   it("deny delegation by a rule too, unless the depth allows it", () => {
     const denial = { text: "Task", effect: "deny", scope: "builtin" };
-    const denials = (tier: Tier) =>
-      subagentFor({}, { tier }).agent.policy.rules.filter(({ effect }) => effect === "deny");
+    const denials = (tier: Tier) => (subagentFor({}, { tier }).agent.policy.layers ?? []).flatMap(({ rules }) => rules);
     expect(denials(foreground)).toEqual([denial]);
     expect(denials({ ...foreground, maxDepth: 2 })).toEqual([]);
     expect(denials({ ...background, maxDepth: 2 })).toEqual([denial]);
@@ -293,21 +292,23 @@ describe("down the tree", () => {
     expect(grandchild.mode).toBe("plan");
     expect(grandchild.pool).toEqual(child.pool.filter((tool) => !blocked.includes(tool)));
     expect(grandchild.pool).not.toContain("Write");
-    const restrictions = grandchild.rules.filter(({ effect }) => effect !== "allow").map(({ text }) => text);
-    expect(restrictions).toEqual(["Read(.env)", "Bash(git push:*)", "Bash(rm:*)", "Task"]);
+    expect(grandchild.rules.filter(({ effect }) => effect !== "allow")).toEqual(rules);
+    const layers = grandchild.layers?.map((layer) => layer.rules.map(({ text, effect }) => `${effect} ${text}`));
+    expect(layers).toEqual([["deny Bash(rm:*)"], ["allow *"], ["deny Task"]]);
   });
 });
 
 describe("an agent that goes on", () => {
   const narrow: Partial<AgentDefinition> = { tools: ["Read", "Bash(git:*)"], permissionMode: "plan" };
   const then = subagentFor(narrow, { superior: { rules: [{ text: "Read(.env)", effect: "deny", scope: "user" }] } });
-  const before = recordPolicy(then.agent.policy, then.agent.limits);
+  const before = recordPolicy(then.agent.policy);
 
   it("has no more than it had, whatever its definition and its superior have become", () => {
-    const { agent, limits, report } = subagentFor({ source: "user", permissionMode: "acceptEdits" }, { before });
+    const { agent, report } = subagentFor({ source: "user", permissionMode: "acceptEdits" }, { before });
     expect(agent.policy).toMatchObject({ mode: "plan", pool: ["Read", "Bash"] });
-    expect(agent.policy.rules.map(({ text, effect }) => `${effect} ${text}`)).toEqual(["deny Read(.env)", "deny Task"]);
-    expect(limits.map((layer) => layer.map(({ text }) => text))).toEqual([["Bash(git:*)"]]);
+    expect(agent.policy.rules.map(({ text, effect }) => `${effect} ${text}`)).toEqual(["deny Read(.env)"]);
+    const layers = agent.policy.layers?.map(({ rules }) => rules.map(({ text, effect }) => `${effect} ${text}`));
+    expect(layers).toEqual([["deny Bash", "allow Bash(git:*)"], ["deny Task"]]);
     expect(report.withheld).toContainEqual({ tool: "Write", why: "it did not have it when it ran before" });
   });
 

@@ -1,9 +1,9 @@
-import type { AgentDefinition, Policy, RecordedPolicy, Rule, ToolDeclaration } from "../protocol/index.ts";
+import type { AgentDefinition, Policy, PolicyLayer, RecordedPolicy, ToolDeclaration } from "../protocol/index.ts";
 import { type AgentRequest, type AgentResolution, assembleAgent } from "./assemble-agent.ts";
 import { missingTools } from "./missing-tools.ts";
 import { narrowMode } from "./narrow-mode.ts";
 import { readTools } from "./read-tools.ts";
-import { narrowLimits, narrowTo, stricter } from "./recorded-policy.ts";
+import { answersNobody, narrowTo, stricter } from "./recorded-policy.ts";
 import type { ResolvedAgent } from "./resolved-agent.ts";
 import { type Tier, withholdTools } from "./withhold-tools.ts";
 
@@ -31,6 +31,7 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
     tools: granted,
     absentTools: [...absentTools, ...withheld.map(({ tool, why }) => ({ name: tool, reason: `${why}.` }))],
     rules: superior.rules,
+    ...(superior.layers === undefined ? {} : { layers: superior.layers }),
     prompt: `${request.prompt.trim()}\n\n${serving}`,
     readableRoots: [...superior.readableRoots, ...request.readableRoots],
   };
@@ -41,12 +42,10 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
   const { report } = resolution;
   const declared = tools.map(({ name }) => name);
   const missing = missingTools(definition, { declared, withheld, absent: absentTools, rules: superior.rules, report });
-  const limits = before === undefined ? resolution.limits : narrowLimits(resolution.limits, before);
-  const policy = withoutDelegation(
-    before === undefined ? resolution.agent.policy : narrowTo(resolution.agent.policy, before),
-  );
-  const agent = withBackground({ ...resolution.agent, policy, limits }, { granted, request });
-  return { ...resolution, agent, limits, report: { ...report, withheld: missing } };
+  const fresh = withoutDelegation(withoutAnswers(resolution.agent.policy, superior));
+  const policy = before === undefined ? fresh : narrowTo(fresh, before);
+  const agent = withBackground({ ...resolution.agent, policy }, { granted, request });
+  return { ...resolution, agent, report: { ...report, withheld: missing } };
 }
 
 const serving =
@@ -54,14 +53,21 @@ const serving =
 
 /** A second lock beside the pool, and one that every agent below it keeps. */
 function withoutDelegation(policy: Policy): Policy {
-  if (policy.pool.includes("Task") || policy.rules.some(isNoDelegation)) return policy;
-  return { ...policy, rules: [...policy.rules, noDelegation] };
+  const { pool, layers = [] } = policy;
+  if (pool.includes("Task") || layers.some(isNoDelegation)) return policy;
+  return { ...policy, layers: [...layers, noDelegation] };
 }
 
-const noDelegation: Rule = { text: "Task", effect: "deny", scope: "builtin" };
+const noDelegation: PolicyLayer = { rules: [{ text: "Task", effect: "deny", scope: "builtin" }] };
 
-function isNoDelegation({ text, effect }: Rule): boolean {
-  return text === noDelegation.text && effect === noDelegation.effect;
+function isNoDelegation({ rules: [first, ...more] }: PolicyLayer): boolean {
+  return more.length === 0 && first?.text === "Task" && first.effect === "deny";
+}
+
+/** Whom nobody answers has nobody below it who is answered. */
+function withoutAnswers(policy: Policy, superior: Policy): Policy {
+  if (!superior.unattended && !answersNobody([superior.mode], policy.mode)) return policy;
+  return { ...policy, unattended: true };
 }
 
 function withBackground(

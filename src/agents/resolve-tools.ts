@@ -1,15 +1,17 @@
 import { nearest } from "../lib/index.ts";
 import { checkRules, parseRule } from "../permissions/index.ts";
-import type { AgentDefinition, Rule, ToolReport } from "../protocol/index.ts";
-import { applyCompactRules } from "./apply-compact-rules.ts";
+import type { AgentDefinition, PolicyLayer, Rule, ToolReport } from "../protocol/index.ts";
+import { applyCompactRules, definitionLayers, limitLayer } from "./apply-compact-rules.ts";
 import { ruleOf } from "./rule-of.ts";
 import { isJudged, readToolEntry, type ToolEntry } from "./tool-entry.ts";
 
 export interface ResolvedTools {
   readonly report: ToolReport;
-  /** Restrictions that come with the definition; never a permission, except where a person's own file gives one. */
+  /** Permissions that come with the agent's place. */
   readonly rules: readonly Rule[];
-  /** In each of these layers a tool that is named may do only what one of its rules covers. */
+  /** What the definition says of its tools; never a permission, except where a person's own file gives one. */
+  readonly layers: readonly PolicyLayer[];
+  /** For the prompt. In each of these a tool that is named may do only what one of its rules covers. */
   readonly limits: readonly (readonly Rule[])[];
   readonly notices: readonly string[];
   /** Why the agent can't be started. */
@@ -37,9 +39,10 @@ export function resolveTools(definition: AgentDefinition, supply: ToolSupply): R
     (tool) => valid.some(({ covers }) => covers(tool)) && !removed.some(({ covers }) => covers(tool)),
   );
   const compact = applyCompactRules(definition, granted);
-  const limits = [limitsOf(valid, compact.pool, definition), compact.limits].filter((layer) => layer.length > 0);
-  const denials = disallowed.filter(({ hasSpecifier }) => hasSpecifier);
-  const rules = [...denials.map(({ text }) => ruleOf(definition, text, "deny")), ...compact.rules];
+  const own = limitsOf(valid, compact.pool, definition);
+  const limits = [own, compact.limits].filter((layer) => layer.length > 0);
+  const denials = disallowed.filter(({ hasSpecifier }) => hasSpecifier).map(({ text }) => text);
+  const layers = [...limitLayers(own), ...definitionLayers(definition, { pool: compact.pool, denials })];
   const report: ToolReport = {
     hasWildcard,
     validTools: valid.map(({ text }) => text),
@@ -52,10 +55,19 @@ export function resolveTools(definition: AgentDefinition, supply: ToolSupply): R
   const notices = [
     ...told.map((entry) => explainInvalid(entry, definition, supply)),
     ...unknown.map(({ text }) => `${nameOf(definition)} disallows ${text}, which is not a tool here.`),
-    ...checkRules([...rules, ...limits.flat()]).map(({ message }) => message),
+    ...checkRules(layers.flatMap(({ rules }) => rules).filter(isNoLine)).map(({ message }) => message),
   ];
   const problem = problemOf(definition, report, { notices, supply });
-  return { report, rules, limits, notices, ...(problem === undefined ? {} : { problem }) };
+  return { report, rules: [], layers, limits, notices, ...(problem === undefined ? {} : { problem }) };
+}
+
+export function limitLayers(limits: readonly Rule[]): readonly PolicyLayer[] {
+  return limits.length === 0 ? [] : [limitLayer(limits, ({ text }) => readToolEntry(text).name)];
+}
+
+/** Of `*: allow` there is nothing to tell: it says what is in the pool. */
+function isNoLine({ text, effect, form }: Rule): boolean {
+  return !(form === "compact" && effect === "allow" && text.includes("*") && !text.includes("("));
 }
 
 /** A tool that is listed once without a specifier is not limited by another entry that has one. */

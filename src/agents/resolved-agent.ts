@@ -1,13 +1,10 @@
 import type { Head, Policy } from "../protocol/index.ts";
-import type { Limits } from "./recorded-policy.ts";
 
 /** An agent ready to run: what stands before its messages, and what it may do. */
 export interface ResolvedAgent {
   readonly agentType: string;
   readonly head: Head;
   readonly policy: Policy;
-  /** What of the policy only hands can hold, for `recordPolicy`. */
-  readonly limits?: Limits;
   /** What is left of a subagent's pool once nobody waits for it; absent where nothing is lost. */
   readonly backgroundPool?: readonly string[];
   readonly maxTurns: number;

@@ -76,7 +76,13 @@ export async function openAgentPlace(request: PlaceRequest): Promise<OpenedPlace
 }
 
 /** What is forbidden in the repository is forbidden in the copy, also where a rule says it by the whole path. */
-export function copyRestrictions(
+export function inCopy(policy: Policy, place: Pick<AgentPlace, "original" | "top">, home: string | undefined): Policy {
+  const { rules, layers } = policy;
+  const copied = layers?.map((layer) => ({ ...layer, rules: copyRestrictions(layer.rules, place, home) }));
+  return { ...policy, rules: copyRestrictions(rules, place, home), ...(copied ? { layers: copied } : {}) };
+}
+
+function copyRestrictions(
   rules: readonly Rule[],
   { original, top }: Pick<AgentPlace, "original" | "top">,
   home: string | undefined,

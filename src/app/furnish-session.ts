@@ -9,7 +9,6 @@ import { type AgentServers, createAgentServers, withInstructions } from "./agent
 import { offerDelegation, offeredAgents } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
 import { checkMode } from "./heed-settings.ts";
-import { holdLimits } from "./hold-limits.ts";
 import type { OpenedSession } from "./opened-session.ts";
 import { stateDirectory } from "./places.ts";
 import { resolveMain } from "./resolve-main.ts";
@@ -88,7 +87,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
       ...shared,
       cwd,
       model: chosen.model,
-      hands: holdLimits(equipped.hands, resolution.limits),
+      hands: equipped.hands,
       budget: sessionBudget({ settings, definition, clock }),
       limits: clockLimits({ definition, settings, background: false, isMain: true }),
       retinue: dispatcher,

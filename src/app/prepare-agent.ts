@@ -3,21 +3,20 @@ import { resolveSubagent } from "../agents/index.ts";
 import { addTools, createHands } from "../hands/index.ts";
 import { describeError, nearest, UserError } from "../lib/index.ts";
 import type { Clock, Hands, McpConnection } from "../ports/index.ts";
-import type { AgentDefinition, Rule, Settings } from "../protocol/index.ts";
+import type { AgentDefinition, Policy, Settings } from "../protocol/index.ts";
 import { type AgentWish, clockLimits, type PreparedAgent, type ReadyAgent } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import {
   type AgentPlace,
-  copyRestrictions,
   freeInCopy,
+  inCopy,
   isVerification,
   keepAway,
   type OpenedPlace,
   openAgentPlace,
 } from "./agent-place.ts";
 import { type AgentServers, withInstructions } from "./agent-servers.ts";
-import { holdLimits, limitsOf } from "./hold-limits.ts";
 import type { Household, HouseholdAgent } from "./household.ts";
 import { isAbout } from "./is-about.ts";
 import { type Environment, existingDirectories } from "./places.ts";
@@ -47,7 +46,7 @@ export async function prepareAgent(wish: AgentWish, preparation: Preparation): P
   const { parent, agentType } = wish;
   const found = household.find(agentType);
   if (found === undefined) return { ok: false, message: unknownType(agentType, household) };
-  const denial = denialOf(found.definition, parent.agent.policy.rules);
+  const denial = denialOf(found.definition, parent.agent.policy);
   if (denial !== undefined) return { ok: false, message: denial };
   const { definition } = found;
   const own = {
@@ -84,7 +83,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
   const { parent, depth, background } = wish;
   const root = place?.root ?? parent.cwd;
   const above = parent.agent.policy;
-  const superior = place ? { ...above, rules: copyRestrictions(above.rules, place, environment["HOME"]) } : above;
+  const superior = place ? inCopy(above, place, environment["HOME"]) : above;
   const { definition } = found;
   const { subagents = {} } = settings;
   const { model, requested, reason, notice } = subagentModel(wish, found, equipment);
@@ -126,7 +125,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     ok: true,
     agent: isFree ? { ...agent, policy: freeInCopy(agent.policy, above) } : agent,
     model,
-    hands: handsFor(parent.hands, { ...equipment, root, limits: resolution.limits }),
+    hands: handsFor(parent.hands, { ...equipment, root }),
     cwd: root,
     tools: resolution.report,
     budget: definition.budget ?? {},
@@ -179,25 +178,14 @@ function connectOwn(
 
 interface HandsParts extends Equipment {
   readonly root: string;
-  readonly limits: Parameters<typeof holdLimits>[1];
 }
 
-/** Those of its superior, or others in a place of its own that hold what its superior's hold. */
-function handsFor(above: Hands, { own, place, found, root, limits, environment, transcript }: HandsParts): Hands {
-  const before = limitsOf(above);
+/** Those of its superior, or others in a place of its own. */
+function handsFor(above: Hands, { own, place, found, root, environment, transcript }: HandsParts): Hands {
   const base = place && isVerification(found.definition) ? keepAway(place.hands, place) : (place?.hands ?? above);
-  const hands =
-    own.tools.length === 0
-      ? base
-      : addTools(
-          base,
-          createHands({
-            tools: own.tools,
-            workspace: createLocalWorkspace({ root, environment }),
-            results: transcript.results,
-          }),
-        );
-  return place ? holdLimits(hands, [...before, ...limits], []) : holdLimits(hands, limits, before);
+  if (own.tools.length === 0) return base;
+  const workspace = createLocalWorkspace({ root, environment });
+  return addTools(base, createHands({ tools: own.tools, workspace, results: transcript.results }));
 }
 
 /** By name, with what may have been meant: ten at most, all of them when there are no more. */
@@ -209,7 +197,8 @@ function unknownType(agentType: string, household: Household): string {
 }
 
 /** `Task(Explore)` in a deny list: nobody gives it work, by whatever name. */
-function denialOf({ name }: AgentDefinition, rules: readonly Rule[]): string | undefined {
-  const rule = rules.find(({ effect, text }) => effect === "deny" && isAbout(text, name));
+function denialOf({ name }: AgentDefinition, { rules, layers = [] }: Policy): string | undefined {
+  const all = [...rules, ...layers.flatMap((layer) => layer.rules)];
+  const rule = all.find(({ effect, text }) => effect === "deny" && isAbout(text, name));
   return rule && `Agent "${name}" can't be used here: the ${rule.scope} rule ${rule.text} denies it.`;
 }

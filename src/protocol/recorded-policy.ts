@@ -1,4 +1,4 @@
-import type { PermissionMode, Rule } from "./permission.ts";
+import type { PermissionMode, PolicyLayer, Rule } from "./permission.ts";
 
 /** What an agent was allowed in a run, as its transcript keeps it: whoever goes on with it gets no more. */
 export interface RecordedPolicy {
@@ -7,8 +7,9 @@ export interface RecordedPolicy {
   readonly rules: readonly RecordedRule[];
   /** What counted as workspace beside the workspace itself. */
   readonly directories?: readonly string[];
-  /** In each of these layers a tool that is named could do only what one of its rules covers. */
-  readonly limits?: readonly (readonly RecordedRule[])[];
+  readonly layers?: readonly RecordedLayer[];
+  readonly unattended?: true;
 }
 
 export type RecordedRule = Omit<Rule, "file">;
+export type RecordedLayer = Omit<PolicyLayer, "rules"> & { readonly rules: readonly RecordedRule[] };

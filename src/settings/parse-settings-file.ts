@@ -112,7 +112,7 @@ function parseCompact(value: unknown, file: SettingsFile, trust: Trust): ParsedF
   return { ...withLists(strict, file), notices, approvals };
 }
 
-/** For whoever knows only lists; they are stricter than the compact form: no order loosens them. */
+/** In the merged settings they are lists, for whoever knows only those: stricter than the lines, since no order loosens them. */
 function withLists(compact: readonly ScopedCompactRule[], file: SettingsFile): ParsedFile {
   const place = file.above?.path;
   const rules = compact.flatMap((each): Rule[] => {
@@ -213,5 +213,5 @@ function listRuleOf({ tool, pattern, effect, scope, file }: ScopedCompactRule): 
   if (tool === "*" && effect === "allow") return undefined;
   const name = canonicalToolName(tool);
   const text = pattern === undefined || pattern === "*" || pattern === "**" ? name : `${name}(${pattern})`;
-  return { text, effect, scope, file };
+  return { text, effect, scope, file, form: "compact" };
 }

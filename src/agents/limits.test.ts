@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createHands } from "../hands/index.ts";
 import type { Hands } from "../ports/index.ts";
-import type { Policy, Rule, ToolResult } from "../protocol/index.ts";
+import type { Policy, PolicyLayer, Rule, ToolResult } from "../protocol/index.ts";
 import { createTools } from "../tools/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
-import { limitHands } from "./limit-hands.ts";
+import { limitLayers } from "./resolve-tools.ts";
 
 function place(limits: readonly string[]): { hands: Hands; policy: Policy; root: string } {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-limits-")));
@@ -17,8 +17,7 @@ function place(limits: readonly string[]): { hands: Hands; policy: Policy; root:
   const workspace = createLocalWorkspace({ root, environment: { PATH: process.env["PATH"] } });
   const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
   const tools = createTools({ sessionId: "limits", workspace, results, outputDirectory: join(root, "out") });
-  const rules = limits.map((text): Rule => ({ text, effect: "allow", scope: "project" }));
-  const hands = limitHands(createHands({ tools, workspace, results }), rules);
+  const hands = createHands({ tools, workspace, results });
   onTestFinished(async () => {
     await hands.close();
     rmSync(root, { recursive: true, force: true });
@@ -27,9 +26,14 @@ function place(limits: readonly string[]): { hands: Hands; policy: Policy; root:
   return {
     hands,
     root,
-    policy: { mode: "bypassPermissions", pool, rules: [], workspaceRoots: [root], readableRoots: [] },
+    policy: { ...bypass, pool, layers: limitsTo(limits), workspaceRoots: [root] },
   };
 }
+
+const bypass = { mode: "bypassPermissions", rules: [], readableRoots: [] } as const;
+
+const limitsTo = (texts: readonly string[]): readonly PolicyLayer[] =>
+  limitLayers(texts.map((text): Rule => ({ text, effect: "allow", scope: "project" })));
 
 async function use(
   { hands, policy }: { readonly hands: Hands; readonly policy: Policy },
@@ -75,9 +79,9 @@ it("leaves tools without a limit alone", async () => {
 
 it("in two layers allows only what both cover", async () => {
   const at = place(["Bash(echo:*)"]);
-  const hands = limitHands(at.hands, [{ text: "Bash(echo hello)", effect: "allow", scope: "project" }]);
-  expect(await use({ ...at, hands }, "Bash", { command: "echo hello" })).toEqual(done);
-  expect(await use({ ...at, hands }, "Bash", { command: "echo other" })).toEqual(denied);
+  const policy = { ...at.policy, layers: [...(at.policy.layers ?? []), ...limitsTo(["Bash(echo hello)"])] };
+  expect(await use({ ...at, policy }, "Bash", { command: "echo hello" })).toEqual(done);
+  expect(await use({ ...at, policy }, "Bash", { command: "echo other" })).toEqual(denied);
 });
 
 it("never allows what the policy denies", async () => {
