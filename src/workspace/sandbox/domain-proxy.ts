@@ -77,26 +77,22 @@ async function passOn(
   return request({ host, port: target.port || 80, path: target.pathname + target.search, method, headers });
 }
 
-/** The address to connect to. Rejects for hosts that are not allowed and for addresses of this machine and its networks. */
+/** The address to connect to. Rejects for hosts that are not allowed, and for local addresses that are not listed themselves. */
 async function addressOf(host: string, domains: readonly string[]): Promise<string> {
-  if (!isAllowed(host, domains))
-    throw new Error(`The sandbox does not let commands reach ${host}: it is not in sandbox.network.allowedDomains.`);
+  const denial = `The sandbox does not let commands reach ${host}`;
+  if (!isAllowed(host, domains)) throw new Error(`${denial}: it is not in sandbox.network.allowedDomains.`);
   const { address, family } = await lookup(host);
-  if (inner.check(address, family === 6 ? "ipv6" : "ipv4"))
-    throw new Error(
-      `The sandbox does not let commands reach ${host}: it is ${address}, an address of a local network.`,
-    );
+  if (inner.check(address, family === 6 ? "ipv6" : "ipv4") && !domains.includes(address))
+    throw new Error(`${denial}: it is ${address}, a local address that is not in sandbox.network.allowedDomains.`);
   return address;
 }
 
 export function isAllowed(host: string, domains: readonly string[]): boolean {
   const name = host.toLowerCase().replace(/\.$/, "");
-  if (isIP(name) !== 0 || name === "") return false;
   return domains.some((domain) => {
     const allowed = domain.toLowerCase();
-    return allowed.startsWith("*.")
-      ? name.endsWith(allowed.slice(1)) && name.length > allowed.length - 1
-      : name === allowed;
+    if (!allowed.startsWith("*.")) return name === allowed;
+    return isIP(name) === 0 && name.endsWith(allowed.slice(1)) && name.length > allowed.length - 1;
   });
 }
 

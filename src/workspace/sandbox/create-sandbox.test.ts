@@ -1,0 +1,97 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { RunningProcess } from "../../ports/index.ts";
+import { createSandbox } from "./create-sandbox.ts";
+import { createSandboxPlace, hasSandbox, type SandboxPlace } from "./sandbox.test-support.ts";
+
+describe.runIf(hasSandbox)("commands of a session", () => {
+  let place: SandboxPlace;
+  beforeEach(() => {
+    place = createSandboxPlace();
+  });
+  afterEach(() => place.remove());
+
+  async function start(command: string): Promise<{ running: RunningProcess; said: (text: string) => Promise<void> }> {
+    await place.sandbox.ready();
+    let output = "";
+    let tell = (): void => undefined;
+    const running = place.workspace.spawn({
+      command: "bash",
+      args: ["-c", command],
+      tag: `sandbox-test-${process.pid}`,
+      confined: true,
+      onOutput: (chunk) => {
+        output += Buffer.from(chunk).toString();
+        tell();
+      },
+    });
+    const said = async (text: string): Promise<void> => {
+      while (!output.includes(text)) {
+        await new Promise<void>((resolve) => {
+          tell = resolve;
+        });
+      }
+    };
+    return { running, said };
+  }
+
+  it("reach each other's servers", async () => {
+    const script = `require("http").createServer((q,r)=>r.end("hi")).listen(8123,"127.0.0.1",()=>console.log("up"))`;
+    const server = await start(`exec ${process.execPath} -e '${script}'`);
+    await server.said("up");
+    expect(
+      (await place.run("exec 3<>/dev/tcp/127.0.0.1/8123; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3")).output,
+    ).toContain("hi");
+    await server.running.end();
+  });
+
+  it("may put their things in order when they are ended; what does not end is killed", async () => {
+    const polite = await start("trap 'echo bye > bye; exit 0' TERM; echo up; while :; do sleep 0.05; done");
+    await polite.said("up");
+    await polite.running.end();
+    expect(readFileSync(join(place.root, "bye"), "utf8")).toBe("bye\n");
+    const stubborn = await start("trap '' TERM; echo up; while :; do sleep 0.05; done");
+    await stubborn.said("up");
+    await stubborn.running.end();
+    expect(await stubborn.running.exited).toMatchObject({ code: null });
+  });
+
+  it("leave nothing running, whatever they do to hide", async () => {
+    const left = await start("env -i setsid bash -c 'echo up; exec sleep 4242' & wait");
+    await left.said("up");
+    await left.running.end();
+    expect(execFileSync("ps", ["ax"]).toString()).not.toContain("sleep 4242");
+  });
+
+  it("end as they would without a sandbox", async () => {
+    expect(await place.run("exit 7")).toMatchObject({ code: 7, output: "" });
+    expect(await place.run("echo out; echo err >&2")).toMatchObject({ code: 0, output: "out\nerr\n", why: undefined });
+    expect((await place.run("pwd; id -u; echo $HOME")).output).toBe(
+      `${place.root}\n${process.getuid?.()}\n${process.env["HOME"]}\n`,
+    );
+  });
+
+  it("go on when what holds their network was killed", async () => {
+    expect(await place.run("true")).toMatchObject({ code: 0 });
+    const { root } = place;
+    const request = { root, cwd: root, command: "true", args: [], environment: {} };
+    const { args } = place.sandbox.confine(request);
+    process.kill(Number(args[args.indexOf("--target") + 1]), "SIGKILL");
+    await expect.poll(async () => (await place.run("true").catch(() => ({ code: 1 }))).code).toBe(0);
+  });
+});
+
+describe("a sandbox that is switched off", () => {
+  it("confines nothing and says nothing", async () => {
+    const told: string[] = [];
+    const sandbox = createSandbox({
+      ...{ mode: "off", scratch: "/nowhere", userHome: "/", writable: [], hidden: [], shown: [], domains: [] },
+      tell: (message) => told.push(message),
+    });
+    expect(await sandbox.ready()).toMatchObject({ kind: "off" });
+    expect(told).toEqual([]);
+    await sandbox.close();
+  });
+});
