@@ -1,6 +1,7 @@
 import { SERIALIZER_VERSION } from "../conversation/index.ts";
 import { recovery } from "../loop/index.ts";
 import type { DurableEvent, EndReason, EventOf } from "../protocol/index.ts";
+import { backgroundRoster } from "./notices.ts";
 import type { RunHost } from "./run-host.ts";
 
 /** The first lines of a run: of a new agent who it is; its head where that is another; that it begins, and with what words. */
@@ -21,6 +22,7 @@ export async function beginRun(host: RunHost): Promise<void> {
   const { lastEnd } = thread;
   if (lastEnd !== undefined && lastEnd !== "done")
     events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd) });
+  events.push(...(await backgroundRoster(host)));
   const from = request.subagent ? "agent" : "person";
   if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from });
   await host.record(events);

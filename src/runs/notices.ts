@@ -12,6 +12,14 @@ export async function endedInBackground({ services, thread }: RunHost): Promise<
   return [{ type: "notices.delivered", notices, text: noticeText(ended) }];
 }
 
+/** Who goes on while it has agents in the background is told again which of them work and which have ended. */
+export async function backgroundRoster({ services, thread }: RunHost): Promise<DurableEvent[]> {
+  const { background } = thread.state;
+  if (background.length === 0) return [];
+  const roster = (await services.retinue?.roster(thread.agentId, background)) ?? "";
+  return roster === "" ? [] : [{ type: "context.added", cause: "resumed", text: `[${roster}]` }];
+}
+
 /** Until one of its agents in the background has ended, and that is told; or the run is stopped. */
 export async function waitForBackground(host: RunHost): Promise<void> {
   const { services, thread, clocks, outlet } = host;

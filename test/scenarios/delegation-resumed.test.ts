@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asAfterKill, newPlace, open, read, resultsIn, task } from "./delegation-place.ts";
+import { asAfterKill, lastWords, newPlace, open, read, resultsIn, task } from "./delegation-place.ts";
 
 describe("a delegation that a person allowed before the process died", () => {
   it("is not asked about again, and its agent's report comes", async () => {
@@ -25,5 +25,55 @@ describe("a delegation that a person allowed before the process died", () => {
     await session.prompt("").result;
     await session.close();
     expect(resultsIn(model.requests("MAIN")[0])[0]).toContain("\nalpha\n");
+  });
+});
+
+describe("an agent that goes on while it has agents in the background", () => {
+  const background = { run_in_background: true };
+  const later = { text: "Later.", hangs: true } as const;
+
+  it("is told again which of them still work", async () => {
+    const { session, model } = await open({
+      MAIN: [{ calls: [task("CHILD: hang", background)] }, later, { text: "Still." }],
+      CHILD: [{ text: "Working.", hangs: true }],
+    });
+    const run = session.prompt("MAIN: do it.");
+    for await (const update of run) if (update.type === "text.delta") run.stop("interrupted");
+    await run.result;
+    const again = session.prompt("And now?");
+    for await (const update of again) if (update.type === "text.delta") again.stop("interrupted");
+    await again.result;
+    await session.close();
+    const told = lastWords(model.requests("MAIN")[2]);
+    expect(told).toMatch(/Still at work[^\n]*:\n- a\w{12} \(general-purpose\): a piece of work, output in /);
+    expect(told).toContain("And now?");
+  });
+
+  it("is told after a kill which have ended, with what they reported, and not again later", async () => {
+    const at = newPlace();
+    const first = await open(
+      { MAIN: [{ calls: [task("CHILD: be quick", background)] }, later], CHILD: [{ text: "The quick answer." }] },
+      { at },
+    );
+    const run = first.session.prompt("MAIN: do it.");
+    const seen = new Set<string>();
+    for await (const update of run) {
+      if (update.type === "text.delta") seen.add("main");
+      if (update.type === "subagent.event" && update.event.type === "run.ended") seen.add("child");
+      if (seen.size === 2) break;
+    }
+    const left = asAfterKill(at);
+    run.stop("stopped");
+    await run.result;
+    await first.session.close();
+    const parts = { MAIN: [{ text: "I see." }, { text: "Nothing new." }] };
+    const { model, session } = await open(parts, { at: left, resume: first.session.id });
+    await session.prompt("And now?").result;
+    await session.prompt("And now again?").result;
+    await session.close();
+    const [once, twice] = model.requests("MAIN").map(lastWords);
+    expect(once).toMatch(/Ended; their results come[^\n]*:\n- a\w{12} \(general-purpose\): a piece of work/);
+    expect(once).toMatch(/<task_notification [^>]*status="completed"[\s\S]*The quick answer\./);
+    expect(twice).toBe("And now again?");
   });
 });
