@@ -3,11 +3,12 @@ import type { JsonObject } from "../../protocol/index.ts";
 import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { type Located, locate } from "../shared/locate.ts";
-import { type Lines, pageLines, splitLines } from "../shared/page-lines.ts";
+import { pageLines, splitLines } from "../shared/page-lines.ts";
 import type { SeenFiles } from "../shared/seen-files.ts";
-import { decodeText } from "../shared/text-encoding.ts";
+import { decodeAs, detectEncoding, type Encoding, markLength } from "../shared/text-encoding.ts";
 import { type AskedLines, MAX_CHARACTERS, pastEnd } from "./asked-lines.ts";
 import { readFace } from "./face.ts";
+import { choose, linesOf } from "./lines-of.ts";
 import { imageType, readImage } from "./read-image.ts";
 import { readLargeFile } from "./read-large-file.ts";
 import { readResult } from "./read-result.ts";
@@ -59,30 +60,29 @@ interface Content {
 }
 
 function show(content: Content, { context, seen }: { context: ToolContext; seen: SeenFiles }): ToolOutput {
-  const { file, bytes, version } = content;
+  const { file, range, bytes, version } = content;
   const known = seen.of(context.agentId);
   const image = imageType(bytes);
   if (image) return readImage(file.name, { type: image, bytes });
-  const decoded = decodeText(bytes);
-  if (!decoded.ok) return failed(`${file.name} is ${decoded.what}, not text (${bytes.length} bytes).`);
+  const found = detectEncoding(bytes);
+  if (!found.ok) return failed(`${file.name} is ${found.what}, not text (${bytes.length} bytes).`);
   if (bytes.length === 0) {
     known.whole(file.real, version);
     return { content: "[The file is empty.]", details: { path: file.name, lines: 0, shown: 0 } };
   }
-  const notebook = file.real.endsWith(".ipynb") ? renderNotebook(decoded.text) : undefined;
-  const lines = splitLines(notebook ? notebook.text : decoded.text);
-  const page = showLines(lines, content, { numbered: notebook === undefined });
-  if ("output" in page) return page.output;
-  known.lines(file.real, { version, ...page, total: lines.length });
-  const note = decoded.encoding === "latin1" ? "[Not valid UTF-8; shown as Latin-1.]" : "";
-  const details = { path: file.name, lines: lines.length, first: page.first, shown: page.last - page.first + 1 };
+  const { encoding } = found;
+  const notebook = file.real.endsWith(".ipynb") ? notebookOf(bytes, encoding) : undefined;
+  const { lines, total } = notebook ? choose(splitLines(notebook.text), range) : linesOf(bytes, encoding, range);
+  if (range.offset > total) return failed(pastEnd(file.name, total, range.offset));
+  const numbered = notebook === undefined;
+  const page = pageLines({ lines, first: range.offset, total }, { numbered, maxCharacters: MAX_CHARACTERS });
+  known.lines(file.real, { version, ...page, total });
+  const note = encoding === "latin1" ? "[Not valid UTF-8; shown as Latin-1.]" : "";
+  const details = { path: file.name, lines: total, first: page.first, shown: page.last - page.first + 1 };
   const text = page.text + note;
   return { content: notebook?.images.length ? [{ type: "text", text }, ...notebook.images] : text, details };
 }
 
-function showLines(lines: readonly string[], { file, range }: Content, { numbered }: { numbered: boolean }) {
-  const { offset, limit } = range;
-  if (offset > lines.length) return { output: failed(pastEnd(file.name, lines.length, offset)) };
-  const asked: Lines = { lines: lines.slice(offset - 1, offset - 1 + limit), first: offset, total: lines.length };
-  return pageLines(asked, { numbered, maxCharacters: MAX_CHARACTERS });
+function notebookOf(bytes: Uint8Array, encoding: Encoding): ReturnType<typeof renderNotebook> {
+  return renderNotebook(decodeAs(encoding, bytes.subarray(markLength[encoding])));
 }

@@ -3,24 +3,44 @@ import { isUtf8 } from "node:buffer";
 /** Latin-1 stands for every unknown single- or multi-byte encoding: wrong letters perhaps, but each byte survives an edit. */
 export type Encoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "latin1";
 
-export type Decoded =
-  | { readonly ok: true; readonly text: string; readonly encoding: Encoding }
-  /** What it is instead of text, in words. */
-  | { readonly ok: false; readonly what: string };
+/** What it is instead of text, in words. */
+type NoText = { readonly ok: false; readonly what: string };
+
+export type Decoded = { readonly ok: true; readonly text: string; readonly encoding: Encoding } | NoText;
 
 /** The text without byte order mark, line ends as they are. Encoding it again gives the same bytes. */
 export function decodeText(bytes: Uint8Array): Decoded {
+  const found = detectEncoding(bytes);
+  if (!found.ok) return found;
+  const { encoding } = found;
+  return { ok: true, text: decodeAs(encoding, bytes.subarray(markLength[encoding])), encoding };
+}
+
+export function detectEncoding(bytes: Uint8Array): { readonly ok: true; readonly encoding: Encoding } | NoText {
+  const [first, second, third] = bytes;
+  if (first === 0xff && second === 0xfe && bytes.length % 2 === 0) return { ok: true, encoding: "utf-16le" };
+  if (first === 0xfe && second === 0xff && bytes.length % 2 === 0) return { ok: true, encoding: "utf-16be" };
+  if (looksBinary(bytes)) return { ok: false, what: describeBinary(bytes) };
+  if (!isUtf8(bytes)) return { ok: true, encoding: "latin1" };
+  const hasMark = first === 0xef && second === 0xbb && third === 0xbf;
+  return { ok: true, encoding: hasMark ? "utf-8-bom" : "utf-8" };
+}
+
+/** How many bytes stand before the text. */
+export const markLength: Record<Encoding, number> = {
+  "utf-8": 0,
+  "utf-8-bom": 3,
+  "utf-16le": 2,
+  "utf-16be": 2,
+  latin1: 0,
+};
+
+/** Bytes after the byte order mark. */
+export function decodeAs(encoding: Encoding, bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const [first, second, third] = buffer;
-  if (first === 0xff && second === 0xfe && buffer.length % 2 === 0)
-    return { ok: true, text: buffer.toString("utf16le", 2), encoding: "utf-16le" };
-  if (first === 0xfe && second === 0xff && buffer.length % 2 === 0)
-    return { ok: true, text: Buffer.from(buffer.subarray(2)).swap16().toString("utf16le"), encoding: "utf-16be" };
-  if (looksBinary(buffer)) return { ok: false, what: describeBinary(buffer) };
-  if (!isUtf8(buffer)) return { ok: true, text: buffer.toString("latin1"), encoding: "latin1" };
-  if (first === 0xef && second === 0xbb && third === 0xbf)
-    return { ok: true, text: buffer.toString("utf8", 3), encoding: "utf-8-bom" };
-  return { ok: true, text: buffer.toString("utf8"), encoding: "utf-8" };
+  if (encoding === "utf-16le") return buffer.toString("utf16le");
+  if (encoding === "utf-16be") return Buffer.from(buffer).swap16().toString("utf16le");
+  return buffer.toString(encoding === "latin1" ? "latin1" : "utf8");
 }
 
 /** Undefined when the encoding has no place for a character of the text. */

@@ -1,0 +1,24 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { splitLines } from "../shared/page-lines.ts";
+import { decodeText, type Encoding, encodeText } from "../shared/text-encoding.ts";
+import { choose, linesOf } from "./lines-of.ts";
+
+const encodings: readonly Encoding[] = ["utf-8", "utf-8-bom", "utf-16le", "utf-16be", "latin1"];
+const piece = fc.constantFrom("", "a", "b c", "\n", "\n\n", "\r\n", "\r", "é", "\u0a0a", "😀");
+
+describe("linesOf", () => {
+  it("finds what cutting the whole text into lines finds", () => {
+    const texts = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
+    const asked = fc.record({ offset: fc.integer({ min: 1, max: 12 }), limit: fc.integer({ min: 1, max: 12 }) });
+    fc.assert(
+      fc.property(texts, fc.constantFrom(...encodings), asked, (text, encoding, range) => {
+        const bytes = encodeText(text, encoding);
+        fc.pre(bytes !== undefined);
+        const whole = decodeText(bytes);
+        fc.pre(whole.ok && whole.encoding === encoding);
+        expect(linesOf(bytes, encoding, range)).toEqual(choose(splitLines(whole.text), range));
+      }),
+    );
+  });
+});
