@@ -1,5 +1,5 @@
 import { platform } from "node:os";
-import { resolveSubagent } from "../agents/index.ts";
+import { type createSharing, resolveSubagent } from "../agents/index.ts";
 import { addTools, createHands } from "../hands/index.ts";
 import { describeError, nearest, UserError } from "../lib/index.ts";
 import type { Clock, Hands, McpConnection } from "../ports/index.ts";
@@ -36,6 +36,7 @@ export interface Preparation {
   /** The MCP servers that the session's own agent has. */
   readonly connection: McpConnection;
   readonly transcript: Transcript;
+  readonly share: ReturnType<typeof createSharing>;
   /** The session's tools on another directory. */
   readonly handsAt: (root: string) => Promise<Hands>;
 }
@@ -123,7 +124,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
   const agent = withInstructions(resolution.agent, [equipment.connection, own]);
   return {
     ok: true,
-    agent: isFree ? { ...agent, policy: freeInCopy(agent.policy, above) } : agent,
+    agent: equipment.share(isFree ? { ...agent, policy: freeInCopy(agent.policy, above) } : agent),
     model,
     hands: handsFor(parent.hands, { ...equipment, root }),
     cwd: root,

@@ -49,7 +49,7 @@ export function openAppendFile(
   path: string,
   { createDirectory = false, mode = 0o600 }: { createDirectory?: boolean; mode?: number } = {},
 ): AppendFile {
-  const { descriptor, unsyncedDirectories } = openOrCreate(path, { createDirectory, mode });
+  const { descriptor, firstCreated } = openOrCreate(path, { createDirectory, mode });
   let size: number;
   let torn: boolean;
   try {
@@ -59,6 +59,8 @@ export function openAppendFile(
     closeSync(descriptor);
     throw error;
   }
+  // An empty file may be a new one.
+  const unsyncedDirectories = size === 0 ? directoriesToSync(dirname(path), firstCreated) : [];
   let closed = false;
   let syncedSize = -1;
   let syncing: Promise<void> | undefined;
@@ -155,19 +157,15 @@ const closeFile = /* @__PURE__ */ promisify(closeCallback);
 function openOrCreate(
   path: string,
   { createDirectory, mode }: { createDirectory: boolean; mode: number },
-): { descriptor: number; unsyncedDirectories: string[] } {
-  const flags = constants.O_RDWR | constants.O_APPEND;
+): { descriptor: number; firstCreated?: string | undefined } {
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
   try {
-    return { descriptor: openSync(path, flags), unsyncedDirectories: [] };
+    return { descriptor: openSync(path, flags, mode) };
   } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw error;
+    if (errorCode(error) !== "ENOENT" || !createDirectory) throw error;
   }
-  const directory = dirname(path);
-  const firstCreated = createDirectory
-    ? mkdirSync(directory, { recursive: true, mode: mode | executeWhereReadable(mode) })
-    : undefined;
-  const descriptor = openSync(path, flags | constants.O_CREAT, mode);
-  return { descriptor, unsyncedDirectories: directoriesToSync(directory, firstCreated) };
+  const firstCreated = mkdirSync(dirname(path), { recursive: true, mode: mode | executeWhereReadable(mode) });
+  return { descriptor: openSync(path, flags, mode), firstCreated };
 }
 
 function executeWhereReadable(mode: number): number {

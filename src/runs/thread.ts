@@ -3,6 +3,15 @@ import { fold, initialState, type LoopState, recovery, userTurn } from "../loop/
 import type { Journal, Prompt } from "../ports/index.ts";
 import type { AgentId, AssistantBlock, DurableEvent, EndReason, Head, Line, UserMessage } from "../protocol/index.ts";
 
+/** What somebody wants recorded, and who has to be told. */
+interface Entry {
+  /** Absent: whatever the state is then. */
+  readonly allows: ((state: LoopState) => boolean) | undefined;
+  readonly events: readonly DurableEvent[];
+  readonly resolve: (lines: readonly Line[] | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /**
  * One agent's life: its journal, and what follows from it (loop state, conversation). Nothing changes here
  * except by an event that was written first, so reading the journal again gives the same thread.
@@ -18,7 +27,8 @@ export class Thread {
   private ended: EndReason | undefined;
   private type: string | undefined;
   private lines = 0;
-  private writing: Promise<unknown> = Promise.resolve();
+  private readonly waiting: Entry[] = [];
+  private isWriting = false;
 
   constructor(agentId: AgentId, journal: Journal) {
     this.agentId = agentId;
@@ -83,22 +93,44 @@ export class Thread {
 
   /** Journal first, then the fold. Batches of several callers are written whole, one after the other. */
   async record(events: readonly DurableEvent[]): Promise<readonly Line[]> {
-    return (await this.recordIf(() => true, events)) ?? [];
+    return (await this.recordIf(undefined, events)) ?? [];
   }
 
   /** Undefined, and nothing recorded, when the state does not allow it once its turn to be written has come. */
-  recordIf(
-    allows: (state: LoopState) => boolean,
-    events: readonly DurableEvent[],
-  ): Promise<readonly Line[] | undefined> {
-    const written = this.writing.then(async () => {
-      if (!allows(this.current)) return undefined;
-      const lines = await this.journal.append(this.agentId, events);
-      for (const event of events) this.apply(event);
-      return lines;
+  recordIf(allows: Entry["allows"], events: readonly DurableEvent[]): Promise<readonly Line[] | undefined> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ allows, events, resolve, reject });
+      if (!this.isWriting) void this.write();
     });
-    this.writing = written.catch(() => undefined);
-    return written;
+  }
+
+  /** Never rejects: each caller is told of its own. */
+  private async write(): Promise<void> {
+    this.isWriting = true;
+    // Hundreds of calls of one answer come at once: together they are one write.
+    await undefined;
+    for (let first = this.waiting.shift(); first !== undefined; first = this.waiting.shift()) {
+      if (first.allows?.(this.current) === false) first.resolve(undefined);
+      else await this.writeTogether([first, ...takeWhile(this.waiting, ({ allows }) => allows === undefined)]);
+    }
+    this.isWriting = false;
+  }
+
+  private async writeTogether(entries: readonly Entry[]): Promise<void> {
+    try {
+      const lines = await this.journal.append(
+        this.agentId,
+        entries.flatMap(({ events }) => events),
+      );
+      let from = 0;
+      for (const { events, resolve } of entries) {
+        for (const event of events) this.apply(event);
+        resolve(lines.slice(from, from + events.length));
+        from += events.length;
+      }
+    } catch (error) {
+      for (const { reject } of entries) reject(error);
+    }
   }
 
   /** Resolves when all that was recorded so far survives a power cut. */
@@ -152,6 +184,12 @@ export class Thread {
     const turn = userTurn(this.current);
     if (turn) chain.append(turn);
   }
+}
+
+/** Takes them out of the list. */
+function takeWhile<T>(list: T[], isWanted: (element: T) => boolean): T[] {
+  const end = list.findIndex((element) => !isWanted(element));
+  return list.splice(0, end === -1 ? list.length : end);
 }
 
 /** A conversation begins with a user's words; a damaged transcript may have lost them. */

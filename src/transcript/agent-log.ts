@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, statSync, truncateSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { errorCode } from "../lib/index.ts";
 import type { AgentId, DurableEvent, Line } from "../protocol/index.ts";
@@ -194,6 +194,8 @@ function syncDirectoryNow(path: string): void {
 }
 
 function readIfThere(path: string): Uint8Array | undefined {
+  // Asked first because an exception costs far more, and most files asked for are those of new agents.
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   try {
     return readFileSync(path);
   } catch (error) {
