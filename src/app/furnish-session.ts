@@ -11,6 +11,7 @@ import { type Equipped, equip } from "./equip.ts";
 import { checkMode } from "./heed-settings.ts";
 import type { OpenedSession } from "./opened-session.ts";
 import { stateDirectory } from "./places.ts";
+import type { Preparer } from "./prepare-agent.ts";
 import { resolveMain } from "./resolve-main.ts";
 import { collectRules } from "./rules.ts";
 import { createSessionOf, type Session } from "./session.ts";
@@ -111,15 +112,19 @@ function equipSession({ rules, connection, shared, modelIsGiven, tell, ...served
 } {
   const { servers, environment, clock, settings, cwd, chosen, transcript, gathered } = served;
   const { household, shelf } = gathered;
+  let preparing: Promise<Preparer> | undefined;
   const dispatcher: Dispatcher = new Dispatcher({
     ...shared,
     journal: transcript,
     offered: () => offeredAgents(household, rules).map(({ name }) => name),
     prepare: async (wish) => {
-      const { prepareAgent } = await import("./prepare-agent.ts");
-      const tools = () => equipped.hands.declarations();
-      const session = { household, settings, environment, clock, tools, modelIsGiven, servers, connection, transcript };
-      return prepareAgent(wish, { ...session, handsAt: equipped.handsAt });
+      preparing ??= import("./prepare-agent.ts").then(({ preparerOf }) => {
+        const tools = () => equipped.hands.declarations();
+        const { handsAt } = equipped;
+        const session = { household, settings, environment, clock, transcript, modelIsGiven, servers, connection };
+        return preparerOf({ ...session, tools, handsAt });
+      });
+      return (await preparing)(wish);
     },
   });
   const outputDirectory = directoryOf(transcript);

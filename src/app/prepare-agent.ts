@@ -1,5 +1,5 @@
 import { platform } from "node:os";
-import { type createSharing, resolveSubagent } from "../agents/index.ts";
+import { createSharing, resolveSubagent } from "../agents/index.ts";
 import { addTools, createHands } from "../hands/index.ts";
 import { describeError, nearest, UserError } from "../lib/index.ts";
 import type { Clock, Hands, McpConnection } from "../ports/index.ts";
@@ -36,13 +36,23 @@ export interface Preparation {
   /** The MCP servers that the session's own agent has. */
   readonly connection: McpConnection;
   readonly transcript: Transcript;
-  readonly share: ReturnType<typeof createSharing>;
   /** The session's tools on another directory. */
   readonly handsAt: (root: string) => Promise<Hands>;
 }
 
 /** A wish of one agent for another, as an agent ready to run; or why there is none. */
-export async function prepareAgent(wish: AgentWish, preparation: Preparation): Promise<PreparedAgent> {
+export type Preparer = (wish: AgentWish) => Promise<PreparedAgent>;
+
+export function preparerOf(preparation: Preparation): Preparer {
+  const shared = { ...preparation, share: createSharing() };
+  return (wish) => prepareAgent(wish, shared);
+}
+
+interface SharedPreparation extends Preparation {
+  readonly share: ReturnType<typeof createSharing>;
+}
+
+async function prepareAgent(wish: AgentWish, preparation: SharedPreparation): Promise<PreparedAgent> {
   const { household } = preparation;
   const { parent, agentType } = wish;
   const found = household.find(agentType);
@@ -71,7 +81,7 @@ function mayBackground({ settings }: Preparation): boolean {
   return settings.subagents?.background !== false;
 }
 
-interface Equipment extends Preparation {
+interface Equipment extends SharedPreparation {
   readonly found: HouseholdAgent;
   /** The MCP servers of this agent alone. */
   readonly own: McpConnection;
