@@ -3,7 +3,7 @@ import type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
 import type { AssistantBlock, AssistantMessage, UserBlock } from "./message.ts";
 import type { ModelError, StopReason } from "./model-outcome.ts";
 import type { EndedNotice } from "./notice.ts";
-import type { RunEnd } from "./outcome.ts";
+import type { AcceptanceResult, RunEnd } from "./outcome.ts";
 import type { Decision, PermissionMode } from "./permission.ts";
 import type { RecordedPolicy } from "./recorded-policy.ts";
 import type { ToolResult } from "./tool-call.ts";
@@ -159,7 +159,7 @@ export type DurableEvent =
   /** What hooks said together. Its context stands in the next user turn. */
   | ({ readonly type: "hooks.ran" } & HookRecord)
   | ({ readonly type: "run.ended" } & RunEnd)
-  /** Behind the end of a run that succeeded and whose work had to stand a check. */
+  /** Work that its agent calls done was held against a check; where it did not stand it the agent may go on. */
   | ({ readonly type: "acceptance.checked"; readonly runId: RunId } & AcceptanceResult)
   /** Behind the end of a run that left something: everything else that was made for it is gone. */
   | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree: KeptWorktree };
@@ -191,16 +191,6 @@ export interface SubagentEvent {
   readonly event: Line | Exclude<LiveEvent, SubagentEvent>;
 }
 
-/** Of the command that says whether an agent's work holds; run by the host, not by the agent. */
-export interface AcceptanceResult {
-  readonly command: string;
-  readonly ok: boolean;
-  /** null: it was not run, or did not end by itself. */
-  readonly exitCode: number | null;
-  /** Its last lines, or why it was not run. */
-  readonly output: string;
-}
-
 /** A copy in which something was changed. */
 export interface KeptWorktree {
   readonly path: string;
@@ -217,7 +207,7 @@ export interface ParentCall {
 export type RunEvent = DurableEvent | LiveEvent;
 export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>;
 
-export type ContextCause = "budget" | "loop" | "interrupted" | "cut_off" | "resumed" | "reminder";
+export type ContextCause = "acceptance" | "budget" | "loop" | "interrupted" | "cut_off" | "resumed" | "reminder";
 export type CacheDimension = "system" | "system_context" | "user_context" | "tools_model_thinking" | "messages";
 
 export interface ModelRetry {

@@ -14,7 +14,6 @@ export type {
 export { definitionSources } from "./definition.ts";
 export type { Diagnostic } from "./diagnostic.ts";
 export type {
-  AcceptanceResult,
   CacheDimension,
   ContextCause,
   Delivery,
@@ -65,7 +64,16 @@ export type {
 export { callsOf, textOf } from "./message.ts";
 export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./model-outcome.ts";
 export type { EndedNotice, Notice } from "./notice.ts";
-export type { CommandFact, DeniedFact, EndReason, Outcome, RunEnd, RunFacts, RunResult } from "./outcome.ts";
+export type {
+  AcceptanceResult,
+  CommandFact,
+  DeniedFact,
+  EndReason,
+  Outcome,
+  RunEnd,
+  RunFacts,
+  RunResult,
+} from "./outcome.ts";
 export { noFacts, outcomeOf } from "./outcome.ts";
 export type {
   Access,

@@ -92,6 +92,18 @@ export interface RunEnd {
   readonly milliseconds: number;
   readonly modelMilliseconds: number;
   readonly facts: RunFacts;
+  /** Whether the work stood the check that was asked for; absent where none was. */
+  readonly acceptance?: AcceptanceResult;
+}
+
+/** Of the command that says whether an agent's work holds; run by the host, not by the agent. */
+export interface AcceptanceResult {
+  readonly command: string;
+  readonly ok: boolean;
+  /** null: it was not run, or did not end by itself. */
+  readonly exitCode: number | null;
+  /** Its last lines, or why it was not run. */
+  readonly output: string;
 }
 
 export interface RunResult extends RunEnd {

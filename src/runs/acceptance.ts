@@ -18,6 +18,8 @@ export interface AcceptanceRequest {
   readonly hands: Hands;
   readonly approvals: Approvals;
   readonly signal: AbortSignal;
+  /** Stops the clocks while a person is asked. */
+  readonly pause: () => () => void;
 }
 
 /** Runs the command that says whether an agent's work holds, as a command of that agent: decided, asked about, limited in time. Never rejects. */
@@ -58,9 +60,11 @@ function ask(
     approvals,
     signal,
     decision,
+    pause,
   }: AcceptanceRequest & { readonly decision: Parameters<Approvals["ask"]>[0]["decision"] },
 ): ReturnType<Approvals["ask"]> {
-  return approvals.ask({ requestId: `ask_${call.callId}`, agentId, call, decision }, signal);
+  const goOn = pause();
+  return approvals.ask({ requestId: `ask_${call.callId}`, agentId, call, decision }, signal).finally(goOn);
 }
 
 function lastLines(text: string): string {

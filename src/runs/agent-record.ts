@@ -1,5 +1,4 @@
 import {
-  type AcceptanceResult,
   type AgentId,
   type CallId,
   type KeptWorktree,
@@ -28,8 +27,6 @@ export interface AgentRecord {
   readonly isolation?: "worktree";
   /** What its last run left. */
   readonly worktree?: KeptWorktree;
-  /** Of its last run, where one was asked for. */
-  readonly acceptance?: AcceptanceResult;
   /** Its newest run. */
   readonly runId: RunId;
   /** What it was allowed in that run. */
@@ -75,24 +72,17 @@ export function lostRun({ agentId, runId }: Notice): EndedRun {
   return { agentId, agentType: "unknown", description: "an agent that was lost", end };
 }
 
-export type Aftermath = Pick<AgentRecord, "worktree" | "acceptance">;
+export type Aftermath = Pick<AgentRecord, "worktree">;
 
 /** What stands behind the end of a run. */
 export function aftermathIn(lines: readonly Line[], runId: RunId): Aftermath {
   const cleaned = lines.findLast((line) => line.type === "run.cleaned" && line.runId === runId);
-  const checked = lines.findLast((line) => line.type === "acceptance.checked" && line.runId === runId);
-  return {
-    ...(cleaned?.type === "run.cleaned" ? { worktree: cleaned.worktree } : {}),
-    ...(checked?.type === "acceptance.checked" ? { acceptance: resultOf(checked) } : {}),
-  };
-}
-
-function resultOf({ command, ok, exitCode, output }: AcceptanceResult): AcceptanceResult {
-  return { command, ok, exitCode, output };
+  return cleaned?.type === "run.cleaned" ? { worktree: cleaned.worktree } : {};
 }
 
 export function endedRun(record: AgentRecord, end: RunEnd): EndedRun {
-  const { agentId, agentType, description, outputFile, worktree, acceptance } = record;
+  const { agentId, agentType, description, outputFile, worktree } = record;
+  const { acceptance } = end;
   return {
     agentId,
     agentType,

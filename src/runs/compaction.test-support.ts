@@ -82,6 +82,7 @@ export async function testRun(
     clocks: startClocks({ idleMs: 60_000, clock, onIdle: () => {}, onWall: () => {} }),
     startedAt: 0,
     otherHead: undefined,
+    acceptance: undefined,
     spawnRefusal: undefined,
     record,
     recordIf: async (allows, added) => (await thread.recordIf(allows, added)) !== undefined,

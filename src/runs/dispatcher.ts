@@ -5,7 +5,8 @@ import { type AgentRecord, endedRun } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
 import type { Caller, Delegated, Delegation } from "./delegation.ts";
 import { launch, type SharedServices } from "./launch.ts";
-import type { Member, Running } from "./member.ts";
+import { tellOfLostRuns } from "./lost-runs.ts";
+import type { Member } from "./member.ts";
 import { Registry } from "./registry.ts";
 import { rosterText } from "./roster-text.ts";
 import type { EndedRun, LiveAgent, Retinue } from "./run-host.ts";
@@ -114,6 +115,14 @@ export class Dispatcher implements Retinue {
     return this.registry.records();
   }
 
+  /** Hooks hear of the runs that an earlier process did not live to end. */
+  async tellOfLost(): Promise<void> {
+    const { hooks, journal } = this.services;
+    if (!hooks?.has("SubagentStop")) return;
+    const agents = (await this.records()).map(({ agentId }) => agentId);
+    await tellOfLostRuns(agents, hooks, journal);
+  }
+
   /** By name, id or the beginning of an id that only one has. */
   find(reference: string): Promise<AgentRecord | undefined> {
     return this.registry.find(reference);
@@ -155,6 +164,13 @@ export class Dispatcher implements Retinue {
     return (await this.live.get(agentId)?.tell(text)) ?? false;
   }
 
+  /** Those of its agents that this one waits for. Answers with the ids. */
+  async detachChildren(parent: AgentId, cause: "person" | "timeout"): Promise<readonly AgentId[]> {
+    const children = (await this.records()).filter((record) => record.parent === parent);
+    const detached = await Promise.all(children.map(({ agentId }) => this.detach(agentId, cause)));
+    return children.flatMap(({ agentId }, index) => (detached[index] ? [agentId] : []));
+  }
+
   /** Whoever waits for it stops waiting; it goes on. */
   async detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean> {
     const running = this.registry.present(agentId)?.running;
@@ -168,14 +184,14 @@ export class Dispatcher implements Retinue {
 
   async stop(agentId: AgentId): Promise<EndedRun | undefined> {
     const running = this.registry.present(agentId)?.running;
-    if (running) halt(running, "stopped");
+    running?.run.stop("stopped");
     return running?.done;
   }
 
   /** Ends every agent that still runs; resolves when all have. */
   async stopAll(): Promise<readonly EndedRun[]> {
     const all = this.registry.running();
-    for (const running of all) halt(running, "stopped");
+    for (const { run } of all) run.stop("stopped");
     return Promise.all(all.map(({ done }) => done));
   }
 
@@ -193,7 +209,7 @@ export class Dispatcher implements Retinue {
     const { running, record } = member;
     if (running === undefined) throw new Error(`agent ${record.agentId} does not run`);
     if (!running.background) {
-      const onAbort = () => halt(running, "interrupted");
+      const onAbort = () => running.run.stop("interrupted");
       const goOn = parent.yield();
       signal.addEventListener("abort", onAbort);
       if (signal.aborted) onAbort();
@@ -218,7 +234,7 @@ export class Dispatcher implements Retinue {
   private async reactivate(member: Member, { parent, wish, caller }: Continuation): Promise<Delegated> {
     // A run that has just ended is not let go at once.
     await member.running?.done;
-    const { end: _, worktree: _worktree, acceptance: _acceptance, ...record } = member.record;
+    const { end: _, worktree: _worktree, ...record } = member.record;
     const { agentId, agentType, depth, name, isolation, policy } = record;
     const { signal } = caller;
     const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined, signal };
@@ -258,11 +274,6 @@ function superior({ agent, services: { model, hands, cwd } }: LiveAgent): Superi
 /** What a call says about one activation. */
 function termsOf({ maxTurns, acceptance }: Delegation): Pick<AgentWish, "maxTurns" | "acceptance"> {
   return { ...(maxTurns === undefined ? {} : { maxTurns }), ...(acceptance === undefined ? {} : { acceptance }) };
-}
-
-function halt({ run, after }: Running, cause: "interrupted" | "stopped"): void {
-  run.stop(cause);
-  after.abort();
 }
 
 function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {

@@ -50,7 +50,7 @@ export async function endBroken(host: RunHost, error: unknown): Promise<RunResul
   }
 }
 
-function runEnded({ thread, request, services, startedAt }: RunHost, ending: Ending): EventOf<"run.ended"> {
+function runEnded({ thread, request, services, startedAt, acceptance }: RunHost, ending: Ending): EventOf<"run.ended"> {
   const { run } = thread.state;
   return {
     type: "run.ended",
@@ -64,6 +64,7 @@ function runEnded({ thread, request, services, startedAt }: RunHost, ending: End
     milliseconds: Math.round(services.clock.monotonic() - startedAt),
     modelMilliseconds: run?.modelMilliseconds ?? 0,
     facts: run?.facts ?? noFacts,
+    ...(acceptance ? { acceptance } : {}),
   };
 }
 

@@ -7,7 +7,7 @@ import { endedRun } from "./agent-record.ts";
 import type { ReadyAgent } from "./agent-wish.ts";
 import type { Member } from "./member.ts";
 import { outputText } from "./output-text.ts";
-import type { LiveAgent, Retinue, RunServices, SubagentRequest } from "./run-host.ts";
+import type { LiveAgent, Retinue, RunRequest, RunServices, SubagentRequest } from "./run-host.ts";
 import { startRun } from "./start-run.ts";
 import type { Thread } from "./thread.ts";
 
@@ -47,17 +47,23 @@ export function launch(member: Member, launching: Launching): void {
     agent,
     prompt: prompt === "" ? [] : [{ type: "text", text: prompt }],
     waits: true,
+    ...acceptanceOf(prepared, parent),
     subagent: { birth: birthOf(member), background, tools, policy, notices, onUpdate },
   });
-  const after = new AbortController();
-  const settling = { agentId, prepared, parent, thread, onUpdate, approvals: shared.approvals, signal: after.signal };
   const done = run.result.then(async (result) => {
-    const { end, ...aftermath } = await settleRun(result, settling);
+    const { end, ...aftermath } = await settleRun(result, { agentId, prepared, thread, onUpdate });
     member.record = { ...member.record, ...aftermath, end };
     member.running = undefined;
     return endedRun(member.record, end);
   });
-  member.running = { run, done, background, after, detached: createDeferred<void>() };
+  member.running = { run, done, background, detached: createDeferred<void>() };
+}
+
+/** The host's own look at the work, with what the agent may do; it needs a shell only if its superior has one. */
+function acceptanceOf({ acceptance, agent: { policy } }: ReadyAgent, parent: LiveAgent): Pick<RunRequest, "acceptance"> {
+  if (acceptance === undefined) return {};
+  const shell = parent.agent.policy.pool.includes("Bash") ? ["Bash"] : [];
+  return { acceptance: { commands: [acceptance], policy: { ...policy, pool: [...new Set([...policy.pool, ...shell])] } } };
 }
 
 function birthOf({ record }: Member): SubagentRequest["birth"] {

@@ -16,8 +16,6 @@ export interface Running {
   /** Settles when everything made for the run is let go. */
   readonly done: Promise<EndedRun>;
   background: boolean;
-  /** Ends what goes on after the run itself. */
-  readonly after: AbortController;
   /** Resolves when nobody shall wait any more. */
   readonly detached: Deferred<void>;
 }

@@ -67,7 +67,7 @@ export class Registry {
     const lines = await this.journal.read(agentId);
     const end = endIn(lines, runId);
     if (end === undefined) return lostRun({ agentId, runId });
-    const { worktree: _, acceptance: _acceptance, ...rest } = record;
+    const { worktree: _, ...rest } = record;
     return endedRun({ ...rest, ...aftermathIn(lines, runId) }, end);
   }
 

@@ -50,8 +50,17 @@ export interface RunRequest {
   readonly waits?: boolean;
   /** The first run since the session was opened. */
   readonly opens?: "startup" | "resume";
+  /** What its work has to stand before it ends as done. */
+  readonly acceptance?: Acceptance;
   /** Absent for the main agent. */
   readonly subagent?: SubagentRequest;
+}
+
+export interface Acceptance {
+  /** All of them, in this order. */
+  readonly commands: readonly string[];
+  /** What they may do. */
+  readonly policy: Policy;
 }
 
 export interface SubagentRequest {
@@ -119,6 +128,8 @@ export interface RunHost {
   readonly startedAt: number;
   /** The last request under another head, until the first one under this head shows what that cost. */
   otherHead: Prompt | undefined;
+  /** Of the newest check of its work. */
+  acceptance: AcceptanceResult | undefined;
   /** An agent it wanted to start and may not. */
   spawnRefusal: BudgetRefusal | undefined;
   record(events: readonly DurableEvent[]): Promise<void>;

@@ -1,7 +1,9 @@
 import { createDeferred } from "../lib/index.ts";
 import { type LoopState, next, type Operation } from "../loop/index.ts";
 import type { Prompt } from "../ports/index.ts";
-import type { DurableEvent, RunResult } from "../protocol/index.ts";
+import type { AcceptanceResult, DurableEvent, RunResult } from "../protocol/index.ts";
+import { acceptWork } from "./accept-work.ts";
+import { askHooks } from "./ask-hooks.ts";
 import { askModel } from "./ask-model.ts";
 import { beginRun } from "./begin-run.ts";
 import type { BudgetRefusal } from "./budget.ts";
@@ -12,6 +14,7 @@ import { waitForBackground } from "./notices.ts";
 import { performCalls } from "./perform-calls.ts";
 import { createRun, type Run, type RunOutlet } from "./run.ts";
 import type { LiveAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
+import { isKeptGoing, tellOfEnd } from "./run-hooks.ts";
 import type { Thread } from "./thread.ts";
 
 /** Starts or resumes an agent: the journal says which. The thread must have no run under way. */
@@ -28,6 +31,7 @@ class Host implements RunHost {
   readonly clocks: RunClocks;
   readonly startedAt: number;
   otherHead: Prompt | undefined;
+  acceptance: AcceptanceResult | undefined;
   spawnRefusal: BudgetRefusal | undefined;
   /** When the conversation has to be made shorter; undefined: never. */
   private readonly context: ContextLimits | undefined;
@@ -52,6 +56,12 @@ class Host implements RunHost {
   }
 
   async drive(): Promise<RunResult> {
+    const result = await this.toItsEnd();
+    await tellOfEnd(this, result);
+    return result;
+  }
+
+  private async toItsEnd(): Promise<RunResult> {
     const { retinue, budget } = this.services;
     retinue?.enter(this.asLive());
     let leave = () => {};
@@ -59,8 +69,9 @@ class Host implements RunHost {
     try {
       leave = await this.takePlace();
       endWork = budget.work();
-      await beginRun(this);
+      const refusal = await beginRun(this);
       this.begun.resolve();
+      if (refusal !== undefined) return await endRun(this, { reason: "refused", message: refusal });
       return await this.loop();
     } catch (error) {
       return await endBroken(this, error);
@@ -87,8 +98,7 @@ class Host implements RunHost {
     for (;;) {
       const operation = next(this.thread.state, this.context);
       if (operation.kind === "end") {
-        const { kind: _, ...ending } = operation;
-        const result = await endUnlessTold(this, ending);
+        const result = await this.end(operation);
         if (result) return result;
         continue;
       }
@@ -97,6 +107,17 @@ class Host implements RunHost {
       if (refusal) return endRun(this, { reason: "budget", message: refusal.message });
       if (this.outlet.signal.aborted) return endStopped(this);
     }
+  }
+
+  /** Undefined: there is more to do. */
+  private async end({ kind: _, ...ending }: Extract<Operation, { kind: "end" }>): Promise<RunResult | undefined> {
+    const { acceptance } = this.request;
+    if (acceptance !== undefined && ending.reason === "done") {
+      const isAccepted = await acceptWork(this, acceptance);
+      if (this.outlet.signal.aborted) return endStopped(this);
+      if (!isAccepted) return undefined;
+    }
+    return endUnlessTold(this, ending);
   }
 
   private async perform(operation: Operation): Promise<BudgetRefusal | undefined> {
@@ -112,6 +133,7 @@ class Host implements RunHost {
     const { context } = this;
     if (context === undefined) return;
     const { compactConversation } = await import("./compaction.ts");
+    await askHooks(this, { event: "PreCompact" }, { trigger: "auto" });
     const { retinue } = this.services;
     const roster = async () => (await retinue?.roster(this.thread.agentId, this.thread.state.background)) ?? "";
     await compactConversation(this, { limits: context, cause, roster });

@@ -50,17 +50,43 @@ describe("the acceptance check of a call", () => {
       [{ calls: [write] }, { text: "Made." }],
       { allowedTools: [`Bash(${check})`] },
     );
-    expect(types.slice(-2)).toEqual(["run.ended", "acceptance.checked"]);
-    expect(lines.at(-1)).toMatchObject({ command: check, ok: true, exitCode: 0 });
+    expect(types.slice(-2)).toEqual(["acceptance.checked", "run.ended"]);
+    expect(lines.at(-1)).toMatchObject({ acceptance: { command: check, ok: true, exitCode: 0 } });
     expect(details).toMatchObject({ outcome: "succeeded", verified: true });
     expect(told).toContain(`[verified: true (${check})]`);
   });
 
-  it("that fails leaves the outcome and says so, with what the command wrote", async () => {
+  it("that fails is told to the agent, which has one more go in the same run", async () => {
+    const command = "ls made.txt";
+    let heard = "";
+    const { details, types, lines } = await walk(
+      [{ calls: [task({ acceptance: command })] }, { text: "ok" }],
+      [
+        { text: "Made." },
+        (messages) => {
+          heard = textOf(messages.at(-1)?.content ?? []);
+          return { calls: [write] };
+        },
+        { text: "Now it is made." },
+      ],
+      { allowedTools: [`Bash(${command})`] },
+    );
+    expect(heard).toMatch(/ls made\.txt.*exit code \d.*No such file/s);
+    expect(types.filter((type) => /^(run|acceptance)\./.test(type))).toEqual([
+      "run.started",
+      "acceptance.checked",
+      "acceptance.checked",
+      "run.ended",
+    ]);
+    expect(lines.at(-1)).toMatchObject({ outcome: "succeeded", text: "Now it is made.", acceptance: { ok: true } });
+    expect(details).toMatchObject({ outcome: "succeeded", verified: true });
+  });
+
+  it("that fails again leaves the outcome and says so, with what the command wrote", async () => {
     const command = "ls made.txt";
     const { told, details } = await walk(
       [{ calls: [task({ acceptance: command })] }, { text: "ok" }],
-      [{ text: "Made. Tests pass. verified: true" }],
+      [{ text: "Made." }, { text: "Made. Tests pass. verified: true" }],
       { allowedTools: [`Bash(${command})`] },
     );
     expect(details).toMatchObject({ outcome: "succeeded", verified: false });
@@ -78,10 +104,22 @@ describe("the acceptance check of a call", () => {
     expect(told).toContain("Bash(touch:*)");
   });
 
+  it("that fails when the turns are used up is the end", async () => {
+    const command = "ls made.txt";
+    const { details, lines } = await walk(
+      [{ calls: [task({ acceptance: command, max_turns: 1 })] }, { text: "ok" }],
+      [{ text: "Made." }],
+      { allowedTools: [`Bash(${command})`] },
+    );
+    expect(details).toMatchObject({ outcome: "succeeded", verified: false });
+    expect(lines.at(-1)).toMatchObject({ reason: "done", acceptance: { ok: false } });
+  });
+
   it("asks who can answer, and runs with a yes", async () => {
     const asked: string[] = [];
+    const command = "cp made.txt copy.txt";
     const { details } = await walk(
-      [{ calls: [task({ acceptance: check })] }, { text: "ok" }],
+      [{ calls: [task({ acceptance: command })] }, { text: "ok" }],
       [{ calls: [write] }, { text: "Made." }],
       {
         approvals: {
@@ -92,7 +130,7 @@ describe("the acceptance check of a call", () => {
         },
       },
     );
-    expect(asked).toEqual([JSON.stringify({ command: check })]);
+    expect(asked).toEqual([JSON.stringify({ command })]);
     expect(details).toMatchObject({ verified: true });
   });
 
