@@ -53,8 +53,8 @@ export interface RunningProcess {
   resume(): void;
   /** Only with `stdinOpen`. */
   readonly input?: ProcessInput;
-  /** Only with `confined`: what of the output of a failed command is the sandbox's doing, for who must act. */
-  explain?(output: string): string | undefined;
+  /** Only with `confined`: what the sandbox has to do with how it ended, for who must act. */
+  explain?(output: string, failed: boolean): string | undefined;
 }
 
 /** Whether what a model wrote can be confined; `missing`: it must be and can't, so it must not run. */

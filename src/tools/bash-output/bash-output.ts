@@ -32,8 +32,8 @@ function present(shell: Shell, filter: string | undefined): ToolOutput {
   const { text, note } = shell.output.takeNew();
   const filtered = filter === undefined ? { ok: true as const, text } : filterLines(text, filter);
   const shown = filtered.ok ? filtered.text.trimEnd() : `${text.trimEnd()}\n[${filtered.message}]`;
-  const failed = shell.end !== undefined && exitCodeOf(shell.end) !== 0;
-  const remarks = [note, (failed ? shell.explain(text) : undefined) ?? ""].filter((remark) => remark !== "");
+  const sandbox = shell.end === undefined ? undefined : shell.explain(text, exitCodeOf(shell.end) !== 0);
+  const remarks = [note, sandbox ?? ""].filter((remark) => remark !== "");
   const parts = [describeShell(shell), shown || "(nothing new)", ...remarks.map((remark) => `[${remark}]`)];
   return {
     content: parts.filter((part) => part !== "").join("\n"),

@@ -109,7 +109,7 @@ function present(shell: Shell, stop: Stop): ToolOutput {
   const stopped = explainStop(shell, stop);
   const exitCode = stopped === undefined ? exitCodeOf(end) : null;
   const ending = stopped ?? (end ? describeEnd(end) : "");
-  const sandbox = exitCode === 0 ? undefined : shell.explain(text);
+  const sandbox = shell.explain(text, exitCode !== 0);
   const remarks = [note, ending, sandbox ?? ""].filter((remark) => remark !== "");
   const parts = [text.trimEnd(), ...remarks.map((remark) => `[${remark}]`)];
   return {

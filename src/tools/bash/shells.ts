@@ -19,8 +19,8 @@ export interface Shell {
   news(): Promise<void>;
   /** Settles when nothing of it is left. */
   kill(): Promise<void>;
-  /** What of the output of a failed command is the sandbox's doing. */
-  explain(output: string): string | undefined;
+  /** What the sandbox has to do with how it ended. */
+  explain(output: string, failed: boolean): string | undefined;
 }
 
 export interface CommandPlace {
@@ -147,6 +147,6 @@ function startShell(
       killing ??= running.end().then(() => exited);
       return killing;
     },
-    explain: (text) => running.explain(text),
+    explain: (text, failed) => running.explain(text, failed),
   };
 }

@@ -9,8 +9,8 @@ export interface RunningCommand {
   readonly exited: Promise<CommandEnd>;
   /** Ends the shell and everything it started, also what it left behind. */
   end(): Promise<void>;
-  /** What of the output of a failed command is the sandbox's doing. */
-  explain(output: string): string | undefined;
+  /** What the sandbox has to do with how it ended. */
+  explain(output: string, failed: boolean): string | undefined;
 }
 
 export interface CommandRequest {
@@ -53,6 +53,6 @@ export function startCommand(workspace: Workspace, request: CommandRequest): Run
       ended = true;
       await current.end();
     },
-    explain: (output) => current.explain?.(output),
+    explain: (output, failed) => current.explain?.(output, failed),
   };
 }

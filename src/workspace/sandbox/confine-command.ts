@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { explainRefusal } from "./explain-refusal.ts";
+import { explainRefusal, explainTemporary } from "./explain-refusal.ts";
 import { mountArguments } from "./mounts.ts";
 import { PROXY_PORT } from "./network-place.ts";
 import type { OpenSandbox } from "./open-sandbox.ts";
@@ -18,8 +18,8 @@ export interface ConfinedCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Why a command failed, where the sandbox is why. */
-  explain(output: string): string | undefined;
+  /** What the sandbox has to do with how the command ended, for who must act. */
+  explain(output: string, failed: boolean): string | undefined;
   /** To be called when it has ended. */
   ended(): void;
 }
@@ -51,7 +51,10 @@ export function confineCommand(
     command,
     args,
     environment: environmentFor(request.environment, { scratch, proxied: proxy !== undefined }),
-    explain: (output) => explainRefusal(output, { root, scratch, userHome, mounts: plan.mounts, domains }),
+    explain: (output, failed) => {
+      const facts = { root, scratch, userHome, mounts: plan.mounts, domains, command: request.args.at(-1) ?? "" };
+      return failed ? explainRefusal(output, facts) : explainTemporary(facts);
+    },
     ended: () => lookAfter(plan, tell),
   };
 }

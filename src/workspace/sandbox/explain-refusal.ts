@@ -8,11 +8,19 @@ export interface RefusalFacts {
   /** Parents before children. */
   readonly mounts: readonly Mount[];
   readonly domains: readonly string[];
+  /** As the model wrote it. */
+  readonly command: string;
 }
 
 /** What of a failed command's output is the sandbox's doing, in words for who must act; undefined: nothing of it. */
 export function explainRefusal(output: string, facts: RefusalFacts): string | undefined {
-  return explainWrite(output, facts) ?? explainNetwork(output, facts) ?? explainHidden(output, facts);
+  return explainWrite(output, facts) ?? explainHidden(output, facts) ?? explainNetwork(output, facts);
+}
+
+/** Tools that are not commands see another /tmp. */
+export function explainTemporary({ command, root, scratch }: RefusalFacts): string | undefined {
+  if (!/(?<![\w.-])\/tmp\//.test(command.replaceAll(root, ""))) return undefined;
+  return `Sandbox: /tmp of commands is ${scratch}; other tools find its files there.`;
 }
 
 const readOnly = /Read-only file system|\bEROFS\b|\bEBUSY\b|Device or resource busy/i;
@@ -49,8 +57,12 @@ function pathIn(line: string, root: string): string | undefined {
 const unreachable =
   /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known|Network is unreachable|Failed to connect to|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|CONNECT tunnel failed|sandbox\.network\.allowedDomains|Could not resolve hostname/i;
 
-function explainNetwork(output: string, { domains }: RefusalFacts): string | undefined {
-  if (!unreachable.test(output)) return undefined;
+/** They may fail for want of a network without a word about it. */
+const networked =
+  /(?<![\w./-])(?:curl|wget|ssh|scp|rsync|npx|(?:npm|pnpm|yarn) (?:i|ci|add|install|update)|pip3? install|git (?:fetch|pull|push|clone|ls-remote)|apt(?:-get)? (?:install|update)|cargo (?:add|fetch|install|update)|go (?:get|install|mod))\b/;
+
+function explainNetwork(output: string, { domains, command }: RefusalFacts): string | undefined {
+  if (!unreachable.test(output) && !networked.test(command)) return undefined;
   const open = domains.length === 0 ? "commands have no network" : `commands reach only ${domains.join(", ")}, by HTTP`;
   return `Sandbox: ${open}; servers on 127.0.0.1 that other commands of this session started can be reached. Use WebFetch for pages, or ask the user to add the host to sandbox.network.allowedDomains in the user settings.`;
 }

@@ -74,7 +74,7 @@ async function run(workspace: Workspace, command: string): Promise<Ran> {
   const { code, failure } = await running.exited;
   if (failure !== undefined) throw new Error(failure);
   await running.end();
-  return { code, output, why: running.explain?.(output) };
+  return { code, output, why: running.explain?.(output, code !== 0) };
 }
 
 const probe = createSandbox({

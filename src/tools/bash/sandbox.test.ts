@@ -1,0 +1,70 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Workspace } from "../../ports/index.ts";
+import { createLocalWorkspace, createSandbox, type Sandbox } from "../../workspace/index.ts";
+import { createBashOutputTool } from "../bash-output/bash-output.ts";
+import { createBashTool } from "./bash.ts";
+import { createShells } from "./shells.ts";
+import { testContext, textOfOutput } from "./tool-context.test-support.ts";
+
+let top: string;
+let root: string;
+let sandbox: Sandbox;
+let workspace: Workspace;
+beforeEach(() => {
+  // Commands have a /tmp of their own.
+  top = realpathSync(mkdtempSync("/var/tmp/bash-sandbox-"));
+  root = join(top, "project");
+  mkdirSync(root);
+  sandbox = createSandbox({
+    ...{
+      mode: "require",
+      scratch: join(top, "scratch"),
+      userHome: top,
+      writable: [],
+      hidden: [],
+      shown: [],
+      domains: [],
+    },
+    tell: () => undefined,
+  });
+  workspace = createLocalWorkspace({ root, environment: process.env, sandbox });
+});
+afterEach(async () => {
+  await sandbox.close();
+  rmSync(top, { recursive: true });
+});
+
+const shells = createShells();
+
+function bash(input: { command: string; run_in_background?: boolean }) {
+  return createBashTool({ workspace, shells, outputDirectory: top }).run(input, testContext());
+}
+
+describe("Bash in a sandbox", () => {
+  it("runs there and says what was refused, or refuses where it must and there is none", async () => {
+    const result = await bash({ command: `echo in > a; echo out > ${top}/b` });
+    expect(existsSync(join(top, "b"))).toBe(false);
+    if ((await sandbox.ready()).kind !== "on") {
+      expect(textOfOutput(result)).toMatch(
+        /^Commands must run in a sandbox here, and there is none: .*Tell the user\.$/,
+      );
+      expect(existsSync(join(root, "a"))).toBe(false);
+      return;
+    }
+    expect(existsSync(join(root, "a"))).toBe(true);
+    expect(textOfOutput(result)).toContain(`${top}/b is outside`);
+    expect(result.details).toMatchObject({ exitCode: 1, sandbox: expect.stringContaining("allowWrite") });
+  });
+
+  it("does so in the background too", async () => {
+    if ((await sandbox.ready()).kind !== "on") return;
+    await bash({ command: `echo out > ${top}/b`, run_in_background: true });
+    const [shell] = shells.list("main");
+    await shell?.exited;
+    const shown = await createBashOutputTool({ shells }).run({ bash_id: shell?.id ?? "" }, testContext());
+    expect(textOfOutput(shown)).toContain(`${top}/b is outside`);
+    await shells.release("main");
+  });
+});
