@@ -1,4 +1,5 @@
 import type { AgentDefinition, Policy, PolicyLayer, RecordedPolicy, ToolDeclaration } from "../protocol/index.ts";
+import { aboutModel } from "./about-model.ts";
 import { type AgentRequest, type AgentResolution, assembleAgent } from "./assemble-agent.ts";
 import { missingTools } from "./missing-tools.ts";
 import { narrowMode } from "./narrow-mode.ts";
@@ -45,7 +46,9 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
   const fresh = withoutDelegation(withoutAnswers(resolution.agent.policy, superior));
   const policy = before === undefined ? fresh : narrowTo(fresh, before);
   const agent = withBackground({ ...resolution.agent, policy }, { granted, request });
-  return { ...resolution, agent, report: { ...report, withheld: missing } };
+  const unknownModel = aboutModel(request);
+  const notices = unknownModel === undefined ? resolution.notices : [...resolution.notices, unknownModel];
+  return { ...resolution, agent, notices, report: { ...report, withheld: missing } };
 }
 
 const serving =
