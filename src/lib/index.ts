@@ -5,6 +5,7 @@ export { AppendError, type AppendFile, openAppendFile, syncDirectory } from "./a
 export { type BoundedText, boundText, countLines } from "./bounded-text.ts";
 export { type Channel, createChannel } from "./channel.ts";
 export { checkSchema, describeProblems, type Schema, type SchemaProblem } from "./check-schema.ts";
+export { bareHost, belongsTo, checkUrl, type UrlCheck } from "./check-url.ts";
 export { coerceInput } from "./coerce-input.ts";
 export { createDeferred, type Deferred } from "./deferred.ts";
 export { descriptorLimit } from "./descriptor-limit.ts";
@@ -12,6 +13,7 @@ export { describeError, errorCode, UserError, type UserErrorOptions } from "./er
 export { compileGlob, type GlobOptions } from "./glob.ts";
 export { createId, type IdSource, matchPrefix, newAgentId, newRunId, newSessionId, type PrefixMatch } from "./ids.ts";
 export { type JsoncResult, type JsonIssue, parseJsonc } from "./json.ts";
+export { isLoopback, judgeAddress } from "./judge-address.ts";
 export { createSemaphore, type Semaphore } from "./limit-concurrency.ts";
 export { nearest } from "./nearest.ts";
 export { bootId, processStartTime } from "./process-info.ts";

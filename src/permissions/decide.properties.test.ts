@@ -188,7 +188,7 @@ describe("rules", () => {
       simple.map((text) => ({ toolName: "Bash", input: { command: text } })),
       file.map((text) => ({ toolName: "Read", input: { file_path: text } })),
       file.map((text) => ({ toolName: "Write", input: { file_path: text } })),
-      fc.domain().map((text) => ({ toolName: "WebFetch", input: { url: `https://${text}/` } })),
+      fc.domain().map((text) => ({ toolName: "WebFetch", input: { url: `https://${text}.example.org/` } })),
     );
     fc.assert(
       fc.property(call, ({ toolName, input }) => {

@@ -1,17 +1,43 @@
+import { bareHost, checkUrl } from "../lib/index.ts";
 import type { CompiledPolicy } from "./compile-policy.ts";
-import { hostOf, matchDomain } from "./domain-pattern.ts";
+import { matchDomain } from "./domain-pattern.ts";
 import { builtin, byVerdict, type Finding } from "./finding.ts";
 import { weighRules } from "./weigh-rules.ts";
 
-export function judgeNetwork(toolName: string, url: string, compiled: CompiledPolicy): Finding {
-  const host = hostOf(url);
-  if (host === undefined) return builtin("deny", "malformed address", "Only http and https addresses can be fetched.");
+export function judgeNetwork(toolName: string, text: string, compiled: CompiledPolicy): Finding {
+  const checked = checkUrl(text);
+  if (!checked.ok) return builtin("deny", "malformed address", checked.reason);
+  const { url } = checked;
+  const host = bareHost(url.hostname);
   const verdict = weighRules(
     compiled,
     ({ coversTool, target }) =>
       coversTool(toolName) &&
-      (target.kind === "whole" || (target.kind === "domain" && matchDomain(target.pattern, url))),
+      (target.kind === "whole" || (target.kind === "domain" && matchDomain(target.pattern, url.href))),
   );
+  if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, host);
+  if (verdict?.rule.rule.scope !== "session" && carriesData(url)) {
+    return builtin("insist", "data in address", `The address for ${host} carries what looks like a key, or much data.`);
+  }
   if (verdict !== undefined) return byVerdict(verdict, host);
   return builtin("open", "network", `No rule allows fetching from ${host}.`);
+}
+
+/** Reading a page can send: what stands in the address leaves the machine. */
+function carriesData({ pathname, searchParams }: URL): boolean {
+  const values = [...searchParams].flat();
+  const names = pathname.split("/");
+  return (
+    [...values, ...names].some((text) => secret.test(text)) ||
+    values.some((text) => isOpaque(text, 64)) ||
+    names.some((text) => isOpaque(text, 128))
+  );
+}
+
+/** Keys by their usual beginnings, and names of variables that hold them. */
+const secret =
+  /\b(sk-[\w-]{16}|gh[pousr]_\w{20}|github_pat_|glpat-|AKIA[A-Z0-9]{12}|AIza[\w-]{30}|xox[abprs]-|eyJ[\w-]{10,}\.eyJ)|[A-Z0-9]_(API_?KEY|ACCESS_KEY|SECRET|TOKEN|PASSWORD)|-----BEGIN/;
+
+function isOpaque(text: string, length: number): boolean {
+  return text.length >= length && /^[\w+/=.-]+$/.test(text) && !/[-_.]\w{1,15}[-_.]/.test(text);
 }

@@ -67,10 +67,14 @@ interface PlacedAccess {
  */
 function covers({ coversTool, target, rule }: CompiledRule, toolName: string, at: PlacedAccess): boolean {
   const { access, place } = at;
-  if (target.kind === "whole") return coversTool(toolName) && (rule.effect !== "allow" || place !== undefined);
+  const isWrite = access.kind === "write";
+  if (target.kind === "whole") {
+    if (!coversTool(toolName)) return false;
+    // What a command reads goes with the command, which is judged by the same rules; what it writes is more than that.
+    return rule.effect === "allow" ? place !== undefined : toolName !== "Bash" || isWrite;
+  }
   if (target.kind !== "path" || place === undefined) return false;
   const { matches, touches } = target;
-  const isWrite = access.kind === "write";
   if (rule.effect === "allow") {
     return (touches === "write") === isWrite && matches(place.absolute) && matches(place.real);
   }

@@ -2,9 +2,7 @@ import { lookup as systemLookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { describeError } from "../../lib/index.ts";
-import { bareHost } from "./check-url.ts";
-import { isLoopback, judgeAddress } from "./judge-address.ts";
+import { bareHost, describeError, isLoopback, judgeAddress } from "../../lib/index.ts";
 import { readBody } from "./read-body.ts";
 
 export interface Address {

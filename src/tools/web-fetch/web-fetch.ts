@@ -1,7 +1,6 @@
-import { formatBytes, withTimeLimit } from "../../lib/index.ts";
+import { checkUrl, formatBytes, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { checkUrl } from "./check-url.ts";
 import { chooseSections } from "./choose-sections.ts";
 import { webFetchFace } from "./face.ts";
 import { pageText } from "./page-text.ts";

@@ -1,7 +1,6 @@
-import { stripControls, withTimeLimit } from "../../lib/index.ts";
+import { belongsTo, stripControls, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolOutput } from "../../ports/index.ts";
 import type { JsonValue } from "../../protocol/index.ts";
-import { belongsTo } from "../web-fetch/check-url.ts";
 import { webSearchFace } from "./face.ts";
 import type { Search, SearchHit, SearchOptions, SearchOutcome } from "./search.ts";
 

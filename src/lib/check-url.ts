@@ -1,3 +1,5 @@
+import { judgeAddress } from "./judge-address.ts";
+
 export type UrlCheck = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly reason: string };
 
 const maxLength = 2_048;
@@ -15,7 +17,8 @@ export function checkUrl(text: string): UrlCheck {
   if (!url) return refuse("This is not a valid URL.");
   if (url.username !== "" || url.password !== "") return refuse("A URL with a user name or password is not fetched.");
   const name = bareHost(url.hostname);
-  if (isLocalName(name)) return refuse(`${name} names a machine of the local network, not one on the internet.`);
+  const local = localReason(name);
+  if (local !== undefined) return refuse(`${name} ${local}, which is not on the internet.`);
   url.hash = "";
   return { ok: true, url };
 }
@@ -35,12 +38,33 @@ export function belongsTo(hostname: string, domain: string): boolean {
   return parent !== "" && (host === parent || host.endsWith(`.${parent}`));
 }
 
-function isLocalName(name: string): boolean {
-  if (name.includes(":")) return false;
+/** Only what the text shows; where a name leads is looked up by whoever connects. */
+function localReason(name: string): string | undefined {
   const labels = name.split(".");
   const last = labels.at(-1) ?? "";
-  if (/^\d+$/.test(last)) return false;
-  return labels.length === 1 || localNames.has(last) || name.endsWith(".home.arpa");
+  if (name.includes(":") || /^\d+$/.test(last)) {
+    const reason = judgeAddress(name);
+    return reason === undefined ? undefined : `is ${reason}`;
+  }
+  if (labels.length === 1 || localNames.has(last) || name.endsWith(".home.arpa"))
+    return "names a machine of the local network";
+  if (loopbackNames.some((domain) => belongsTo(name, domain))) return "leads to this machine";
+  const reason = embeddedAddresses(name)
+    .map(judgeAddress)
+    .find((each) => each !== undefined);
+  return reason === undefined ? undefined : `leads to ${reason}`;
+}
+
+/** Public names that answer with the loopback address. */
+const loopbackNames = ["localtest.me", "lvh.me", "vcap.me", "lacolhost.com", "localho.st", "fuf.me"];
+
+/** `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`, `0a000001.nip.io`: names that answer with the address they contain. */
+function embeddedAddresses(name: string): readonly string[] {
+  const plain = /(?:^|[.-])(\d{1,3}(?:\.\d{1,3}){3})\./.exec(name)?.[1];
+  const dashed = /(?:^|[.-])(\d{1,3}(?:-\d{1,3}){3})\./.exec(name)?.[1]?.replaceAll("-", ".");
+  const hex = /(?:^|[.-])([0-9a-f]{8})\.(?:nip|sslip|xip)\.io$/.exec(name)?.[1];
+  const pairs = hex?.match(/../g)?.map((pair) => Number.parseInt(pair, 16));
+  return [plain, dashed, pairs?.join(".")].filter((each) => each !== undefined);
 }
 
 function parse(text: string): URL | undefined {
