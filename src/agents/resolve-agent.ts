@@ -26,7 +26,7 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
 
 /** Said, so that nobody relies on it. */
 function unhonoured(definition: AgentDefinition): readonly string[] {
-  const fields = (["hooks", "acceptance"] as const).filter((field) => definition[field] !== undefined);
+  const fields = (["acceptance"] as const).filter((field) => definition[field] !== undefined);
   if (fields.length === 0) return [];
   return [`Agent "${definition.name}" sets ${fields.join(", ")}, which this version does not honour for a main agent.`];
 }

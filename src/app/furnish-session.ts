@@ -10,12 +10,13 @@ import { offerDelegation, offeredAgents } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
 import { checkMode } from "./heed-settings.ts";
 import type { OpenedSession } from "./opened-session.ts";
-import { stateDirectory } from "./places.ts";
+import { type Environment, stateDirectory } from "./places.ts";
 import type { Preparer } from "./prepare-agent.ts";
 import { resolveMain } from "./resolve-main.ts";
 import { collectRules } from "./rules.ts";
 import { createSessionOf, type Session } from "./session.ts";
 import { sessionBudget } from "./session-budget.ts";
+import { gatherHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { VERSION } from "./version.ts";
 
@@ -25,8 +26,7 @@ export async function furnishSession(options: SessionOptions, opened: OpenedSess
   const servers = createAgentServers({
     root: cwd,
     configured: settings.mcpServers ?? {},
-    // Who reads no files of the user has no plugins of the user.
-    ...(options.trusted === undefined ? {} : { pluginHome: options.home || stateDirectory(environment) }),
+    ...pluginHomeOf(options, environment),
     environment,
     clock,
     sessionId: transcript.sessionId,
@@ -37,6 +37,11 @@ export async function furnishSession(options: SessionOptions, opened: OpenedSess
     await servers.close();
     throw error;
   }
+}
+
+/** Who reads no files of the user has no plugins of the user. */
+function pluginHomeOf({ trusted, home }: SessionOptions, environment: Environment): { readonly pluginHome?: string } {
+  return trusted === undefined ? {} : { pluginHome: home || stateDirectory(environment) };
 }
 
 interface ServedSession extends OpenedSession {
@@ -51,13 +56,24 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
   const connection = await servers.connectMain(definition.mcpServers ?? []);
   const approvals = options.approvals ?? nobody;
   const compactAtPercent = settings.compaction?.percent;
-  const shared = { sessionId, version: VERSION, approvals, clock, compactAtPercent };
+  const hooks = await gatherHooks({
+    settings,
+    root: cwd,
+    environment: served.environment,
+    transcript,
+    ...(options.settingsOrigins === undefined ? {} : { origins: options.settingsOrigins }),
+    ...pluginHomeOf(options, served.environment),
+    ...(options.hooks === undefined ? {} : { functions: options.hooks }),
+    ...(gathered.definition === undefined ? {} : { definition: gathered.definition }),
+  });
+  const shared = { sessionId, version: VERSION, approvals, clock, compactAtPercent, hooks: hooks.shared };
   const modelIsGiven = typeof options.model === "object";
   const { dispatcher, equipped, outputDirectory } = equipSession({
     ...served,
     rules,
     connection,
     shared,
+    hooks,
     modelIsGiven,
     tell: options.onTrouble,
   });
@@ -65,6 +81,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const agent = withInstructions(resolution.agent, [connection]);
   checkMode(settings, agent.policy.mode);
+  if (options.resume !== undefined) await dispatcher.tellOfLost();
   return createSessionOf({
     transcript,
     agent,
@@ -79,17 +96,22 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
       ...gathered.notices,
       ...resolution.notices,
       ...connection.problems,
+      ...hooks.notices,
       ...missedTools(settings, equipped),
       ...transcript.problems.map(({ message }) => message),
     ],
     dispatcher,
-    release: () => servers.close(),
+    release: async () => {
+      await hooks.close();
+      await servers.close();
+    },
     services: {
       ...shared,
+      hooks: hooks.main,
       cwd,
       model: chosen.model,
       hands: equipped.hands,
-      budget: sessionBudget({ settings, definition, clock }),
+      budget: await sessionBudget({ settings, definition, clock, ...(options.resume ? { journal: transcript } : {}) }),
       limits: clockLimits({ definition, settings, background: false, isMain: true }),
       retinue: dispatcher,
     },
@@ -99,13 +121,14 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
 interface Household extends ServedSession {
   readonly rules: readonly Rule[];
   readonly connection: McpConnection;
+  readonly hooks: SessionHooks;
   readonly shared: Omit<ConstructorParameters<typeof Dispatcher>[0], "journal" | "prepare" | "offered">;
   readonly modelIsGiven: boolean;
   readonly tell: SessionOptions["onTrouble"];
 }
 
 /** The tools of the session, and the agents behind those of delegation. */
-function equipSession({ rules, connection, shared, modelIsGiven, tell, ...served }: Household): {
+function equipSession({ rules, connection, shared, hooks, modelIsGiven, tell, ...served }: Household): {
   readonly dispatcher: Dispatcher;
   readonly equipped: Equipped;
   readonly outputDirectory: string;
@@ -122,7 +145,7 @@ function equipSession({ rules, connection, shared, modelIsGiven, tell, ...served
         const tools = () => equipped.hands.declarations();
         const { handsAt } = equipped;
         const session = { household, settings, environment, clock, transcript, modelIsGiven, servers, connection };
-        return preparerOf({ ...session, tools, handsAt });
+        return preparerOf({ ...session, hooks, tools, handsAt });
       });
       return (await preparing)(wish);
     },

@@ -20,6 +20,7 @@ import { type AgentServers, withInstructions } from "./agent-servers.ts";
 import type { Household, HouseholdAgent } from "./household.ts";
 import { isAbout } from "./is-about.ts";
 import { type Environment, existingDirectories } from "./places.ts";
+import type { SessionHooks } from "./session-hooks.ts";
 import { subagentModel } from "./subagent-model.ts";
 import { callBack } from "./with-callback.ts";
 
@@ -36,6 +37,7 @@ export interface Preparation {
   /** The MCP servers that the session's own agent has. */
   readonly connection: McpConnection;
   readonly transcript: Transcript;
+  readonly hooks: SessionHooks;
   /** The session's tools on another directory. */
   readonly handsAt: (root: string) => Promise<Hands>;
 }
@@ -72,8 +74,10 @@ async function prepareAgent(wish: AgentWish, preparation: SharedPreparation): Pr
   if (!prepared.ok) {
     await connection.release();
     await place?.place.leave();
+    return prepared;
   }
-  return prepared;
+  const hooks = definition.hooks && (await preparation.hooks.forAgent(definition));
+  return hooks ? { ...prepared, hooks } : prepared;
 }
 
 /** `subagents.background: false` holds for agents whose file says otherwise too. */

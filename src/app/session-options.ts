@@ -1,7 +1,8 @@
 import type { Approvals, Clock, Model } from "../ports/index.ts";
-import type { Effort, PermissionMode, Rule, SessionId, Settings } from "../protocol/index.ts";
+import type { Effort, PermissionMode, Rule, SessionId, Settings, SettingsOrigin } from "../protocol/index.ts";
 import type { CatalogPlace } from "./agent-catalog.ts";
 import type { Environment } from "./places.ts";
+import type { SessionHookOptions } from "./session-hooks.ts";
 
 export interface SessionOptions {
   /** The workspace; the current directory if absent. */
@@ -12,6 +13,8 @@ export interface SessionOptions {
   readonly settings?: Settings;
   /** Where the settings came from, for messages about their rules. */
   readonly settingsFile?: string;
+  /** Where each of the settings comes from, as `loadProjectSettings` gives it; absent: all are the program's own words. */
+  readonly settingsOrigins?: readonly SettingsOrigin[];
   /** The rules of the settings with their scopes, as `loadProjectSettings` gives them, instead of their lists. */
   readonly rules?: readonly Rule[];
   /** What the settings say about the agents there are, as `loadProjectSettings` gives it; absent: read from the files. */
@@ -36,6 +39,8 @@ export interface SessionOptions {
   readonly maxTurns?: number;
   /** The whole id of a session to go on with. */
   readonly resume?: SessionId;
+  /** Functions that are asked or told what happens, beside the commands that settings and definitions name. */
+  readonly hooks?: SessionHookOptions;
   /** Who answers when a rule says `ask`. Absent: nobody, so such calls are denied with the reason. */
   readonly approvals?: Approvals;
   readonly clock?: Clock;

@@ -2,7 +2,7 @@ import type { ResolvedAgent } from "../agents/index.ts";
 import { newRunId } from "../lib/index.ts";
 import type { ConnectedMcpServer, Hands, ModelDescription } from "../ports/index.ts";
 import type { PermissionMode, SessionId, ToolReport, UserBlock } from "../protocol/index.ts";
-import { type Dispatcher, type Run, type RunServices, startRun, type Thread } from "../runs/index.ts";
+import { type Dispatcher, type Run, type RunServices, startRun, type Thread, tellOfSessionEnd } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { AgentCallback } from "./define-agent.ts";
 import { withCallback } from "./with-callback.ts";
@@ -59,6 +59,8 @@ export function createSessionOf({
   callback,
 }: SessionParts): Session {
   let running: Run | undefined;
+  /** Somebody has begun to work in it. */
+  let isOpen = false;
   const opening = (): readonly UserBlock[] => (thread.isNew ? blocksOf(agent.initialPrompt ?? "") : []);
   return {
     id: services.sessionId,
@@ -78,7 +80,9 @@ export function createSessionOf({
       if (running) throw new Error("a run is under way in this session: wait for its result first");
       services.budget.resetSpawns();
       const prompt = [...opening(), ...blocksOf(words)];
-      const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits: true });
+      const opens = isOpen ? {} : { opens: thread.isNew ? ("startup" as const) : ("resume" as const) };
+      isOpen = true;
+      const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits: true, ...opens });
       running = run;
       void run.result.finally(() => {
         running = undefined;
@@ -91,6 +95,7 @@ export function createSessionOf({
       running?.stop("stopped");
       await running?.result;
       await dispatcher.stopAll();
+      if (isOpen) await tellOfSessionEnd(services, thread, agent);
       await services.hands.close();
       await release();
       await transcript.close();

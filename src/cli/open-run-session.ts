@@ -53,6 +53,7 @@ async function open(options: PrintOptions, { prompt, tell }: RunWords): Promise<
     cwd,
     home,
     settings: loaded.settings,
+    settingsOrigins: loaded.origins,
     rules: loaded.rules,
     catalogSettings: loaded,
     entryPoint: "cli",

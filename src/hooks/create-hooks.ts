@@ -8,6 +8,8 @@ import { runHook } from "./run-hook.ts";
 export interface HooksOptions {
   /** In the order they are configured. */
   readonly hooks: readonly Hook[];
+  /** Those of the definition of the session's agent: of no other. */
+  readonly own?: readonly Hook[];
   /** Where commands run. */
   readonly workspace: Workspace;
   readonly sessionId: SessionId;
@@ -15,7 +17,7 @@ export interface HooksOptions {
 }
 
 export interface OpenHooks extends Hooks {
-  /** Those of an agent with some of its own. The session's Stop hooks are about the session's agent. */
+  /** Those of a subagent, with some of its own. The session's Stop hooks are about the session's agent. */
   forAgent(own: readonly Hook[]): Hooks;
   /** Settles when nothing is left of what commands have started. */
   close(): Promise<void>;
@@ -29,7 +31,7 @@ export function createHooks(options: HooksOptions): OpenHooks {
     void swept.catch(() => undefined).finally(() => sweeps.delete(swept));
   };
   return {
-    ...asked(options.hooks, options, onSwept),
+    ...asked([...options.hooks, ...(options.own ?? [])], options, onSwept),
     forAgent: (own) => asked([...options.hooks.filter(({ event }) => event !== "Stop"), ...own], options, onSwept),
     close: async () => void (await Promise.allSettled(sweeps)),
   };

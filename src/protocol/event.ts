@@ -207,7 +207,15 @@ export interface ParentCall {
 export type RunEvent = DurableEvent | LiveEvent;
 export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>;
 
-export type ContextCause = "acceptance" | "budget" | "loop" | "interrupted" | "cut_off" | "resumed" | "reminder";
+export type ContextCause =
+  | "acceptance"
+  | "budget"
+  | "loop"
+  | "interrupted"
+  | "cut_off"
+  | "resumed"
+  | "reminder"
+  | "hook";
 export type CacheDimension = "system" | "system_context" | "user_context" | "tools_model_thinking" | "messages";
 
 export interface ModelRetry {

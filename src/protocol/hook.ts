@@ -75,7 +75,6 @@ export interface HookFacts {
     /** Why the run ended: `done`, `max_turns`, `process_lost`… */
     readonly reason: string;
     readonly last_assistant_message: string;
-    readonly agent_transcript_path: string | null;
   };
   readonly SessionStart: { readonly source: "startup" | "resume" };
   readonly SessionEnd: { readonly reason: string };

@@ -91,6 +91,8 @@ export interface Settings {
   readonly env?: Readonly<Record<string, string>>;
   /** Event to entries, as written. */
   readonly hooks?: JsonObject;
+  /** No command of a file is run as a hook. */
+  readonly disableAllHooks?: boolean;
   /** Name to definition, as written. */
   readonly agents?: JsonObject;
   readonly subagents?: SubagentSettings;

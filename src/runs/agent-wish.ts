@@ -1,5 +1,5 @@
 import type { ResolvedAgent } from "../agents/index.ts";
-import type { Hands, Model } from "../ports/index.ts";
+import type { Hands, Hooks, Model } from "../ports/index.ts";
 import type {
   AgentBudget,
   AgentId,
@@ -58,6 +58,8 @@ export interface ReadyAgent {
   /** A command that its work has to stand. */
   readonly acceptance?: string;
   readonly notices: readonly string[];
+  /** Those of the session with its own; absent: only those of the session. */
+  readonly hooks?: Hooks;
   /** What a program does after the run; resolves with what its transcript has to say about that. Never rejects. */
   followUp?(result: RunResult): Promise<readonly DurableEvent[]>;
   /** Lets go of what was made for this run alone, and says what has to stay. */

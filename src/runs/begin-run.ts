@@ -2,10 +2,14 @@ import { SERIALIZER_VERSION } from "../conversation/index.ts";
 import { recovery } from "../loop/index.ts";
 import type { DurableEvent, EndReason, EventOf } from "../protocol/index.ts";
 import { backgroundRoster } from "./notices.ts";
+import { tellOfBeginning } from "./run-hooks.ts";
 import type { RunHost } from "./run-host.ts";
 
-/** The first lines of a run: of a new agent who it is; its head where that is another; that it begins, and with what words. */
-export async function beginRun(host: RunHost): Promise<void> {
+/**
+ * The first lines of a run: of a new agent who it is; its head where that is another; that it begins, and with what words.
+ * Gives why there is nothing to do, if a hook sent the words back.
+ */
+export async function beginRun(host: RunHost): Promise<string | undefined> {
   const { thread, request } = host;
   // An earlier run of this process may have lost its journal in the middle.
   const left = recovery(thread.state);
@@ -24,10 +28,16 @@ export async function beginRun(host: RunHost): Promise<void> {
     events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd) });
   events.push(...(await backgroundRoster(host)));
   const from = request.subagent ? "agent" : "person";
+  if (host.services.hooks) {
+    await host.record(events.splice(0));
+    const refusal = await tellOfBeginning(host);
+    if (refusal !== undefined) return refusal;
+  }
   if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from });
   await host.record(events);
   // The request may leave while this is being synced; the first side effect waits for it.
   void thread.sync().catch(() => undefined);
+  return undefined;
 }
 
 function birth({ services, request: { subagent } }: RunHost): DurableEvent {

@@ -41,7 +41,8 @@ export function launch(member: Member, launching: Launching): void {
     retinue.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
   };
   const budget = parent.services.budget.child(prepared.budget, agentType);
-  const services = { ...shared, cwd, model, hands, budget, limits, retinue };
+  const hooks = prepared.hooks ?? shared.hooks;
+  const services = { ...shared, cwd, model, hands, budget, limits, hooks, retinue };
   const run = startRun(services, thread, {
     runId,
     agent,

@@ -130,6 +130,10 @@ export interface RunHost {
   otherHead: Prompt | undefined;
   /** Of the newest check of its work. */
   acceptance: AcceptanceResult | undefined;
+  /** Hooks were told of its beginning. */
+  isTold?: true;
+  /** How often a Stop hook wanted more of it. */
+  keptGoing?: number;
   /** An agent it wanted to start and may not. */
   spawnRefusal: BudgetRefusal | undefined;
   record(events: readonly DurableEvent[]): Promise<void>;

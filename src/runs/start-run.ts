@@ -13,8 +13,8 @@ import { endBroken, endRun, endStopped, endUnlessTold } from "./end-run.ts";
 import { waitForBackground } from "./notices.ts";
 import { performCalls } from "./perform-calls.ts";
 import { createRun, type Run, type RunOutlet } from "./run.ts";
-import type { LiveAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
 import { isKeptGoing, tellOfEnd } from "./run-hooks.ts";
+import type { LiveAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
 import type { Thread } from "./thread.ts";
 
 /** Starts or resumes an agent: the journal says which. The thread must have no run under way. */
@@ -111,6 +111,7 @@ class Host implements RunHost {
 
   /** Undefined: there is more to do. */
   private async end({ kind: _, ...ending }: Extract<Operation, { kind: "end" }>): Promise<RunResult | undefined> {
+    if (ending.reason === "done" && (await isKeptGoing(this))) return undefined;
     const { acceptance } = this.request;
     if (acceptance !== undefined && ending.reason === "done") {
       const isAccepted = await acceptWork(this, acceptance);

@@ -114,6 +114,7 @@ const properties: Record<string, JsonSchema> = {
   cleanupPeriodDays: { type: "integer", minimum: 0 },
   env: { type: "object", additionalProperties: { type: "string" } },
   hooks: { type: "object", additionalProperties: { type: "array", items: { type: "object" } } },
+  disableAllHooks: { type: "boolean" },
   agents: { type: "object" },
   subagents: {
     type: "object",

@@ -1,6 +1,12 @@
 import { relative } from "node:path";
 import { parseJsonc } from "../lib/index.ts";
-import { canonicalToolName, type Effect, type Rule, type ScopedCompactRule } from "../protocol/index.ts";
+import {
+  canonicalToolName,
+  type Effect,
+  type Rule,
+  readHookEntries,
+  type ScopedCompactRule,
+} from "../protocol/index.ts";
 import { anchorRule } from "./anchor-rule.ts";
 import { checkSettings } from "./check-settings.ts";
 import { compactRules } from "./compact-rules.ts";
@@ -34,7 +40,9 @@ export function parseSettingsFile(text: string, file: SettingsFile, trust: Trust
   }
   const warnings = parsed.warnings.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}.`);
   const found =
-    file.kind === "compact" ? parseCompact(parsed.value, file, trust) : parseLayer(parsed.value, file, trust);
+    file.kind === "compact"
+      ? parseCompact(parsed.value, file, trust)
+      : parseLayer(parsed.value, { ...file, text }, trust);
   return { ...found, notices: [...warnings, ...found.notices] };
 }
 
@@ -44,8 +52,8 @@ function broken(...problems: readonly string[]): ParsedFile {
   return { ...nothing, problems };
 }
 
-function parseLayer(value: unknown, file: SettingsFile, trust: Trust): ParsedFile {
-  const { path, scope } = file;
+function parseLayer(value: unknown, file: SettingsFile & { readonly text: string }, trust: Trust): ParsedFile {
+  const { path, scope, text } = file;
   if (!isMapping(value)) return broken(`${path}: settings must be an object: { … }`);
   const readable = withRuleTexts(value);
   const limited =
@@ -74,7 +82,7 @@ function parseLayer(value: unknown, file: SettingsFile, trust: Trust): ParsedFil
     ...(limited.unapproved.length > 0
       ? [`${path}: ${limited.unapproved.join(", ")} was approved by nobody yet and is off. ${cureOf(file)}`]
       : []),
-    ...(Object.hasOwn(values, "hooks") ? [`${path}: hooks are not run by this version.`] : []),
+    ...foreignHooks(values["hooks"], path, text),
   ];
   const { off, approvals } = limited;
   return {
@@ -85,6 +93,19 @@ function parseLayer(value: unknown, file: SettingsFile, trust: Trust): ParsedFil
     off: off.length > 0 ? [`${shownName(file)}: ${someOf(off)}`] : [],
     approvals,
   };
+}
+
+/** What is not run, with the line of its event. */
+function foreignHooks(hooks: unknown, path: string, text: string): string[] {
+  if (hooks === undefined) return [];
+  return readHookEntries(hooks).problems.map(({ event, message }) => `${path}:${lineOf(text, event)}: ${message}`);
+}
+
+/** Of the key in "hooks". */
+function lineOf(text: string, event = "hooks"): number {
+  const hooks = Math.max(0, text.indexOf('"hooks"'));
+  const at = text.indexOf(JSON.stringify(event), hooks);
+  return text.slice(0, Math.max(at, hooks)).split("\n").length;
 }
 
 const noLimits = { off: [], changed: [], unapproved: [], refused: [], approvals: [] } as const;
