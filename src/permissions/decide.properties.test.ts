@@ -5,6 +5,7 @@ import {
   type Access,
   type Effect,
   type Policy,
+  type PolicyLayer,
   permissionModes,
   type ResolvedPath,
   type Rule,
@@ -59,13 +60,24 @@ const ruleText = fc.oneof(
 const scope = fc.constantFrom<RuleScope>("builtin", "managed", "flag", "local", "project", "user", "session");
 const rule = (effect: fc.Arbitrary<Effect>): fc.Arbitrary<Rule> => fc.record({ text: ruleText, effect, scope });
 const anyEffect = fc.constantFrom<Effect>("allow", "ask", "deny");
-const policy: fc.Arbitrary<Policy> = fc.record({
-  mode: fc.constantFrom(...permissionModes),
-  pool: fc.oneof(fc.constant(toolNames), fc.subarray(toolNames)),
-  rules: fc.array(rule(anyEffect), { maxLength: 6 }),
-  workspaceRoots: fc.constant([root]),
-  readableRoots: fc.subarray(["/home/u/docs"]),
-});
+const line: fc.Arbitrary<Rule> = rule(anyEffect).map((one) => ({ ...one, form: "compact" }));
+const entryOrLine = fc.oneof(rule(anyEffect), line);
+const layer: fc.Arbitrary<PolicyLayer> = fc
+  .array(entryOrLine, { minLength: 1, maxLength: 4 })
+  .map((rules) => ({ rules }));
+const settling: fc.Arbitrary<PolicyLayer> = layer.map((one) => ({ ...one, settles: true }));
+const policy: fc.Arbitrary<Policy> = fc.record(
+  {
+    mode: fc.constantFrom(...permissionModes),
+    pool: fc.oneof(fc.constant(toolNames), fc.subarray(toolNames)),
+    rules: fc.array(entryOrLine, { maxLength: 6 }),
+    layers: fc.array(fc.oneof(layer, settling), { maxLength: 3 }),
+    unattended: fc.constant(true),
+    workspaceRoots: fc.constant([root]),
+    readableRoots: fc.subarray(["/home/u/docs"]),
+  },
+  { requiredKeys: ["mode", "pool", "rules", "workspaceRoots", "readableRoots"] },
+);
 
 /** Where links lead is arbitrary: to itself, to another place, or nowhere. */
 function resolve(list: readonly Access[], ends: readonly string[]): ResolvedPath[] {
@@ -109,6 +121,46 @@ describe("decide, whatever the situation", () => {
         expect(severity[after.effect]).toBeGreaterThanOrEqual(severity[decide(given).effect]);
       }),
       { numRuns: 1_000 },
+    );
+  });
+
+  it("never becomes wider by one more layer, unless it is a person's own; and no layer allows what another denies", () => {
+    fc.assert(
+      fc.property(situation, fc.oneof(layer, settling), fc.nat(3), (given, extra, at) => {
+        const layers = (given.policy.layers ?? []).toSpliced(at, 0, extra);
+        const before = decide(given).effect;
+        const after = decide({ ...given, policy: { ...given.policy, layers } }).effect;
+        if (extra.settles === undefined) expect(severity[after]).toBeGreaterThanOrEqual(severity[before]);
+        const mode = "bypassPermissions";
+        const forbids = (policy: Policy) => decide({ ...given, policy: { ...policy, mode } }).effect === "deny";
+        if (forbids(given.policy) || forbids({ ...given.policy, layers: [extra] })) {
+          expect(forbids({ ...given.policy, layers })).toBe(true);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("never lets what a project allows answer what a person asks about", () => {
+    const theirs = fc.constantFrom<RuleScope>("project", "local");
+    const grant: fc.Arbitrary<Rule> = fc
+      .tuple(entryOrLine, theirs)
+      .map(([one, from]) => ({ ...one, effect: "allow", scope: from }));
+    fc.assert(
+      fc.property(
+        situation,
+        ruleText,
+        fc.boolean(),
+        fc.array(grant, { maxLength: 4 }),
+        (given, text, isLine, grants) => {
+          const asks: Rule = { text, effect: "ask", scope: "user", ...(isLine ? { form: "compact" } : {}) };
+          const asked: Policy = { ...given.policy, mode: "bypassPermissions", rules: [asks], layers: [] };
+          const before = decide({ ...given, policy: asked }).effect;
+          const after = decide({ ...given, policy: { ...asked, rules: [asks, ...grants] } }).effect;
+          if (before !== "allow") expect(after).toBe(before);
+        },
+      ),
+      { numRuns: 500 },
     );
   });
 
