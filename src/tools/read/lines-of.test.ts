@@ -17,7 +17,9 @@ describe("linesOf", () => {
         fc.pre(bytes !== undefined);
         const whole = decodeText(bytes);
         fc.pre(whole.ok && whole.encoding === encoding);
-        expect(linesOf(bytes, encoding, range)).toEqual(choose(splitLines(whole.text), range));
+        const expected = choose(splitLines(whole.text), range);
+        expect(linesOf(bytes, encoding, range)).toEqual(expected);
+        expect(linesOf(bytes, encoding, { ...range, total: expected.total })).toEqual(expected);
       }),
     );
   });

@@ -10,8 +10,8 @@ export interface FoundLines {
 
 const NEWLINE = 0x0a;
 
-/** Only what was asked for is made text: most reads of a large file want a small part of it. */
-export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: AskedLines): FoundLines {
+/** Only what was asked for is made text, and with a known `total` nothing behind it is looked at. */
+export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: AskedLines & { total?: number }): FoundLines {
   const start = markLength[encoding];
   if (encoding === "utf-16le" || encoding === "utf-16be") {
     return choose(splitLines(decodeAs(encoding, bytes.subarray(start))), asked);
@@ -24,9 +24,12 @@ export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: AskedLines
     if (bytes[at] !== NEWLINE) continue;
     line += 1;
     if (line === offset) from = at + 1;
-    if (line === offset + limit) to = at + 1;
+    if (line !== offset + limit) continue;
+    to = at + 1;
+    if (asked.total !== undefined) break;
   }
-  const total = bytes.length === start || bytes[bytes.length - 1] === NEWLINE ? line - 1 : line;
+  const isLastEmpty = bytes.length === start || bytes[bytes.length - 1] === NEWLINE;
+  const total = asked.total ?? (isLastEmpty ? line - 1 : line);
   return { lines: from < to ? splitLines(decodeAs(encoding, bytes.subarray(from, to))) : [], total };
 }
 

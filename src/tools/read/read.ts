@@ -8,6 +8,7 @@ import type { SeenFiles } from "../shared/seen-files.ts";
 import { decodeAs, detectEncoding, type Encoding, markLength } from "../shared/text-encoding.ts";
 import { type AskedLines, MAX_CHARACTERS, pastEnd } from "./asked-lines.ts";
 import { readFace } from "./face.ts";
+import { createLineCounts, type LineCounts } from "./line-counts.ts";
 import { choose, linesOf } from "./lines-of.ts";
 import { imageType, readImage } from "./read-image.ts";
 import { readLargeFile } from "./read-large-file.ts";
@@ -26,14 +27,19 @@ const DEFAULT_LINES = 2_000;
 const MAX_WHOLE_BYTES = 10 * 1024 * 1024;
 
 export function createReadTool(dependencies: ReadDependencies): Tool {
+  const counts = createLineCounts();
   return {
     ...readFace,
-    run: (input, context) => read(input, context, dependencies),
+    run: (input, context) => read(input, context, { ...dependencies, counts }),
     release: async (agentId) => dependencies.seen.release(agentId),
   };
 }
 
-async function read(input: JsonObject, context: ToolContext, dependencies: ReadDependencies): Promise<ToolOutput> {
+interface Known extends ReadDependencies {
+  readonly counts: LineCounts;
+}
+
+async function read(input: JsonObject, context: ToolContext, dependencies: Known): Promise<ToolOutput> {
   const path = input["file_path"] as string;
   const range = {
     offset: Math.max((input["offset"] as number | undefined) ?? 1, 1),
@@ -49,7 +55,7 @@ async function read(input: JsonObject, context: ToolContext, dependencies: ReadD
   if (!result.ok && result.code === "too_large") return readLargeFile(file, range, { ...dependencies, context });
   if (!result.ok) return fileFailed(result);
   const content = { file, range, bytes: result.bytes, version: result.stat.version };
-  return show(content, { context, seen: dependencies.seen });
+  return show(content, context, dependencies);
 }
 
 interface Content {
@@ -59,8 +65,7 @@ interface Content {
   readonly version: string;
 }
 
-function show(content: Content, { context, seen }: { context: ToolContext; seen: SeenFiles }): ToolOutput {
-  const { file, range, bytes, version } = content;
+function show({ file, range, bytes, version }: Content, context: ToolContext, { seen, counts }: Known): ToolOutput {
   const known = seen.of(context.agentId);
   const image = imageType(bytes);
   if (image) return readImage(file.name, { type: image, bytes });
@@ -72,7 +77,10 @@ function show(content: Content, { context, seen }: { context: ToolContext; seen:
   }
   const { encoding } = found;
   const notebook = file.real.endsWith(".ipynb") ? notebookOf(bytes, encoding) : undefined;
-  const { lines, total } = notebook ? choose(splitLines(notebook.text), range) : linesOf(bytes, encoding, range);
+  const counted = notebook === undefined ? counts.of(file.real, version) : undefined;
+  const asked = { ...range, ...(counted === undefined ? {} : { total: counted }) };
+  const { lines, total } = notebook ? choose(splitLines(notebook.text), range) : linesOf(bytes, encoding, asked);
+  if (notebook === undefined) counts.remember(file.real, version, total);
   if (range.offset > total) return failed(pastEnd(file.name, total, range.offset));
   const numbered = notebook === undefined;
   const page = pageLines({ lines, first: range.offset, total }, { numbered, maxCharacters: MAX_CHARACTERS });
