@@ -1,4 +1,5 @@
 import { type Access, canonicalToolName, type JsonObject } from "../protocol/index.ts";
+import { shellAccesses } from "./shell/shell-accesses.ts";
 
 /** What a call would touch. Empty for a tool without an entry, and for input that does not say what it touches. */
 export function accesses(toolName: string, input: JsonObject): readonly Access[] {
@@ -31,7 +32,7 @@ const table = new Map<string, Describe>([
   ["LS", (input) => pathAccess("search", input["path"] ?? ".")],
   ["Grep", (input) => pathAccess("search", input["path"] ?? ".")],
   ["Glob", globAccesses],
-  ["Bash", (input) => (isText(input["command"]) ? [{ kind: "command", command: input["command"] }] : [])],
+  ["Bash", (input) => (isText(input["command"]) ? commandAccesses(input["command"]) : [])],
   ["BashOutput", () => internal],
   ["KillShell", () => internal],
   ["TodoWrite", () => internal],
@@ -42,6 +43,11 @@ const table = new Map<string, Describe>([
   ["SendMessage", () => internal],
   ["WebFetch", (input) => (isText(input["url"]) ? [{ kind: "network", url: input["url"] }] : [])],
 ]);
+
+/** The command itself comes first. */
+function commandAccesses(command: string): readonly Access[] {
+  return [{ kind: "command", command }, ...shellAccesses(command)];
+}
 
 function agentAccess(input: JsonObject): readonly Access[] {
   const { prompt, subagent_type: agentType } = input;

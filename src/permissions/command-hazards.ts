@@ -1,38 +1,63 @@
-import { protectedPart } from "./protected-path.ts";
-import { baseName, launchers } from "./shell-words.ts";
+import { isReadOnly } from "./shell/read-only.ts";
+import { isReadingSed } from "./shell/sed-script.ts";
+import { programOf, type SimpleCommand } from "./shell/shell-analysis.ts";
+import type { ShellWord } from "./shell/shell-word.ts";
+import { type Place, protectedIn, reachOf } from "./shell/word-reach.ts";
 
 /**
  * Why a wildcard of a rule does not stand for these words, or undefined. Whoever allows `git log:*` did not mean
  * `git log --output=…`: what runs another program or reaches outside the workspace needs a rule that says so in full.
  */
-export function wildcardHazard(
-  words: readonly string[],
-  open: readonly string[],
-  roots: readonly string[],
-): string | undefined {
-  const name = baseName(words[0] ?? "");
+export function wildcardHazard(command: SimpleCommand, wild: readonly ShellWord[], place: Place): string | undefined {
+  const name = programOf(command);
   if (launchers.has(name)) return `${name} runs other programs`;
   if (evaluating.has(name)) return `${name} can evaluate its arguments or run programs`;
-  for (const word of open) {
-    if (word.includes("$(") || word.includes("`")) return "an argument contains a command substitution";
-    const reach = reachOf(word, { name, roots });
-    if (reach !== undefined) return reach;
-  }
+  if (talkers.has(name)) return undefined;
+  if (checkedBuiltins.has(name)) return isReadOnly(command) ? undefined : `${name} can evaluate its arguments`;
   const telling = tellingWords.get(name);
-  const bad = telling === undefined ? undefined : open.find((word) => telling.test(word));
-  if (bad !== undefined) return `${bad.split("=")[0]} lets ${name} run a program, or reach other places`;
-  if (name === "git") return gitHazard(words.slice(1));
-  if (name === "sed") return sedHazard(words.slice(1));
-  if (name === "tar" && /^[A-Za-z]*[IF]/.test(words[1] ?? "")) return "tar would run a program";
+  for (const [index, word] of wild.entries()) {
+    if (isMessage(wild[index - 1], word)) continue;
+    const reach = reachOf(word, place);
+    if (reach !== undefined) return reach;
+    if (telling !== undefined && word.open !== undefined && !/^[^-]/.test(word.lead))
+      return "only the shell knows whether an argument is an option";
+    if (telling?.test(word.text)) return `${word.text.split("=")[0]} lets ${name} run a program, or reach other places`;
+    const part = readers.has(name) ? undefined : protectedIn(word, place);
+    if (part !== undefined) return `an argument names ${part}`;
+  }
+  const further = command.words.slice(1).map(({ text }) => text);
+  if (name === "git") return gitHazard(further);
+  if (name === "sed") return sedHazard(further);
+  if (name === "tar" && /^[A-Za-z]*[IF]/.test(further[0] ?? "")) return "tar would run a program";
   return undefined;
 }
+
+/** Programs that run a program given in their arguments. */
+export const launchers: ReadonlySet<string> = new Set([
+  ..."env nice nohup timeout time stdbuf ionice chrt setsid xargs parallel command builtin exec sudo doas su runuser".split(
+    " ",
+  ),
+  ..."script watch flock strace ltrace gdb ssh chroot unshare nsenter systemd-run busybox coproc noglob taskset".split(
+    " ",
+  ),
+  ..."entr expect screen tmux at batch crontab sh bash dash zsh ksh fish csh tcsh ash rbash mksh pkexec firejail".split(
+    " ",
+  ),
+  ..."proxychains torsocks fakeroot setpriv cgexec numactl prlimit catchsegv ld.so valgrind perf rlwrap".split(" "),
+]);
 
 const evaluating = new Set(
   [
     "eval source . alias trap bind compgen complete declare typeset local export readonly let read mapfile readarray",
-    "unset set shopt enable hash history less more man vi vim view ex ed nano emacs",
+    "unset set shopt enable hash history less more man vi vim view ex ed nano emacs getopts caller ulimit umask fc",
   ].flatMap((line) => line.split(" ")),
 );
+
+/** Their arguments are text, whatever it is. */
+const talkers = new Set("echo true false :".split(" "));
+
+/** What they do with their arguments is told by how they may be used without changing anything. */
+const checkedBuiltins = new Set("printf test [".split(" "));
 
 // Long options may be shortened to any unambiguous beginning, so each is met from its first telling letters on.
 const tellingWords = new Map<string, RegExp>([
@@ -40,6 +65,7 @@ const tellingWords = new Map<string, RegExp>([
   ["fd", /^(-[A-Za-z]*[xX]|--exec)/],
   ["tar", /^(-[A-Za-z]*[IF]|--(checkpoint-|use|to-|rsh|info|new-v|vol))/],
   ["sort", /^--comp/],
+  ["sed", /^-[A-Za-z]*f|^--(f|e)/],
   ["rg", /^--(pre|hostname)/],
   ["awk", /system|getline|[|>@]|^-[^Fv]/],
   ["gawk", /system|getline|[|>@]|^-[^Fv]/],
@@ -65,17 +91,9 @@ const tellingWords = new Map<string, RegExp>([
 /** Programs for which a protected file in their arguments is nothing to ask about. */
 const readers = new Set("cat head tail wc grep egrep fgrep ls diff file stat cut nl od".split(" "));
 
-function reachOf(word: string, { name, roots }: { name: string; roots: readonly string[] }): string | undefined {
-  // An option carries its value after `=`, or glued to one letter (`-o/etc/x`).
-  const value = word.replace(/^--?[\w-]*=/, "").replace(/^-[A-Za-z](?=[/.])/, "");
-  if (/^(https?|ssh|git):\/\//i.test(value)) return undefined;
-  if (/^[A-Za-z][\w+.-]*:(\/\/|:)/.test(value)) return "an argument is an address that can name files or programs";
-  if (/(^|[/:=@])\.\.(\/|$)/.test(value)) return "an argument climbs out of its directory";
-  const inside = roots.find((root) => value.startsWith(`${root}/`));
-  if (/^@?\//.test(value) && inside === undefined) return "an argument is outside the workspace";
-  if (readers.has(name) || !/^[\p{L}\p{N}\p{M}_./@ -]+$/u.test(value)) return undefined;
-  const part = protectedPart(inside === undefined ? value : value.slice(inside.length));
-  return part === undefined ? undefined : `an argument names ${part}`;
+/** The text of a message is only text, wherever it comes from. */
+function isMessage(before: ShellWord | undefined, word: ShellWord): boolean {
+  return before?.open === undefined && /^(-[A-Za-z]*m|--message)$/.test(before?.text ?? "") && !word.splits;
 }
 
 function gitHazard(further: readonly string[]): string | undefined {
@@ -95,8 +113,5 @@ function sedHazard(further: readonly string[]): string | undefined {
   if (options.some((word) => !/^-[nErsuz]+$|^-[nErsuz]*i[.\w]*$/.test(word)))
     return "an option of sed can read a script from elsewhere";
   const script = further.find((word) => !word.startsWith("-")) ?? "";
-  return safeSedScript.test(script) ? undefined : "a script of sed can write files or run programs";
+  return isReadingSed(script) ? undefined : "a script of sed can write files or run programs";
 }
-
-const safeSedScript =
-  /^((\d+|\$)(,(\d+|\$))?)?([pdq]|s([/|#,])(?:(?!\6)[^\\\n;{}]|\\[^\n])*\6(?:(?!\6)[^\\\n;{}]|\\[^\n])*\6[gpiI\d]*)$/;

@@ -165,7 +165,7 @@ describe("lists", () => {
     expect(fetch("https://a.example.com/", ["allow", "WebFetch(domain:example.com)"])).toBe("ask");
     expect(fetch("https://a.example.com/", ["allow", "WebFetch(domain:*.example.com)"])).toBe("allow");
     expect(fetch("https://badexample.com/", ["allow", "WebFetch(domain:*.example.com)"])).toBe("ask");
-    expect(fetch("https://example.com@evil.test/", ["allow", "WebFetch(domain:example.com)"])).toBe("ask");
+    expect(fetch("https://example.com@evil.test/", ["allow", "WebFetch(domain:example.com)"])).toBe("deny");
     expect(fetch("https://evil.test/", ["allow", "WebFetch"], ["deny", "WebFetch(domain:evil.test)"])).toBe("deny");
     expect(fetch("file:///etc/passwd", ["allow", "WebFetch"])).toBe("deny");
   });
@@ -261,8 +261,8 @@ describe("commands", () => {
 
   it.each([
     ["npm test", "npm test x"],
-    ["npm test", "npm test; ls"],
-    ["npm test", "npm test\nls"],
+    ["npm test", "npm test; touch x"],
+    ["npm test", "npm test\ntouch x"],
     ["npm test", "X=1 npm test"],
     ["npm", "npm test"],
     ["git log:*", "git logs"],
@@ -336,7 +336,7 @@ describe("commands", () => {
       ["deny", "Bash(rm:*)"],
       ["deny", "Read(~/.ssh/**)"],
     ] as const;
-    for (const command of ["$X y", "eval x", "cat ~/.ssh/id", 'cat ~/.s"s"h/id'])
+    for (const command of ["$X y", "eval $X", "source x", "cat ~/.ssh/id", 'cat ~/.s"s"h/id'])
       expect(bash(command, { rules })).toBe("ask");
     expect(bash("echo $HOME", { rules })).toBe("allow");
     expect(bash("cat ~/.sshrc", { rules })).toBe("allow");

@@ -1,81 +1,132 @@
-import { allowsCommand, type CommandReading, readCommand, restrictsCommand } from "./command-pattern.ts";
+import { allowsUnit, restrictsText, restrictsUnit } from "./command-pattern.ts";
 import type { CompiledPolicy, CompiledRule } from "./compile-policy.ts";
+import { concealment } from "./concealment.ts";
 import { builtin, byVerdict, type Finding } from "./finding.ts";
-import { foldCase } from "./path-pattern.ts";
-import { isReadOnlyCommand } from "./read-only-command.ts";
-import { hasHiddenCommand, simpleWords } from "./shell-words.ts";
-import { weighRules } from "./weigh-rules.ts";
+import { analyseCommand } from "./shell/analyse-command.ts";
+import { type CommandUnit, unitsOf } from "./shell/command-units.ts";
+import { readOnlyUse } from "./shell/read-only.ts";
+import { programOf, type ShellAnalysis } from "./shell/shell-analysis.ts";
+import { type Place, reachOf } from "./shell/word-reach.ts";
+import { type LooseReading, looseReadings } from "./shell-words.ts";
+import { type Verdict, weighRules } from "./weigh-rules.ts";
 
+/** The strictest answer over every command in the line. Files that redirections open are judged as accesses of their own. */
 export function judgeCommand(toolName: string, command: string, compiled: CompiledPolicy): Finding {
   if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command has a NUL character.");
-  const words = simpleWords(command);
-  const restricted = createRestrictionTest(toolName, command);
-  const call = { toolName, words, roots: compiled.policy.workspaceRoots };
-  const verdict = weighRules(compiled, (rule) =>
-    rule.rule.effect === "allow" ? allows(rule, call) : restricted(rule),
-  );
-  if (verdict?.effect === "deny") return byVerdict(verdict, "this command");
-  const readOnly = words !== undefined && isReadOnlyCommand(words);
-  if (compiled.policy.mode === "plan" && !readOnly) {
-    return builtin(
-      "deny",
-      "plan",
-      "Mode plan runs only commands that are known to change nothing (git log, git show --stat, git status, git ls-files).",
-    );
+  const analysis = analyseCommand(command);
+  const units = unitsOf(analysis);
+  const judgement = weighUnits({ toolName, analysis, units }, compiled);
+  if (judgement.denied !== undefined) return byVerdict(judgement.denied, "this command");
+  const doubt = judgement.doubts[0];
+  if (compiled.policy.mode === "plan" && doubt !== undefined) {
+    return builtin("deny", "plan", `Mode plan runs only commands that are known to change nothing: ${doubt}.`);
   }
-  if (verdict?.effect === "ask") return byVerdict(verdict, "this command");
-  const hidden = verdict?.rule.rule.scope === "session" ? undefined : concealment(command, compiled);
+  if (judgement.asked !== undefined) return byVerdict(judgement.asked, "this command");
+  const bySession = judgement.allowed?.rule.rule.scope === "session" && judgement.open === undefined;
+  const hidden = bySession ? undefined : concealment({ analysis, units }, compiled);
   if (hidden !== undefined) return hidden;
-  if (verdict !== undefined) return byVerdict(verdict, "this command");
-  if (readOnly) return builtin("allow", "read-only command", "The command is known to change nothing.");
-  const why =
-    words === undefined ? "it is not one simple command, which is all that rules can allow" : "no rule allows it";
-  return builtin("open", "command", `The command is not known to change nothing, and ${why}.`);
+  if (judgement.open !== undefined) return builtin("open", "command", judgement.open);
+  if (judgement.allowed !== undefined) return byVerdict(judgement.allowed, "this command");
+  return builtin("allow", "read-only command", "The command is known to change nothing.");
 }
 
-function createRestrictionTest(toolName: string, command: string): (rule: CompiledRule) => boolean {
-  let readings: CommandReading | undefined;
-  return ({ coversTool, target }) => {
-    if (!coversTool(toolName)) return false;
-    if (target.kind === "whole") return true;
-    if (target.kind !== "command") return false;
-    readings ??= readCommand(command);
-    return restrictsCommand(target.pattern, readings);
+interface Line {
+  readonly toolName: string;
+  readonly analysis: ShellAnalysis;
+  readonly units: readonly CommandUnit[];
+}
+
+interface Judgement {
+  readonly denied?: Verdict;
+  readonly asked?: Verdict;
+  /** A rule that allowed something; what no rule is about was read-only. */
+  readonly allowed?: Verdict;
+  /** Why something in it is neither allowed nor read-only. */
+  readonly open?: string;
+  /** Why it is not known to change nothing, whatever rules allow. */
+  readonly doubts: readonly string[];
+}
+
+function weighUnits({ toolName, analysis, units }: Line, compiled: CompiledPolicy): Judgement {
+  const place: Place = { roots: compiled.policy.workspaceRoots, loopWords: analysis.loopWords };
+  const whole = wholeLine(toolName, analysis);
+  const doubts = [analysis.obscure, analysis.caution, unknownFile(analysis)].filter((doubt) => doubt !== undefined);
+  const verdicts: (Verdict | undefined)[] = [];
+  const open: string[] = [];
+  // What is more, or less, than the commands in it is judged by what rules say about the line.
+  if (units.length === 0 || doubts.length > 0) {
+    const verdict = weighRules(compiled, whole);
+    if (verdict !== undefined) verdicts.push(verdict);
+    if (verdict?.effect !== "allow") open.push(...doubts);
+  }
+  for (const unit of units) {
+    const verdict = weighRules(compiled, (rule) => whole(rule) || aboutUnit(rule, { toolName, unit, place }));
+    if (verdict !== undefined) verdicts.push(verdict);
+    const doubt = whyNotReadOnly(unit, { place, moves: analysis.moves });
+    if (doubt === undefined) continue;
+    doubts.push(doubt);
+    if (verdict?.effect !== "allow") open.push(doubt);
+  }
+  const find = (effect: Verdict["effect"]) => verdicts.find((verdict) => verdict?.effect === effect);
+  const [denied, asked, allowed] = [find("deny"), find("ask"), find("allow")];
+  return {
+    ...(denied && { denied }),
+    ...(asked && { asked }),
+    ...(allowed && { allowed }),
+    ...(open[0] !== undefined && {
+      open: `The command is not known to change nothing (${open[0]}), and no rule allows it.`,
+    }),
+    doubts,
   };
 }
 
-function allows(
-  { coversTool, target }: CompiledRule,
-  call: { readonly toolName: string; readonly words: readonly string[] | undefined; readonly roots: readonly string[] },
+/** Rules about the line as a whole: about the tool, letter by letter, or about more than one command at a time. */
+function wholeLine(toolName: string, { text, obscure }: ShellAnalysis): (rule: CompiledRule) => boolean {
+  let readings: readonly LooseReading[] | undefined;
+  return ({ rule, coversTool, target }) => {
+    if (!coversTool(toolName)) return false;
+    if (target.kind === "whole") return true;
+    if (target.kind !== "command") return false;
+    const { pattern } = target;
+    if (rule.effect === "allow") return pattern.line === text.trim();
+    if (obscure === undefined && pattern.exact !== undefined && pattern.exact.length > 0) return false;
+    readings ??= looseReadings(text);
+    return restrictsText(pattern, readings);
+  };
+}
+
+function aboutUnit(
+  { rule, coversTool, target }: CompiledRule,
+  { toolName, unit, place }: { toolName: string; unit: CommandUnit; place: Place },
 ): boolean {
-  if (!coversTool(call.toolName)) return false;
-  if (target.kind === "whole") return true;
-  return target.kind === "command" && call.words !== undefined && allowsCommand(target.pattern, call.words, call.roots);
+  if (target.kind !== "command" || !coversTool(toolName)) return false;
+  return rule.effect === "allow" ? allowsUnit(target.pattern, unit, place) : restrictsUnit(target.pattern, unit);
 }
 
-/** Where restrictions exist, a command that may hide what they name is for a person to look at. */
-function concealment(command: string, compiled: CompiledPolicy): Finding | undefined {
-  if (compiled.guardedNames.length > 0) {
-    const text = foldCase(command).replace(/["'\\]/g, "");
-    const guarded = compiled.guardedNames.find((guard) => mentions(text, guard));
-    if (guarded !== undefined) {
-      const { rule } = guarded;
-      const reason = `The command mentions ${guarded.name}, which the rule \`${rule.text}\` (${rule.scope} scope) restricts.`;
-      return { effect: "insist", rule: rule.text, scope: rule.scope, reason };
-    }
+/** Built-in: what changes nothing and stays in the workspace needs no rule. */
+function whyNotReadOnly(unit: CommandUnit, { place, moves }: { place: Place; moves: boolean }): string | undefined {
+  const { command, wrappers } = unit;
+  const name = shown(programOf(command));
+  const unsafe = [...wrappers, command].flatMap((each) => each.unsafeVariables)[0];
+  if (unsafe !== undefined) return `it sets ${shown(unsafe)} for ${name}`;
+  const use = readOnlyUse(command);
+  if (use === undefined) return `${name} is not known to be used for reading only here`;
+  // Another directory may hold a repository of its own, with programs in its configuration.
+  if (moves && name === "git") return "git would run in another directory";
+  for (const word of use.paths) {
+    const reach = reachOf(word, place);
+    if (reach !== undefined) return reach;
   }
-  if (!compiled.limitsCommands || !hasHiddenCommand(command)) return undefined;
-  return builtin(
-    "insist",
-    "hidden command",
-    "What this command would run is only known to the shell, and rules restrict what may run. Write it without variables, substitutions, eval or aliases in place of a program's name.",
-  );
+  return undefined;
 }
 
-/** A whole name must end where the mention ends: `.env` is not mentioned by `.environment`. */
-function mentions(text: string, { name, whole }: { readonly name: string; readonly whole: boolean }): boolean {
-  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
-    if (!whole || !/[\p{L}\p{N}_]/u.test(text[at + name.length] ?? "")) return true;
-  }
-  return false;
+function unknownFile({ redirections }: ShellAnalysis): string | undefined {
+  return redirections.some(({ path }) => path === undefined)
+    ? "only the shell knows which file is written or read"
+    : undefined;
+}
+
+function shown(text: string): string {
+  const plain = text.replace(/[\p{Cc}\p{Cf}]/gu, "\ufffd");
+  return plain.length > 60 ? `${plain.slice(0, 60)}…` : plain;
 }

@@ -60,7 +60,7 @@ describe("checkRules", () => {
     expect(check("deny", "Bash(")[0]).toMatch(
       /^\/home\/u\/settings\.json: deny rule `Bash\(`.*holds for every use of Bash/,
     );
-    expect(check("allow", "Bash(a && b)")[0]).toContain("not one simple command");
+    expect(check("allow", "Bash(a && b:*)")[0]).toContain("not one simple command");
     expect(check("allow", "mcp__*")[0]).toContain("ignored");
     expect(check("allow", "Task(model:opus)")[0]).toContain("ignored");
     expect(check("deny", "Task(model:opus)")).toEqual([]);

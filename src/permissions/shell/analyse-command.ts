@@ -1,0 +1,41 @@
+import { type ParsedScript, parse } from "unbash";
+import { quickAnalysis } from "./quick-analysis.ts";
+import { createCollector } from "./script-collector.ts";
+import type { ShellAnalysis } from "./shell-analysis.ts";
+
+/** The Bash tool takes no longer command either, so nothing that could run is left unread. */
+const MAX_LENGTH = 131_072;
+
+/**
+ * What a command line would run. Pure and total: what can't be read, or goes beyond a limit, is said to be obscure.
+ * Plain words in plain lists are read without the grammar; the answer is the same.
+ */
+export function analyseCommand(text: string): ShellAnalysis {
+  if (last?.text !== text) last = quickAnalysis(text) ?? fullAnalysis(text);
+  return last;
+}
+
+/** One call is asked about several times in a row: for its accesses, by the gate, by the hands. */
+let last: ShellAnalysis | undefined;
+
+export function fullAnalysis(text: string): ShellAnalysis {
+  const collector = createCollector();
+  const why = unreadable(text);
+  if (why !== undefined) collector.obscure(why);
+  else {
+    try {
+      collector.script(parse(text) as ParsedScript, 0);
+    } catch {
+      // The grammar gave up, or the stack did: both mean that the command was not understood.
+      collector.obscure("it is too deeply nested, or can't be read");
+    }
+  }
+  return collector.finish(text);
+}
+
+function unreadable(text: string): string | undefined {
+  if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
+  // Another kind of line end or a lone half of a character would reach the shell as something else than it looks.
+  if (/[^\P{Cc}\n\t]/u.test(text.replaceAll("\r\n", "\n"))) return "it has control characters";
+  return /\p{Cs}/u.test(text) ? "it has half a character" : undefined;
+}

@@ -1,0 +1,35 @@
+import type { ShellWord } from "./shell-word.ts";
+
+/** True for what may be set for a program: the short list of variables that change only how it looks or talks. */
+export function isSafeExport(name: string, value: ShellWord | undefined): boolean {
+  if (value === undefined || value.open !== undefined) return false;
+  const allowed = harmless.get(name) ?? (/^LC_[A-Z]{3,20}$/.test(name) ? plainValue : undefined);
+  return allowed?.test(value.text) ?? false;
+}
+
+/**
+ * True for a variable of the shell itself. Names without capitals and underscores mean nothing to bash and to programs
+ * (`http_proxy` and `npm_config_…` do), and what they hold stays data wherever the analysis lets it be used.
+ */
+export function isLocalName(name: string): boolean {
+  return /^[a-z][a-z0-9]{0,30}$/.test(name) && name !== "histchars";
+}
+
+/** Decides what program a name stands for, or what the shell does with text. */
+export function steersShell(name: string): boolean {
+  return /^(PATH|ENV|IFS|PS\d|CDPATH|GLOBIGNORE|SHELLOPTS|PROMPT_COMMAND|EXECIGNORE|BASH.*|LD_.*|DYLD_.*)$/.test(name);
+}
+
+const plainValue = /^[\w.@-]*$/;
+
+const harmless = new Map<string, RegExp>([
+  ...[
+    "CI NODE_ENV FORCE_COLOR NO_COLOR CLICOLOR CLICOLOR_FORCE COLORTERM LANG LANGUAGE COLUMNS LINES RUST_BACKTRACE",
+    "PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS NPM_CONFIG_LOGLEVEL",
+  ]
+    .flatMap((line) => line.split(" "))
+    .map((name) => [name, plainValue] as const),
+  ["TZ", /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/],
+  ["PAGER", /^(cat)?$/],
+  ["GIT_PAGER", /^(cat)?$/],
+]);
