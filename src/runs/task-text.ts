@@ -1,5 +1,5 @@
 import { boundText, formatCount, formatDuration, plural } from "../lib/index.ts";
-import type { AcceptanceResult, Outcome } from "../protocol/index.ts";
+import type { AcceptanceResult, CommandFact, Outcome, RunEnd } from "../protocol/index.ts";
 import type { EndedRun } from "./run-host.ts";
 
 /** Characters of a report that a parent's context is given; the rest is kept where it can be read. */
@@ -68,21 +68,37 @@ function bounded({ outputFile, end }: EndedRun): string {
 
 /** What the runtime saw, behind what the agent says. */
 function trailer({ agentId, worktree, acceptance, end: { usage, facts, milliseconds, costUsd } }: EndedRun): string {
-  const calls = Object.values(facts.toolCalls).reduce((sum, count) => sum + count, 0);
-  const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+  const { calls, tokens } = totalsOf({ usage, facts });
   const parts = [
     `agentId: ${agentId}`,
     plural(calls, "tool call"),
     `${formatCount(tokens)} tokens`,
     ...(costUsd === undefined || costUsd === 0 ? [] : [`$${costUsd.toFixed(4)}`]),
     formatDuration(milliseconds),
-    ...(facts.filesChanged.length === 0 ? [] : [`changed: ${list(facts.filesChanged)}`]),
+    ...(facts.filesChanged.length === 0 ? [] : [`changed: ${list(facts.filesChanged.map(asName))}`]),
+    ...(facts.commands.length === 0 ? [] : [`ran: ${list(facts.commands.map(ran))}`]),
     ...(facts.denied.length === 0 ? [] : [`denied: ${list(facts.denied.map(({ tool }) => tool))}`]),
     ...(facts.unknown.length === 0 ? [] : [`outcome unknown: ${plural(facts.unknown.length, "call")}`]),
+    ...(facts.agentsCut === 0 ? [] : [`${plural(facts.agentsCut, "agent")} of its own cut short`]),
     ...(worktree ? [`worktree: ${worktree.path}, branch ${worktree.branch} (${neutral(worktree.changes)})`] : []),
   ];
   return `[${parts.join("; ")}]${acceptance ? `\n${verdict(acceptance)}` : ""}`;
 }
+
+export function totalsOf({ usage, facts }: Pick<RunEnd, "usage" | "facts">): { calls: number; tokens: number } {
+  const calls = Object.values(facts.toolCalls).reduce((sum, count) => sum + count, 0);
+  const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+  return { calls, tokens };
+}
+
+/** `"npm test" (exit 1)` */
+function ran({ command, exitCode }: CommandFact): string {
+  const [line = "", ...more] = command.trim().split("\n");
+  const shown = more.length > 0 || line.length > LONGEST_COMMAND ? `${line.slice(0, LONGEST_COMMAND)}…` : line;
+  return `${JSON.stringify(shown)} (${exitCode === null ? "no exit code" : `exit ${exitCode}`})`;
+}
+
+const LONGEST_COMMAND = 60;
 
 /** Said by the host, which ran the check. */
 function verdict({ command, ok, exitCode, output }: AcceptanceResult): string {
@@ -90,6 +106,11 @@ function verdict({ command, ok, exitCode, output }: AcceptanceResult): string {
   if (ok) return `[${check})]`;
   const how = exitCode === null ? "was not run to its end" : `exit code ${exitCode}`;
   return `[${check}: ${how})]\n${neutral(output)}`;
+}
+
+/** A name can be anything, also the rest of a line like ours. */
+function asName(path: string): string {
+  return /[\s;,"<>[\]]/.test(path) ? JSON.stringify(path) : path;
 }
 
 function list(items: readonly string[]): string {

@@ -29,6 +29,7 @@ describe("the agent a call is for", () => {
     ["in other case", { subagent_type: "REVIEWER" }, "reviewer"],
     ["with blanks around it", { subagent_type: " reviewer " }, "reviewer"],
     ["though it is hidden", { subagent_type: "secret" }, "secret"],
+    ["beside fields that mean nothing here", { subagent_type: "reviewer", team_name: "t", mode: "plan" }, "reviewer"],
     ["as agentType", { agentType: "reviewer" }, "reviewer"],
     ["as agentType, by alias", { agentType: "explore" }, "Explore"],
   ])("is found %s", async (_, input, type) => {

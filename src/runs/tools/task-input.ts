@@ -25,6 +25,8 @@ export function readWish(input: JsonObject): Delegation {
 export function takingAnyName({ declaration, ...face }: ToolFace): ToolFace {
   const { inputSchema } = declaration;
   const text = { type: "string" };
-  const properties = { ...(inputSchema["properties"] as JsonObject), subagent_type: text, agentType: text };
+  const declared = inputSchema["properties"] as JsonObject;
+  // The last two have a meaning elsewhere and none here.
+  const properties = { ...declared, subagent_type: text, agentType: text, team_name: {}, mode: {} };
   return { ...face, declaration: { ...declaration, inputSchema: { ...inputSchema, properties } } };
 }

@@ -3,7 +3,7 @@ import { isSameAgent, type JsonObject } from "../../protocol/index.ts";
 import type { Delegated, Delegation } from "../delegation.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { EndedRun } from "../run-host.ts";
-import { LONGEST_REPORT, launchedText, refusalText, resultText } from "../task-text.ts";
+import { LONGEST_REPORT, launchedText, refusalText, resultText, totalsOf } from "../task-text.ts";
 import { readWish } from "./task-input.ts";
 
 /** Its agent has clocks of its own. */
@@ -99,6 +99,7 @@ function present(delegated: Delegated, wish: Delegation): ToolOutput {
 
 function report(run: EndedRun): ToolOutput {
   const { end, agentId, agentType, worktree, acceptance } = run;
+  const totals = totalsOf(end);
   const isError = end.outcome === "failed" || end.outcome === "stopped";
   return {
     content: resultText(run),
@@ -112,6 +113,8 @@ function report(run: EndedRun): ToolOutput {
       turns: end.turns,
       usage: { ...end.usage },
       totalDurationMs: end.milliseconds,
+      totalTokens: totals.tokens,
+      totalToolUseCount: totals.calls,
       ...(end.costUsd === undefined ? {} : { costUsd: end.costUsd }),
       ...(worktree ? { worktreePath: worktree.path, worktreeBranch: worktree.branch } : {}),
       ...(acceptance ? { verified: acceptance.ok } : {}),
