@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type EventOf, noUsage } from "../protocol/index.ts";
+import { type DurableEvent, type EventOf, type Line, noUsage } from "../protocol/index.ts";
 import { createBudget } from "./budget.ts";
 import { spentOf } from "./spent-of.ts";
 
@@ -21,20 +21,38 @@ const failed: EventOf<"model.failed"> = {
   partial: [],
   milliseconds: 500,
 };
+const spawned: DurableEvent = {
+  type: "agent.spawned",
+  callId: "c",
+  agentId: "a",
+  agentType: "Explore",
+  description: "look",
+};
+
+/** Each a minute after the one before. */
+const lines = (...events: readonly DurableEvent[]): Line[] =>
+  events.map((event, index) => ({ v: 1, id: String(index), parentId: null, at: index * 60_000, ...event }));
 
 describe("spentOf", () => {
   it("adds up every request that took anything, and what took nothing only by its time", () => {
     const unpriced = { ...ended, usage: { ...noUsage, inputTokens: 1 } };
     const { costUsd: _, ...free } = unpriced;
-    const events = [ended, failed, { ...failed, usage, costUsd: 0.2 }, { type: "head.set", hash: "h" } as const, free];
-    const spent = spentOf(events);
+    const spent = spentOf([
+      lines(ended, failed, { ...failed, usage, costUsd: 0.2 }, { type: "head.set", hash: "h" }, free),
+    ]);
     expect(spent).toMatchObject({ tokens: 2 * 43_210 + 1, turns: 3, seconds: 4, unpriced: 1 });
     const budget = createBudget({ limits: { usd: 0.3 }, clock: { monotonic: () => 0 } });
     budget.restore(spent);
     expect(budget.left().usd?.left).toBe(0);
   });
 
-  it("is nothing for an agent that never asked", () => {
-    expect(spentOf([])).toEqual({ tokens: 0, usd: 0, turns: 0, seconds: 0, unpriced: 0 });
+  it("counts agents that were started, and the time of several at once only once", () => {
+    const long = { ...ended, milliseconds: 61_000 };
+    const spent = spentOf([lines(spawned, spawned, ended), lines(failed, long, long)]);
+    expect(spent).toMatchObject({ spawns: 2, turns: 3, seconds: 121 });
+  });
+
+  it("is nothing for agents that never asked", () => {
+    expect(spentOf([[], []])).toEqual({ tokens: 0, usd: 0, turns: 0, seconds: 0, spawns: 0, unpriced: 0 });
   });
 });

@@ -1,28 +1,40 @@
-import { addUsage, type DurableEvent, type EventOf, noUsage } from "../protocol/index.ts";
+import { addUsage, type Line, noUsage } from "../protocol/index.ts";
 import { type BudgetSpent, tokensOf } from "./budget.ts";
 
 /**
- * What one agent spent by itself, by its journal: for `Budget.restore` after a restart. Of time only that of requests
- * is known for certain, so seconds are the least it can have been; agents it started are for the caller to count.
+ * What agents spent together, by their transcripts: for `Budget.restore` after a restart. Of time only that of requests
+ * is known for certain, so seconds are the least it can have been.
  */
-export function spentOf(events: Iterable<DurableEvent>): Omit<BudgetSpent, "spawns"> {
+export function spentOf(transcripts: Iterable<readonly Line[]>): BudgetSpent {
   let usage = noUsage;
-  let [usd, turns, milliseconds, unpriced] = [0, 0, 0, 0];
-  for (const event of events) {
-    if (!asksModel(event)) continue;
-    milliseconds += event.milliseconds ?? 0;
+  let [usd, turns, spawns, unpriced] = [0, 0, 0, 0];
+  const times: Span[] = [];
+  for (const line of [...transcripts].flat()) {
+    if (line.type === "agent.spawned") spawns += 1;
+    if (line.type !== "model.ended" && line.type !== "model.failed" && line.type !== "conversation.compacted") continue;
+    if (line.milliseconds) times.push({ from: line.at - line.milliseconds, to: line.at });
     // A request that failed before it took anything was given back.
-    if (event.usage === undefined) continue;
-    usage = addUsage(usage, event.usage);
+    if (line.usage === undefined) continue;
+    usage = addUsage(usage, line.usage);
     turns += 1;
-    if (event.costUsd === undefined) unpriced += 1;
-    else usd += event.costUsd;
+    if (line.costUsd === undefined) unpriced += 1;
+    else usd += line.costUsd;
   }
-  return { tokens: tokensOf(usage), usd, turns, seconds: milliseconds / 1_000, unpriced };
+  return { tokens: tokensOf(usage), usd, turns, seconds: lengthOf(times) / 1_000, spawns, unpriced };
 }
 
-type AskingEvent = EventOf<"model.ended" | "model.failed" | "conversation.compacted">;
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
 
-function asksModel(event: DurableEvent): event is AskingEvent {
-  return event.type === "model.ended" || event.type === "model.failed" || event.type === "conversation.compacted";
+/** Agents side by side count once. */
+function lengthOf(spans: readonly Span[]): number {
+  let length = 0;
+  let end = Number.NEGATIVE_INFINITY;
+  for (const { from, to } of spans.toSorted((left, right) => left.from - right.from)) {
+    length += Math.max(0, to - Math.max(from, end));
+    end = Math.max(end, to);
+  }
+  return length;
 }

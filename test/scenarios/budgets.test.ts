@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import type { AgentBudget, Settings } from "../../src/protocol/index.ts";
+import type { ScriptedStep } from "../../src/testing/index.ts";
+import { type Place, task, walk } from "./delegation-place.ts";
+
+const steps = (count: number): readonly ScriptedStep[] =>
+  Array.from({ length: count }, (_, index) => ({ text: `Step ${index}.` }));
+
+/** A session of three requests: two of the main agent, one of the agent that it started. */
+async function firstCommand() {
+  const walked = await walk({
+    MAIN: [{ calls: [task("CHILD: look")] }, { text: "Done." }],
+    CHILD: [{ text: "Seen." }],
+  });
+  expect(walked.result.outcome).toBe("succeeded");
+  return walked;
+}
+
+async function secondCommand(at: Place & { readonly sessionId: string }, settings: Settings) {
+  const { home, cwd, sessionId } = at;
+  const main = [{ calls: [task("CHILD: look")] }, ...steps(2)];
+  return walk({ MAIN: main, CHILD: steps(3) }, { at: { home, cwd }, resume: sessionId, settings });
+}
+
+describe("a session that goes on", () => {
+  it.each<[AgentBudget, string]>([
+    [{ turns: 3 }, "3 requests used"],
+    [{ tokens: 330 }, "330 tokens used"],
+  ])("has spent what it spent before, with all its agents: %o", async (budget, used) => {
+    const { result, model } = await secondCommand(await firstCommand(), { budget });
+    expect(result).toMatchObject({ outcome: "incomplete", reason: "budget", turns: 0 });
+    expect(result.message).toContain(used);
+    expect(model.requests("MAIN")).toHaveLength(0);
+  });
+
+  it("goes on with what is left", async () => {
+    const { result, model } = await secondCommand(await firstCommand(), { budget: { turns: 5 } });
+    expect(result).toMatchObject({ outcome: "incomplete", reason: "budget" });
+    expect(model.requests("MAIN")).toHaveLength(1);
+    expect(model.requests("CHILD")).toHaveLength(1);
+  });
+
+  it("has started the agents it started before; the limit of one prompt begins anew", async () => {
+    const first = await firstCommand();
+    const { updates, result } = await secondCommand(first, { budget: { spawns: 1 } });
+    expect(JSON.stringify(updates)).toContain("1 agent used");
+    expect(result.outcome).toBe("incomplete");
+    const other = await secondCommand(await firstCommand(), { subagents: { maxSpawns: 1 } });
+    expect(other.result.outcome).toBe("succeeded");
+  });
+});
