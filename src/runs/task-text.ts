@@ -79,7 +79,7 @@ function trailer({ agentId, worktree, acceptance, end: { usage, facts, milliseco
     ...(facts.commands.length === 0 ? [] : [`ran: ${list(facts.commands.map(ran))}`]),
     ...(facts.denied.length === 0 ? [] : [`denied: ${list(facts.denied.map(({ tool }) => tool))}`]),
     ...(facts.unknown.length === 0 ? [] : [`outcome unknown: ${plural(facts.unknown.length, "call")}`]),
-    ...(facts.agentsCut === 0 ? [] : [`${plural(facts.agentsCut, "agent")} of its own cut short`]),
+    ...(facts.agentsCut > 0 ? [`${plural(facts.agentsCut, "agent")} of its own cut short`] : []),
     ...(worktree ? [`worktree: ${worktree.path}, branch ${worktree.branch} (${neutral(worktree.changes)})`] : []),
   ];
   return `[${parts.join("; ")}]${acceptance ? `\n${verdict(acceptance)}` : ""}`;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RunEnd } from "../../protocol/index.ts";
+import { noFacts, type RunEnd } from "../../protocol/index.ts";
 import { refusalText, resultText } from "../../runs/task-text.ts";
 import { readTaskReport } from "./task-report.ts";
 
@@ -9,7 +9,7 @@ function told(end: Partial<RunEnd>, words: string) {
     outcome: "succeeded",
     reason: "done",
     usage: { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 },
-    facts: { toolCalls: {}, filesChanged: [], denied: [], unknown: [] },
+    facts: noFacts,
     milliseconds: 5,
     ...end,
   } as unknown as RunEnd;
