@@ -32,7 +32,7 @@ export function launch(member: Member, launching: Launching): void {
   const { agent, model, hands, cwd, limits, background, tools, notices } = prepared;
   const { agentId, agentType, runId } = member.record;
   const output = background ? journal.output(agentId) : undefined;
-  const policy = recordPolicy(agent.policy, agent.limits);
+  const policy = recordPolicy(agent.policy);
   member.record = { ...member.record, policy, ...(output ? { outputFile: output.path } : {}) };
   const onUpdate = (update: RunUpdate): void => {
     if (output && "id" in update) output.append(outputText(update));
@@ -61,10 +61,15 @@ export function launch(member: Member, launching: Launching): void {
 }
 
 /** The host's own look at the work, with what the agent may do; it needs a shell only if its superior has one. */
-function acceptanceOf({ acceptance, agent: { policy } }: ReadyAgent, parent: LiveAgent): Pick<RunRequest, "acceptance"> {
+function acceptanceOf(
+  { acceptance, agent: { policy } }: ReadyAgent,
+  parent: LiveAgent,
+): Pick<RunRequest, "acceptance"> {
   if (acceptance === undefined) return {};
   const shell = parent.agent.policy.pool.includes("Bash") ? ["Bash"] : [];
-  return { acceptance: { commands: [acceptance], policy: { ...policy, pool: [...new Set([...policy.pool, ...shell])] } } };
+  return {
+    acceptance: { commands: [acceptance], policy: { ...policy, pool: [...new Set([...policy.pool, ...shell])] } },
+  };
 }
 
 function birthOf({ record }: Member): SubagentRequest["birth"] {
