@@ -1,7 +1,14 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import { newRunId } from "../lib/index.ts";
 import type { ConnectedMcpServer, Hands, ModelDescription } from "../ports/index.ts";
-import type { PermissionMode, SessionId, ToolReport, UserBlock } from "../protocol/index.ts";
+import {
+  type AgentId,
+  MAIN_AGENT,
+  type PermissionMode,
+  type SessionId,
+  type ToolReport,
+  type UserBlock,
+} from "../protocol/index.ts";
 import { type Dispatcher, type Run, type RunServices, startRun, type Thread, tellOfSessionEnd } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { AgentCallback } from "./define-agent.ts";
@@ -30,6 +37,8 @@ export interface Session {
   readonly transcriptPath: string | undefined;
   /** Starts a run. One at a time; without words it goes on with what is there. */
   prompt(words: string | readonly UserBlock[]): Run;
+  /** Whom the main agent waits for now, it no longer waits for: they go on in the background. Answers with their ids. */
+  moveToBackground(): Promise<readonly AgentId[]>;
   /** Ends what is still running and gives up the session. */
   close(): Promise<void>;
 }
@@ -40,6 +49,8 @@ export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers"
   readonly thread: Thread;
   readonly services: RunServices & { readonly hands: Hands };
   readonly dispatcher: Dispatcher;
+  /** A run ends only after the agents it has in the background. */
+  readonly waits: boolean;
   /** Lets go of what the session holds beside its hands. */
   readonly release: () => Promise<void>;
   readonly callback?: AgentCallback;
@@ -55,6 +66,7 @@ export function createSessionOf({
   notices,
   toolReport,
   dispatcher,
+  waits,
   release,
   callback,
 }: SessionParts): Session {
@@ -82,7 +94,7 @@ export function createSessionOf({
       const prompt = [...opening(), ...blocksOf(words)];
       const opens = isOpen ? {} : { opens: thread.isNew ? ("startup" as const) : ("resume" as const) };
       isOpen = true;
-      const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits: true, ...opens });
+      const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits, ...opens });
       running = run;
       void run.result.finally(() => {
         running = undefined;
@@ -91,6 +103,7 @@ export function createSessionOf({
       const record = thread.record.bind(thread);
       return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
     },
+    moveToBackground: () => dispatcher.detachChildren(MAIN_AGENT, "person"),
     close: async () => {
       running?.stop("stopped");
       await running?.result;

@@ -3,6 +3,7 @@ import { describeError } from "../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../protocol/index.ts";
 import { unseenEnds } from "./agent-files.ts";
 import { type AgentViews, createAgentViews } from "./agent-views.ts";
+import { type BackgroundKey, createBackgroundKey } from "./background-key.ts";
 import { cleanUpSessions } from "./clean-up-sessions.ts";
 import { closingWords } from "./closing-words.ts";
 import type { PrintOptions } from "./command.ts";
@@ -61,10 +62,12 @@ async function perform(
   { format, output, errors, agents, progress, onStart }: Performance,
 ): Promise<Ended> {
   const notices = createNoticeTeller(progress.tell);
+  let key: BackgroundKey | undefined;
   const show = async (update: RunUpdate): Promise<void> => {
     notices.see(update);
     agents.see(update, upTime());
     progress.see(update);
+    await key?.see(update);
     const text = format.update(update);
     if (text !== "") await output.write(text);
   };
@@ -73,6 +76,7 @@ async function perform(
     const { session, settings } = await openRunSession(options, { prompt, tell: progress.tell });
     for (const notice of session.notices) progress.tell(notice);
     await output.write(format.opened(session));
+    key = createBackgroundKey({ session, agents, progress });
     const run = session.prompt(prompt);
     onStart(run);
     let modelError: ModelErrorCode | undefined;
@@ -92,6 +96,7 @@ async function perform(
     if (result.outcome !== "stopped") await cleanUp(settings, options, progress.tell);
     return { result, modelError };
   } finally {
+    key?.release();
     progress.end();
     await progress.flushed();
   }

@@ -26,9 +26,13 @@ export interface ProgressOptions {
 export interface Progress {
   see(update: RunUpdate): void;
   tell(notice: string): void;
+  /** What a key would do now, at the end of the status line; empty: none does anything. */
+  hint(words: string): void;
   /** Draws the lines again, as time has passed. */
   tick(): void;
-  /** Takes the lines away. */
+  /** Takes the lines away until they are drawn again. */
+  clear(): void;
+  /** Takes the lines away for good. */
   end(): void;
 }
 
@@ -51,6 +55,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   let frame = 0;
   let doing = "starting";
   let isOver = false;
+  let hint = "";
   /** Agents of the main agent whose end stands above already. */
   const told = new Set<string>();
 
@@ -58,7 +63,8 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   const status = (width: number): string => {
     const mark = frames[frame] ?? "";
     const what = [...running.values()].at(-1) ?? doing;
-    return statusLine({ mark, what, more: running.size - 1, milliseconds: now() - startedAt, tokens }, width);
+    const milliseconds = now() - startedAt;
+    return statusLine({ mark, what, more: running.size - 1, milliseconds, tokens, hint }, width);
   };
   const isShown = ({ path, end }: AgentView): boolean => end === undefined || !told.has(path[0] ?? "");
   const liveLines = (): readonly string[] => {
@@ -126,10 +132,14 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
       if (update.type === "tool.ended") endCall(update);
     },
     tell: (notice) => say(`retinue: ${stripControls(notice)}`),
+    hint: (words) => {
+      hint = words;
+    },
     tick: () => {
       frame = (frame + 1) % frames.length;
       if (live) draw();
     },
+    clear: () => block.clear(),
     end: () => {
       isOver = true;
       block.clear();
@@ -144,12 +154,17 @@ interface Status {
   readonly more: number;
   readonly milliseconds: number;
   readonly tokens: number;
+  readonly hint: string;
 }
 
-function statusLine({ mark, what, more, milliseconds, tokens }: Status, width: number): string {
+/** Where it is too narrow for a hint and half of what is going on, the hint is left out. */
+const NARROW = 60;
+
+function statusLine({ mark, what, more, milliseconds, tokens, hint }: Status, width: number): string {
   const others = more > 0 ? ` (+${more})` : "";
   const used = tokens === 0 ? "" : ` · ${formatCount(tokens)} tokens`;
-  const tail = `${others} · ${formatElapsed(milliseconds)}${used}`;
+  const keys = hint === "" || width < NARROW ? "" : ` · ${hint}`;
+  const tail = `${others} · ${formatElapsed(milliseconds)}${used}${keys}`;
   const room = Math.max(10, width - tail.length - 2);
   return fitLine(`${mark} ${fitLine(what, room)}${tail}`, width);
 }

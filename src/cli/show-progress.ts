@@ -5,6 +5,8 @@ import { createProgress, type Progress } from "./progress.ts";
 const TICK_MS = 100;
 
 export interface ShownProgress extends Progress {
+  /** Whether lines are drawn over on a terminal. */
+  readonly isLive: boolean;
   /** Waits until everything said has been written. */
   flushed(): Promise<void>;
 }
@@ -37,6 +39,7 @@ export function showProgress(errors: Output, { verbose, quiet, agents }: ShownOp
   timer?.unref();
   return {
     ...progress,
+    isLive: live,
     end: () => {
       clearInterval(timer);
       progress.end();

@@ -1,0 +1,73 @@
+import { isatty } from "node:tty";
+import type { Session } from "../app/index.ts";
+import { plural } from "../lib/index.ts";
+import type { RunUpdate } from "../protocol/index.ts";
+import type { AgentViews } from "./agent-views.ts";
+import type { ShownProgress } from "./show-progress.ts";
+import type { KeyOptions, TerminalKeys } from "./terminal-keys.ts";
+
+export interface BackgroundKeyOptions {
+  readonly session: Pick<Session, "moveToBackground" | "tools">;
+  /** Have seen an update before this does. */
+  readonly agents: AgentViews;
+  readonly progress: ShownProgress;
+}
+
+export interface BackgroundKey {
+  see(update: RunUpdate): Promise<void>;
+  /** Gives the terminal back. */
+  release(): void;
+}
+
+const changes: readonly string[] = ["run.started", "run.backgrounded", "run.ended"];
+
+/** Ctrl+B, while the main agent waits for agents: they go on in the background, and so does it. */
+export function createBackgroundKey({ session, agents, progress }: BackgroundKeyOptions): BackgroundKey {
+  // Where work in the background is switched off, the tools to look after it are not there.
+  const isAllowed = session.tools.includes("TaskOutput");
+  const canBe = isAllowed && progress.isLive && process.platform !== "win32" && isatty(0);
+  let keys: TerminalKeys | undefined;
+  let isOver = false;
+  const press = async (): Promise<void> => {
+    const moved = await session.moveToBackground();
+    if (moved.length > 0) progress.tell(`Moved to the background: ${plural(moved.length, "agent")}.`);
+  };
+  const send = (name: NodeJS.Signals): void => {
+    // Whoever has the terminal while this process is stopped writes where the lines were.
+    if (name !== "SIGINT") progress.clear();
+    process.kill(0, name);
+  };
+  return {
+    see: async (update) => {
+      if (!canBe || update.type !== "subagent.event" || !changes.includes(update.event.type)) return;
+      const isWaitedFor = agents
+        .inOrder()
+        .some(({ path, end, background }) => path.length === 1 && !end && !background);
+      if (isWaitedFor) keys ??= await openKeys({ onBackground: () => void press(), onSignal: send });
+      if (isOver) return;
+      keys?.listen(isWaitedFor);
+      progress.hint(keys?.isListening ? "Ctrl+B: background" : "");
+    },
+    release: () => {
+      isOver = true;
+      keys?.listen(false);
+    },
+  };
+}
+
+/** Loaded when there is somebody to wait for: most runs end before. */
+async function openKeys(on: Pick<KeyOptions, "onBackground" | "onSignal">): Promise<TerminalKeys> {
+  const [{ createTerminalKeys }, { isForeground }] = await Promise.all([
+    import("./terminal-keys.ts"),
+    import("./is-foreground.ts"),
+  ]);
+  return createTerminalKeys({
+    ...on,
+    input: process.stdin,
+    isForeground,
+    onContinued: (listener) => {
+      process.on("SIGCONT", listener);
+      return () => process.off("SIGCONT", listener);
+    },
+  });
+}
