@@ -8,6 +8,7 @@ import { definitionsCase } from "./definitions-case.ts";
 import { delegationCase } from "./delegation-case.ts";
 import type { Figure } from "./figure.ts";
 import { grepCase } from "./grep-case.ts";
+import { sandboxCase } from "./sandbox-case.ts";
 
 export const cases: Record<string, () => Promise<Figure[]>> = {
   start: startCase,
@@ -16,6 +17,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   long: longCase,
   resume: resumeCase,
   grep: grepCase,
+  sandbox: sandboxCase,
   definitions: definitionsCase,
   delegation: delegationCase,
 };

@@ -1,21 +1,14 @@
-import { execFile } from "node:child_process";
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
-import { describeError, nearest } from "../lib/index.ts";
+import { join } from "node:path";
+import { nearest } from "../lib/index.ts";
 import { listModels, type ProviderChoice, resolveProvider } from "../model/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { findRipgrep, type Search, searchEngineFor } from "../tools/index.ts";
 import { checkHome } from "../transcript/index.ts";
-import { loadProjectSettings } from "./project-settings.ts";
+import { examineDisk, examineNode, examineProgram, examineSandbox, type Finding } from "./examine-system.ts";
+import { type ProjectSettings, readProjectSettings } from "./project-settings.ts";
 import { VERSION } from "./version.ts";
 
-/** One thing that was looked at. Never holds a key. */
-export interface Finding {
-  readonly name: string;
-  readonly status: "ok" | "warn" | "fail";
-  readonly found: string;
-  readonly cure?: string;
-}
+export type { Finding };
 
 export interface ExamineOptions {
   readonly home: string;
@@ -30,51 +23,57 @@ export interface ExamineOptions {
 /** Asks the provider one short question if there is one. */
 export async function examineSurroundings(options: ExamineOptions): Promise<readonly Finding[]> {
   const { home, environment } = options;
-  const { finding: settingsFinding, settings } = examineSettings(options);
+  const loaded = settingsOf(options);
+  const { settings } = loaded;
   const choice = chooseProvider(options, settings);
-  const programs = Promise.all([
+  const [reached, git, bash, sandbox] = await Promise.all([
+    examineReach(choice),
     examineProgram("git", { environment, without: "History and diffs are not available.", install: "Install git." }),
     examineProgram("bash", { environment, without: "sh runs commands instead.", install: "Install bash." }),
+    examineSandbox(settings),
   ]);
-  const [reached, [git, bash]] = await Promise.all([examineReach(choice), programs]);
   return [
     { name: "retinue", status: "ok", found: VERSION },
     examineNode(process.versions.node),
-    settingsFinding,
+    ...examineSettings(loaded, home),
+    examineTrust(loaded),
     examineProvider(choice),
     ...reached,
     examineRipgrep(environment),
     examineSearch(settings, { environment, choice }),
     git,
     bash,
-    examineSandbox(environment),
+    sandbox,
     examineHome(home),
+    examineDisk(home),
   ];
 }
 
-function examineNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const isEnough = major > 20 || (major === 20 && minor >= 19);
-  if (isEnough) return { name: "node", status: "ok", found: version };
-  return { name: "node", status: "fail", found: version, cure: "Install Node.js 20.19 or newer." };
+function settingsOf({ home, cwd, environment, settingsFile }: ExamineOptions): ProjectSettings {
+  const file = settingsFile === undefined ? {} : { file: settingsFile };
+  return readProjectSettings({ home, cwd, environment, trust: false, ...file });
 }
 
-function examineSettings({ home, cwd, environment, settingsFile }: ExamineOptions): {
-  finding: Finding;
-  settings: Settings;
-} {
+function examineSettings({ problems, notices, files, untrusted }: ProjectSettings, home: string): readonly Finding[] {
   const name = "settings";
-  try {
-    const file = settingsFile === undefined ? {} : { file: settingsFile };
-    const loaded = loadProjectSettings({ home, cwd, environment, trust: false, ...file });
-    const [notice] = loaded.notices;
-    const files = loaded.files.join(", ");
-    const found = files === "" ? `none at ${join(home, "settings.json")}; the defaults apply` : files;
-    if (notice === undefined) return { finding: { name, status: "ok", found }, settings: loaded.settings };
-    return { finding: { name, status: "warn", found: notice }, settings: loaded.settings };
-  } catch (error) {
-    return { finding: { name, status: "fail", found: describeError(error) }, settings: {} };
+  const aboutTrust = untrusted.join("; ");
+  const remarks = notices.filter((notice) => aboutTrust === "" || !notice.includes(aboutTrust));
+  const found = files.length === 0 ? `none at ${join(home, "settings.json")}; the defaults apply` : files.join(", ");
+  if (problems.length + remarks.length === 0) return [{ name, status: "ok", found }];
+  return [
+    ...problems.map((problem) => ({ name, status: "fail", found: problem }) as const),
+    ...remarks.map((remark) => ({ name, status: "warn", found: remark }) as const),
+  ];
+}
+
+function examineTrust({ trusted, untrusted }: ProjectSettings): Finding {
+  const name = "trust";
+  if (untrusted.length > 0) {
+    const cure = 'Look at it, then trust it with "retinue trust add".';
+    return { name, status: "warn", found: `off, since this directory is not trusted: ${untrusted.join("; ")}`, cure };
   }
+  const found = trusted ? "this directory is trusted" : "this directory is not trusted, and nothing in it needs to be";
+  return { name, status: "ok", found };
 }
 
 function chooseProvider({ environment, provider, model }: ExamineOptions, settings: Settings): ProviderChoice {
@@ -130,50 +129,8 @@ function examineSearch(
 /** Stands for the provider's search where only its presence counts. */
 const unused: Search = async () => ({ ok: false, message: "" });
 
-interface ProgramCheck {
-  readonly environment: ExamineOptions["environment"];
-  readonly without: string;
-  readonly install: string;
-}
-
-async function examineProgram(name: string, { environment, without, install }: ProgramCheck): Promise<Finding> {
-  const program = onPath(name, environment);
-  if (program === undefined) return { name, status: "warn", found: `not found. ${without}`, cure: install };
-  const version = await firstLine(program);
-  if (version !== undefined) return { name, status: "ok", found: `${version} (${program})` };
-  return { name, status: "warn", found: `${program} does not run. ${without}`, cure: install };
-}
-
-function firstLine(program: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    execFile(program, ["--version"], { timeout: 5_000 }, (error, output) => {
-      resolve(error ? undefined : output.split("\n")[0]?.trim());
-    });
-  });
-}
-
-function examineSandbox(environment: ExamineOptions["environment"]): Finding {
-  const program = onPath("bwrap", environment);
-  const found = program === undefined ? "bubblewrap not found" : `bubblewrap at ${program}`;
-  return { name: "sandbox", status: "ok", found: `${found}; this version does not use it yet` };
-}
-
 function examineHome(home: string): Finding {
   const check = checkHome(home);
   if (!check.ok) return { name: "state", status: "fail", found: check.message };
   return { name: "state", status: "ok", found: `${home} is writable` };
-}
-
-function onPath(name: string, environment: ExamineOptions["environment"]): string | undefined {
-  const directories = (environment["PATH"] ?? "").split(delimiter).filter((directory) => directory !== "");
-  return directories.map((directory) => usable(join(directory, name))).find((path) => path !== undefined);
-}
-
-function usable(path: string): string | undefined {
-  try {
-    accessSync(path, constants.X_OK);
-    return path;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../../src/app/index.ts";
@@ -63,7 +63,7 @@ describe("retinue doctor", () => {
       cure: expect.stringContaining("ANTHROPIC_API_KEY"),
     });
     expect(report.findings.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(["retinue", "node", "settings", "ripgrep", "git", "bash", "sandbox", "state"]),
+      expect.arrayContaining(["settings", "trust", "ripgrep", "git", "bash", "sandbox", "state", "disk"]),
     );
     expect(run.code).toBe(0);
   });
@@ -79,6 +79,19 @@ describe("retinue doctor", () => {
     expect(run.code).toBe(1);
     for (const name of ["settings", "connection", "state"]) expect(run.stdout).toMatch(new RegExp(`✗ ${name} `));
     expect(run.stdout).toContain("3 things are broken.");
+  });
+
+  it("tells of everything that is off or unknown, and of a sandbox that settings switch off", async () => {
+    const place = createPlace();
+    mkdirSync(join(place.cwd, ".claude/agents"), { recursive: true });
+    writeFileSync(join(place.cwd, ".claude/agents/a.md"), "---\nname: a\ndescription: b\n---\nc\n");
+    const settings = join(place.cwd, "settings.json");
+    writeFileSync(settings, JSON.stringify({ sandbox: "off", colour: "red", flavour: "sour" }));
+    const { stdout, code } = await retinue(["doctor", "--settings", settings], place);
+    expect(stdout).toMatch(/! settings .*"colour".*"flavour"/);
+    expect(stdout).toMatch(/! trust .*\.claude\/agents[^\n]*\n *→ .*retinue trust add/);
+    expect(stdout).toContain("✓ sandbox   off: the settings switch it off");
+    expect(code).toBe(0);
   });
 });
 

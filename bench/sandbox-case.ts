@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createHands } from "../src/hands/index.ts";
+import type { Hands } from "../src/ports/index.ts";
+import type { Policy } from "../src/protocol/index.ts";
+import { createTools } from "../src/tools/index.ts";
+import { createLocalWorkspace, createSandbox, type Sandbox } from "../src/workspace/index.ts";
+import { median } from "./client.ts";
+import type { Figure } from "./figure.ts";
+
+/** A command of Bash in the sandbox, against the same command without. */
+export async function sandboxCase(): Promise<Figure[]> {
+  const top = realpathSync(mkdtempSync(join(tmpdir(), "retinue-sandbox-")));
+  const root = join(top, "project");
+  mkdirSync(root);
+  const sandbox = createSandbox({
+    ...{ mode: "auto", scratch: join(top, "scratch"), userHome: top, writable: [], hidden: [], shown: [], domains: [] },
+    tell: () => undefined,
+  });
+  try {
+    const state = await sandbox.ready();
+    if (state.kind !== "on") {
+      console.error(`SKIPPED sandbox: ${state.reason}.`);
+      return [];
+    }
+    return await measure(root, sandbox);
+  } finally {
+    await sandbox.close();
+    rmSync(top, { recursive: true });
+  }
+}
+
+async function measure(root: string, sandbox: Sandbox): Promise<Figure[]> {
+  const confined = handsAt(root, sandbox);
+  const free = handsAt(root);
+  const ours: number[] = [];
+  const floor: number[] = [];
+  for (let round = 0; round < 41; round += 1) {
+    floor.push(await timeOf(free, { root, round }));
+    ours.push(await timeOf(confined, { root, round }));
+  }
+  await Promise.all([confined.close(), free.close()]);
+  const name = "Bash `true` in the sandbox, against without";
+  return [{ name, ours: median(ours), floor: median(floor), unit: "ms", limit: 4 }];
+}
+
+function handsAt(root: string, sandbox?: Sandbox): Hands {
+  const workspace = createLocalWorkspace({ root, environment: process.env, ...(sandbox && { sandbox }) });
+  const results = { save: async () => "", read: async () => undefined };
+  const tools = createTools({ sessionId: "bench", workspace, results, outputDirectory: root });
+  return createHands({ tools, workspace, results });
+}
+
+async function timeOf(hands: Hands, { root, round }: { root: string; round: number }): Promise<number> {
+  const policy: Policy = { mode: "default", pool: ["Bash"], rules: [], workspaceRoots: [root], readableRoots: [] };
+  const call = { callId: `c${round}`, name: "Bash", inputJson: JSON.stringify({ command: "true" }) };
+  const startedAt = performance.now();
+  const result = await hands.execute({ agentId: "main", call, policy }, () => {}, new AbortController().signal);
+  if (result.outcome !== "ok") throw new Error(JSON.stringify(result.content));
+  return performance.now() - startedAt;
+}
