@@ -51,6 +51,8 @@ export interface CatalogPlace {
   /** What was loaded already; absent: the settings files of this place are read. */
   readonly settings?: Pick<LoadedSettings, "agents" | "origins" | "settings">;
   readonly managedDirectory?: string;
+  /** What was read before: a file that is half-written now counts as it was then. */
+  readonly previous?: Snapshot;
 }
 
 /** Every agent there is for a workspace: built in, of plugins, the user and, as far as it is trusted, the project. */
@@ -61,7 +63,7 @@ export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalo
   const trusted = levels.trustedRoot !== undefined;
   const chosen = settingsOf(place);
   const { plugins: installed, problem } = installedPlugins(home);
-  const read = await loadSnapshot({
+  const files = {
     cwd,
     home: userHome,
     stateHome: home,
@@ -71,7 +73,8 @@ export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalo
     settings: chosen.snapshot,
     managedDirectory: place.managedDirectory ?? managedDirectory,
     ...(place.agents === undefined ? {} : { flags: { agents: place.agents } }),
-  });
+  };
+  const read = await loadSnapshot(files, place.previous);
   const unread = trusted ? unreadFiles(levels, cwd) : [];
   const snapshot = unread.length === 0 ? read : { ...read, off: [...read.off, ...unread] };
   const entries = entriesOf(place, { snapshot, settings: chosen });

@@ -5,6 +5,7 @@ import type { Approvals, McpConnection } from "../ports/index.ts";
 import type { AgentDefinition, Rule, Settings } from "../protocol/index.ts";
 import { clockLimits, Dispatcher } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
+import { createAgentNews } from "./agent-news.ts";
 import { type AgentServers, createAgentServers, withInstructions } from "./agent-servers.ts";
 import { offerDelegation, offeredAgents } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
@@ -101,6 +102,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
       ...transcript.problems.map(({ message }) => message),
     ],
     dispatcher,
+    news: agent.policy.pool.includes("Task") ? createAgentNews(gathered.household, rules) : async () => undefined,
     release: async () => {
       await hooks.close();
       await servers.close();

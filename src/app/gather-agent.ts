@@ -54,6 +54,7 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   const household: Household = {
     definitions: loaded.catalog.agents.map(({ definition }) => definition),
     nearest: loaded.catalog.nearest,
+    snapshot: loaded.snapshot,
     find: (name) => {
       const found = loaded.catalog.find(name)?.agent;
       return found && piecesOf(found, { loaded, place, context, aboutContext, roots });

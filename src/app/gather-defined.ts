@@ -4,7 +4,7 @@ import { type AgentCallback, functionsFor, splitAgents, writePrompt } from "./de
 import { docsDirectory } from "./docs-directory.ts";
 import { type Gathering, gather } from "./gather.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
-import type { Household, HouseholdAgent } from "./household.ts";
+import { type Household, type HouseholdAgent, renewable } from "./household.ts";
 import { stateDirectory } from "./places.ts";
 
 export interface DefinedAgent {
@@ -18,8 +18,10 @@ export async function gatherDefined(
   surroundings: Parameters<typeof gather>[1],
 ): Promise<DefinedAgent> {
   const split = splitAgents(options.agents ?? {});
-  if (split.functions.size === 0) return { gathered: await gather(options, surroundings) };
-  const gathered = await gather({ ...options, agents: split.data }, surroundings);
+  const given = options.agents === undefined ? options : { ...options, agents: split.data };
+  const gathered = await gather(given, surroundings);
+  const again = ({ snapshot }: Household) =>
+    gather(given, { ...surroundings, ...(snapshot ? { previous: snapshot } : {}) });
   const home = options.home || stateDirectory(surroundings.environment);
   const place = { platform: platform(), docsDirectory: docsDirectory(), stateDirectory: home };
   const functionsOf: FunctionsOf = (definition) => {
@@ -34,7 +36,9 @@ export async function gatherDefined(
     gathered: {
       ...gathered,
       ...(prompt ? { prompt: prompt(surroundings.cwd) } : {}),
-      household: withFunctions(gathered.household, functionsOf),
+      household: renewable(withFunctions(gathered.household, functionsOf), async (household) =>
+        withFunctions((await again(household)).household, functionsOf),
+      ),
     },
     ...own,
   };

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { MAIN_TYPE } from "../agents/index.ts";
+import type { Snapshot } from "../definitions/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { managedDirectory } from "../settings/index.ts";
 import type { CatalogPlace } from "./agent-catalog.ts";
@@ -24,12 +25,14 @@ interface Surroundings {
   readonly settings: Settings;
   /** Who worked in this session before. */
   readonly before: string | undefined;
+  /** What was read before in this session. */
+  readonly previous?: Snapshot;
 }
 
 /** What files and flags give to the session's agent. Reading definitions is loaded only where there may be something to read. */
 export async function gather(
   options: Gathering,
-  { cwd, environment, settings, before }: Surroundings,
+  { cwd, environment, settings, before, previous }: Surroundings,
 ): Promise<GatheredAgent> {
   const { agents, trusted = false, catalogSettings } = options;
   const agent = options.agent ?? (before === MAIN_TYPE ? undefined : before);
@@ -51,6 +54,7 @@ export async function gather(
     trust: trusted,
     ...(agents === undefined ? {} : { agents }),
     ...(catalogSettings === undefined ? {} : { settings: catalogSettings }),
+    ...(previous === undefined ? {} : { previous }),
     builtIn,
   });
 }

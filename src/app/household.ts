@@ -1,5 +1,5 @@
 import type { AgentMemory } from "../agents/index.ts";
-import { type BuiltInChoice, builtInAgents, createCatalog } from "../definitions/index.ts";
+import { type BuiltInChoice, builtInAgents, createCatalog, type Snapshot } from "../definitions/index.ts";
 import type { AgentDefinition } from "../protocol/index.ts";
 import type { AgentCallback } from "./define-agent.ts";
 import { docsDirectory } from "./docs-directory.ts";
@@ -10,6 +10,25 @@ export interface Household {
   /** Everything the agent of this name, or of an alias, is made of. */
   find(name: string): HouseholdAgent | undefined;
   nearest(name: string): readonly string[];
+  /** What was read of files; absent where nothing was. */
+  readonly snapshot?: Snapshot;
+  /** Reads the files again. What runs already keeps what it began with. */
+  renew?(): Promise<void>;
+}
+
+/** A household that can be read again; what can't be read now leaves it as it was. */
+export function renewable(first: Household, read: (before: Household) => Promise<Household>): Household {
+  let current = first;
+  return {
+    get definitions() {
+      return current.definitions;
+    },
+    find: (name) => current.find(name),
+    nearest: (name) => current.nearest(name),
+    renew: async () => {
+      current = await read(current).catch(() => current);
+    },
+  };
 }
 
 export interface HouseholdAgent {

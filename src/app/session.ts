@@ -49,8 +49,13 @@ export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers"
   readonly thread: Thread;
   readonly services: RunServices & { readonly hands: Hands };
   readonly dispatcher: Dispatcher;
+<<<<<<< Updated upstream
   /** A run ends only after the agents it has in the background. */
   readonly waits: boolean;
+=======
+  /** What has changed around the session since its last prompt, in words for its agent. */
+  readonly news: () => Promise<string | undefined>;
+>>>>>>> Stashed changes
   /** Lets go of what the session holds beside its hands. */
   readonly release: () => Promise<void>;
   readonly callback?: AgentCallback;
@@ -66,7 +71,11 @@ export function createSessionOf({
   notices,
   toolReport,
   dispatcher,
+<<<<<<< Updated upstream
   waits,
+=======
+  news,
+>>>>>>> Stashed changes
   release,
   callback,
 }: SessionParts): Session {
@@ -92,9 +101,13 @@ export function createSessionOf({
       if (running) throw new Error("a run is under way in this session: wait for its result first");
       services.budget.resetSpawns();
       const prompt = [...opening(), ...blocksOf(words)];
-      const opens = isOpen ? {} : { opens: thread.isNew ? ("startup" as const) : ("resume" as const) };
+      const place = isOpen ? { news } : { opens: thread.isNew ? ("startup" as const) : ("resume" as const) };
       isOpen = true;
+<<<<<<< Updated upstream
       const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits, ...opens });
+=======
+      const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits: true, ...place });
+>>>>>>> Stashed changes
       running = run;
       void run.result.finally(() => {
         running = undefined;

@@ -209,6 +209,7 @@ export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: T
 
 export type ContextCause =
   | "acceptance"
+  | "agents"
   | "budget"
   | "loop"
   | "interrupted"

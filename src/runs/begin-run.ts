@@ -27,6 +27,8 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   if (lastEnd !== undefined && lastEnd !== "done")
     events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd) });
   events.push(...(await backgroundRoster(host)));
+  const news = request.prompt.length > 0 ? await request.news?.() : undefined;
+  if (news !== undefined) events.push({ type: "context.added", cause: "agents", text: news });
   const from = request.subagent ? "agent" : "person";
   if (host.services.hooks) {
     await host.record(events.splice(0));

@@ -52,6 +52,8 @@ export interface RunRequest {
   readonly opens?: "startup" | "resume";
   /** What its work has to stand before it ends as done. */
   readonly acceptance?: Acceptance;
+  /** What has changed around the agent since its last prompt, in words for it. Never rejects. */
+  readonly news?: () => Promise<string | undefined>;
   /** Absent for the main agent. */
   readonly subagent?: SubagentRequest;
 }
