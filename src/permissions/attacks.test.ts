@@ -42,6 +42,18 @@ describe("attack rows", () => {
     expect(accepted(row)).toContain(await judge(row));
   });
 
+  it.each([...new Set(fixtures("own-bash-attacks.jsonl").map(({ family }) => family))])(
+    "of our own: %s",
+    async (family) => {
+      const wrong: string[] = [];
+      for (const row of fixtures("own-bash-attacks.jsonl").filter((each) => each.family === family)) {
+        const effect = await judge(row);
+        if (!row.acceptable.includes(effect)) wrong.push(`${row.id} ${row.input["command"]}: ${effect}`);
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
+
   it("hides what is denied from searches", async () => {
     const rows = fixtures("path-attacks.jsonl").filter((row) => row.acceptable.includes("allow-but-no-match"));
     expect(rows.length).toBeGreaterThan(0);
@@ -55,11 +67,9 @@ describe("attack rows", () => {
   });
 });
 
-/** Benign rows may ask in this version of the shell rules; nothing may ever be looser than a row accepts. */
 function accepted(row: Row): readonly string[] {
   const words = row.acceptable.map((word) => (word === "allow-but-no-match" ? "allow" : word));
-  const benignShell = row.family === "benign" && row.input.tool === "Bash";
-  return benignShell || words.includes("error") ? [...words, "ask", "deny"] : words;
+  return words.includes("error") ? [...words, "ask", "deny"] : words;
 }
 
 async function judge(row: Row): Promise<string> {

@@ -1,4 +1,4 @@
-import { openWord, type ShellWord } from "./shell-word.ts";
+import { listedWord, openWord, type ShellWord } from "./shell-word.ts";
 
 export interface FindExpression {
   /** Every word is known, and nothing but looking (and the executions) is asked for. */
@@ -24,13 +24,14 @@ export function readFind(words: readonly ShellWord[]): FindExpression {
   const paths = [...starts];
   // What the shell puts there could be an action.
   if (starts.some(({ open, lead }) => open !== undefined && !/^[^-(!,]/.test(lead))) understood = false;
-  const lead = starts.every(({ open }) => open === undefined) ? (starts[0]?.text ?? ".") : "";
+  // Several places may be as far apart as they like.
+  const start = starts.length === 0 ? "." : starts.length === 1 && starts[0]!.open === undefined ? starts[0]!.text : "";
   while (index < words.length) {
     const { text, open } = words[index]!;
     const execution = open === undefined ? /^-(exec|execdir|ok|okdir)$/.exec(text) : null;
     if (execution !== null) {
       const end = endOfExecution(words, index + 1);
-      const inner = words.slice(index + 1, end).map((word) => withFile(word, lead));
+      const inner = words.slice(index + 1, end).map((word) => withFile(word, start));
       if (inner.length > 0) executions.push({ words: inner, elsewhere: text.endsWith("dir") });
       if (end >= words.length || inner.length === 0 || text.startsWith("-ok")) understood = false;
       index = end + 1;
@@ -54,10 +55,11 @@ function endOfExecution(words: readonly ShellWord[], from: number): number {
   return words.length;
 }
 
-/** The file's name begins as the place where the search started. */
-function withFile(word: ShellWord, lead: string): ShellWord {
+/** The file's name begins as the place where the search started, and leads below it. */
+function withFile(word: ShellWord, start: string): ShellWord {
   if (!word.text.includes("{}")) return word;
-  return openWord(word.text, word.text === "{}" ? lead : word.lead.slice(0, word.lead.indexOf("{}")));
+  if (word.text !== "{}" || start === "") return openWord(word.text, word.lead.slice(0, word.lead.indexOf("{}")));
+  return listedWord(start);
 }
 
 const newer = /^-newer[aBcm][aBcmt]$/;

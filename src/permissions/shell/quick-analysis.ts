@@ -69,7 +69,7 @@ function readList(text: string): readonly (readonly ShellWord[])[] | undefined {
 const TOKEN =
   /((?:[ \t]|(?<=[ \t])(?:2>&1|[12]?>[ ]?\/dev\/null|&>[ ]?\/dev\/null)(?=[ \t\n;|&]|$))+)|([A-Za-z0-9_\-./:,+@%^=]+)|'([^']*)'|"([^"$`\\!]*)"|(&&|\|\||\||;|\n)/y;
 
-/** Not a word of the grammar, not an assignment, and no builtin whose arguments the grammar reads in its own way. */
+/** Not a word of the grammar, not an assignment, and nothing that the grammar reads in its own way: what xargs gets depends on the pipe. */
 function isPlainCommand(words: readonly ShellWord[]): boolean {
   const first = words[0]!.text;
   return first !== "" && !first.includes("=") && !special.has(first);
@@ -78,6 +78,6 @@ function isPlainCommand(words: readonly ShellWord[]): boolean {
 const special = new Set(
   [
     "if then elif else fi for while until do done case esac in select function time coproc",
-    "declare typeset local export readonly alias eval let",
+    "declare typeset local export readonly alias eval let xargs",
   ].flatMap((line) => line.split(" ")),
 );

@@ -7,8 +7,9 @@ import { fixedWord, type ShellWord } from "./shell-word.ts";
 
 export function checkPrintf(given: readonly ShellWord[]): ProgramUse | undefined {
   const format = given[0];
+  if (format === undefined || format.open !== undefined || !/^[^-]/.test(format.text)) return undefined;
   // `%n` sets a variable that an argument names.
-  return format?.open === undefined && /^[^-](?!.*%[^A-Za-z%]*n)/s.test(format?.text ?? "") ? use() : undefined;
+  return /%[^A-Za-z%]*n/.test(format.text) ? undefined : use();
 }
 
 /** `-v` and `-R` evaluate a name; so no operator may come from a variable, and no word may turn into several. */

@@ -4,6 +4,7 @@ import {
   type CommandArgument,
   forEachChild,
   type ParsedScript,
+  type Pipeline,
   parse,
   type Redirection as RedirectionNode,
   type SyntaxNode,
@@ -11,7 +12,7 @@ import {
 } from "unbash";
 import { isLocalName, isSafeExport, steersShell } from "./safe-variables.ts";
 import { programOf, type Redirection, type ShellAnalysis, type SimpleCommand } from "./shell-analysis.ts";
-import { fixedWord, readWord, type ShellWord, type WordFindings } from "./shell-word.ts";
+import { fixedWord, listedWord, readWord, type ShellWord, type WordFindings } from "./shell-word.ts";
 import { testProblem } from "./test-expression.ts";
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
 
@@ -44,6 +45,8 @@ class ScriptCollector implements Collector {
   private goesThere = false;
   private inner = 0;
   private depth = 0;
+  /** What the command before gives to xargs, when that is known. */
+  private input: ShellWord | undefined;
 
   obscure(reason: string): void {
     this.obscureReason ??= reason;
@@ -106,9 +109,29 @@ class ScriptCollector implements Collector {
       case "Script":
         this.script(node, this.depth + 1);
         return;
+      case "Pipeline":
+        this.pipeline(node);
+        return;
       default:
         this.remark(node);
         forEachChild(node, (child) => this.child(child));
+    }
+  }
+
+  /** What a program lists, as it is or picked from, is what xargs gives to another one. */
+  private pipeline(node: Pipeline): void {
+    let listed = false;
+    for (const command of node.commands) {
+      if (command.type !== "Command") {
+        listed = false;
+        this.node(command);
+        continue;
+      }
+      // xargs parts names at blanks, so that a piece of one may look like an option.
+      this.input = listed ? { ...listedWord("."), lead: "" } : undefined;
+      const found = this.command(command);
+      this.input = undefined;
+      listed = found !== undefined && (isLister(found) || (listed && isPicker(found)));
     }
   }
 
@@ -164,8 +187,10 @@ class ScriptCollector implements Collector {
     else if (!isLocalName(name)) this.caution ??= `it sets ${name}`;
   }
 
-  private command(node: Command): void {
+  private command(node: Command): SimpleCommand | undefined {
     const outside = this.commands;
+    const { input } = this;
+    this.input = undefined;
     const words: ShellWord[] = [];
     if (node.name !== undefined) words.push(this.word(node.name));
     for (const argument of node.args) words.push(this.argument(argument));
@@ -177,7 +202,12 @@ class ScriptCollector implements Collector {
       else if (!isSafeFor(words, part, value)) unsafe.push(part.name);
     }
     for (const redirect of node.redirects) this.redirect(redirect);
-    if (words.length > 0) outside.push(this.describe(words, { unsafeVariables: unsafe, level: 0 }));
+    if (words.length === 0) return undefined;
+    this.input = input;
+    const described = this.describe(words, { unsafeVariables: unsafe, level: 0 });
+    this.input = undefined;
+    outside.push(described);
+    return described;
   }
 
   private assignment(node: Assignment): ShellWord | undefined {
@@ -233,7 +263,7 @@ class ScriptCollector implements Collector {
       if (this.firstMove === undefined) this.moveCount += 1;
     }
     if (program === "read") for (const { text } of words) this.assignedNames.add(text);
-    const unwrapped = unwrapCommand(words);
+    const unwrapped = unwrapCommand(words, this.input);
     if (unwrapped === undefined) return plain;
     if (level >= 20) {
       this.obscure("programs run programs in too many levels");
@@ -250,6 +280,7 @@ class ScriptCollector implements Collector {
     this.commands = inside;
     for (const words of unwrapped.commands)
       inside.push(this.describe(words, { unsafeVariables: unwrapped.unsafeVariables, level: level + 1 }));
+    this.input = undefined;
     for (const text of unwrapped.scripts) this.script(parse(text) as ParsedScript, this.depth + 1);
     this.commands = outside;
     if (unwrapped.obscure !== undefined) this.obscure(unwrapped.obscure);
@@ -268,6 +299,24 @@ class ScriptCollector implements Collector {
       return { kind, path: place === undefined ? undefined : `${place.replace(/\/+$/, "")}/${path}` };
     });
   }
+}
+
+/** Programs whose output is names of files below the places they are given, which are judged for themselves. */
+function isLister({ words }: SimpleCommand): boolean {
+  const texts = words.map(({ text }) => text);
+  const [program, second] = texts;
+  if (program === "find") return !texts.some((text) => /^-(printf|exec|ok|ls)/.test(text));
+  if (program === "git") return second === "ls-files" || (second === "diff" && texts.includes("--name-only"));
+  if (program === "rg") return texts.some((text) => /^(-[A-Za-z]*l|--files|--files-with-matches)$/.test(text));
+  return program === "grep" && texts.some((text) => /^(-[A-Za-z]*l[A-Za-z]*|--files-with-matches)$/.test(text));
+}
+
+/** Programs that let some of the lines through, and nothing else. */
+function isPicker({ words }: SimpleCommand): boolean {
+  const [program, ...given] = words.map(({ text }) => text);
+  const operands = given.filter((text) => !/^(-[A-Za-z\d]+|\d+)$/.test(text));
+  if (/^(head|tail|sort|uniq)$/.test(program ?? "")) return operands.length === 0;
+  return program === "grep" && operands.length === 1 && given.every((text) => /^(-[vivnEFwx]+|[^-].*)$/.test(text));
 }
 
 const movers: ReadonlySet<string> = new Set(["cd", "pushd", "popd"]);

@@ -25,5 +25,10 @@ export function shellAccesses(text: string): readonly Access[] {
 
 /** Only names that a workspace resolves as the shell would. */
 function isPlainPath(path: string): boolean {
-  return /^[\p{L}\p{N}_.][\p{L}\p{N}_./@+ -]*$/u.test(path) && !/(^|\/)\.\.(\/|$)/.test(path) && path.length < 4_000;
+  return (
+    /^[\p{L}\p{N}_.][\p{L}\p{N}_./@+ -]*$/u.test(path) &&
+    !/(^|\/)\.\.(\/|$)/.test(path) &&
+    path !== "." &&
+    path.length < 4_000
+  );
 }

@@ -31,8 +31,14 @@ export function openWord(text: string, lead: string): ShellWord {
   return { text, open: "value", lead, splits: true, variables: undefined };
 }
 
+/** Files below a place that is known, as a program lists them. */
+export function listedWord(place: string): ShellWord {
+  return { text: place, open: "glob", lead: place, splits: true, variables: undefined };
+}
+
 export function readWord(word: Word, findings: WordFindings): ShellWord {
-  if (PLAIN.test(word.text)) return fixedWord(word.text);
+  // The program `[`, and the word that ends it, are no globs.
+  if (PLAIN.test(word.text) || word.text === "[" || word.text === "]") return fixedWord(word.text);
   const reading = new Reading(findings);
   const { parts } = word;
   if (parts === undefined) reading.literal(word.value, word.text);

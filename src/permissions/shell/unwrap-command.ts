@@ -17,14 +17,14 @@ export interface Unwrapped {
 }
 
 /** Undefined for a command that runs nothing else, or in a way that is not known here: then nothing in it is allowed by its parts. */
-export function unwrapCommand(words: readonly ShellWord[]): Unwrapped | undefined {
+export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = unknownInput): Unwrapped | undefined {
   const program = words[0]!;
   if (program.open !== undefined) return undefined;
   const name = program.text.slice(program.text.lastIndexOf("/") + 1);
   const prefix = prefixes.get(name);
   if (prefix !== undefined) return byPrefix(words, prefix);
   if (name === "env") return unwrapEnv(words);
-  if (name === "xargs") return unwrapXargs(words);
+  if (name === "xargs") return unwrapXargs(words, input);
   if (name === "find") return unwrapFind(words);
   if (name === "eval") return unwrapEval(words);
   if (name === "trap") return unwrapTrap(words);
@@ -32,6 +32,8 @@ export function unwrapCommand(words: readonly ShellWord[]): Unwrapped | undefine
 }
 
 export const shells: ReadonlySet<string> = new Set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split(" "));
+
+const unknownInput = openWord("(what xargs reads)", "");
 
 const nothing = { scripts: [], unsafeVariables: [], moves: false, obscure: undefined };
 
@@ -158,7 +160,7 @@ const xargsOptions: Options = {
   long: "null no-run-if-empty max-args max-procs max-lines delimiter max-chars verbose exit",
 };
 
-function unwrapXargs(words: readonly ShellWord[]): Unwrapped | undefined {
+function unwrapXargs(words: readonly ShellWord[], input: ShellWord): Unwrapped | undefined {
   let placeholder: string | undefined;
   let index = 1;
   while (index < words.length) {
@@ -181,12 +183,13 @@ function unwrapXargs(words: readonly ShellWord[]): Unwrapped | undefined {
   // With a placeholder every mention of it becomes what is read; else that is appended.
   const command =
     placeholder === undefined
-      ? [...inner, openWord("(what xargs reads)", "")]
-      : inner.map((word) => (word.text.includes(placeholder) ? opened(word, placeholder) : word));
+      ? [...inner, input]
+      : inner.map((word) => (word.text === placeholder ? input : opened(word, placeholder)));
   return { ...nothing, commands: [command], at: index, transparent: true };
 }
 
 function opened(word: ShellWord, placeholder: string): ShellWord {
+  if (!word.text.includes(placeholder)) return word;
   return openWord(word.text, word.lead.slice(0, Math.max(0, word.lead.indexOf(placeholder))));
 }
 
