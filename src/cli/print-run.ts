@@ -17,6 +17,7 @@ import { interruptWords } from "./receipt.ts";
 import { type Faces, reportError } from "./report-error.ts";
 import { type ShownProgress, showProgress, upTime } from "./show-progress.ts";
 import { onStopSignal } from "./signals.ts";
+import { spareOptimizer } from "./spare-optimizer.ts";
 import { createNoticeTeller } from "./tell-notices.ts";
 
 /** `retinue -p`: one prompt, one run, its result. */
@@ -63,13 +64,15 @@ async function perform(
 ): Promise<Ended> {
   const notices = createNoticeTeller(progress.tell);
   let key: BackgroundKey | undefined;
-  const show = async (update: RunUpdate): Promise<void> => {
+  /** Mostly there is nothing to write, and then nothing to wait for. */
+  const show = (update: RunUpdate): Promise<void> | undefined => {
+    if (update.type === "subagent.event") spareOptimizer();
     notices.see(update);
     agents.see(update, upTime());
     progress.see(update);
     await key?.see(update);
     const text = format.update(update);
-    if (text !== "") await output.write(text);
+    return text === "" ? undefined : output.write(text);
   };
   try {
     const prompt = await readPrompt(options.prompt, progress.tell);
@@ -82,7 +85,8 @@ async function perform(
     let modelError: ModelErrorCode | undefined;
     for await (const update of run) {
       modelError = errorAfter(update, modelError);
-      await show(update);
+      const written = show(update);
+      if (written !== undefined) await written;
     }
     const result = await run.result;
     // Before the result is told: who reads it may open the session again at once.

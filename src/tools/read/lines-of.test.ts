@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { splitLines } from "../shared/page-lines.ts";
 import { decodeText, type Encoding, encodeText } from "../shared/text-encoding.ts";
-import { choose, linesOf } from "./lines-of.ts";
+import { choose, linesInPart, linesOf } from "./lines-of.ts";
 
 const encodings: readonly Encoding[] = ["utf-8", "utf-8-bom", "utf-16le", "utf-16be", "latin1"];
 const piece = fc.constantFrom("", "a", "b c", "\n", "\n\n", "\r\n", "\r", "é", "\u0a0a", "😀");
@@ -19,8 +19,20 @@ describe("linesOf", () => {
         fc.pre(whole.ok && whole.encoding === encoding);
         const expected = choose(splitLines(whole.text), range);
         expect(linesOf(bytes, encoding, range)).toEqual(expected);
-        expect(linesOf(bytes, encoding, { ...range, total: expected.total })).toEqual(expected);
+        for (let length = 0; length <= bytes.length; length++) {
+          const found = linesInPart(bytes.subarray(0, length), encoding, { ...range, total: expected.total });
+          if (found !== undefined) expect(found).toEqual(expected);
+        }
       }),
     );
+  });
+
+  it("needs no more than the bytes of the asked lines and of those before", () => {
+    const part = Buffer.from("one\ntwo\nthree\nfo");
+    expect(linesInPart(part, "utf-8", { offset: 2, limit: 2, total: 9 })).toEqual({
+      lines: ["two", "three"],
+      total: 9,
+    });
+    expect(linesInPart(part, "utf-8", { offset: 2, limit: 3, total: 9 })).toBeUndefined();
   });
 });

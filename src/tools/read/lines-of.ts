@@ -10,29 +10,54 @@ export interface FoundLines {
 
 const NEWLINE = 0x0a;
 
-/** Only what was asked for is made text, and with a known `total` nothing behind it is looked at. */
-export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: AskedLines & { total?: number }): FoundLines {
+/** Only what was asked for is made text. */
+export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: AskedLines): FoundLines {
   const start = markLength[encoding];
-  if (encoding === "utf-16le" || encoding === "utf-16be") {
-    return choose(splitLines(decodeAs(encoding, bytes.subarray(start))), asked);
-  }
-  const { offset, limit } = asked;
-  let line = 1;
-  let from = offset === 1 ? start : bytes.length;
-  let to = bytes.length;
-  for (let at = start; at < bytes.length; at++) {
-    if (bytes[at] !== NEWLINE) continue;
-    line += 1;
-    if (line === offset) from = at + 1;
-    if (line !== offset + limit) continue;
-    to = at + 1;
-    if (asked.total !== undefined) break;
-  }
-  const isLastEmpty = bytes.length === start || bytes[bytes.length - 1] === NEWLINE;
-  const total = asked.total ?? (isLastEmpty ? line - 1 : line);
-  return { lines: from < to ? splitLines(decodeAs(encoding, bytes.subarray(from, to))) : [], total };
+  if (isWide(encoding)) return choose(splitLines(decodeAs(encoding, bytes.subarray(start))), asked);
+  const { from, to, line } = scan(bytes, start, asked);
+  const total = bytes.length === start || bytes[bytes.length - 1] === NEWLINE ? line - 1 : line;
+  return { lines: decodeLines(bytes.subarray(from, to), encoding), total };
+}
+
+/** The same from the first bytes of a text; undefined when they end before the asked lines do. */
+export function linesInPart(
+  part: Uint8Array,
+  encoding: Encoding,
+  { total, ...asked }: AskedLines & { readonly total: number },
+): FoundLines | undefined {
+  const last = Math.min(asked.offset + asked.limit - 1, total);
+  if (isWide(encoding) || asked.offset > total) return undefined;
+  const wanted = { offset: asked.offset, limit: last - asked.offset + 1, last };
+  const { from, to, line } = scan(part, markLength[encoding], wanted);
+  return line > last ? { lines: decodeLines(part.subarray(from, to), encoding), total } : undefined;
 }
 
 export function choose(lines: readonly string[], { offset, limit }: AskedLines): FoundLines {
   return { lines: lines.slice(offset - 1, offset - 1 + limit), total: lines.length };
+}
+
+/** Where the asked lines stand, and which line is the last that begins; looks no further than behind line `last`. */
+function scan(
+  bytes: Uint8Array,
+  start: number,
+  { offset, limit, last = Number.POSITIVE_INFINITY }: AskedLines & { readonly last?: number },
+): { readonly from: number; readonly to: number; readonly line: number } {
+  let line = 1;
+  let from = offset === 1 ? start : bytes.length;
+  let to = bytes.length;
+  for (let at = bytes.indexOf(NEWLINE, start); at >= 0 && line <= last; at = bytes.indexOf(NEWLINE, at + 1)) {
+    line += 1;
+    if (line === offset) from = at + 1;
+    if (line === offset + limit) to = at + 1;
+  }
+  return { from, to, line };
+}
+
+function decodeLines(bytes: Uint8Array, encoding: Encoding): readonly string[] {
+  return bytes.length === 0 ? [] : splitLines(decodeAs(encoding, bytes));
+}
+
+/** A line end takes two bytes. */
+function isWide(encoding: Encoding): boolean {
+  return encoding === "utf-16le" || encoding === "utf-16be";
 }

@@ -51,6 +51,21 @@ describe("Read, text", () => {
     expect(past).toMatchObject({ isError: true, content: "a.txt has 5 lines; offset 9 is past its end." });
   });
 
+  it("shows a part of a long file the same again, and what has changed in it", async () => {
+    const lines = Array.from({ length: 9_000 }, (_, index) => `number ${index + 1}`);
+    place.put("long.txt", lines.join("\n"));
+    const first = await textOf({ file_path: "long.txt", offset: 3, limit: 2 });
+    expect(first).toBe("3\tnumber 3\n4\tnumber 4\n[Lines 3-4 of 9000: continue with offset=5.]");
+    expect(await textOf({ file_path: "long.txt", offset: 3, limit: 2 })).toBe(first);
+    expect(await textOf({ file_path: "long.txt", offset: 8_999 })).toBe(
+      "8999\tnumber 8999\n9000\tnumber 9000\n[Lines 8999-9000 of 9000.]",
+    );
+    place.put("long.txt", ["new", ...lines].join("\n"));
+    expect(await textOf({ file_path: "long.txt", offset: 3, limit: 1 })).toBe(
+      "3\tnumber 2\n[Lines 3-3 of 9001: continue with offset=4.]",
+    );
+  });
+
   it("ends a page at 2,000 lines or 28,000 characters", async () => {
     place.put("short.txt", "x\n".repeat(2500));
     expect(await textOf({ file_path: "short.txt" })).toMatch(

@@ -1,5 +1,5 @@
 import type { ResultStore, Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
-import type { JsonObject } from "../../protocol/index.ts";
+import type { ImageBlock, JsonObject } from "../../protocol/index.ts";
 import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { type Located, locate } from "../shared/locate.ts";
@@ -8,8 +8,8 @@ import type { SeenFiles } from "../shared/seen-files.ts";
 import { decodeAs, detectEncoding, type Encoding, markLength } from "../shared/text-encoding.ts";
 import { type AskedLines, MAX_CHARACTERS, pastEnd } from "./asked-lines.ts";
 import { readFace } from "./face.ts";
-import { createLineCounts, type LineCounts } from "./line-counts.ts";
-import { choose, linesOf } from "./lines-of.ts";
+import { createKnownTexts, type KnownTexts } from "./known-texts.ts";
+import { choose, type FoundLines, linesInPart, linesOf } from "./lines-of.ts";
 import { imageType, readImage } from "./read-image.ts";
 import { readLargeFile } from "./read-large-file.ts";
 import { readResult } from "./read-result.ts";
@@ -23,20 +23,22 @@ export interface ReadDependencies {
 }
 
 const DEFAULT_LINES = 2_000;
+/** What is read of a longer file that is known already. */
+const FIRST_BYTES = 64 * 1024;
 /** Larger files are searched for the asked lines piece by piece. */
 const MAX_WHOLE_BYTES = 10 * 1024 * 1024;
 
 export function createReadTool(dependencies: ReadDependencies): Tool {
-  const counts = createLineCounts();
+  const texts = createKnownTexts();
   return {
     ...readFace,
-    run: (input, context) => read(input, context, { ...dependencies, counts }),
+    run: (input, context) => read(input, context, { ...dependencies, texts }),
     release: async (agentId) => dependencies.seen.release(agentId),
   };
 }
 
 interface Known extends ReadDependencies {
-  readonly counts: LineCounts;
+  readonly texts: KnownTexts;
 }
 
 async function read(input: JsonObject, context: ToolContext, dependencies: Known): Promise<ToolOutput> {
@@ -51,11 +53,28 @@ async function read(input: JsonObject, context: ToolContext, dependencies: Known
   if (!file.ok) return file.output;
   if (file.kind === "directory") return failed(`${file.name} is a directory. Use LS to list it.`);
   if (file.kind === "missing") return explainMissing(file, { workspace, context });
+  const again = await readAgain(file, range, dependencies);
+  if (again) return showText(again, context, dependencies);
   const result = await workspace.read(file.real, { maxBytes: MAX_WHOLE_BYTES });
   if (!result.ok && result.code === "too_large") return readLargeFile(file, range, { ...dependencies, context });
   if (!result.ok) return fileFailed(result);
   const content = { file, range, bytes: result.bytes, version: result.stat.version };
   return show(content, context, dependencies);
+}
+
+/** Of a file that is known and has not changed, its first bytes are often enough. */
+async function readAgain(
+  file: Content["file"],
+  range: AskedLines,
+  { workspace, texts }: Known,
+): Promise<ShownText | undefined> {
+  const known = texts.of(file.real);
+  if (known === undefined) return undefined;
+  const part = await workspace.read(file.real, { maxBytes: FIRST_BYTES, offset: 0 });
+  if (!part.ok || part.stat.version !== known.version) return undefined;
+  const { encoding, version, total } = known;
+  const found = linesInPart(part.bytes, encoding, { ...range, total });
+  return found && { file, range, version, encoding, ...found };
 }
 
 interface Content {
@@ -65,30 +84,44 @@ interface Content {
   readonly version: string;
 }
 
-function show({ file, range, bytes, version }: Content, context: ToolContext, { seen, counts }: Known): ToolOutput {
-  const known = seen.of(context.agentId);
+function show(content: Content, context: ToolContext, dependencies: Known): ToolOutput {
+  const { file, range, bytes, version } = content;
   const image = imageType(bytes);
   if (image) return readImage(file.name, { type: image, bytes });
-  const found = detectEncoding(bytes);
-  if (!found.ok) return failed(`${file.name} is ${found.what}, not text (${bytes.length} bytes).`);
+  const detected = detectEncoding(bytes);
+  if (!detected.ok) return failed(`${file.name} is ${detected.what}, not text (${bytes.length} bytes).`);
   if (bytes.length === 0) {
-    known.whole(file.real, version);
+    dependencies.seen.of(context.agentId).whole(file.real, version);
     return { content: "[The file is empty.]", details: { path: file.name, lines: 0, shown: 0 } };
   }
-  const { encoding } = found;
+  const { encoding } = detected;
+  const text = { file, range, version, encoding };
   const notebook = file.real.endsWith(".ipynb") ? notebookOf(bytes, encoding) : undefined;
-  const counted = notebook === undefined ? counts.of(file.real, version) : undefined;
-  const asked = { ...range, ...(counted === undefined ? {} : { total: counted }) };
-  const { lines, total } = notebook ? choose(splitLines(notebook.text), range) : linesOf(bytes, encoding, asked);
-  if (notebook === undefined) counts.remember(file.real, version, total);
+  if (notebook) {
+    const { images } = notebook;
+    return showText({ ...text, images, ...choose(splitLines(notebook.text), range) }, context, dependencies);
+  }
+  const found = linesOf(bytes, encoding, range);
+  if (bytes.length > FIRST_BYTES) dependencies.texts.remember(file.real, { version, encoding, total: found.total });
+  return showText({ ...text, ...found }, context, dependencies);
+}
+
+interface ShownText extends Omit<Content, "bytes">, FoundLines {
+  readonly encoding: Encoding;
+  /** Of a notebook, whose lines have no numbers. */
+  readonly images?: readonly ImageBlock[];
+}
+
+function showText(shown: ShownText, context: ToolContext, { seen }: Known): ToolOutput {
+  const { file, range, version, encoding, lines, total, images } = shown;
   if (range.offset > total) return failed(pastEnd(file.name, total, range.offset));
-  const numbered = notebook === undefined;
-  const page = pageLines({ lines, first: range.offset, total }, { numbered, maxCharacters: MAX_CHARACTERS });
-  known.lines(file.real, { version, ...page, total });
+  const limits = { numbered: images === undefined, maxCharacters: MAX_CHARACTERS };
+  const page = pageLines({ lines, first: range.offset, total }, limits);
+  seen.of(context.agentId).lines(file.real, { version, ...page, total });
   const note = encoding === "latin1" ? "[Not valid UTF-8; shown as Latin-1.]" : "";
   const details = { path: file.name, lines: total, first: page.first, shown: page.last - page.first + 1 };
   const text = page.text + note;
-  return { content: notebook?.images.length ? [{ type: "text", text }, ...notebook.images] : text, details };
+  return { content: images?.length ? [{ type: "text", text }, ...images] : text, details };
 }
 
 function notebookOf(bytes: Uint8Array, encoding: Encoding): ReturnType<typeof renderNotebook> {
