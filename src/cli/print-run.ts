@@ -64,15 +64,14 @@ async function perform(
 ): Promise<Ended> {
   const notices = createNoticeTeller(progress.tell);
   let key: BackgroundKey | undefined;
-  /** Mostly there is nothing to write, and then nothing to wait for. */
-  const show = (update: RunUpdate): Promise<void> | undefined => {
+  const show = async (update: RunUpdate): Promise<void> => {
     if (update.type === "subagent.event") spareOptimizer();
     notices.see(update);
     agents.see(update, upTime());
     progress.see(update);
     await key?.see(update);
     const text = format.update(update);
-    return text === "" ? undefined : output.write(text);
+    if (text !== "") await output.write(text);
   };
   try {
     const prompt = await readPrompt(options.prompt, progress.tell);
@@ -85,8 +84,7 @@ async function perform(
     let modelError: ModelErrorCode | undefined;
     for await (const update of run) {
       modelError = errorAfter(update, modelError);
-      const written = show(update);
-      if (written !== undefined) await written;
+      await show(update);
     }
     const result = await run.result;
     // Before the result is told: who reads it may open the session again at once.
