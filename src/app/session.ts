@@ -9,7 +9,15 @@ import {
   type ToolReport,
   type UserBlock,
 } from "../protocol/index.ts";
-import { type Dispatcher, type Run, type RunServices, startRun, type Thread, tellOfSessionEnd } from "../runs/index.ts";
+import {
+  type Acceptance,
+  type Dispatcher,
+  type Run,
+  type RunServices,
+  startRun,
+  type Thread,
+  tellOfSessionEnd,
+} from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { AgentCallback } from "./define-agent.ts";
 import { withCallback } from "./with-callback.ts";
@@ -49,13 +57,12 @@ export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers"
   readonly thread: Thread;
   readonly services: RunServices & { readonly hands: Hands };
   readonly dispatcher: Dispatcher;
-<<<<<<< Updated upstream
   /** A run ends only after the agents it has in the background. */
   readonly waits: boolean;
-=======
   /** What has changed around the session since its last prompt, in words for its agent. */
   readonly news: () => Promise<string | undefined>;
->>>>>>> Stashed changes
+  /** What its work has to stand. */
+  readonly acceptance?: Acceptance;
   /** Lets go of what the session holds beside its hands. */
   readonly release: () => Promise<void>;
   readonly callback?: AgentCallback;
@@ -71,11 +78,9 @@ export function createSessionOf({
   notices,
   toolReport,
   dispatcher,
-<<<<<<< Updated upstream
   waits,
-=======
   news,
->>>>>>> Stashed changes
+  acceptance,
   release,
   callback,
 }: SessionParts): Session {
@@ -103,11 +108,8 @@ export function createSessionOf({
       const prompt = [...opening(), ...blocksOf(words)];
       const place = isOpen ? { news } : { opens: thread.isNew ? ("startup" as const) : ("resume" as const) };
       isOpen = true;
-<<<<<<< Updated upstream
-      const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits, ...opens });
-=======
-      const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits: true, ...place });
->>>>>>> Stashed changes
+      const check = acceptance === undefined ? {} : { acceptance };
+      const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits, ...check, ...place });
       running = run;
       void run.result.finally(() => {
         running = undefined;
