@@ -12,7 +12,7 @@ export function runHook(hook: Hook, input: HookInput, place: CommandPlace): Prom
   const seconds = Math.min(hook.timeoutSeconds ?? USUAL_SECONDS, LONGEST_SECONDS);
   return withTimeLimit(place.signal, seconds * 1_000, async (signal) => {
     if (hook.kind === "function") return callFunction(hook, input, signal);
-    const run = await runCommand(hook, JSON.stringify(input), { ...place, signal });
+    const run = await runCommand(hook, `${JSON.stringify(input)}\n`, { ...place, signal });
     return readAnswer(hook.event, run, nameOf(hook));
   });
 }

@@ -89,9 +89,13 @@ describe("loadSettings", () => {
     }
   });
 
-  it("says that hooks are not run", () => {
-    const hooks = '{"hooks": {"PreToolUse": [{"hooks": []}]}}';
-    expect(loadSettings({ home: homeWith(hooks) }).notices).toEqual([expect.stringContaining("hooks are not run")]);
+  it("tells of hooks that have a shape nobody knows, with file and line, and of no others", () => {
+    const home = homeWith(
+      '{\n  "hooks": {\n    "Stop": [{ "command": "./a" }],\n    "Setup": [{ "command": "./b" }]\n  }\n}',
+    );
+    expect(loadSettings({ home }).notices).toEqual([
+      expect.stringMatching(/settings\.json:4: Hook event "Setup" is not known here/),
+    ]);
   });
 
   it("takes __proto__ for a key like any other", () => {

@@ -1,0 +1,226 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { SessionOptions } from "../../src/app/index.ts";
+import type { Approvals } from "../../src/ports/index.ts";
+import type { HookRecord, JsonObject, Line, RunUpdate, Settings } from "../../src/protocol/index.ts";
+import { lastWords, newPlace, open, type Place, read, resultsIn, type Walk, walk } from "./delegation-place.ts";
+
+const write = (content = "made") => ({ name: "Write", input: { file_path: "made.txt", content } });
+const once = (call: { name: string; input: unknown }) => ({ MAIN: [{ calls: [call] }, { text: "Done." }] });
+
+/** Hooks of the event, each a line for a shell. */
+const hooks = (event: string, ...commands: string[]): Settings => ({
+  hooks: { [event]: commands.map((command) => ({ command })) } as JsonObject,
+});
+const says = (answer: JsonObject): string => `echo '${JSON.stringify(answer)}'`;
+
+const told = ({ model }: Walk): string => resultsIn(model.requests("MAIN")[1])[0] ?? "";
+const recorded = (updates: readonly RunUpdate[]): HookRecord[] =>
+  updates.flatMap((update) => (update.type === "hooks.ran" ? [update as HookRecord & Line] : []));
+const made = ({ cwd }: Place): string | undefined =>
+  existsSync(join(cwd, "made.txt")) ? readFileSync(join(cwd, "made.txt"), "utf8") : undefined;
+
+describe("a hook before a call", () => {
+  it("blocks it with exit code 2; the model and the report are told why, and the transcript has it", async () => {
+    const settings = hooks("PreToolUse", "echo 'not on Fridays' >&2; exit 2");
+    const walked = await walk(once(write()), { settings, permissionMode: "acceptEdits" });
+    expect(made(walked)).toBeUndefined();
+    expect(told(walked)).toContain("not on Fridays");
+    expect(walked.result.facts.denied).toMatchObject([{ tool: "Write" }]);
+    expect(recorded(walked.updates)).toMatchObject([
+      { event: "PreToolUse", decision: "deny", reason: "not on Fridays" },
+    ]);
+  });
+
+  it("that can't be run blocks it with a clear error", async () => {
+    const walked = await walk(once(read), { settings: hooks("PreToolUse", "./no-such-hook.sh") });
+    expect(told(walked)).toMatch(/no-such-hook\.sh.*127.*not made/s);
+    expect(walked.updates).toContainEqual(expect.objectContaining({ type: "notice.raised", code: "hook" }));
+  });
+
+  it("allows what rules leave open", async () => {
+    const walked = await walk(once(write()), { settings: hooks("PreToolUse", says({ decision: "allow" })) });
+    expect(made(walked)).toBe("made");
+  });
+
+  it("does not allow what a rule denies, and is not even asked", async () => {
+    const settings = hooks("PreToolUse", `touch asked; ${says({ decision: "allow" })}`);
+    const walked = await walk(once(write()), { settings, disallowedTools: ["Write(made.txt)"] });
+    expect(made(walked)).toBeUndefined();
+    expect(existsSync(join(walked.cwd, "asked"))).toBe(false);
+  });
+
+  it("of a project does not allow what the user wants to be asked", async () => {
+    const settings = hooks("PreToolUse", says({ decision: "allow" }));
+    const [value = null] = (settings.hooks?.["PreToolUse"] ?? []) as readonly JsonObject[];
+    const projects: SessionOptions = { settingsOrigins: [{ path: "hooks.PreToolUse[0]", value, scope: "project" }] };
+    const asks: SessionOptions = { rules: [{ text: "Write", effect: "ask", scope: "user" }] };
+    expect(made(await walk(once(write()), { settings, ...projects, ...asks }))).toBeUndefined();
+    expect(made(await walk(once(write()), { settings, ...asks }))).toBe("made");
+    expect(made(await walk(once(write()), { settings, ...projects }))).toBe("made");
+  });
+
+  it("changes its input, and the changed input is what is run", async () => {
+    const input = { file_path: "made.txt", content: "by the hook" };
+    const settings = hooks("PreToolUse", says({ hookSpecificOutput: { updatedInput: input } }));
+    const walked = await walk(once(write("by the model")), { settings, permissionMode: "acceptEdits" });
+    expect(made(walked)).toBe("by the hook");
+    expect(recorded(walked.updates)[0]).toMatchObject({ inputJson: JSON.stringify(input) });
+  });
+
+  it("changes its input, and rules and hooks decide about that from the start", async () => {
+    const change = says({
+      decision: "allow",
+      hookSpecificOutput: { updatedInput: { file_path: "made.txt", content: "x" } },
+    });
+    const elsewhere = { name: "Write", input: { file_path: "other.txt", content: "x" } };
+    const byRule = await walk(once(elsewhere), {
+      settings: hooks("PreToolUse", change),
+      disallowedTools: ["Write(made.txt)"],
+    });
+    expect(made(byRule)).toBeUndefined();
+    const guard = "grep -q made.txt && { echo 'not this file' >&2; exit 2; }; exit 0";
+    const byHook = await walk(once(elsewhere), { settings: hooks("PreToolUse", change, guard) });
+    expect(made(byHook)).toBeUndefined();
+    expect(told(byHook)).toContain("not this file");
+  });
+
+  it("that changes what it has changed again and again ends in a no", async () => {
+    const change = `node -e 'const i = JSON.parse(require("fs").readFileSync(0)).tool_input; console.log(JSON.stringify({updatedInput: {...i, content: i.content + "!"}}))'`;
+    const walked = await walk(once(write()), { settings: hooks("PreToolUse", change), permissionMode: "acceptEdits" });
+    expect(made(walked)).toBeUndefined();
+    expect(told(walked)).toContain("changed the input");
+  });
+
+  it("adds words for the model", async () => {
+    const settings = hooks("PreToolUse", says({ hookSpecificOutput: { additionalContext: "mind the gap" } }));
+    const walked = await walk(once(read), { settings });
+    expect(lastWords(walked.model.requests("MAIN")[1])).toContain("mind the gap");
+  });
+
+  it("has a person asked about what rules allow; where nobody may be asked that is a no", async () => {
+    const asked: string[] = [];
+    const approvals: Approvals = {
+      ask: async ({ decision }) => {
+        asked.push(decision.reason);
+        return { answer: "allow", by: "a person" };
+      },
+    };
+    const settings = hooks("PreToolUse", says({ decision: "ask", reason: "sure?" }));
+    const walked = await walk(once(write()), { settings, approvals, permissionMode: "acceptEdits" });
+    expect(asked).toEqual(["sure?"]);
+    expect(made(walked)).toBe("made");
+    const strict = await walk(once(write()), {
+      settings,
+      approvals,
+      permissionMode: "dontAsk",
+      allowedTools: ["Write"],
+    });
+    expect(asked).toHaveLength(1);
+    expect(made(strict)).toBeUndefined();
+  });
+
+  it("is a function of the program, too", async () => {
+    const seen: unknown[] = [];
+    const walked = await walk(once(write()), {
+      hooks: {
+        PreToolUse: [
+          {
+            matcher: "Write",
+            run: ({ tool_name, tool_input, agent_type, depth }) => {
+              seen.push([tool_name, tool_input, agent_type, depth]);
+              return { decision: "allow" };
+            },
+          },
+        ],
+      },
+    });
+    expect(seen).toEqual([["Write", { file_path: "made.txt", content: "made" }, "main", 0]]);
+    expect(made(walked)).toBe("made");
+  });
+
+  it("is not run for other tools, nor when all are switched off", async () => {
+    const settings: Settings = { hooks: { PreToolUse: [{ matcher: "Write", command: "exit 2" }] } };
+    expect(told(await walk(once(read), { settings }))).toContain("alpha");
+    const off = { ...settings, disableAllHooks: true };
+    expect(made(await walk(once(write()), { settings: off, permissionMode: "acceptEdits" }))).toBe("made");
+  });
+
+  it("that is broken off with the run has not said no", async () => {
+    const { session, model } = await open(once(write()), { settings: hooks("PreToolUse", "touch begun; sleep 60") });
+    const run = session.prompt("MAIN: do it.");
+    while (!existsSync(join(session.cwd, "begun"))) await new Promise((resolve) => setTimeout(resolve, 5));
+    run.stop("interrupted");
+    const result = await run.result;
+    await session.close();
+    expect(result).toMatchObject({ outcome: "stopped", facts: { denied: [] } });
+    expect(model.requests("MAIN")).toHaveLength(1);
+  });
+});
+
+describe("where a person would be asked", () => {
+  it("a hook may answer in their place", async () => {
+    const allow = hooks("PermissionRequest", says({ hookSpecificOutput: { decision: { behavior: "allow" } } }));
+    expect(made(await walk(once(write()), { settings: allow }))).toBe("made");
+    const deny = hooks(
+      "PermissionRequest",
+      says({ hookSpecificOutput: { decision: { behavior: "deny", message: "no" } } }),
+    );
+    const walked = await walk(once(write()), { settings: deny });
+    expect(told(walked)).toContain("no");
+    expect(made(walked)).toBeUndefined();
+  });
+
+  it("a hook is told that somebody is waited for", async () => {
+    const approvals: Approvals = { ask: async () => ({ answer: "allow", by: "a person" }) };
+    const walked = await walk(once(write()), { settings: hooks("Notification", "cat > told.json"), approvals });
+    expect(JSON.parse(readFileSync(join(walked.cwd, "told.json"), "utf8"))).toMatchObject({
+      hook_event_name: "Notification",
+      notification_type: "permission_prompt",
+      message: expect.stringContaining("Write"),
+    });
+  });
+});
+
+describe("a hook behind a call", () => {
+  it.each([2, 1])("with exit code %d leaves the result as it is and tells the model", async (code) => {
+    const settings = hooks("PostToolUse", `echo '3 lint errors' >&2; exit ${code}`);
+    const walked = await walk(once(write()), { settings, permissionMode: "acceptEdits" });
+    expect(made(walked)).toBe("made");
+    const [, second] = walked.model.requests("MAIN");
+    expect(lastWords(second)).toContain("3 lint errors");
+    expect(walked.updates).toContainEqual(
+      expect.objectContaining({ type: "tool.ended", result: expect.objectContaining({ outcome: "ok" }) }),
+    );
+  });
+
+  it("is told what came of it", async () => {
+    const walked = await walk(once(read), { settings: hooks("PostToolUse", "cat > told.json") });
+    expect(JSON.parse(readFileSync(join(walked.cwd, "told.json"), "utf8"))).toMatchObject({
+      tool: "Read",
+      tool_name: "Read",
+      tool_input: { file_path: "notes.txt" },
+      tool_response: { outcome: "ok", content: [{ type: "text", text: expect.stringContaining("alpha") }] },
+      duration_ms: expect.any(Number),
+    });
+  });
+
+  it("does not hear of a call that was not made", async () => {
+    const settings: Settings = {
+      hooks: { PreToolUse: [{ command: "exit 2" }], PostToolUse: [{ command: "touch heard" }] },
+    };
+    const walked = await walk(once(write()), { settings });
+    expect(existsSync(join(walked.cwd, "heard"))).toBe(false);
+  });
+});
+
+it("a call that has ended is not told to hooks again when the session goes on", async () => {
+  const at = newPlace();
+  const settings = hooks("PreToolUse", "echo x >> log");
+  const first = await walk(once(read), { at, settings });
+  const { session } = await open({ MAIN: [{ text: "More." }] }, { at, settings, resume: first.sessionId as never });
+  await session.prompt("go on").result;
+  await session.close();
+  expect(readFileSync(join(at.cwd, "log"), "utf8")).toBe("x\n");
+});

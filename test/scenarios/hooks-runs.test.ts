@@ -1,0 +1,319 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { JsonObject, Line, Settings } from "../../src/protocol/index.ts";
+import type { ScriptedStep } from "../../src/testing/index.ts";
+import {
+  asAfterKill,
+  lastWords,
+  newPlace,
+  open,
+  type Place,
+  read,
+  task,
+  transcriptsIn,
+  walk,
+} from "./delegation-place.ts";
+
+const hooks = (entries: Record<string, readonly string[]>): Settings => ({
+  hooks: Object.fromEntries(
+    Object.entries(entries).map(([event, commands]) => [event, commands.map((command) => ({ command }))]),
+  ) as JsonObject,
+});
+/** One line of JSON for each time the hook was told something. */
+const log = "cat >> told.jsonl";
+const toldIn = ({ cwd }: Pick<Place, "cwd">): JsonObject[] => {
+  const path = join(cwd, "told.jsonl");
+  if (!existsSync(path)) return [];
+  const lines = readFileSync(path, "utf8").split("\n");
+  return lines.filter(Boolean).map((line) => JSON.parse(line) as JsonObject);
+};
+const namesIn = (place: Pick<Place, "cwd">): unknown[] => toldIn(place).map((each) => each["hook_event_name"]);
+
+const child = (...steps: readonly ScriptedStep[]) => ({
+  MAIN: [{ calls: [task("CHILD: work")] }, { text: "Done." }],
+  CHILD: steps,
+});
+const pair = hooks({ SubagentStart: [log], SubagentStop: [log] });
+
+describe("hooks of settings", () => {
+  it("see the calls of every agent, and who it is", async () => {
+    const walked = await walk(child({ calls: [read] }, { text: "Read." }), { settings: hooks({ PreToolUse: [log] }) });
+    const [first, second] = toldIn(walked);
+    expect(first).toMatchObject({
+      tool_name: "Task",
+      agent_id: "main",
+      agent_type: "main",
+      parent_agent_id: null,
+      depth: 0,
+    });
+    expect(second).toMatchObject({
+      tool_name: "Read",
+      agent_type: "general-purpose",
+      parent_agent_id: "main",
+      depth: 1,
+      session_id: walked.sessionId,
+    });
+    expect(existsSync(String(second?.["transcript_path"]))).toBe(true);
+    expect(String(second?.["transcript_path"])).toContain(String(second?.["agent_id"]));
+  });
+
+  it("about the end of the work are about the session's agent", async () => {
+    const walked = await walk(child({ text: "Done." }), { settings: hooks({ Stop: [log] }) });
+    expect(toldIn(walked)).toMatchObject([{ hook_event_name: "Stop", agent_id: "main", stop_hook_active: false }]);
+  });
+});
+
+describe("hooks of a definition", () => {
+  const agents = {
+    careful: {
+      description: "Works carefully. Use it when care is needed.",
+      prompt: "Be careful.",
+      hooks: {
+        PreToolUse: [{ matcher: "Read", hooks: [{ type: "command", command: "echo 'not by me' >&2; exit 2" }] }],
+        Stop: [{ type: "command", command: log }],
+      },
+    },
+  };
+
+  it("are those of that agent and of no other", async () => {
+    const walked = await walk(
+      {
+        MAIN: [
+          { calls: [task("CAREFUL: work", { subagent_type: "careful" }), task("OTHER: work")] },
+          { text: "Done." },
+        ],
+        CAREFUL: [{ calls: [read] }, { text: "I could not." }],
+        OTHER: [{ calls: [read] }, { text: "I could." }],
+      },
+      { agents },
+    );
+    expect(lastWords(walked.model.requests("OTHER")[1])).not.toContain("not by me");
+    const refused = walked.model.requests("CAREFUL")[1]?.at(-1);
+    expect(JSON.stringify(refused)).toContain("not by me");
+    expect(toldIn(walked)).toMatchObject([{ hook_event_name: "Stop", agent_type: "careful", depth: 1 }]);
+  });
+
+  it("count for the session's own agent too, and nobody is told they would not", async () => {
+    const { session } = await open({ MAIN: [{ calls: [read] }, { text: "No." }] }, { agents, agent: "careful" });
+    const run = session.prompt("MAIN: do it.");
+    const { facts } = await run.result;
+    await session.close();
+    expect(facts.denied).toMatchObject([{ tool: "Read" }]);
+    expect(session.notices.join("\n")).not.toContain("hooks");
+    expect(namesIn(session)).toEqual(["Stop"]);
+  });
+});
+
+describe("a Stop hook", () => {
+  it("keeps an agent going with its reason", async () => {
+    const command = `grep -q '"stop_hook_active":false' && { echo 'tests fail' >&2; exit 2; }; exit 0`;
+    const walked = await walk(
+      { MAIN: [{ text: "Done." }, { text: "Now done." }] },
+      { settings: hooks({ Stop: [command] }) },
+    );
+    walked.model.assertDone();
+    expect(lastWords(walked.model.requests("MAIN")[1])).toContain("tests fail");
+    expect(walked.result).toMatchObject({ outcome: "succeeded", text: "Now done." });
+  });
+
+  it("can't keep it going for ever", async () => {
+    const steps = Array.from({ length: 9 }, (_, index) => ({ text: `Done ${index}.` }));
+    const walked = await walk({ MAIN: steps }, { settings: hooks({ Stop: ["exit 2"] }) });
+    walked.model.assertDone();
+    expect(walked.result).toMatchObject({ outcome: "succeeded", text: "Done 8." });
+    expect(walked.updates).toContainEqual(
+      expect.objectContaining({ type: "notice.raised", message: expect.stringContaining("8 times") }),
+    );
+  });
+
+  it("that fails lets it end", async () => {
+    const walked = await walk({ MAIN: [{ text: "Done." }] }, { settings: hooks({ Stop: ["exit 1"] }) });
+    expect(walked.result.outcome).toBe("succeeded");
+  });
+});
+
+describe("the beginning and the end of an agent's run", () => {
+  const reasonsIn = (place: Place): unknown[] => toldIn(place).map((each) => each["reason"]);
+
+  it("are told once each, with the same run and how it ended", async () => {
+    const walked = await walk(child({ text: "Report." }), { settings: pair });
+    const [start, stop, ...more] = toldIn(walked);
+    expect(more).toEqual([]);
+    expect(start).toMatchObject({ hook_event_name: "SubagentStart", agent_type: "general-purpose", depth: 1 });
+    expect(stop).toMatchObject({
+      hook_event_name: "SubagentStop",
+      run_id: start?.["run_id"],
+      agent_id: start?.["agent_id"],
+      outcome: "succeeded",
+      reason: "done",
+      last_assistant_message: "Report.",
+    });
+  });
+
+  it.each([
+    ["a model that fails", { error: { code: "server", message: "Down." } }, "model_error"],
+    ["its turns", { calls: [read] }, "max_turns"],
+  ] as const)("are told when it ends by %s", async (_, step, reason) => {
+    const parts = {
+      MAIN: [{ calls: [task("CHILD: work", { max_turns: 1 })] }, { text: "Done." }],
+      CHILD: [step as ScriptedStep],
+    };
+    expect(reasonsIn(await walk(parts, { settings: pair }))).toEqual([undefined, reason]);
+  });
+
+  it("are told when it is stopped, also with a hook before its call under way", async () => {
+    for (const settings of [
+      pair,
+      { hooks: { ...pair.hooks, PreToolUse: [{ matcher: "Read", command: "sleep 60" }] } },
+    ]) {
+      const { session, ...at } = await open(child({ calls: [read] }, { hangs: true }), {
+        settings: settings as Settings,
+      });
+      const run = session.prompt("MAIN: do it.");
+      for await (const update of run) {
+        const type = update.type === "subagent.event" ? update.event.type : undefined;
+        if (type === "model.ended") run.stop("interrupted");
+      }
+      await session.close();
+      expect(reasonsIn(at)).toEqual([undefined, "interrupted"]);
+    }
+  });
+
+  it("are told of each of several, and of an agent in the background", async () => {
+    const walked = await walk(
+      {
+        MAIN: [
+          { calls: [task("ONE: work"), task("TWO: work", { run_in_background: true })] },
+          { text: "Waiting." },
+          { text: "Done." },
+        ],
+        ONE: [{ text: "one" }],
+        TWO: [{ text: "two" }],
+      },
+      { settings: pair },
+    );
+    const told = toldIn(walked);
+    const runs = (name: string) =>
+      told
+        .filter((each) => each["hook_event_name"] === name)
+        .map((each) => each["run_id"])
+        .toSorted();
+    expect(runs("SubagentStart")).toHaveLength(2);
+    expect(runs("SubagentStop")).toEqual(runs("SubagentStart"));
+  });
+
+  it("are told anew when it goes on", async () => {
+    const id = (words: string): string => /agentId: (a\w+)/.exec(words)?.[1] ?? "";
+    const walked = await walk(
+      {
+        MAIN: [
+          { calls: [task("CHILD: work")] },
+          (messages) => ({ calls: [task("more", { resume: id(JSON.stringify(messages)) })] }),
+          { text: "Done." },
+        ],
+        CHILD: [{ text: "one" }, { text: "two" }],
+      },
+      { settings: pair },
+    );
+    walked.model.assertDone();
+    expect(namesIn(walked)).toEqual(["SubagentStart", "SubagentStop", "SubagentStart", "SubagentStop"]);
+    expect(new Set(toldIn(walked).map((each) => each["agent_id"])).size).toBe(1);
+    expect(new Set(toldIn(walked).map((each) => each["run_id"])).size).toBe(2);
+  });
+
+  it("are told by matchers of agent types", async () => {
+    const settings = {
+      hooks: {
+        SubagentStart: [{ matcher: "Explore|db", command: log }],
+        SubagentStop: [{ matcher: "general-.*", command: log }],
+      },
+    };
+    expect(namesIn(await walk(child({ text: "Report." }), { settings }))).toEqual(["SubagentStop"]);
+  });
+
+  it("may add words for it", async () => {
+    const walked = await walk(child({ text: "Report." }), {
+      settings: hooks({ SubagentStart: ["echo 'mind the budget'"] }),
+    });
+    expect(JSON.stringify(walked.model.requests("CHILD")[0])).toContain("mind the budget");
+  });
+
+  it("the end is told by the next process when its own was killed, exactly once", async () => {
+    const { session, ...at } = await open(child({ hangs: true }), { settings: pair });
+    const run = session.prompt("MAIN: do it.");
+    const begun = (async () => {
+      for await (const update of run)
+        if (update.type === "subagent.event" && update.event.type === "model.requested") return;
+    })();
+    await begun;
+    const left = asAfterKill(at);
+    run.stop("interrupted");
+    await session.close();
+    // What the first process told in its own life is not the question here.
+    writeFileSync(join(at.cwd, "told.jsonl"), "");
+    for (const expected of [["SubagentStop"], ["SubagentStop"]]) {
+      const next = await open({}, { at: left, settings: pair, resume: session.id });
+      await next.session.close();
+      expect(namesIn(at)).toEqual(expected);
+    }
+    expect(reasonsIn(at)).toEqual(["process_lost"]);
+    const [[, lines = []] = []] = transcriptsIn(left, session.id);
+    const types = lines.map((line: Line) => (line.type === "hooks.started" ? `${line.type} ${line.event}` : line.type));
+    expect(types.slice(-3)).toEqual(["run.ended", "hooks.started SubagentStop", "hooks.ran"]);
+  });
+});
+
+describe("a session", () => {
+  it("tells of its beginning, its prompts and its end", async () => {
+    const settings = hooks({ SessionStart: [log], UserPromptSubmit: [log], SessionEnd: [log] });
+    const at = newPlace();
+    const { session } = await open({ MAIN: [{ text: "One." }, { text: "Two." }] }, { at, settings });
+    await session.prompt("MAIN: first").result;
+    await session.prompt("second").result;
+    await session.close();
+    expect(toldIn(at)).toMatchObject([
+      { hook_event_name: "SessionStart", source: "startup" },
+      { hook_event_name: "UserPromptSubmit", prompt: "MAIN: first" },
+      { hook_event_name: "UserPromptSubmit", prompt: "second" },
+      { hook_event_name: "SessionEnd", reason: "exit" },
+    ]);
+    const again = await open({ MAIN: [{ text: "Three." }] }, { at, settings, resume: session.id });
+    await again.session.prompt("third").result;
+    await again.session.close();
+    expect(toldIn(at)[4]).toMatchObject({ hook_event_name: "SessionStart", source: "resume" });
+  });
+
+  it("has the words of its hooks before those of the person", async () => {
+    const settings = hooks({ SessionStart: ["echo 'on branch main'"], UserPromptSubmit: ["echo 'it is Monday'"] });
+    const walked = await walk({ MAIN: [{ text: "Hi." }] }, { settings });
+    const [first] = walked.model.requests("MAIN");
+    expect(lastWords(first)).toMatch(/on branch main.*it is Monday.*MAIN: do it\./s);
+  });
+
+  it("sends a prompt back, and nothing of it stays", async () => {
+    const guard = `grep -q secret && echo '{"decision":"block","reason":"there is a secret in it"}'; exit 0`;
+    const { session, model } = await open(
+      { MAIN: [{ text: "Hi." }] },
+      { settings: hooks({ UserPromptSubmit: [guard] }) },
+    );
+    const refused = await session.prompt("MAIN: the secret is 42").result;
+    expect(refused).toMatchObject({
+      outcome: "failed",
+      reason: "refused",
+      message: expect.stringContaining("a secret in it"),
+    });
+    const { outcome } = await session.prompt("MAIN: hello").result;
+    await session.close();
+    expect(outcome).toBe("succeeded");
+    expect(JSON.stringify(model.requests("MAIN"))).not.toContain("42");
+  });
+
+  it("tells before it is compacted", async () => {
+    const overflow = { error: { code: "context_overflow", message: "Too long." } } as const;
+    const parts = { MAIN: [{ calls: [read] }, overflow, { text: "Done." }] };
+    const walked = await walk(parts, { settings: hooks({ PreCompact: [log] }) });
+    expect(walked.updates.filter(({ type }) => type === "conversation.compacted")).toHaveLength(1);
+    expect(toldIn(walked)).toMatchObject([{ hook_event_name: "PreCompact", trigger: "auto" }]);
+  });
+});
