@@ -8,6 +8,11 @@ export function pluginCommands(): Promise<typeof import("./plugins.ts")> {
   return import("./plugins.ts");
 }
 
+/** What `retinue permissions` and `retinue agents explain` need. */
+export function permissionCommands(): Promise<typeof import("./permissions.ts")> {
+  return import("./permissions.ts");
+}
+
 /** What `retinue worktrees` needs. */
 export function worktreeCommands(): Promise<typeof import("./worktrees.ts")> {
   return import("./worktrees.ts");

@@ -1,4 +1,5 @@
 import { nearest } from "../lib/index.ts";
+import { type PermissionMode, permissionModes } from "../protocol/index.ts";
 import type { Command } from "./command.ts";
 import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
 import { splitRules } from "./split-rules.ts";
@@ -11,7 +12,8 @@ export function parseAgents(argv: readonly string[]): Command {
   const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   if (kinds === undefined) {
     const meant = nearest(verb, Object.keys(verbs))[0];
-    const cure = meant === undefined ? "There are list, show, check, lint and new." : `Did you mean "${meant}"?`;
+    const cure =
+      meant === undefined ? "There are list, show, explain, check, lint and new." : `Did you mean "${meant}"?`;
     throw usageError(`"agents" has no command "${verb}"`, cure);
   }
   const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue agents --help" });
@@ -20,6 +22,7 @@ export function parseAgents(argv: readonly string[]): Command {
   if (verb === "new") return parseNew(options);
   const place = { json: options.has("json"), trust: options.has("trust"), ...directoryOf(options) };
   if (verb === "lint") return { kind: "agents.lint", targets: options.words, ...place };
+  if (verb === "explain") return parseExplain(options, place);
   const [name, ...more] = options.words;
   if (verb === "list") {
     if (name !== undefined) throw usageError('"agents list" takes no name', `Use "retinue agents show ${name}".`);
@@ -39,6 +42,7 @@ const place: Readonly<Record<string, OptionKind>> = {
 const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
   list: place,
   show: place,
+  explain: { ...place, "permission-mode": { value: "MODE", choices: permissionModes }, background: {} },
   check: { jsonl: {}, help: { short: "h" } },
   lint: place,
   new: {
@@ -51,6 +55,20 @@ const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
     help: { short: "h" },
   },
 };
+
+function parseExplain(
+  options: ReadOptions,
+  where: { readonly json: boolean; readonly trust: boolean; readonly cwd?: string },
+): Command {
+  const [agent, call, ...more] = options.words;
+  if (agent === undefined || call === undefined || more.length > 0) {
+    const cure = "Write: retinue agents explain Explore 'Bash(git push)'";
+    throw usageError('"agents explain" takes an agent and a call', cure);
+  }
+  const mode = options.value("permission-mode") as PermissionMode | undefined;
+  const background = options.has("background");
+  return { kind: "agents.explain", agent, call, background, ...(mode === undefined ? {} : { mode }), ...where };
+}
 
 function parseNew(options: ReadOptions): Command {
   const [name, ...more] = options.words;

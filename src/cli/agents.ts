@@ -2,6 +2,7 @@ import { type AgentList, agentCommands, type CatalogPlace, stateDirectory } from
 import { plural, stripControls } from "../lib/index.ts";
 import type { Diagnostic } from "../protocol/index.ts";
 import { checkFiles } from "./agents-check.ts";
+import { explainAgent } from "./agents-explain.ts";
 import { lintFiles } from "./agents-lint.ts";
 import { newAgent } from "./agents-new.ts";
 import { renderAgent } from "./agents-render.ts";
@@ -14,7 +15,7 @@ import { renderTable } from "./render-table.ts";
 
 type AgentsCommand = Extract<Command, { kind: `agents.${string}` }>;
 
-/** `retinue agents list|show|check|lint|new`. */
+/** `retinue agents list|show|explain|check|lint|new`. */
 export async function agents(command: AgentsCommand): Promise<number> {
   const output = createOutput(process.stdout, () => undefined);
   switch (command.kind) {
@@ -25,6 +26,8 @@ export async function agents(command: AgentsCommand): Promise<number> {
     case "agents.new":
       await output.write(await newAgent(command));
       return exitCodes.succeeded;
+    case "agents.explain":
+      return explainAgent(command, { place: placeOf(command), output });
     case "agents.show": {
       const { showAgent } = await agentCommands();
       const details = await showAgent(command.name, placeOf(command));

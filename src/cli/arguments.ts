@@ -2,6 +2,7 @@ import { describeError, nearest } from "../lib/index.ts";
 import { type Effort, type JsonObject, type PermissionMode, permissionModes } from "../protocol/index.ts";
 import { parseAgents } from "./agents-arguments.ts";
 import type { Command, HelpTopic, OutputFormat, PrintOptions } from "./command.ts";
+import { parsePermissions } from "./permissions-arguments.ts";
 import { parsePlugins } from "./plugins-arguments.ts";
 import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
 import { parseSessions } from "./sessions-arguments.ts";
@@ -18,13 +19,14 @@ export function parseArguments(argv: readonly string[]): Command {
   if (first === "trust") return parseTrust(rest);
   if (first === "config") return parseConfig(rest);
   if (first === "worktrees") return parseWorktrees(rest);
+  if (first === "permissions") return parsePermissions(rest);
   if (first === "doctor") return parseDoctor(rest);
   if (first === "help") return { kind: "help", topic: topicOf(rest[0]) };
   return parseRoot(argv);
 }
 
 const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
-const topics = ["sessions", "agents", "plugins", "trust", "config", "worktrees", "doctor"] as const;
+const topics = ["sessions", "agents", "plugins", "trust", "config", "worktrees", "permissions", "doctor"] as const;
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
 const help: OptionKind = { short: "h" };
@@ -46,6 +48,7 @@ const root: Readonly<Record<string, OptionKind>> = {
   "max-cost": { value: "USD" },
   "max-tokens": { value: "N" },
   "max-spawns": { value: "N" },
+  acceptance: { value: "COMMAND" },
   cwd: directory,
   resume: { value: "ID", short: "r" },
   continue: { short: "c" },
@@ -90,6 +93,7 @@ function parseRoot(argv: readonly string[]): Command {
       continueLatest: options.has("continue"),
       allowedTools: options.values("allowed-tools").flatMap(splitRules),
       disallowedTools: options.values("disallowed-tools").flatMap(splitRules),
+      acceptance: commands(options),
       trust: options.has("trust"),
       verbose: options.has("verbose"),
       quiet: options.has("quiet"),
@@ -113,6 +117,15 @@ function limits(options: ReadOptions): Pick<PrintOptions, "maxTurns" | "maxCost"
     ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(maxSpawns === undefined ? {} : { maxSpawns }),
   };
+}
+
+function commands(options: ReadOptions): readonly string[] {
+  const given = options.values("acceptance");
+  if (given.every((command) => command.trim() !== "")) return given;
+  throw usageError(
+    "--acceptance has no command",
+    'Write one that ends with 0 when the work is good: --acceptance "npm test".',
+  );
 }
 
 function withoutPrint(words: readonly string[]): Command {

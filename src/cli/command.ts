@@ -1,7 +1,16 @@
 import type { Effort, JsonObject, PermissionMode } from "../protocol/index.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
-export type HelpTopic = "retinue" | "sessions" | "agents" | "plugins" | "trust" | "config" | "worktrees" | "doctor";
+export type HelpTopic =
+  | "retinue"
+  | "sessions"
+  | "agents"
+  | "plugins"
+  | "trust"
+  | "config"
+  | "worktrees"
+  | "permissions"
+  | "doctor";
 
 export interface PrintOptions {
   readonly prompt: string;
@@ -21,6 +30,8 @@ export interface PrintOptions {
   readonly maxCost?: number;
   readonly maxTokens?: number;
   readonly maxSpawns?: number;
+  /** Commands that say whether the work is good. */
+  readonly acceptance: readonly string[];
   readonly cwd?: string;
   /** A whole session id or its beginning. */
   readonly resume?: string;
@@ -71,6 +82,22 @@ export type Command =
   | { readonly kind: "agents.check"; readonly paths: readonly string[]; readonly jsonl: boolean }
   | ({ readonly kind: "agents.lint"; readonly targets: readonly string[] } & AgentsPlace)
   | ({ readonly kind: "agents.new" } & NewAgentOptions)
+  | ({
+      readonly kind: "agents.explain";
+      readonly agent: string;
+      readonly call: string;
+      readonly mode?: PermissionMode;
+      readonly background: boolean;
+    } & AgentsPlace)
+  | {
+      readonly kind: "permissions.list";
+      readonly json: boolean;
+      readonly origin: boolean;
+      readonly trust: boolean;
+      readonly cwd?: string;
+      readonly settings?: string;
+    }
+  | { readonly kind: "permissions.check"; readonly root?: string }
   | { readonly kind: "plugins.list"; readonly json: boolean }
   | { readonly kind: "plugins.add"; readonly source: string; readonly yes: boolean }
   | {

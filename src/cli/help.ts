@@ -17,6 +17,7 @@ Usage
   retinue -p [options] [prompt]    Do what the prompt says, print the answer
   retinue sessions [command]       List, show, export or delete sessions
   retinue agents [command]         List, show, check, lint or write agents
+  retinue permissions [command]    List the rules that count here
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
   retinue config show              Show the settings that count here
@@ -31,6 +32,7 @@ Run
       --max-cost USD               Stop before it costs more, agents included
       --max-tokens N               Stop before it takes more, agents included
       --max-spawns N               Start no more than N agents (100)
+      --acceptance COMMAND         Check the work with it; a failure is exit 4
   -c, --continue                   Go on with this directory's latest session
   -r, --resume ID                  Go on with a session; its first letters do
 
@@ -75,6 +77,7 @@ Environment
 Exit codes
   0 succeeded   1 failed   2 usage or configuration
   3 incomplete (a limit ended the run, or one of its agents)
+  4 the work did not stand its --acceptance
   130 interrupted (Ctrl+C)   143, 129 ended by another signal
 `;
 
@@ -118,6 +121,11 @@ Usage
                                    although it is not trusted
   -C, --cwd DIRECTORY              Those of another directory
       --json                       As JSON
+  retinue agents explain NAME CALL Say what would be decided about a call of
+                                   this agent ("main": the session's own), and
+                                   by which rule: 'Bash(git push)'
+      --permission-mode MODE       As if the session worked in this mode
+      --background                 As if nobody waited for the agent
   retinue agents check [PATH...]   Read every Markdown file there, and say what
                                    is wrong with it
       --jsonl                      As JSON, a line for each file
@@ -178,6 +186,30 @@ and what is below it, not for other repositories there. What its files allow,
 set or run is off again when it changes, until you add it once more.
 `;
 
+const permissions = `Rules say what runs, what is asked about and what is denied.
+
+Examples
+  retinue permissions list --origin
+  retinue agents explain Explore 'Read(~/.ssh/id_rsa)'
+
+Usage
+  retinue permissions list         The rules that count here, by their weight
+      --origin                     With the file each stands in
+      --json                       As JSON
+  -C, --cwd DIRECTORY              As they count there
+      --settings FILE              Settings instead of ~/.retinue/settings.json
+      --trust                      As if the directory were trusted
+  retinue permissions check        Decide calls that programs give, to test
+                                   rules
+      --jsonl                      Rows on standard input, a line of JSON each:
+                                   {"id", "setup": {"mode", "allow", "ask",
+                                   "deny"}, "input": {"tool", …}}
+      --root DIRECTORY             Where files of rows are made; stands for /w
+
+What a list denies nothing allows. Of the lines in permissions.jsonc the last
+that matches counts. "retinue agents explain" shows the rule for one call.
+`;
+
 const config = `Shows the settings that count here, merged from every file.
 
 Examples
@@ -235,4 +267,14 @@ Usage
 Ends with 1 if something is broken, with 0 otherwise.
 `;
 
-const pages: Record<HelpTopic, string> = { retinue, sessions, agents, plugins, trust, config, worktrees, doctor };
+const pages: Record<HelpTopic, string> = {
+  retinue,
+  sessions,
+  agents,
+  plugins,
+  trust,
+  config,
+  worktrees,
+  permissions,
+  doctor,
+};

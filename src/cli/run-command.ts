@@ -56,9 +56,15 @@ async function dispatch(command: Command): Promise<number> {
     case "agents.show":
     case "agents.check":
     case "agents.lint":
-    case "agents.new": {
+    case "agents.new":
+    case "agents.explain": {
       const { agents } = await import("./agents.ts");
       return agents(command);
+    }
+    case "permissions.list":
+    case "permissions.check": {
+      const { permissions } = await import("./permissions.ts");
+      return permissions(command);
     }
     case "plugins.list":
     case "plugins.add":
