@@ -27,6 +27,8 @@ export interface AgentRecord {
   readonly isolation?: "worktree";
   /** What its last run left. */
   readonly worktree?: KeptWorktree;
+  /** What was asked for, by name; it goes on with that. */
+  readonly model?: string;
   /** Its newest run. */
   readonly runId: RunId;
   /** What it was allowed in that run. */
@@ -53,6 +55,7 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
     ...(outputFile === undefined || !started.background ? {} : { outputFile }),
     ...(isolation === undefined ? {} : { isolation }),
     ...aftermathIn(lines, started.runId),
+    ...(started.requestedModel === null ? {} : { model: started.requestedModel }),
     runId: started.runId,
     ...(started.policy === undefined ? {} : { policy: started.policy }),
     ...(end === undefined ? {} : { end }),

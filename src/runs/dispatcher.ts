@@ -82,7 +82,8 @@ export class Dispatcher implements Retinue {
     const { agentType, description, name, model, background } = wish;
     const depth = this.depthOf(caller.agentId) + 1;
     const copy = wish.isolation === undefined ? {} : { isolation: wish.isolation };
-    const more = { ...(model === undefined ? {} : { model }), ...termsOf(wish), ...copy };
+    const chosen = model === undefined ? {} : { model };
+    const more = { ...chosen, ...termsOf(wish), ...copy };
     const named = name !== undefined;
     const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };
     const prepared = await this.services.prepare(asked);
@@ -93,6 +94,7 @@ export class Dispatcher implements Retinue {
       ...who,
       ...(name === undefined ? {} : { name }),
       ...copy,
+      ...chosen,
       parent: caller.agentId,
       depth,
       callId,
@@ -236,16 +238,18 @@ export class Dispatcher implements Retinue {
     await member.running?.done;
     const { end: _, worktree: _worktree, ...record } = member.record;
     const { agentId, agentType, depth, name, isolation, policy } = record;
+    const { model = record.model } = wish;
     const { signal } = caller;
     const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined, signal };
     const copy = isolation === undefined ? {} : { isolation };
     const before = policy === undefined ? {} : { before: policy };
-    const more = { ...copy, ...before, ...termsOf(wish) };
+    const chosen = model === undefined ? {} : { model };
+    const more = { ...copy, ...before, ...chosen, ...termsOf(wish) };
     const prepared = await this.services.prepare({ ...asked, background: wish.background, ...more });
     if (!prepared.ok) return { status: "refused", message: prepared.message };
     const thread = new Thread(agentId, this.services.journal);
     await thread.restore();
-    member.record = { ...record, runId: newRunId() };
+    member.record = { ...record, ...chosen, runId: newRunId() };
     this.launch(member, prepared, { parent, thread, prompt: wish.prompt });
     return this.waitFor(member, { parent, caller });
   }

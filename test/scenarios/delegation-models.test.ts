@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openSession, type SessionOptions } from "../../src/app/index.ts";
 import type { EventOf } from "../../src/protocol/index.ts";
-import { createApiServer, type Reply } from "../../src/testing/index.ts";
+import { createApiServer, type RecordedRequest, type Reply } from "../../src/testing/index.ts";
 import { newPlace, task } from "./delegation-place.ts";
 
 interface Seen {
@@ -69,5 +69,52 @@ describe("the model of a call", () => {
     expect(await modelOf({ subagent_type: "cheap" })).toBe("claude-haiku-5-5");
     expect(await modelOf({})).toBe("claude-opus-5-5");
     expect(await modelOf({ subagent_type: "heir" })).toBe("claude-sonnet-5-5");
+  });
+});
+
+describe("an agent that goes on", () => {
+  /** The models of its runs: launched with one, gone on with, gone on with in a later process, gone on with another. */
+  async function modelsOf(again: Record<string, unknown>): Promise<readonly string[]> {
+    const agentOf = (request: RecordedRequest): string => /agentId: (a\w+)/.exec(request.rawBody.toString())?.[1] ?? "";
+    const goOn = (request: RecordedRequest, more: Record<string, unknown> = {}): Reply => ({
+      content: [{ tool: "Task", input: task("more", { resume: agentOf(request), ...more }).input }],
+    });
+    const replies: ((request: RecordedRequest) => Reply)[] = [
+      () => ({ content: [{ tool: "Task", input: task("CHILD: go", { model: "haiku" }).input }] }),
+      () => ({ content: "First." }),
+      goOn,
+      () => ({ content: "Second." }),
+      () => ({ content: "Done." }),
+      (request) => goOn(request, again),
+      () => ({ content: "Third." }),
+      () => ({ content: "Done again." }),
+    ];
+    const server = await createApiServer({ script: (request) => replies.shift()?.(request) ?? { content: "?" } });
+    const at = newPlace();
+    const environment = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url };
+    const models: string[] = [];
+    let resume: string | undefined;
+    try {
+      for (const words of ["MAIN: do it.", "MAIN: and more."]) {
+        const session = await openSession({ ...at, environment, ...(resume === undefined ? {} : { resume }) });
+        const run = session.prompt(words);
+        for await (const update of run)
+          if (update.type === "subagent.event" && update.event.type === "run.started") models.push(update.event.model);
+        expect((await run.result).outcome).toBe("succeeded");
+        resume = session.id;
+        await session.close();
+      }
+    } finally {
+      await server.close();
+    }
+    return models;
+  }
+
+  it("keeps the model it was asked for, in a later process too", async () => {
+    expect(await modelsOf({})).toEqual(["claude-haiku-5-5", "claude-haiku-5-5", "claude-haiku-5-5"]);
+  });
+
+  it("has the model of the call that goes on with it", async () => {
+    expect(await modelsOf({ model: "opus" })).toEqual(["claude-haiku-5-5", "claude-haiku-5-5", "claude-opus-5-5"]);
   });
 });
