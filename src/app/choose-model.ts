@@ -11,6 +11,7 @@ import {
 } from "../model/index.ts";
 import type { Clock, Model } from "../ports/index.ts";
 import type { AgentDefinition, Settings } from "../protocol/index.ts";
+import { connectionSilenceMs } from "../runs/index.ts";
 
 export interface ChosenModel {
   readonly model: Model;
@@ -60,7 +61,7 @@ function chooseFor({ settings, environment, flags, clock }: ModelWish): ChosenMo
     return { model: createOfflineModel(), requested: flags.model ?? null, reason: "offline", notice: choice.notice };
   }
   const { provider, model, reason, requested } = choice;
-  const wire = { provider, model, limiter: limiterOf(provider, clock), clock };
+  const wire = { provider, model, limiter: limiterOf(provider, clock), clock, idleMs: connectionSilenceMs(settings) };
   const search = provider.name === "anthropic" ? { search: createAnthropicSearch(wire) } : {};
   return { model: createWireModel(wire), requested, reason, provider, ...search };
 }

@@ -69,6 +69,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
   });
   const shared = { sessionId, version: VERSION, approvals, clock, compactAtPercent, hooks: hooks.shared };
   const modelIsGiven = typeof options.model === "object";
+  const interactive = options.interactive === true;
   const { dispatcher, equipped, outputDirectory } = equipSession({
     ...served,
     rules,
@@ -76,6 +77,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     shared,
     hooks,
     modelIsGiven,
+    interactive,
     tell: options.onTrouble,
   });
   const resolution = await resolveMain(options, { ...served, equipped, rules, outputDirectory });
@@ -102,6 +104,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
       ...transcript.problems.map(({ message }) => message),
     ],
     dispatcher,
+    waits: !interactive,
     news: agent.policy.pool.includes("Task") ? createAgentNews(gathered.household, rules) : async () => undefined,
     release: async () => {
       await hooks.close();
@@ -126,11 +129,12 @@ interface Household extends ServedSession {
   readonly hooks: SessionHooks;
   readonly shared: Omit<ConstructorParameters<typeof Dispatcher>[0], "journal" | "prepare" | "offered">;
   readonly modelIsGiven: boolean;
+  readonly interactive: boolean;
   readonly tell: SessionOptions["onTrouble"];
 }
 
 /** The tools of the session, and the agents behind those of delegation. */
-function equipSession({ rules, connection, shared, hooks, modelIsGiven, tell, ...served }: Household): {
+function equipSession({ rules, connection, shared, hooks, modelIsGiven, interactive, tell, ...served }: Household): {
   readonly dispatcher: Dispatcher;
   readonly equipped: Equipped;
   readonly outputDirectory: string;
@@ -147,7 +151,7 @@ function equipSession({ rules, connection, shared, hooks, modelIsGiven, tell, ..
         const tools = () => equipped.hands.declarations();
         const { handsAt } = equipped;
         const session = { household, settings, environment, clock, transcript, modelIsGiven, servers, connection };
-        return preparerOf({ ...session, hooks, tools, handsAt });
+        return preparerOf({ ...session, interactive, hooks, tools, handsAt });
       });
       return (await preparing)(wish);
     },

@@ -33,6 +33,8 @@ export interface Preparation {
   readonly tools: () => ReturnType<Hands["declarations"]>;
   /** The program gave a model of its own, and there is no other. */
   readonly modelIsGiven: boolean;
+  /** A person is there. */
+  readonly interactive: boolean;
   readonly servers: AgentServers;
   /** The MCP servers that the session's own agent has. */
   readonly connection: McpConnection;
@@ -83,6 +85,10 @@ async function prepareAgent(wish: AgentWish, preparation: SharedPreparation): Pr
 /** `subagents.background: false` holds for agents whose file says otherwise too. */
 function mayBackground({ settings }: Preparation): boolean {
   return settings.subagents?.background !== false;
+}
+
+function mayDetach(preparation: Preparation): boolean {
+  return preparation.interactive && mayBackground(preparation);
 }
 
 interface Equipment extends SharedPreparation {
@@ -144,7 +150,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     cwd: root,
     tools: resolution.report,
     budget: definition.budget ?? {},
-    limits: clockLimits({ definition, settings, background, isMain: false }),
+    limits: clockLimits({ definition, settings, background, isMain: false, mayDetach: mayDetach(equipment) }),
     background,
     ...(acceptance === undefined ? {} : { acceptance }),
     ...followUpOf(found),

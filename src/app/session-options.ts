@@ -37,6 +37,11 @@ export interface SessionOptions {
   readonly allowedTools?: readonly string[];
   readonly disallowedTools?: readonly string[];
   readonly maxTurns?: number;
+  /**
+   * A person is there while it runs: an agent that is waited for too long goes on in the background instead of ending,
+   * and a run ends before its agents in the background, whose ends are told with the next prompt.
+   */
+  readonly interactive?: boolean;
   /** The whole id of a session to go on with. */
   readonly resume?: SessionId;
   /** Functions that are asked or told what happens, beside the commands that settings and definitions name. */

@@ -1,6 +1,7 @@
 import {
   type AgentId,
   type CallId,
+  type EventOf,
   type KeptWorktree,
   type Line,
   type Notice,
@@ -52,7 +53,7 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
     parent: parent.agentId,
     depth,
     callId: parent.callId,
-    ...(outputFile === undefined || !started.background ? {} : { outputFile }),
+    ...(outputFile === undefined || !isInBackground(lines, started) ? {} : { outputFile }),
     ...(isolation === undefined ? {} : { isolation }),
     ...aftermathIn(lines, started.runId),
     ...(started.requestedModel === null ? {} : { model: started.requestedModel }),
@@ -60,6 +61,10 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
     ...(started.policy === undefined ? {} : { policy: started.policy }),
     ...(end === undefined ? {} : { end }),
   };
+}
+
+function isInBackground(lines: readonly Line[], { background, runId }: EventOf<"run.started">): boolean {
+  return background === true || lines.some((line) => line.type === "run.backgrounded" && line.runId === runId);
 }
 
 export function endIn(lines: readonly Line[], runId: RunId): RunEnd | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ClockLimitsInput, clockLimits } from "./clock-limits.ts";
+import { type ClockLimitsInput, clockLimits, connectionSilenceMs } from "./clock-limits.ts";
 
 const subagent: ClockLimitsInput = { definition: {}, settings: {}, background: false, isMain: false };
 
@@ -29,8 +29,23 @@ describe("clockLimits", () => {
       { definition: { timeoutMs: 1_000 }, background: true },
       { idleMs: 300_000, wallMs: 1_000 },
     ],
+    [
+      "a foreground subagent with a person there",
+      { mayDetach: true },
+      { idleMs: 300_000, wallMs: 300_000, atWall: "background" },
+    ],
+    [
+      "one whose definition has a timeout, with a person there",
+      { definition: { timeoutMs: 1_000 }, mayDetach: true },
+      { idleMs: 300_000, wallMs: 1_000 },
+    ],
     ["the same as main agent", { definition: { timeoutMs: 1_000 }, isMain: true }, { idleMs: 300_000, wallMs: 1_000 }],
   ])("%s", (_, input, limits) => {
     expect(clockLimits({ ...subagent, ...input })).toEqual(limits);
   });
+});
+
+it.each([undefined, 1, 300, 3_600])("no connection gives up before its run does (idleSeconds %s)", (idleSeconds) => {
+  const settings = idleSeconds === undefined ? {} : { subagents: { idleSeconds } };
+  expect(connectionSilenceMs(settings)).toBeGreaterThan(clockLimits({ ...subagent, settings }).idleMs + 2_000);
 });

@@ -5,6 +5,8 @@ export interface ClockLimits {
   readonly idleMs: number;
   /** Active time of a run; absent: no limit. */
   readonly wallMs?: number;
+  /** It does not end then: it goes on in the background. */
+  readonly atWall?: "background";
 }
 
 export interface ClockLimitsInput {
@@ -12,15 +14,29 @@ export interface ClockLimitsInput {
   readonly settings: Pick<Settings, "subagents">;
   readonly background: boolean;
   readonly isMain: boolean;
+  /** A person is there, and it may go on behind their back. */
+  readonly mayDetach?: boolean;
 }
 
-/** A definition's `timeout` holds wherever its agent runs; without one only those somebody waits for have a limit. */
-export function clockLimits({ definition, settings, background, isMain }: ClockLimitsInput): ClockLimits {
-  const { idleSeconds, timeoutSeconds } = settings.subagents ?? {};
-  const idleMs = idleSeconds === undefined ? FIVE_MINUTES : idleSeconds * 1_000;
+/** A definition's `timeout` holds wherever its agent runs; without one only those somebody waits for have a limit, which is one of waiting. */
+export function clockLimits({ definition, settings, background, isMain, mayDetach }: ClockLimitsInput): ClockLimits {
+  const { timeoutSeconds } = settings.subagents ?? {};
+  const idleMs = silenceMs(settings);
   if (definition.timeoutMs !== undefined) return { idleMs, wallMs: definition.timeoutMs };
   if (background || isMain || timeoutSeconds === 0) return { idleMs };
-  return { idleMs, wallMs: timeoutSeconds === undefined ? FIVE_MINUTES : timeoutSeconds * 1_000 };
+  const wallMs = timeoutSeconds === undefined ? FIVE_MINUTES : timeoutSeconds * 1_000;
+  return { idleMs, wallMs, ...(mayDetach ? { atWall: "background" } : {}) };
 }
 
-const FIVE_MINUTES = 300_000;
+/** How long a model may be silent: the run ends then, and says so. */
+function silenceMs({ subagents: { idleSeconds } = {} }: Pick<Settings, "subagents">): number {
+  return idleSeconds === undefined ? FIVE_MINUTES : idleSeconds * 1_000;
+}
+
+/** Longer than any run waits, so that never the connection but always the run names a silent model. */
+export function connectionSilenceMs(settings: Pick<Settings, "subagents">): number {
+  return silenceMs(settings) + ONE_MINUTE;
+}
+
+const ONE_MINUTE = 60_000;
+const FIVE_MINUTES = 5 * ONE_MINUTE;

@@ -59,10 +59,36 @@ function start(limits: { readonly idleMs: number; readonly wallMs?: number }) {
     clock,
     timers,
     onIdle: () => struck.push("idle"),
-    onWall: () => struck.push("wall"),
+    onWall: () => struck.push("wall") === 0,
   });
   return { time, clocks, struck };
 }
+
+describe("a wall clock whose run goes on", () => {
+  it("strikes once, and the idle clock goes on", () => {
+    const time = createTime();
+    const struck: string[] = [];
+    const { clock, timers } = time;
+    const onWall = () => struck.push("wall") > 0;
+    const clocks = startClocks({
+      idleMs: 5_000,
+      wallMs: 2_000,
+      clock,
+      timers,
+      onIdle: () => struck.push("idle"),
+      onWall,
+    });
+    clocks.modelAsked();
+    time.pass(4_000);
+    expect(struck).toEqual(["wall"]);
+    clocks.modelMoved();
+    time.pass(4_000);
+    expect(struck).toEqual(["wall"]);
+    time.pass(2_000);
+    expect(struck).toEqual(["wall", "idle"]);
+    expect(time.pending()).toBe(0);
+  });
+});
 
 describe("the idle clock", () => {
   it("strikes once when the model is silent for too long, and takes no timer with it", () => {
@@ -251,8 +277,9 @@ describe("any run", () => {
         const time = createTime();
         const begun = time.clock.monotonic();
         const struck: (readonly [string, number])[] = [];
-        const strike = (name: string) => (): void => {
+        const strike = (name: string) => (): boolean => {
           struck.push([name, time.clock.monotonic() - begun]);
+          return false;
         };
         const clocks = startClocks({
           idleMs,
@@ -284,9 +311,10 @@ describe("with real timers", () => {
     const which = await new Promise<string>((resolve) => {
       // Something else keeps the process alive, as a run does.
       const alive = setInterval(() => undefined, 1_000);
-      const strike = (name: string) => (): void => {
+      const strike = (name: string) => (): boolean => {
         clearInterval(alive);
         resolve(name);
+        return false;
       };
       startClocks({ idleMs: 5, wallMs: 60_000, clock, onIdle: strike("idle"), onWall: strike("wall") }).modelAsked();
     });

@@ -1,6 +1,6 @@
 import type { Clock } from "../ports/index.ts";
 
-/** The clocks of one run, outside of its loop. Once one of them has struck, both are over. */
+/** The clocks of one run, outside of its loop. Once one of them has struck, both are over, unless the run goes on. */
 export interface RunClocks {
   /** A request leaves: from here on the model must not be silent for too long. */
   modelAsked(): void;
@@ -26,7 +26,8 @@ export interface ClockOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly timers?: Timers;
   readonly onIdle: () => void;
-  readonly onWall: () => void;
+  /** True: the run goes on, and from here on only silence can end it. */
+  readonly onWall: () => boolean;
 }
 
 /** No wait is longer than this, so that a machine that slept is noticed, and costs a run no more than this. */
@@ -43,7 +44,7 @@ export function startClocks(options: ClockOptions): RunClocks {
 class Clocks implements RunClocks {
   private readonly options: ClockOptions;
   private readonly timers: Timers;
-  private readonly wallMs: number;
+  private wallMs: number;
   /** Milliseconds that count, up to `countedAt`. All limits are measured in them. */
   private active = 0;
   private countedAt: number;
@@ -127,18 +128,23 @@ class Clocks implements RunClocks {
     this.tick = undefined;
     const isLate = this.countedAt - due > LATE_MS && !this.wasLate;
     this.wasLate = isLate;
-    const struck = isLate ? undefined : this.struck();
-    if (struck === undefined) this.arm(isLate ? GRACE_MS : 0);
-    else {
-      this.end();
-      struck();
-    }
+    const goesOn = isLate || (this.strikeWall() && this.strikeIdle());
+    if (goesOn) this.arm(isLate ? GRACE_MS : 0);
+    else this.end();
   }
 
-  private struck(): (() => void) | undefined {
-    const { idleMs, onIdle, onWall } = this.options;
-    if (this.active >= this.wallMs) return onWall;
-    return this.quietSince !== undefined && this.active - this.quietSince >= idleMs ? onIdle : undefined;
+  /** Whether the run goes on. */
+  private strikeWall(): boolean {
+    if (this.active < this.wallMs) return true;
+    this.wallMs = Number.POSITIVE_INFINITY;
+    return this.options.onWall();
+  }
+
+  private strikeIdle(): boolean {
+    const { idleMs, onIdle } = this.options;
+    if (this.quietSince === undefined || this.active - this.quietSince < idleMs) return true;
+    onIdle();
+    return false;
   }
 }
 

@@ -79,7 +79,7 @@ export async function testRun(
     thread,
     request: { runId: "r", agent, prompt: [] },
     outlet: { emit: () => {}, signal: abort.signal, stop: () => abort.abort(), cause: () => "interrupted" },
-    clocks: startClocks({ idleMs: 60_000, clock, onIdle: () => {}, onWall: () => {} }),
+    clocks: startClocks({ idleMs: 60_000, clock, onIdle: () => {}, onWall: () => false }),
     startedAt: 0,
     otherHead: undefined,
     acceptance: undefined,

@@ -180,6 +180,7 @@ export class Dispatcher implements Retinue {
     if (running === undefined || live === undefined || running.background) return false;
     running.background = true;
     await live.record([{ type: "run.backgrounded", runId: live.runId, cause }]);
+    await running.output.begin();
     running.detached.resolve();
     return true;
   }
@@ -220,8 +221,9 @@ export class Dispatcher implements Retinue {
       await goOn(signal);
       if (ended) return { status: "ended", run: ended };
     }
-    const { agentId, runId, outputFile } = member.record;
-    return { status: "launched", notice: { agentId, runId }, ...(outputFile === undefined ? {} : { outputFile }) };
+    const { agentId, runId } = member.record;
+    const { path } = running.output;
+    return { status: "launched", notice: { agentId, runId }, ...(path === undefined ? {} : { outputFile: path }) };
   }
 
   private async rejoin(member: Member, request: Continuation): Promise<Delegated> {

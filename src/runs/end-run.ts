@@ -1,4 +1,4 @@
-import { describeError, errorCode } from "../lib/index.ts";
+import { describeError, errorCode, formatDuration } from "../lib/index.ts";
 import { unknownResults } from "../loop/index.ts";
 import { type EndReason, type EventOf, noFacts, noUsage, outcomeOf, type RunResult } from "../protocol/index.ts";
 import type { StopCause } from "./run.ts";
@@ -30,7 +30,7 @@ export async function endUnlessTold(host: RunHost, ending: Ending): Promise<RunR
 
 export function endStopped(host: RunHost): Promise<RunResult> {
   const reason = host.outlet.cause();
-  return endRun(host, { reason, message: stoppedText(reason) });
+  return endRun(host, { reason, message: stoppedText(host, reason) });
 }
 
 /** A bug or a journal that can't be written. The world is told even if the disk can't be. */
@@ -72,8 +72,11 @@ function resultOf({ services, thread, request }: RunHost, { type: _, ...end }: E
   return { ...end, sessionId: services.sessionId, agentId: thread.agentId, model: request.agent.head.model };
 }
 
-function stoppedText(cause: StopCause): string {
-  if (cause === "stall") return "The model said nothing for too long. Resume to go on.";
+function stoppedText({ services: { model, limits } }: RunHost, cause: StopCause): string {
+  if (cause === "stall") {
+    const { provider, model: name } = model.describe();
+    return `The model (${provider}, ${name}) said nothing for ${formatDuration(limits.idleMs)}. Resume to go on, or give it more time with subagents.idleSeconds in your settings.`;
+  }
   if (cause === "stopped") return "The run was stopped. What it did stays; it can be resumed.";
   if (cause === "timeout") return "The run reached its time limit. Resume the session to go on.";
   return "The run was interrupted. Resume the session to go on.";

@@ -4,7 +4,7 @@
 export type { AgentRecord } from "./agent-record.ts";
 export type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
 export { type Budget, createBudget } from "./budget.ts";
-export { clockLimits } from "./clock-limits.ts";
+export { clockLimits, connectionSilenceMs } from "./clock-limits.ts";
 export { Dispatcher, type DispatcherServices } from "./dispatcher.ts";
 export type { Run, StopCause } from "./run.ts";
 export { tellOfSessionEnd } from "./run-hooks.ts";

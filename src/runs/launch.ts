@@ -3,10 +3,10 @@ import { createDeferred } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
 import { type AgentId, MAIN_AGENT, type RunUpdate } from "../protocol/index.ts";
 import { settleRun } from "./aftermath.ts";
+import { type AgentOutput, createAgentOutput } from "./agent-output.ts";
 import { endedRun } from "./agent-record.ts";
 import type { ReadyAgent } from "./agent-wish.ts";
 import type { Member } from "./member.ts";
-import { outputText } from "./output-text.ts";
 import type { LiveAgent, Retinue, RunRequest, RunServices, SubagentRequest } from "./run-host.ts";
 import { startRun } from "./start-run.ts";
 import type { Thread } from "./thread.ts";
@@ -31,11 +31,11 @@ export function launch(member: Member, launching: Launching): void {
   const { prepared, thread, prompt, parent, shared, retinue, journal } = launching;
   const { agent, model, hands, cwd, limits, background, tools, notices } = prepared;
   const { agentId, agentType, runId } = member.record;
-  const output = background ? journal.output(agentId) : undefined;
+  const output = createAgentOutput(journal, agentId, background);
   const policy = recordPolicy(agent.policy);
-  member.record = { ...member.record, policy, ...(output ? { outputFile: output.path } : {}) };
+  member.record = { ...member.record, policy, ...outputOf(output) };
   const onUpdate = (update: RunUpdate): void => {
-    if (output && "id" in update) output.append(outputText(update));
+    if ("id" in update) output.follow(update);
     if (update.type === "subagent.event") return;
     const { path } = launching;
     retinue.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
@@ -53,11 +53,15 @@ export function launch(member: Member, launching: Launching): void {
   });
   const done = run.result.then(async (result) => {
     const { end, ...aftermath } = await settleRun(result, { agentId, prepared, thread, onUpdate });
-    member.record = { ...member.record, ...aftermath, end };
+    member.record = { ...member.record, ...aftermath, ...outputOf(output), end };
     member.running = undefined;
     return endedRun(member.record, end);
   });
-  member.running = { run, done, background, detached: createDeferred<void>() };
+  member.running = { run, done, background, output, detached: createDeferred<void>() };
+}
+
+function outputOf({ path }: AgentOutput): { readonly outputFile?: string } {
+  return path === undefined ? {} : { outputFile: path };
 }
 
 /** The host's own look at the work, with what the agent may do; it needs a shell only if its superior has one. */

@@ -1,4 +1,5 @@
 import type { Deferred } from "../lib/index.ts";
+import type { AgentOutput } from "./agent-output.ts";
 import type { AgentRecord } from "./agent-record.ts";
 import type { Run } from "./run.ts";
 import type { EndedRun } from "./run-host.ts";
@@ -16,6 +17,7 @@ export interface Running {
   /** Settles when everything made for the run is let go. */
   readonly done: Promise<EndedRun>;
   background: boolean;
+  readonly output: AgentOutput;
   /** Resolves when nobody shall wait any more. */
   readonly detached: Deferred<void>;
 }

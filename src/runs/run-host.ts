@@ -103,6 +103,8 @@ export interface Retinue {
   oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void>;
   /** The agents this one has, in words, with those whose end it was not told of. */
   roster(agentId: AgentId, untold: readonly Notice[]): Promise<string>;
+  /** Whoever waits for it stops waiting; it goes on. False: nobody does. */
+  detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean>;
   /** As it is now: moving an agent to the background takes tools away. */
   policyOf(agent: AgentId, policy: Policy): Policy;
 }

@@ -51,7 +51,7 @@ class Host implements RunHost {
       ...services.limits,
       clock: services.clock,
       onIdle: () => outlet.stop("stall"),
-      onWall: () => outlet.stop("timeout"),
+      onWall: () => this.onWall(),
     });
   }
 
@@ -138,6 +138,18 @@ class Host implements RunHost {
     const { retinue } = this.services;
     const roster = async () => (await retinue?.roster(this.thread.agentId, this.thread.state.background)) ?? "";
     await compactConversation(this, { limits: context, cause, roster });
+  }
+
+  /** Where a person is there nobody need wait for it any longer, and it goes on. */
+  private onWall(): boolean {
+    const { retinue, limits } = this.services;
+    if (retinue === undefined || limits.atWall !== "background") {
+      this.outlet.stop("timeout");
+      return false;
+    }
+    // A journal that can't take that line ends the run by itself.
+    void retinue.detach(this.thread.agentId, "timeout").catch(() => undefined);
+    return true;
   }
 
   /** Agents over a limit wait for their turn; the main agent does not. */

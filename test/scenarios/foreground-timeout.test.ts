@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { EventOf, Line, RunUpdate } from "../../src/protocol/index.ts";
+import type { ScriptedAnswer } from "../../src/testing/index.ts";
+import { lastWords, open, read, resultsIn, task, transcriptsIn } from "./delegation-place.ts";
+
+const subagents = { timeoutSeconds: 0.1 };
+
+function promised() {
+  let keep = () => {};
+  const promise = new Promise<void>((resolve) => {
+    keep = resolve;
+  });
+  return { promise, keep };
+}
+
+describe("an agent that is waited for too long", () => {
+  it("goes on in the background where a person is there, and its end is told with the next prompt", async () => {
+    const { promise: released, keep: release } = promised();
+    const waitForIt = (): ScriptedAnswer => {
+      const [, id] = /agentId: (\w+)/.exec(resultsIn(model.requests("MAIN")[1])[0] ?? "") ?? [];
+      return { calls: [{ name: "TaskOutput", input: { task_id: id, block: true } }] };
+    };
+    const { session, model, home, cwd } = await open(
+      {
+        MAIN: [{ calls: [task("CHILD: look")] }, { text: "I go on." }, waitForIt, { text: "It said it." }],
+        CHILD: [{ calls: [read] }, { text: "Late.", after: released }],
+      },
+      { interactive: true, settings: { subagents } },
+    );
+    const run = session.prompt("MAIN: do it.");
+    for await (const _ of run);
+    expect(await run.result).toMatchObject({ outcome: "succeeded", text: "I go on." });
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("in the background");
+
+    release();
+    const next = session.prompt("MAIN: and now?");
+    for await (const _ of next);
+    expect((await next.result).text).toBe("It said it.");
+    const told = lastWords(model.requests("MAIN")[3]);
+    expect(told).toMatch(/<task_notification .*Late\./s);
+    await session.close();
+
+    const [[, lines = []] = []] = transcriptsIn({ home, cwd }, session.id);
+    const moved = lines.find((line): line is Line & EventOf<"run.backgrounded"> => line.type === "run.backgrounded");
+    expect(moved?.cause).toBe("timeout");
+    expect(lines.filter(({ type }) => type === "run.ended")).toMatchObject([{ outcome: "succeeded", text: "Late." }]);
+    const [, output = ""] = /output_file="([^"]+)"/.exec(told) ?? [];
+    const text = readFileSync(output, "utf8");
+    expect(text.match(/CHILD: look/g)).toHaveLength(1);
+    expect(text.match(/Read \(ok\)/g)).toHaveLength(1);
+    expect(text.match(/Late\./g)).toHaveLength(1);
+  });
+
+  it("ends with what it did where nobody is there", async () => {
+    const { session, model } = await open(
+      { MAIN: [{ calls: [task("CHILD: look")] }, { text: "I go on." }], CHILD: [{ text: "So far.", hangs: true }] },
+      { settings: { subagents } },
+    );
+    const run = session.prompt("MAIN: do it.");
+    const updates: RunUpdate[] = [];
+    for await (const update of run) updates.push(update);
+    expect((await run.result).text).toBe("I go on.");
+    await session.close();
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(/status="incomplete">\nSo far\./);
+    expect(JSON.stringify(updates)).not.toContain("run.backgrounded");
+  });
+
+  it("ends too where its own file limits its time", async () => {
+    const slow = { description: "Slow.", prompt: "Be slow.", timeout: "100ms" };
+    const { session, model } = await open(
+      {
+        MAIN: [{ calls: [task("CHILD: look", { subagent_type: "slow" })] }, { text: "I go on." }],
+        CHILD: [{ text: "So far.", hangs: true }],
+      },
+      { interactive: true, agents: { slow } },
+    );
+    const run = session.prompt("MAIN: do it.");
+    for await (const _ of run);
+    await session.close();
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(/status="incomplete">\nSo far\./);
+  });
+});
