@@ -10,6 +10,7 @@ import { type AgentServers, createAgentServers, withInstructions } from "./agent
 import { offerDelegation, offeredAgents } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
 import { checkMode } from "./heed-settings.ts";
+import { mainAcceptance } from "./main-acceptance.ts";
 import type { OpenedSession } from "./opened-session.ts";
 import { type Environment, stateDirectory } from "./places.ts";
 import type { Preparer } from "./prepare-agent.ts";
@@ -105,6 +106,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     ],
     dispatcher,
     waits: !interactive,
+    ...mainAcceptance({ definition, given: options.acceptance ?? [], policy: agent.policy }),
     news: agent.policy.pool.includes("Task") ? createAgentNews(gathered.household, rules) : async () => undefined,
     release: async () => {
       await hooks.close();

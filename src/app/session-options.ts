@@ -38,6 +38,11 @@ export interface SessionOptions {
   readonly disallowedTools?: readonly string[];
   readonly maxTurns?: number;
   /**
+   * Commands that say whether the work of a run is good, by ending with 0; they follow that of the agent's definition.
+   * Who gives them here has allowed them, as far as no rule denies them.
+   */
+  readonly acceptance?: readonly string[];
+  /**
    * A person is there while it runs: an agent that is waited for too long goes on in the background instead of ending,
    * and a run ends before its agents in the background, whose ends are told with the next prompt.
    */

@@ -3,6 +3,7 @@ import type { RunResult, SessionId } from "../protocol/index.ts";
 import type { AgentView } from "./agent-view.ts";
 import { cutWords, goOnPrompt } from "./cut-agents.ts";
 import { receiptOf } from "./receipt.ts";
+import { unverifiedWords } from "./unverified-words.ts";
 
 export interface Closing {
   readonly sessionId: SessionId;
@@ -13,9 +14,13 @@ export interface Closing {
 
 /** What a person reads after a run that did not get everything done: what was cut, why, and how it goes on. */
 export function closingWords(result: RunResult, { sessionId, agents, isTold }: Closing): string {
-  const { outcome, facts } = result;
+  const { outcome, facts, acceptance } = result;
   const told = outcome === "stopped" ? receiptOf(agents) : cutWords(agents, facts.agentsCut);
   const resume = `retinue -p --resume ${sessionId}`;
+  if (outcome === "succeeded" && acceptance?.ok === false) {
+    const said = acceptance.output === "" ? "" : `${stripControls(acceptance.output)}\n`;
+    return `${sentences([...told, unverifiedWords(acceptance)])}${said}${sentences([`To go on: ${resume} "…"`])}`;
+  }
   if (outcome === "succeeded") {
     const words = goOnPrompt(agents);
     return sentences([...told, ...(words === undefined ? [] : [`To let it go on: ${resume} "${words}"`])]);

@@ -1,6 +1,6 @@
 import type { ModelErrorCode, RunResult } from "../protocol/index.ts";
 
-export const exitCodes = { succeeded: 0, failed: 1, usage: 2, incomplete: 3, stopped: 130 } as const;
+export const exitCodes = { succeeded: 0, failed: 1, usage: 2, incomplete: 3, unverified: 4, stopped: 130 } as const;
 
 export interface RunSeen {
   /** What the last request failed of, if it did. */
@@ -9,9 +9,13 @@ export interface RunSeen {
   readonly agentsCut: number;
 }
 
-export function exitCodeOf({ outcome, reason, facts }: RunResult, { modelError, agentsCut }: RunSeen): number {
+export function exitCodeOf(
+  { outcome, reason, facts, acceptance }: RunResult,
+  { modelError, agentsCut }: RunSeen,
+): number {
   const misconfigured = modelError === "auth" || modelError === "unknown_model";
   if (reason === "model_error" && misconfigured) return exitCodes.usage;
+  if (outcome === "succeeded" && acceptance?.ok === false) return exitCodes.unverified;
   if (outcome === "succeeded" && (agentsCut > 0 || facts.agentsCut > 0)) return exitCodes.incomplete;
   return exitCodes[outcome];
 }

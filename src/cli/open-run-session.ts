@@ -48,7 +48,7 @@ async function open(options: PrintOptions, { prompt, tell }: RunWords): Promise<
   });
   const { flags, notices } = heedManaged(options, loaded.origins);
   for (const notice of [...loaded.notices, ...notices]) tell(notice);
-  const { agents, allowedTools, disallowedTools } = options;
+  const { agents, allowedTools, disallowedTools, acceptance } = options;
   const session = await openSession({
     cwd,
     home,
@@ -64,6 +64,7 @@ async function open(options: PrintOptions, { prompt, tell }: RunWords): Promise<
     ...(old === undefined ? {} : { resume: old }),
     allowedTools,
     disallowedTools,
+    acceptance,
     onTrouble: tell,
   });
   if (!isMute || session.initialPrompt?.trim()) return { session, settings: loaded.settings };

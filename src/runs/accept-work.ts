@@ -1,3 +1,4 @@
+import type { Approvals } from "../ports/index.ts";
 import type { AcceptanceResult, DurableEvent } from "../protocol/index.ts";
 import { checkAcceptance } from "./acceptance.ts";
 import type { Acceptance, RunHost } from "./run-host.ts";
@@ -22,7 +23,7 @@ export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise
 /** Or the last success, when there is none. */
 async function firstFailure(
   { services, thread, request: { runId }, outlet, clocks }: RunHost,
-  { commands, policy }: Acceptance,
+  { commands, policy, granted = [] }: Acceptance,
 ): Promise<AcceptanceResult> {
   const { hands, approvals } = services;
   const { agentId } = thread;
@@ -35,7 +36,7 @@ async function firstFailure(
       runId,
       policy,
       hands,
-      approvals,
+      approvals: granted.includes(command) ? yes : approvals,
       signal,
       pause: () => clocks.pause(),
     });
@@ -43,6 +44,8 @@ async function firstFailure(
   }
   return result;
 }
+
+const yes: Approvals = { ask: async () => ({ answer: "allow", by: "who gave the command" }) };
 
 function tellingOf({ command, exitCode, output }: AcceptanceResult): DurableEvent {
   const text = `[Your work is not accepted yet: ${command} ended with exit code ${exitCode}. Mend it, then report again. Its last lines:]\n${output}`;

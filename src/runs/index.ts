@@ -8,7 +8,7 @@ export { clockLimits, connectionSilenceMs } from "./clock-limits.ts";
 export { Dispatcher, type DispatcherServices } from "./dispatcher.ts";
 export type { Run, StopCause } from "./run.ts";
 export { tellOfSessionEnd } from "./run-hooks.ts";
-export type { RunRequest, RunServices } from "./run-host.ts";
+export type { Acceptance, RunRequest, RunServices } from "./run-host.ts";
 export { spentOf } from "./spent-of.ts";
 export { startRun } from "./start-run.ts";
 export { Thread } from "./thread.ts";

@@ -63,6 +63,8 @@ export interface Acceptance {
   readonly commands: readonly string[];
   /** What they may do. */
   readonly policy: Policy;
+  /** Those that a person gave with the run: nobody is asked about them once more. */
+  readonly granted?: readonly string[];
 }
 
 export interface SubagentRequest {

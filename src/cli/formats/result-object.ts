@@ -1,5 +1,6 @@
 import { type EndReason, noFacts, noUsage, type RunResult } from "../../protocol/index.ts";
 import type { AgentView } from "../agent-view.ts";
+import { unverifiedWords } from "../unverified-words.ts";
 import { agentObjects, totalsOf } from "./agent-objects.ts";
 import type { Failure } from "./format.ts";
 import { wireStopReason, wireUsage } from "./wire-blocks.ts";
@@ -10,9 +11,10 @@ export function resultObject(
   result: RunResult,
   { witness, agents }: { readonly witness: Witness; readonly agents: readonly AgentView[] },
 ): Record<string, unknown> {
-  const { outcome, reason, usage } = result;
+  const { outcome, reason, usage, acceptance } = result;
   const totals = totalsOf(result, agents);
-  const isError = outcome !== "succeeded";
+  const failure = failureOf(result);
+  const isError = failure !== undefined;
   return {
     type: "result",
     subtype: isError ? (errorSubtypes[reason] ?? "error_during_execution") : "success",
@@ -21,7 +23,7 @@ export function resultObject(
     duration_api_ms: result.modelMilliseconds,
     num_turns: result.turns,
     result: result.text,
-    ...(isError ? { errors: [result.message ?? `The run ended: ${reason}.`] } : {}),
+    ...(isError ? { errors: [failure] } : {}),
     stop_reason: witness.stopReason === undefined ? null : wireStopReason(witness.stopReason),
     session_id: result.sessionId,
     total_cost_usd: totals.costUsd,
@@ -32,6 +34,7 @@ export function resultObject(
     outcome,
     reason,
     ...(result.message === undefined ? {} : { message: result.message }),
+    ...(acceptance === undefined || outcome !== "succeeded" ? {} : { verified: acceptance.ok, acceptance }),
     model: result.model,
     provider: witness.provider ?? null,
     cost_known: totals.isCostKnown,
@@ -39,6 +42,12 @@ export function resultObject(
     facts: result.facts,
     agents: agentObjects(agents),
   };
+}
+
+/** In words, why it is no success. */
+function failureOf({ outcome, reason, message, acceptance }: RunResult): string | undefined {
+  if (outcome !== "succeeded") return message ?? `The run ended: ${reason}.`;
+  return acceptance?.ok === false ? unverifiedWords(acceptance) : undefined;
 }
 
 const errorSubtypes: Partial<Record<EndReason, string>> = {

@@ -1,0 +1,7 @@
+import type { AcceptanceResult } from "../protocol/index.ts";
+
+/** What is wrong with work that did not stand its check, in one sentence. */
+export function unverifiedWords({ command, exitCode }: AcceptanceResult): string {
+  const how = exitCode === null ? "was not run" : `ended with exit code ${exitCode}`;
+  return `The work is not verified: "${command}" ${how}.`;
+}

@@ -1,0 +1,87 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { ApiServer, Reply } from "../../src/testing/index.ts";
+import { createPlace, resultOf, retinue, serve } from "./command-line.ts";
+
+const says = (content: string): Reply => ({ content });
+const words = ["-p", "Make it", "--output-format", "json"];
+const talker = (): Promise<ApiServer> => serve(() => says("Made."));
+const check = (command: string) => ["--acceptance", command];
+
+describe("--acceptance", () => {
+  it("says that work is verified when every command ends with 0", async () => {
+    const place = createPlace();
+    const given = [...check("touch one"), ...check("touch two")];
+    const run = await retinue([...words, ...given], { ...place, server: await talker() });
+    expect(run).toMatchObject({ code: 0, stderr: "" });
+    expect(resultOf(run)).toMatchObject({ outcome: "succeeded", is_error: false, verified: true });
+    expect(["one", "two"].map((name) => existsSync(join(place.cwd, name)))).toEqual([true, true]);
+  });
+
+  it("ends with 4 when one does not, after one more go, with what it said", async () => {
+    const server = await serve([says("Made."), says("Mended.")]);
+    const run = await retinue([...words, ...check("echo the tests are red; exit 7")], { ...createPlace(), server });
+    expect(run.code).toBe(4);
+    const { session_id: session } = resultOf(run);
+    expect(resultOf(run)).toMatchObject({
+      is_error: true,
+      outcome: "succeeded",
+      verified: false,
+      result: "Mended.",
+      errors: [expect.stringContaining("exit code 7")],
+      acceptance: { command: "echo the tests are red; exit 7", ok: false, exitCode: 7 },
+    });
+    expect(run.stderr).toContain(
+      'retinue: The work is not verified: "echo the tests are red; exit 7" ended with exit code 7.',
+    );
+    expect(run.stderr).toContain("the tests are red\n");
+    expect(run.stderr).toContain(`retinue: To go on: retinue -p --resume ${session} "…"`);
+  });
+
+  it("is verified when the second go mends it", async () => {
+    const place = createPlace();
+    const write = { tool: "Write", input: { file_path: "made.txt", content: "made" } };
+    const server = await serve([says("Made."), { content: [write] }, says("Now it is.")]);
+    const given = [...check("test -f made.txt"), "--permission-mode", "acceptEdits"];
+    const run = await retinue([...words, ...given], { ...place, server });
+    expect(run.code).toBe(0);
+    expect(resultOf(run)).toMatchObject({ verified: true, result: "Now it is." });
+  });
+
+  it("is not run where a rule denies it, and that is no success", async () => {
+    const place = createPlace();
+    const given = [...check("touch one"), "--disallowed-tools", "Bash(touch:*)"];
+    const run = await retinue([...words, ...given], { ...place, server: await talker() });
+    expect(run.code).toBe(4);
+    expect(resultOf(run)).toMatchObject({ verified: false, acceptance: { exitCode: null } });
+    expect(run.stderr).toContain('retinue: The work is not verified: "touch one" was not run.');
+    expect(existsSync(join(place.cwd, "one"))).toBe(false);
+  });
+
+  it("of a definition counts with --agent, by the rules of that agent", async () => {
+    const place = createPlace();
+    const directory = join(place.home, "..", ".agents/agents");
+    mkdirSync(directory, { recursive: true });
+    const text =
+      "---\nname: maker\ndescription: Makes things.\ntools: Read, Bash\nacceptance: test -f made.txt\n---\nMake.\n";
+    writeFileSync(join(directory, "maker.md"), text);
+    const given = ["--agent", "maker", "--allowed-tools", "Bash(test:*)"];
+    const red = await retinue([...words, ...given], { ...place, server: await talker() });
+    expect(red.code).toBe(4);
+    writeFileSync(join(place.cwd, "made.txt"), "made");
+    const green = await retinue([...words, ...given], { ...place, server: await talker() });
+    expect(green.code).toBe(0);
+    expect(resultOf(green)).toMatchObject({ verified: true });
+  });
+
+  it("says nothing about verification where nobody asked for it, or the run did not succeed", async () => {
+    const plain = await retinue(words, { ...createPlace(), server: await talker() });
+    expect(resultOf(plain)).not.toHaveProperty("verified");
+    const list = { tool: "LS", input: { path: "." } };
+    const server = await serve(() => ({ content: [list] }));
+    const cut = await retinue([...words, ...check("true"), "--max-turns", "1"], { ...createPlace(), server });
+    expect(cut.code).toBe(3);
+    expect(resultOf(cut)).not.toHaveProperty("verified");
+  });
+});
