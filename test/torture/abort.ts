@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type ApiServer, createApiServer } from "../../src/testing/index.ts";
@@ -25,8 +25,13 @@ const shapes: Readonly<Record<string, string>> = {
 
 /** Q10: every way to end it, every shape of process: nothing lives on. */
 export const abort: Campaign = (options) => {
-  const cases = ways.flatMap((way) => Object.values(shapes).map((command) => ({ way, command })));
-  return runCases(options, cases, ({ way, command }) => abortOne(way, command));
+  const cases = ways.flatMap((way) =>
+    Object.values(shapes).flatMap((command) => [
+      { way, command, sandbox: "off" as const },
+      { way, command, sandbox: "auto" as const },
+    ]),
+  );
+  return runCases(options, cases, ({ way, command, sandbox }) => abortOne(way, command, { sandbox }));
 };
 
 /** All six shapes in one command, once for each way, and the most stubborn one by itself. */
@@ -41,16 +46,29 @@ export const abortQuickly: Campaign = (options) => {
 /** Q10 with a child: the command is that of an agent that the main agent waits for. */
 export const abortFamily: Campaign = (options) => {
   const cases = familyWays.flatMap((way) => Object.values(shapes).map((command) => ({ way, command })));
-  return runCases(options, cases, ({ way, command }) => abortOne(way, command, true));
+  return runCases(options, cases, ({ way, command }) => abortOne(way, command, { byChild: true }));
 };
 
 export const abortFamilyQuickly: Campaign = (options) =>
-  runCases(options, familyWays, (way) => abortOne(way, shapes["deaf to TERM"] ?? "", true));
+  runCases(options, familyWays, (way) => abortOne(way, shapes["deaf to TERM"] ?? "", { byChild: true }));
 
 export const familyWays = ways.filter((way) => way !== "reader gone");
 
-async function abortOne(way: Way, command: string, byChild = false): Promise<Verdict> {
+interface Circumstances {
+  /** The command is that of an agent. */
+  readonly byChild?: boolean;
+  /** With `auto`, where there is one, the system itself ends what a killed session has started. */
+  readonly sandbox?: "off" | "auto";
+}
+
+async function abortOne(
+  way: Way,
+  command: string,
+  { byChild = false, sandbox = "off" }: Circumstances = {},
+): Promise<Verdict> {
   const place = createPlace();
+  mkdirSync(place.home, { mode: 0o700 });
+  writeFileSync(join(place.home, "settings.json"), JSON.stringify({ sandbox }));
   let open = (): void => undefined;
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -69,7 +87,7 @@ async function abortOne(way: Way, command: string, byChild = false): Promise<Ver
     const violations: string[] = [];
     if (started.processes < 2) violations.push(`${way}: only ${started.processes} processes ran`);
     await endBy(way, { started, openGate: open });
-    if (way === "kill -9 and resume") violations.push(...(await resume(place, server)));
+    if (way === "kill -9 and resume") violations.push(...(await resume(place, server, sandbox)));
     const left = await afterFiveSeconds(place);
     if (left.length > 0) violations.push(`I8 ${way}: ${left.length} processes live on after ${command}`);
     for (const pid of left) process.kill(pid, "SIGKILL");
@@ -125,8 +143,9 @@ async function endBy(way: Way, { started, openGate }: { started: Started; openGa
   } else started.child.kill(way);
 }
 
-async function resume(place: Place, server: ApiServer): Promise<string[]> {
-  const violations = livingIn(place).length > 0 ? [] : ["kill -9 left nothing behind, so nothing was tried"];
+async function resume(place: Place, server: ApiServer, sandbox: "off" | "auto"): Promise<string[]> {
+  const violations =
+    livingIn(place).length > 0 || sandbox === "auto" ? [] : ["kill -9 left nothing behind, so nothing was tried"];
   const args = ["-p", "--resume", sessionIdOf(transcriptPath(place) ?? ""), ...flags];
   const { code, stderr } = await startCommandLine({ place, url: server.url, args }).ended;
   return code === 0 ? violations : [...violations, `the resume ended with ${code}: ${stderr}`];

@@ -1,10 +1,12 @@
 import { mkdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { entryIdentity } from "./entry-identity.ts";
 import { explainRefusal, explainTemporary } from "./explain-refusal.ts";
 import { mountArguments } from "./mounts.ts";
 import { PROXY_PORT } from "./network-place.ts";
 import type { OpenSandbox } from "./open-sandbox.ts";
-import { entryAt, planMounts, type SandboxPlaces, type SandboxPlan } from "./plan-mounts.ts";
+import { planMounts, type SandboxPlaces, type SandboxPlan } from "./plan-mounts.ts";
+import { verifyMounts } from "./verify-mounts.ts";
 
 export interface ConfinedRequest {
   readonly root: string;
@@ -45,7 +47,7 @@ export function confineCommand(
     programs.bubblewrap,
     ...separate,
     ...mountArguments(plan.mounts, scratch),
-    ...["--chdir", request.cwd, "--", request.command, ...request.args],
+    ...["--chdir", request.cwd, "--", ...verifyMounts(plan.mounts), request.command, ...request.args],
   ];
   return {
     command,
@@ -90,11 +92,11 @@ const proxies = {
 
 /** A mount protects only what was there. What nobody else makes is removed, of the rest the user is told. */
 function lookAfter({ absent, forbidden }: SandboxPlan, tell: (message: string) => void): void {
-  for (const path of forbidden.filter((each) => entryAt(each) !== undefined)) {
+  for (const path of forbidden.filter((each) => entryIdentity(each) !== undefined)) {
     rmSync(path, { recursive: true, force: true });
     tell(`A command made ${path}, by which git would run programs of its choice. It was removed.`);
   }
-  const made = absent.filter((path) => entryAt(path) !== undefined);
+  const made = absent.filter((path) => entryIdentity(path) !== undefined);
   if (made.length === 0) return;
   tell(`While a command ran, ${made.join(", ")} came to be. Programs outside the sandbox obey it: look at it first.`);
 }

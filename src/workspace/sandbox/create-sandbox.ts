@@ -31,7 +31,10 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
   return {
     async ready() {
       if (mode === "off") return { kind: "off", reason: "the settings switch it off" };
-      if (open?.network.isOpen === false) opening = undefined;
+      if (open?.network.isOpen === false) {
+        shutSandbox(open);
+        open = opening = undefined;
+      }
       opening ??= openSandbox(options.scratch, options.domains);
       const result = await opening;
       if (!("reason" in result)) {

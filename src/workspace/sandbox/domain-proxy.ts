@@ -24,7 +24,7 @@ export async function openDomainProxy(domains: readonly string[]): Promise<Domai
     if (target?.protocol !== "http:") return response.writeHead(400).end("Only http:// and CONNECT are served.\n");
     return void passOn(message, { target, domains }).then(
       (upstream) => {
-        upstream.once("error", (error) => response.destroy(error));
+        upstream.on("error", () => response.destroy());
         upstream.once("response", (answer) => {
           response.writeHead(answer.statusCode ?? 502, answer.headers);
           answer.pipe(response);
@@ -49,6 +49,7 @@ interface Tunnel {
 }
 
 async function tunnel(message: IncomingMessage, near: Duplex, { head, domains, open }: Tunnel): Promise<void> {
+  near.on("error", () => near.destroy());
   const [, host = "", port = ""] = /^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(message.url ?? "") ?? [];
   try {
     const far = connect({ host: await addressOf(host, domains), port: Number(port) });
@@ -58,8 +59,8 @@ async function tunnel(message: IncomingMessage, near: Duplex, { head, domains, o
       far.write(head);
       near.pipe(far).pipe(near);
     });
-    far.once("error", () => near.destroy());
-    near.once("error", () => far.destroy()).once("close", () => far.destroy());
+    far.on("error", () => near.destroy());
+    near.once("close", () => far.destroy());
   } catch (error) {
     const body = `${describeError(error)}\n`;
     const lines = ["HTTP/1.1 403 Forbidden", "Connection: close", `Content-Length: ${Buffer.byteLength(body)}`];

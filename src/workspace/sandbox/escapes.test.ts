@@ -1,5 +1,5 @@
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -119,6 +119,21 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     for (const path of ["escaped", ".git/hooks/post-checkout", ".git/config", ".git/worktrees/copy/commondir"])
       expect(await run(`echo x > ${join(place.root, path)}`)).toMatchObject({ code: 1 });
     expect(await run("rm .git && echo x > .git")).toMatchObject({ code: 1 });
+  });
+
+  it("nothing is opened by what was swapped for a link at the last moment", async () => {
+    const victim = join(place.top, "victim");
+    mkdirSync(victim);
+    await place.sandbox.ready();
+    const { root } = place;
+    const environment = { PATH: "/usr/bin:/bin" };
+    const args = ["-c", `echo x > ${victim}/escaped; echo x > .git/escaped`];
+    const confined = place.sandbox.confine({ root, cwd: root, command: "sh", args, environment });
+    renameSync(join(root, ".git"), join(root, "g"));
+    symlinkSync("../victim", join(root, ".git"));
+    const { status, stderr } = spawnSync(confined.command, confined.args, { env: environment, encoding: "utf8" });
+    expect(readdirSync(victim)).toEqual([]);
+    expect({ status, stderr }).toEqual({ status: 125, stderr: expect.stringContaining("Run the command again") });
   });
 
   it("a `.git` file that names a directory which knows nothing of it opens nothing", async () => {

@@ -1,5 +1,6 @@
 import { lstatSync, realpathSync, type Stats } from "node:fs";
 import { join } from "node:path";
+import { entryIdentity } from "./entry-identity.ts";
 import { gitDirectories } from "./git-directories.ts";
 import { isWithin, type Mount, mountAt, orderMounts } from "./mounts.ts";
 import { openSockets } from "./open-sockets.ts";
@@ -47,8 +48,8 @@ export function planMounts(places: SandboxPlaces): SandboxPlan {
   const sockets = existing(openSockets()).filter((path) => isReachable(path, ordered));
   return {
     mounts: orderMounts([...ordered, ...sockets.map((path) => ({ path, kind: "hiddenFile" }) as const)]),
-    absent: guarded.filter((path) => entryAt(path) === undefined),
-    forbidden: git.forbidden.filter((path) => entryAt(path) === undefined),
+    absent: guarded.filter((path) => entryIdentity(path) === undefined),
+    forbidden: git.forbidden.filter((path) => entryIdentity(path) === undefined),
   };
 }
 
@@ -58,6 +59,7 @@ const protectedNames = [
   ...[".envrc", ".gitmodules", ".gitconfig", ".pre-commit-config.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml"],
   ...[".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv"],
   ...[".zprofile", ".zlogin", ".zlogout", ".inputrc", ".vimrc", ".gdbinit", ".lldbinit"],
+  ...[".config/git", ".config/fish", ".config/autostart", ".local/bin"],
 ];
 
 /** Below the home directory. */
@@ -95,7 +97,7 @@ function unlinked(paths: readonly string[]): readonly string[] {
   });
 }
 
-export function entryAt(path: string): Stats | undefined {
+function entryAt(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {

@@ -48,7 +48,8 @@ describe("hooks", () => {
   it("would be seen if they ran: the same words as a call leave their trace", async () => {
     const place = createPlace();
     const calls = [{ name: "Bash", input: { command: `touch ${place.canary}` } }];
-    const session = await place.open({ permissionMode: "bypassPermissions" }, [{ calls }, { text: "Done." }]);
+    const settings = { sandbox: "off" } as const;
+    const session = await place.open({ permissionMode: "bypassPermissions", settings }, [{ calls }, { text: "Done." }]);
     await session.prompt("Go.").result;
     expect(existsSync(place.canary)).toBe(true);
   });
