@@ -4,8 +4,9 @@ import type { EndedRun } from "./run-host.ts";
 
 /** Characters of a report that a parent's context is given; the rest is kept where it can be read. */
 export const LONGEST_REPORT = 32_000;
+const LONGEST_NOTICES = 3 * LONGEST_REPORT;
 
-/** What a parent's model reads of a run it waited for or asks after. Not bounded here: who keeps the whole says where. */
+/** What a parent's model reads of a run it waited for or asks after, in its own words or as many as there is room for. */
 export function resultText(run: EndedRun, words = run.end.text): string {
   const { agentId, agentType, end } = run;
   if (end.outcome === "failed" || end.outcome === "stopped") return errorText(run, words);
@@ -41,8 +42,9 @@ export function launchedText({
   return `Agent ${agentId} works in the background; you will be told when it ends.${where} Go on with something else. TaskOutput shows how far it is, TaskStop ends it.\nagentId: ${agentId}`;
 }
 
-/** Several ends are told together. */
+/** Several ends are told together, and share the room there is. */
 export function noticeText(ended: readonly EndedRun[]): string {
+  const room = Math.max(400, Math.min(LONGEST_REPORT, Math.floor(LONGEST_NOTICES / ended.length)));
   const notices = ended.map((run) => {
     const { agentId, agentType, description, outputFile, end } = run;
     const attributes = attributesOf({
@@ -53,17 +55,17 @@ export function noticeText(ended: readonly EndedRun[]): string {
     });
     const why = end.message === undefined ? "" : `${neutral(end.message)}\n`;
     const summary = `${neutral(description)}: ${end.outcome}${end.reason === "done" ? "" : ` (${end.reason})`}`;
-    return `<task_notification${attributes}>\n${summary}\n${why}${bounded(run)}\n${trailer(run)}${cure(run)}\n</task_notification>`;
+    return `<task_notification${attributes}>\n${summary}\n${why}${neutral(wordsWithin(run, room))}\n${trailer(run)}${cure(run)}\n</task_notification>`;
   });
   return `[Told by the runtime, not by a person: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
 }
 
-/** A notice is no tool's result, so nobody else bounds it. */
-function bounded({ outputFile, end }: EndedRun): string {
-  const { text, truncated } = boundText(end.text, { maxCharacters: LONGEST_REPORT });
-  if (!truncated) return neutral(text);
+/** For words that nobody else bounds, with where the rest is. */
+export function wordsWithin({ outputFile, end }: EndedRun, maxCharacters: number): string {
+  const { text, truncated } = boundText(end.text, { maxCharacters });
+  if (!truncated) return text;
   const where = outputFile === undefined ? "TaskOutput leads to all of it" : "all of it stands in the output file";
-  return `${neutral(text)}\n[The report has ${formatCount(end.text.length)} characters: ${where}.]`;
+  return `${text}\n[The report has ${formatCount(end.text.length)} characters: ${where}.]`;
 }
 
 /** What the runtime saw, behind what the agent says. */

@@ -28,18 +28,21 @@ export function newPlace(): Place {
 
 export type Parts = Readonly<Record<string, readonly ScriptedStep[]>>;
 
-export async function open(
-  parts: Parts,
-  options: SessionOptions & { at?: Place } = {},
-): Promise<{ session: Session; model: Cast } & Place> {
-  const { at = newPlace(), ...rest } = options;
-  const model = createCast(parts);
+export interface Options extends SessionOptions {
+  readonly at?: Place;
+  /** Of the model, in tokens. */
+  readonly window?: number;
+}
+
+export async function open(parts: Parts, options: Options = {}): Promise<{ session: Session; model: Cast } & Place> {
+  const { at = newPlace(), window = 200_000, ...rest } = options;
+  const model = createCast(parts, { window });
   const environment = { PATH: process.env["PATH"], HOME: at.home };
   const session = await openSession({ ...rest, ...at, model, environment });
   return { session, model, ...at };
 }
 
-export async function walk(parts: Parts, options: SessionOptions & { at?: Place } = {}): Promise<Walk> {
+export async function walk(parts: Parts, options: Options = {}): Promise<Walk> {
   const { session, model, home, cwd } = await open(parts, options);
   const run = session.prompt("MAIN: do it.");
   const updates: RunUpdate[] = [];

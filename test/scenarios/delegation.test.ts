@@ -172,7 +172,9 @@ describe("resume", () => {
     const { model } = await walk({
       MAIN: [{ calls: [task("x", { resume: "azzz" })] }, { text: "ok" }],
     });
-    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("There is no agent azzz in this session.");
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain(
+      "There is no agent azzz in this session: none was started.",
+    );
   });
 });
 

@@ -3,7 +3,8 @@ import { isSameAgent, type JsonObject } from "../../protocol/index.ts";
 import type { Delegated, Delegation } from "../delegation.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { EndedRun } from "../run-host.ts";
-import { LONGEST_REPORT, launchedText, refusalText, resultText, totalsOf } from "../task-text.ts";
+import { LONGEST_REPORT, launchedText, refusalText, resultText, totalsOf, wordsWithin } from "../task-text.ts";
+import { reportRoom } from "./report-room.ts";
 import { readWish } from "./task-input.ts";
 
 /** Its agent has clocks of its own. */
@@ -24,7 +25,7 @@ export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
       }
       const objection = await objectionTo(namesOf(wish.agentType, dispatcher.offered()), request);
       if (objection !== undefined) return refused(wish.agentType, objection);
-      return present(await dispatcher.delegate(wish, context), wish);
+      return present(await dispatcher.delegate(wish, context), { wish, room: roomFor(dispatcher, context) });
     },
   };
 }
@@ -51,7 +52,13 @@ async function resumeAgent(
     return refused(agentType, `Agent ${agentId} is still running. Use SendMessage to tell it something.`);
   const objection = await objectionTo([agentType], { wish, input, context });
   if (objection !== undefined) return refused(agentType, objection);
-  return present(await dispatcher.resume(agentId, { ...wish, agentType }, context), { ...wish, agentType });
+  const own = { ...wish, agentType };
+  return present(await dispatcher.resume(agentId, own, context), { wish: own, room: roomFor(dispatcher, context) });
+}
+
+function roomFor(dispatcher: Dispatcher, { agentId }: ToolContext): number {
+  const caller = dispatcher.live.get(agentId);
+  return caller === undefined ? LONGEST_REPORT : reportRoom(caller);
 }
 
 /** The gate judged what `subagent_type` says. What a rule says about an agent by another name still counts. */
@@ -76,12 +83,17 @@ function namesOf(agentType: string, offered: readonly string[]): readonly string
 /** The valid choices are named. */
 export async function unknownId(dispatcher: Dispatcher, id: string): Promise<string> {
   const records = await dispatcher.records();
-  const known = records.map(({ agentId, agentType, description }) => `${agentId} (${agentType}: ${description})`);
-  const choices = known.length === 0 ? "No agent was started in this session." : `There are ${known.join(", ")}.`;
-  return `There is no agent ${id} in this session. ${choices}`;
+  if (records.length === 0) return `There is no agent ${id} in this session: none was started.`;
+  const newest = records.slice(-10).reverse();
+  const known = newest.map(({ agentId, agentType, description }) => `${agentId} (${agentType}: ${description})`);
+  const more = records.length > newest.length ? ` and ${records.length - newest.length} older ones` : "";
+  return `There is no agent ${id} in this session. There are ${known.join(", ")}${more}.`;
 }
 
-function present(delegated: Delegated, wish: Delegation): ToolOutput {
+function present(
+  delegated: Delegated,
+  { wish, room }: { readonly wish: Delegation; readonly room: number },
+): ToolOutput {
   if (delegated.status === "refused") return refused(wish.agentType, delegated.message);
   if (delegated.status === "launched") {
     const { agentId } = delegated.notice;
@@ -94,15 +106,16 @@ function present(delegated: Delegated, wish: Delegation): ToolOutput {
       facts: { launched: delegated.notice },
     };
   }
-  return report(delegated.run);
+  return report(delegated.run, room);
 }
 
-function report(run: EndedRun): ToolOutput {
+function report(run: EndedRun, room: number): ToolOutput {
   const { end, agentId, agentType, worktree, acceptance } = run;
   const totals = totalsOf(end);
   const isError = end.outcome === "failed" || end.outcome === "stopped";
   return {
-    content: resultText(run),
+    // At the usual length hands bound it and keep the whole.
+    content: room < LONGEST_REPORT ? resultText(run, wordsWithin(run, room)) : resultText(run),
     isError,
     details: {
       status: isError ? "failed" : "completed",

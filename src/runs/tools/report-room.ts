@@ -1,0 +1,27 @@
+import { expectedTokens } from "../../loop/index.ts";
+import { contextLimits } from "../context-limits.ts";
+import type { LiveAgent } from "../run-host.ts";
+import { LONGEST_REPORT } from "../task-text.ts";
+
+/** Cautious, so that what fits by this fits. */
+const CHARACTERS_PER_TOKEN = 3;
+/** Enough for how a report begins and ends. */
+const LEAST = 400;
+
+/**
+ * Characters that one report may have: the calls of one answer share what is left of their caller's window. Less than
+ * the usual only where TaskOutput can show the rest.
+ */
+export function reportRoom({ agent, services, thread: { state } }: LiveAgent): number {
+  const { head, contextTokens, policy } = agent;
+  const limits = contextLimits({
+    head,
+    model: services.model.describe(),
+    contextTokens,
+    percent: services.compactAtPercent,
+  });
+  if (limits === undefined || !policy.pool.includes("TaskOutput")) return LONGEST_REPORT;
+  const free = limits.compactAt - expectedTokens(state.context, limits, undefined);
+  const share = Math.floor((free * CHARACTERS_PER_TOKEN) / Math.max(1, state.calls.length));
+  return Math.min(LONGEST_REPORT, Math.max(LEAST, share));
+}
