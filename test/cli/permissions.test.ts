@@ -1,0 +1,112 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createPlace, type Place, retinue } from "./command-line.ts";
+
+function write(place: Place, files: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(files)) {
+    const path = join(name.startsWith("~/") ? place.home : place.cwd, name.replace("~/", ""));
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, typeof value === "string" ? value : JSON.stringify(value));
+  }
+}
+
+const settings = { permissions: { allow: ["Bash(npm test)"], ask: ["Bash(git push:*)"], deny: ["Read(.env)"] } };
+const lines = '{ "bash": { "*": "ask", "make *": "allow" } } // in this order';
+
+describe("retinue permissions", () => {
+  it("lists the rules that count, with where they stand", async () => {
+    const place = createPlace();
+    expect(await retinue(["permissions"], place)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/There are no rules/),
+    });
+    write(place, { "~/settings.json": settings, "~/permissions.jsonc": lines });
+    const { code, stdout } = await retinue(["permissions", "list", "--origin"], place);
+    expect(code).toBe(0);
+    expect(stdout.split("\n").map((line) => line.split(/ {2,}/).slice(0, 2).join(" "))).toEqual([
+      "Mode: default.",
+      "EFFECT RULE",
+      "deny Read(.env)",
+      "ask Bash(git push:*)",
+      "ask Bash",
+      "allow Bash(make *)",
+      "allow Bash(npm test)",
+      "",
+    ]);
+    expect(stdout).toContain(`user, ${join(place.home, "permissions.jsonc")} (a line: the last match wins)`);
+    const json = JSON.parse((await retinue(["permissions", "list", "--json"], place)).stdout);
+    expect(json.rules[0]).toMatchObject({ text: "Read(.env)", effect: "deny", scope: "user" });
+  });
+
+  it("tells of rules that can't be read", async () => {
+    const place = createPlace();
+    write(place, { "~/settings.json": { permissions: { deny: ["WebFetch(example.com)"] } } });
+    const { stderr } = await retinue(["permissions", "list"], place);
+    expect(stderr).toContain("a WebFetch rule names a host");
+  });
+
+  it("refuses words it does not know", async () => {
+    const place = createPlace();
+    expect(await retinue(["permissions", "lst"], place)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/Did you mean "list"/),
+    });
+    expect(await retinue(["permissions", "check"], place)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--jsonl/),
+    });
+  });
+});
+
+describe("retinue agents explain", () => {
+  const explain = async (place: Place, ...words: string[]) => {
+    const { stdout, stderr } = await retinue(["agents", "explain", ...words, "--json", "--trust"], place);
+    expect(stderr).toBe("");
+    return JSON.parse(stdout);
+  };
+
+  it("says what would be decided, by which rule of which file, and what becomes of it unattended", async () => {
+    const place = createPlace();
+    write(place, {
+      "~/settings.json": settings,
+      "~/permissions.jsonc": lines,
+      ".claude/agents/tester.md": "---\ndescription: Tests.\ntools: Bash(npm:*), Bash(make:*), Read\n---\nTest.",
+    });
+    const file = join(place.home, "settings.json");
+    expect(await explain(place, "tester", "Read(.env)")).toMatchObject({
+      agent: "tester",
+      source: "project",
+      mode: "default",
+      decision: { effect: "deny", rule: "Read(.env)", scope: "user", file },
+    });
+    expect((await explain(place, "tester", "Bash(make all)")).decision).toMatchObject({ effect: "allow" });
+    expect(await explain(place, "tester", "Bash(npm publish)")).toMatchObject({
+      decision: { effect: "ask", rule: "Bash", file: join(place.home, "permissions.jsonc") },
+      unattended: { effect: "deny" },
+    });
+    expect((await explain(place, "tester", "Bash(git push)")).decision).toMatchObject({
+      effect: "deny",
+      rule: "Bash(npm:*), Bash(make:*)",
+    });
+    expect((await explain(place, "main", "Bash(git push)")).decision).toMatchObject({ effect: "ask" });
+    expect((await explain(place, "Explore", "Write(a.ts)")).decision).toMatchObject({ rule: "not in pool" });
+    const planned = await explain(place, "main", "Bash(make)", "--permission-mode", "plan");
+    expect(planned.decision).toMatchObject({ effect: "deny", rule: "plan" });
+  });
+
+  it("says it in words, and what was meant", async () => {
+    const place = createPlace();
+    const { stdout } = await retinue(["agents", "explain", "main", "Write(a.ts)"], place);
+    expect(stdout).toMatch(/^ask: Write\(a\.ts\) by main, in mode default\nrule: write in workspace\n/);
+    expect(stdout).toContain("where nobody can answer: deny");
+    expect(await retinue(["agents", "explain", "Explor", "Read(a)"], place)).toMatchObject({
+      stderr: expect.stringMatching(/Explore/),
+    });
+    expect(await retinue(["agents", "explain", "main"], place)).toMatchObject({ code: 2 });
+    expect(await retinue(["agents", "explain", "main", "Edit({)"], place)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/JSON/),
+    });
+  });
+});
