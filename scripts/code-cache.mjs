@@ -14,7 +14,8 @@ const file = join(place, "file.txt");
 writeFileSync(file, "One line.\n");
 const server = await createApiServer({ script: answer });
 try {
-  process.exitCode = await run(["-p", "Do the job."]);
+  // The second time with what the first has kept.
+  process.exitCode = (await doTheJob()) || (await doTheJob());
 } finally {
   await server.close();
   rmSync(place, { recursive: true, force: true });
@@ -28,9 +29,9 @@ function answer({ rawBody }) {
   return { content: [{ tool: "Task", input: task }] };
 }
 
-function run(words) {
+function doTheJob() {
   const hook = new URL("keep-scripts.mjs", import.meta.url).href;
-  const child = spawn(process.execPath, ["--import", hook, join(dist, "cli.js"), ...words], {
+  const child = spawn(process.execPath, ["--import", hook, join(dist, "cli.js"), "-p", "Do the job."], {
     cwd: place,
     stdio: ["ignore", "ignore", "inherit"],
     timeout: 60_000,
