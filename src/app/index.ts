@@ -1,6 +1,7 @@
 // Owns: putting the rooms together: a session with its model, tools, policy and transcript. The only place that wires.
 // Does not own: any behaviour of its own.
 // Called by: cli, and programs that embed Retinue (src/index.ts).
+export type { HookFunction, HookInput } from "../hooks/index.ts";
 export { UserError } from "../lib/index.ts";
 export type {
   ApprovalAnswer,
@@ -14,6 +15,8 @@ export type {
 } from "../ports/index.ts";
 export type {
   EndReason,
+  HookAnswer,
+  HookEvent,
   Line,
   LiveEvent,
   ModelOutcome,
@@ -59,6 +62,7 @@ export { stateDirectory } from "./places.ts";
 export type { InstalledPlugin, Plugin } from "./plugins.ts";
 export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./project-settings.ts";
 export type { Session } from "./session.ts";
+export type { FunctionHookOptions, SessionHookOptions } from "./session-hooks.ts";
 export type { SessionOptions } from "./session-options.ts";
 export type { AddedTrust, TrustPlace } from "./trust.ts";
 export { VERSION } from "./version.ts";

@@ -62,6 +62,8 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
       return "  (the conversation was summarised here)";
     case "notice.raised":
       return `  ! ${oneLine(line.message)}`;
+    case "hooks.ran":
+      return renderHooks(line);
     case "run.ended":
       return renderEnd(line);
     default:
@@ -72,6 +74,17 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
 function prompted({ content, from }: EventOf<"prompt.received">): string {
   const who = from === "agent" ? "Asked: " : "You: ";
   return `\n${who}${indent(textOf(content), " ".repeat(who.length)).trimStart()}`;
+}
+
+/** Only what hooks did something by. */
+function renderHooks({ event, decision, reason, inputJson, context }: EventOf<"hooks.ran">): string {
+  const said = [
+    ...(decision === undefined ? [] : [decision]),
+    ...(inputJson === undefined ? [] : [`changed the input to ${oneLine(inputJson)}`]),
+    ...(reason === undefined ? [] : [oneLine(reason)]),
+    ...(context === undefined ? [] : [`told: ${oneLine(context)}`]),
+  ];
+  return said.length === 0 ? "" : `  (${event} hook: ${said.join(" · ")})`;
 }
 
 function renderCall({ name, result, milliseconds }: EventOf<"tool.ended">, target: string): string {
