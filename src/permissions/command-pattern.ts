@@ -1,11 +1,11 @@
 import { wildcardHazard } from "./command-hazards.ts";
-import { analyseCommand } from "./shell/analyse-command.ts";
+import { soleCommand } from "./shell/analyse-command.ts";
 import type { CommandUnit } from "./shell/command-units.ts";
+import { type LooseReading, looseReadings } from "./shell/loose-readings.ts";
 import { isReadOnly } from "./shell/read-only.ts";
 import { everyCommand, programOf, type SimpleCommand } from "./shell/shell-analysis.ts";
 import type { ShellWord } from "./shell/shell-word.ts";
 import type { Place } from "./shell/word-reach.ts";
-import { type LooseReading, looseReadings } from "./shell-words.ts";
 
 /** The specifier of a `Bash(…)` rule. `*` stands for anything within a word, alone for any words; `\*` is a plain star. */
 export interface CommandPattern {
@@ -36,14 +36,8 @@ export function parseCommandPattern(specifier: string): CommandPattern {
 /** Stars are held as letters that no rule has while the words are read. */
 function patternWords(text: string): readonly string[] | undefined {
   if (text.includes(HELD)) return undefined;
-  const { commands, redirections, obscure, caution } = analyseCommand(
-    text.replaceAll("\\*", `${HELD}p`).replaceAll("*", `${HELD}w`),
-  );
-  const [only] = commands;
-  if (only === undefined || commands.length > 1 || redirections.length > 0) return undefined;
-  if (obscure !== undefined || caution !== undefined || only.unsafeVariables.length > 0) return undefined;
-  if (only.words.some(({ open }) => open !== undefined)) return undefined;
-  return only.words.map((word) => word.text.replaceAll(`${HELD}w`, WILD).replaceAll(`${HELD}p`, "*"));
+  const only = soleCommand(text.replaceAll("\\*", `${HELD}p`).replaceAll("*", `${HELD}w`));
+  return only?.words.map((word) => word.text.replaceAll(`${HELD}w`, WILD).replaceAll(`${HELD}p`, "*"));
 }
 
 const HELD = "x0Star0x";

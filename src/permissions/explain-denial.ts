@@ -1,7 +1,8 @@
 import { type Access, canonicalToolName, type Decision, type JsonObject, type ToolCall } from "../protocol/index.ts";
 import { accesses } from "./accesses.ts";
 import { hostOf } from "./domain-pattern.ts";
-import { simpleWords } from "./shell-words.ts";
+import { alwaysPatterns } from "./shell/always-patterns.ts";
+import { soleCommand } from "./shell/analyse-command.ts";
 
 /** For the model: what was refused, why, and what would have allowed it. Also for `ask` where nobody can answer. */
 export function explainDenial(decision: Decision, call: ToolCall): string {
@@ -53,7 +54,7 @@ function ruleFor(tool: string, access: Access): string | undefined {
     case "write":
       return `Edit(${pathPattern(access.path)})`;
     case "command":
-      return simpleWords(access.command) === undefined ? undefined : `Bash(${access.command.trim()})`;
+      return soleCommand(access.command) === undefined ? undefined : `Bash(${alwaysPatterns(access.command).exact})`;
     case "network": {
       const host = hostOf(access.url);
       return host === undefined ? undefined : `WebFetch(domain:${host})`;

@@ -7,3 +7,7 @@ export { type DecideRequest, decide } from "./decide.ts";
 export { explainDenial, suggestRule } from "./explain-denial.ts";
 export { hiddenPredicate } from "./hidden-predicate.ts";
 export { checkRules, type ParsedRule, parseRule, type RuleProblem } from "./parse-rule.ts";
+export { type AlwaysPatterns, alwaysPatterns } from "./shell/always-patterns.ts";
+export { analyseCommand } from "./shell/analyse-command.ts";
+export { isReadOnly } from "./shell/read-only.ts";
+export { type Redirection, redirectionsOf, type ShellAnalysis, type SimpleCommand } from "./shell/shell-analysis.ts";

@@ -4,10 +4,10 @@ import { concealment } from "./concealment.ts";
 import { builtin, byVerdict, type Finding } from "./finding.ts";
 import { analyseCommand } from "./shell/analyse-command.ts";
 import { type CommandUnit, unitsOf } from "./shell/command-units.ts";
+import { type LooseReading, looseReadings } from "./shell/loose-readings.ts";
 import { readOnlyUse } from "./shell/read-only.ts";
 import { programOf, type ShellAnalysis } from "./shell/shell-analysis.ts";
 import { type Place, reachOf } from "./shell/word-reach.ts";
-import { type LooseReading, looseReadings } from "./shell-words.ts";
 import { type Verdict, weighRules } from "./weigh-rules.ts";
 
 /** The strictest answer over every command in the line. Files that redirections open are judged as accesses of their own. */

@@ -1,7 +1,7 @@
 import { type ParsedScript, parse } from "unbash";
 import { quickAnalysis } from "./quick-analysis.ts";
 import { createCollector } from "./script-collector.ts";
-import type { ShellAnalysis } from "./shell-analysis.ts";
+import type { ShellAnalysis, SimpleCommand } from "./shell-analysis.ts";
 
 /** The Bash tool takes no longer command either, so nothing that could run is left unread. */
 const MAX_LENGTH = 131_072;
@@ -17,6 +17,15 @@ export function analyseCommand(text: string): ShellAnalysis {
 
 /** One call is asked about several times in a row: for its accesses, by the gate, by the hands. */
 let last: ShellAnalysis | undefined;
+
+/** The one simple command that a line consists of, every word of it known; undefined for anything else. */
+export function soleCommand(text: string): SimpleCommand | undefined {
+  const { commands, redirections, obscure, caution } = analyseCommand(text);
+  const [only] = commands;
+  if (only === undefined || commands.length > 1 || redirections.length > 0) return undefined;
+  if (obscure !== undefined || caution !== undefined || only.unsafeVariables.length > 0) return undefined;
+  return only.words.every(({ open }) => open === undefined) ? only : undefined;
+}
 
 export function fullAnalysis(text: string): ShellAnalysis {
   const collector = createCollector();

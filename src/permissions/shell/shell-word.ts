@@ -139,9 +139,9 @@ class Reading {
   private variable(name: string, quoted: boolean): void {
     const counted = /^[?#$!]$/.test(name);
     const known = this.variables;
-    this.opens("value", (!quoted && !counted) || name === "@" || name.endsWith("[@]"));
-    if (known !== undefined && !counted) this.variables = [...known, name];
-    else this.variables = known;
+    this.opens("value", (!quoted && !counted) || name === "@");
+    this.variables = known;
+    if (!counted) known?.push(name);
   }
 
   private opens(kind: "glob" | "value", splits: boolean): void {

@@ -1,0 +1,216 @@
+import { execFileSync } from "node:child_process";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { analyseCommand, fullAnalysis } from "./analyse-command.ts";
+import { quickAnalysis } from "./quick-analysis.ts";
+import { everyCommand, programOf, redirectionsOf } from "./shell-analysis.ts";
+
+const programs = (text: string) => [...everyCommand(analyseCommand(text).commands)].map(programOf).sort();
+
+describe("every command in every position", () => {
+  it.each([
+    ["a; b && c || d | e & f", "a b c d e f"],
+    ["(a; { b; })", "a b"],
+    ["if a; then b; elif c; then d; else e; fi", "a b c d e"],
+    ["for x in $(a); do b; done", "a b"],
+    ["while a; do b; done < <(c)", "a b c"],
+    ["case $(a) in x) b;; *) c;; esac", "a b c"],
+    ['a "$(b `c`)"', "a b c"],
+    ["a <<X\n$(b)\nX\nc", "a b c"],
+    ["a <<'X'\n$(b)\nX", "a"],
+    ['a <<< "$(b)"', "a b"],
+    ["a $" + "{x:-$(b)} $((1 + $(c)))", "a b c"],
+    ["x=$(a) b", "a b"],
+    ["x=(1 $(a)); y[$(b)]=1", "a b"],
+    ["f() { a; }; coproc b", "a b"],
+    ["[[ -n $(a) ]]", "a"],
+    ["! time a", "a"],
+    ["env -i X=1 nice -n 5 timeout 9 nohup a", "a env nice nohup timeout"],
+    ["xargs -n1 a", "a xargs"],
+    ["bash -c 'a; b'", "a b bash"],
+    ["eval 'a | b'", "a b eval"],
+    ["trap 'a' EXIT", "a trap"],
+    ["command exec a", "a command exec"],
+    ["find . -exec a {} + -execdir b ';'", "a b find"],
+    ["env -S 'a b'", "a env"],
+  ])("%s", (text, expected) => expect(programs(text)).toEqual(expected.split(" ")));
+});
+
+describe("redirectionsOf", () => {
+  const files = (text: string) => redirectionsOf(analyseCommand(text)).map(({ kind, path }) => `${kind} ${path}`);
+
+  it.each([
+    ["a > x", ["write x"]],
+    ["a >> 'x y' < z", ["write x y", "read z"]],
+    ["a &> x", ["write x"]],
+    ["a >& x", ["write x"]],
+    ["a <> x", ["write x"]],
+    ["{ a; } > x", ["write x"]],
+    ["for i in 1; do a; done > x", ["write x"]],
+    ["echo $(<x)", ["read x"]],
+    ["bash -c 'a > x'", ["write x"]],
+    ["a > $x", ["write undefined"]],
+    ["a > ~/x", ["write undefined"]],
+    ["a > *.x", ["write undefined"]],
+    ["cd b && a > x", ["write b/x"]],
+    ["cd b && a > /x", ["write /x"]],
+    ["cd b; a > x", ["write undefined"]],
+    ["cd b | cat && a > x", ["write undefined"]],
+    ["(cd b) && a > x", ["write undefined"]],
+    ["cd b && cd c && a > x", ["write undefined"]],
+    ["a > x && cd b", ["write undefined"]],
+    ["find . -execdir sh -c 'a > x' ';'", ["write undefined"]],
+    ["a > /dev/null 2>&1 3>&- < /dev/stdin", []],
+    ["a > >(b)", []],
+  ])("%s", (text, expected) => expect(files(text)).toEqual(expected));
+});
+
+describe("what can't be known", () => {
+  const obscure = (text: string) => analyseCommand(text).obscure;
+
+  it.each([
+    'a "b',
+    "a &&& b",
+    "a $((x))",
+    "echo $" + "{x@P}",
+    "echo $" + "{!x}",
+    "echo $" + "{a[x]}",
+    "echo $" + "{a:x}",
+    "[[ $x -eq 1 ]]",
+    "[[ -v x ]]",
+    "((x++))",
+    'eval "$x"',
+    'bash -c "$x"',
+    "PATH=.",
+    "for PATH in .; do a; done",
+    "a\u001b",
+    "cat < /dev/tcp/a/80",
+    "echo \ud800",
+  ])("%j", (text) => expect(obscure(text)).toBeTypeOf("string"));
+
+  it("is what goes beyond a limit", () => {
+    expect(obscure(`echo ${"$(".repeat(3_000)}a${")".repeat(3_000)}`)).toBeTypeOf("string");
+    expect(obscure("(".repeat(3_000))).toBeTypeOf("string");
+    expect(obscure(`echo $((${"(".repeat(5_000)}1${")".repeat(5_000)}))`)).toBeTypeOf("string");
+    expect(obscure(`echo $((1${"+1".repeat(60_000)}))`)).toBeTypeOf("string");
+    expect(obscure(`echo ${"$x".repeat(100_000)}`)).toContain("longer than");
+    expect(obscure(`${"echo $(".repeat(70)}${"a".repeat(60_000)}${")".repeat(70)}`)).toContain("nested");
+  });
+
+  it("is not what only nests or is long", () => {
+    const nested = `${"echo $(".repeat(30)}a${")".repeat(30)}`;
+    expect(obscure(nested)).toBeUndefined();
+    expect(programs(nested)).toHaveLength(31);
+    expect(obscure(`echo ${"a$x".repeat(40_000)}`)).toBeUndefined();
+    expect(programs("echo $x; ".repeat(5_000))).toHaveLength(5_000);
+  });
+
+  it("is answered for any text", () => {
+    const piece = fc.constantFrom(
+      ..."$ ( ) { } [ ] ` ' \" \\ \n ; & | < > # ~ * ? ! = a 1 <<X $(( [[ for do done case esac in if fi".split(" "),
+      " ",
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(piece, fc.string({ maxLength: 3 })), { maxLength: 30 }), (pieces) => {
+        expect(analyseCommand(pieces.join("")).text).toBe(pieces.join(""));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("plain lists", () => {
+  const word = fc.oneof(
+    fc.stringMatching(/^[\w./:=,+@%^-]{1,6}$/),
+    fc.constantFrom(
+      "a",
+      "cd",
+      "timeout",
+      "5",
+      "find",
+      "-exec",
+      "{}",
+      "+",
+      "bash",
+      "-c",
+      "'a b'",
+      "env",
+      "X=1",
+      "''",
+      "read",
+      "if",
+      "time",
+      "xargs",
+    ),
+    fc.string({ maxLength: 6 }).map((text) => `'${text.replaceAll("'", "")}'`),
+    fc.string({ maxLength: 6 }).map((text) => `"${text.replace(/["$`\\!]/g, "é")}"`),
+  );
+  const between = fc.constantFrom(
+    " ",
+    "\t",
+    "  ",
+    " && ",
+    " || ",
+    "|",
+    ";",
+    "\n",
+    " 2>&1 ",
+    " > /dev/null",
+    " 2>/dev/null ",
+    " &>/dev/null;",
+    "",
+  );
+
+  it("are read as the grammar reads them", () => {
+    let quick = 0;
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, between), { minLength: 1, maxLength: 8 }), (pieces) => {
+        const text = pieces.flat().join("");
+        const analysis = quickAnalysis(text);
+        if (analysis === undefined) return;
+        quick += 1;
+        expect(analysis).toEqual(fullAnalysis(text));
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(quick).toBeGreaterThan(300);
+  });
+
+  it("are read whole, however long", () => {
+    expect(analyseCommand("true && ".repeat(125_000).concat("touch x")).commands).toHaveLength(125_001);
+  });
+});
+
+it("reads words that are known as bash does", () => {
+  const piece = fc.oneof(
+    fc.stringMatching(/^[\w./:=,+@%^-]{1,6}$/),
+    fc.string({ maxLength: 6 }).map((text) => `'${text.replaceAll("'", "\n")}'`),
+    fc.string({ maxLength: 6, unit: "binary-ascii" }).map((text) => `"${text}"`),
+    fc.stringMatching(/^[a-zA-Z0-9\\'"x]{1,5}$/).map((text) => `$'${text.replace(/'/g, "\\'")}'`),
+    fc.string({ maxLength: 2, unit: "binary-ascii" }).map((text) => `\\${text}`),
+    fc.constantFrom(" ", "\t", "  ", "~", "$x", "*", "#", "{a,b}", "{", "}", "\\\n", "é", "\u3000"),
+  );
+  const command = fc.array(piece, { maxLength: 8 }).map((pieces) => `x ${pieces.join("")}`);
+  const samples = fc.sample(command, { numRuns: 2_000, seed: 7 }).flatMap((text) => {
+    const { commands, obscure, redirections } = fullAnalysis(text);
+    const [only] = commands;
+    if (obscure !== undefined || commands.length !== 1 || redirections.length > 0 || /\\$/.test(text)) return [];
+    if (only!.words.some(({ open }) => open !== undefined)) return [];
+    return [{ text, words: only!.words.map((each) => each.text) }];
+  });
+  expect(samples.length).toBeGreaterThan(200);
+  const script = samples.map(({ text }) => `${text}\nprintf 'END-OF-IT'\n`).join("");
+  const output = execFileSync("bash", ["--norc", "--noprofile"], {
+    input: `x() { printf '%s\\0' "$@"; }\n${script}`,
+    cwd: "/",
+    encoding: "utf8",
+    env: { LC_ALL: "C.UTF-8", PATH: process.env["PATH"] ?? "" },
+  });
+  const read = output
+    .split("END-OF-IT")
+    .slice(0, -1)
+    .map((part) => part.split("\0").slice(0, -1));
+  // printf gives one empty word when it is given none.
+  const expected = samples.map(({ words }) => (words.length === 1 ? [""] : words.slice(1)));
+  expect(read.map((words) => (words.length === 0 ? [""] : words))).toEqual(expected);
+});

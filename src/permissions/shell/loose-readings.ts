@@ -1,0 +1,44 @@
+/** A command read as loosely as possible, for finding what a restriction names. Never for allowing. */
+export interface LooseReading {
+  readonly text: string;
+  words(): readonly string[];
+}
+
+/** Several readings, because quotes and escapes can join words as well as part them. */
+export function looseReadings(command: string): readonly LooseReading[] {
+  const joined = command.replace(/\\\r?\n/g, "");
+  const decoded = decodeEscapes(joined);
+  const texts = decoded === joined ? [joined] : [joined, decoded];
+  const readings = new Set<string>();
+  for (const text of texts) {
+    const lower = text.toLowerCase();
+    readings.add(lower.replace(/["'\\]/g, ""));
+    readings.add(lower.replace(/["']/g, " ").replace(/\\/g, ""));
+  }
+  return [...readings].map(looseReading);
+}
+
+function looseReading(text: string): LooseReading {
+  let words: readonly string[] | undefined;
+  return {
+    text,
+    words: () => {
+      words ??= text.split(SEPARATORS).filter((word) => word !== "");
+      return words;
+    },
+  };
+}
+
+const SEPARATORS = /[\s;&|()<>`{},]+/;
+
+function decodeEscapes(text: string): string {
+  return text.replace(
+    /\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3}))/g,
+    (whole, ...groups) => {
+      const [hexadecimal, short, long, octal] = groups as (string | undefined)[];
+      const code =
+        octal === undefined ? Number.parseInt(hexadecimal ?? short ?? long ?? "", 16) : Number.parseInt(octal, 8);
+      return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+    },
+  );
+}
