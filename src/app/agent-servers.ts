@@ -21,8 +21,15 @@ export interface ServersPlace {
 export interface AgentServers {
   /** For the session's own agent: everything that is configured, and what its definition brings. */
   connectMain(own: readonly McpServerUse[]): Promise<McpConnection>;
-  connect(uses: readonly McpServerUse[], owner: AgentId, signal: AbortSignal): Promise<McpConnection>;
+  connect(uses: readonly McpServerUse[], wish: ConnectionWish): Promise<McpConnection>;
   close(): Promise<void>;
+}
+
+export interface ConnectionWish {
+  readonly owner: AgentId;
+  readonly signal: AbortSignal;
+  /** Where they start; in another place than the workspace they are nobody else's. */
+  readonly root: string;
 }
 
 export function createAgentServers(place: ServersPlace): AgentServers {
@@ -36,12 +43,18 @@ export function createAgentServers(place: ServersPlace): AgentServers {
     servers ??= configuredNow().then((found) => makeServers(place, found));
     return servers;
   };
-  const connect: AgentServers["connect"] = async (uses, owner, signal) =>
-    uses.length === 0 ? nothing : (await serversNow()).connect(uses, owner, signal);
+  const connect: AgentServers["connect"] = async (uses, { owner, signal, root }) => {
+    if (uses.length === 0) return nothing;
+    if (root === place.root) return (await serversNow()).connect(uses, owner, signal);
+    const own = await makeServers({ ...place, root }, await configuredNow());
+    const connection = await own.connect(uses, owner, signal);
+    return { ...connection, release: () => own.close() };
+  };
   return {
     connectMain: async (own) => {
       const named = Object.keys(await configuredNow()).filter((name) => own.every((use) => use.name !== name));
-      return connect([...named.map((name) => ({ name })), ...own], MAIN_AGENT, new AbortController().signal);
+      const wish = { owner: MAIN_AGENT, signal: new AbortController().signal, root: place.root };
+      return connect([...named.map((name) => ({ name })), ...own], wish);
     },
     connect,
     close: async () => (await servers)?.close(),

@@ -70,8 +70,8 @@ async function prepareAgent(wish: AgentWish, preparation: SharedPreparation): Pr
   };
   const place = await placeFor(wish, definition, preparation);
   if (place !== undefined && !place.ok) return place;
-  const connection = await connectOwn(own, found, preparation);
   const at = place === undefined ? {} : { place: place.place };
+  const connection = await connectOwn(own, found, { ...preparation, ...at });
   const prepared = equipAgent(own, { ...preparation, ...at, found, own: connection });
   if (!prepared.ok) {
     await connection.release();
@@ -189,12 +189,13 @@ async function placeFor(
 
 /** Not started where settings withhold their tools anyway. */
 function connectOwn(
-  { agentId, background, signal }: AgentWish,
+  { agentId, background, signal, parent }: AgentWish,
   { definition: { mcpServers = [] } }: HouseholdAgent,
-  { servers, settings: { subagents: { mcpTools } = {} } }: Preparation,
+  { servers, settings: { subagents: { mcpTools } = {} }, place }: Pick<Equipment, "servers" | "settings" | "place">,
 ): Promise<McpConnection> {
   const isOff = mcpTools === "never" || (mcpTools === "foreground" && background);
-  return servers.connect(isOff ? [] : mcpServers, agentId, signal);
+  const root = place?.root ?? parent.cwd;
+  return servers.connect(isOff ? [] : mcpServers, { owner: agentId, signal, root });
 }
 
 interface HandsParts extends Equipment {

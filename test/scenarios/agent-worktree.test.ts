@@ -15,6 +15,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openSession, type SessionOptions } from "../../src/app/index.ts";
 import { type EventOf, type Message, type RunUpdate, textOf } from "../../src/protocol/index.ts";
 import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
+import { buildMcpServer } from "../../src/testing/mcp-server/build-server.test-support.ts";
 
 interface Place {
   readonly home: string;
@@ -154,6 +155,28 @@ describe("an agent with a worktree of its own", () => {
     });
     expect(resultsIn(walked.model.requests("CHILD")[3])[0]).toContain("made");
     expect(resultsIn(walked.model.requests("MAIN")[2])[0]).toContain(`branch retinue/${agentId}`);
+  });
+
+  it("has its own MCP servers there, and they are gone when it leaves", async () => {
+    const server = buildMcpServer();
+    onTestFinished(() => server.remove());
+    const where = { name: "mcp__desk__where", input: {} };
+    const desk = server.config();
+    const { model, cwd, home, task: result } = await walk(
+      {
+        MAIN: [{ calls: [task("CHILD: look", { subagent_type: "clerk" })] }, { text: "ok" }],
+        CHILD: [{ calls: [where] }, { text: "Seen." }],
+      },
+      {
+        agents: { clerk: { description: "Looks.", prompt: "Look.", mcpServers: [{ desk }] } },
+        allowedTools: ["mcp__desk"],
+      },
+    );
+    expect(result?.outcome).toBe("ok");
+    const [directory = ""] = resultsIn(model.requests("CHILD")[1]);
+    expect(directory).not.toBe(cwd);
+    expect(directory.startsWith(join(home, "worktrees"))).toBe(true);
+    expect(worktreesIn({ home, cwd })).toEqual([]);
   });
 
   it("is not started where there is no repository, and the reason is said", async () => {
