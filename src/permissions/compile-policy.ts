@@ -8,7 +8,7 @@ export interface CompiledLayer {
   readonly rules: readonly CompiledRule[];
 }
 
-/** Rules in the order in which they count. */
+/** Rules in the order in which they count, and what is asked of all of them. */
 export interface CompiledRules {
   /** Denied by a list: nothing allows it. */
   readonly vetoes: readonly CompiledRule[];
@@ -18,6 +18,11 @@ export interface CompiledRules {
   readonly asking: readonly CompiledRule[];
   /** What a person allowed for this session: it answers what would be asked. */
   readonly session: readonly CompiledRule[];
+  /** Of lists, files and this session: layers allow nothing by themselves. */
+  readonly allow: readonly CompiledRule[];
+  /** Some restriction depends on what a command would run, so commands must show it. */
+  readonly limitsCommands: boolean;
+  readonly guardedNames: readonly GuardedName[];
 }
 
 export interface CompiledPolicy extends CompiledRules {
@@ -25,11 +30,6 @@ export interface CompiledPolicy extends CompiledRules {
   readonly homes: readonly string[];
   readonly pool: ReadonlySet<string>;
   readonly layers: readonly CompiledLayer[];
-  /** Of lists, files and this session: layers allow nothing by themselves. */
-  readonly allow: readonly CompiledRule[];
-  /** Some restriction depends on what a command would run, so commands must show it. */
-  readonly limitsCommands: boolean;
-  readonly guardedNames: readonly GuardedName[];
 }
 
 const compiled = new WeakMap<Policy, CompiledPolicy>();
@@ -47,18 +47,15 @@ function compile(policy: Policy, homes: readonly string[]): CompiledPolicy {
   const place: RulePlace = { roots: policy.workspaceRoots, homes };
   const { rules, layers = [] } = policy;
   const own = compileRules(rules, place);
-  const layered = layers.map((layer) => ({ layer, rules: compileRules(layer.rules, place).all }));
-  const all = layered.length === 0 ? own.all : [...own.all, ...layered.flatMap((each) => each.rules)];
-  const restricting = all.filter(({ rule }) => rule.effect !== "allow");
+  const layered = layers.map((layer) => ({ layer, compiled: compileRules(layer.rules, place) }));
   return {
     ...own,
     policy,
     homes: [...homes],
     pool: new Set(policy.pool.map(canonicalToolName)),
-    layers: layered,
-    allow: own.all.filter(({ rule }) => rule.effect === "allow"),
-    limitsCommands: restricting.some(({ target }) => target.kind === "command"),
-    guardedNames: restricting.flatMap(guardedNamesOf),
+    layers: layered.map(({ layer, compiled: { all } }) => ({ layer, rules: all })),
+    limitsCommands: own.limitsCommands || layered.some((each) => each.compiled.limitsCommands),
+    guardedNames: [own, ...layered.map((each) => each.compiled)].flatMap(({ guardedNames }) => guardedNames),
   };
 }
 
@@ -79,6 +76,7 @@ function compileRules(rules: readonly Rule[], place: RulePlace): PlacedRules {
   if (same !== undefined) return same;
   const all = rules.flatMap((rule) => compileRule(rule, place) ?? []);
   const of = (test: (rule: Rule) => boolean) => all.filter(({ rule }) => test(rule));
+  const restricting = of(({ effect }) => effect !== "allow");
   const fresh: PlacedRules = {
     place,
     all,
@@ -89,6 +87,9 @@ function compileRules(rules: readonly Rule[], place: RulePlace): PlacedRules {
     ],
     asking: of(({ effect, form }) => effect === "ask" && form === undefined),
     session: of(({ effect, form, scope }) => effect === "allow" && form === undefined && scope === "session"),
+    allow: of(({ effect }) => effect === "allow"),
+    limitsCommands: restricting.some(({ target }) => target.kind === "command"),
+    guardedNames: restricting.flatMap(guardedNamesOf),
   };
   byList.set(rules, [...known, fresh].slice(-mostPlaces));
   return fresh;
