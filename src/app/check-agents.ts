@@ -19,7 +19,8 @@ export async function* checkAgents(paths: readonly string[]): AsyncGenerator<Age
     for (const found of markdownFiles(given, paths.length > 1 ? given.replace(/\/+$/, "") : "")) {
       const checked = await checkOne(found);
       // A file that was named itself was meant; in a directory a text without frontmatter is only a neighbour.
-      const isText = found.file !== given && checked.diagnostics.some(({ code }) => code === "no_frontmatter");
+      const mayBeText = found.file !== given && checked.kind === "agent";
+      const isText = mayBeText && checked.diagnostics.some(({ code }) => code === "no_frontmatter");
       const isOff = checked.diagnostics.some(({ code }) => code === "disabled");
       yield { file: found.file, ...checked, failed: !checked.loaded && !isText && !isOff };
     }

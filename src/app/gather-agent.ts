@@ -47,7 +47,8 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   if (wrong !== undefined) throw new UserError(wrong.message, { code: "agents", exitCode: 2, ...cureOf(wrong) });
   const projectContext = contextText(loaded.snapshot.contextFiles);
   const context = projectContext === undefined ? {} : { projectContext };
-  const aboutContext = aboutFiles(loaded, new Set(loaded.snapshot.contextFiles.map(({ file }) => file)));
+  // Also of a file that could not be read at all.
+  const aboutContext = loaded.diagnostics.filter(({ code }) => /^(context|import)_/.test(code)).map(described);
   const shelf = createSkillShelf(loaded.snapshot.skills);
   const shared = { ...context, ...(shelf ? { shelf } : {}) };
   const roots = rootsOf(loaded.snapshot.skills, place.home);
@@ -102,7 +103,7 @@ function piecesOf(
     notices: [
       ...(definition.omitProjectContext ? [] : aboutContext),
       // What was given with the call is told when the session begins, of all agents: no other command reads it.
-      ...(definition.source === "flag" ? [] : aboutFiles(loaded, new Set([definition.file ?? ""]))),
+      ...(definition.source === "flag" ? [] : aboutFile(loaded, definition.file)),
       ...(usesSkills(definition) ? aboutSkills(loaded) : []),
       ...diagnostics.map(described),
       ...(notice === undefined ? [] : [notice]),
@@ -149,9 +150,9 @@ function aboutSkills({ diagnostics }: AgentCatalog): readonly string[] {
   return diagnostics.filter(({ file, severity }) => severity !== "notice" && isAbout(file)).map(described);
 }
 
-/** What is wrong with these files; what is only good to know stays with `retinue agents check`. */
-function aboutFiles({ diagnostics }: AgentCatalog, files: ReadonlySet<string>): readonly string[] {
-  return diagnostics.filter(({ file, severity }) => severity !== "notice" && files.has(file)).map(described);
+/** What is wrong with a file; what is only good to know stays with `retinue agents check`. */
+function aboutFile({ diagnostics }: AgentCatalog, wanted: string | undefined): readonly string[] {
+  return diagnostics.filter(({ file, severity }) => severity !== "notice" && file === wanted).map(described);
 }
 
 function described({ file, line, message, fix }: Diagnostic): string {

@@ -67,6 +67,19 @@ describe("markdownFiles", () => {
     expect(checked[0]?.diagnostics).toMatchObject([{ severity: "error", line: 1, code: "unreadable" }]);
   });
 
+  it("tells of every skill that does not load", async () => {
+    for (const folder of ["a", "b/SKILL.md"]) mkdirSync(join(place, folder), { recursive: true });
+    writeFileSync(join(place, "a/SKILL.md"), "No frontmatter.\n");
+    const checked = (await check(place)).map(({ file, kind, failed, diagnostics }) => [
+      [file, kind, failed],
+      diagnostics.map(({ code }) => code),
+    ]);
+    expect(checked).toEqual([
+      [["a/SKILL.md", "skill", true], ["no_frontmatter"]],
+      [["b/SKILL.md", "skill", true], ["unreadable"]],
+    ]);
+  });
+
   it("refuses what was named and is not there, with the cure", () => {
     symlinkSync("round.md", join(place, "round.md"));
     expect(() => told(join(place, "none.md"))).toThrow(/does not exist/);

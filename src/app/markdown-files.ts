@@ -47,10 +47,10 @@ function* below(directory: string, told: string, walk: Walk): Generator<Markdown
     const path = join(directory, entry.name);
     const file = told === "" ? entry.name : `${told}/${entry.name}`;
     const kind = kindOf(entry, { path, walk });
-    if (kind === "folder") {
+    if (kind === "folder" && !/^skill\.md$/i.test(entry.name)) {
       if (entry.name !== ".git" && entry.name !== "node_modules") yield* below(path, file, walk);
     } else if (kind !== "gone" && /\.(md|markdown)$/i.test(entry.name)) {
-      yield kind === "file" ? { path, file } : { path, file, problem: { ...kind, file } };
+      yield typeof kind === "string" ? { path, file } : { path, file, problem: { ...kind, file } };
     }
   }
 }

@@ -32,6 +32,14 @@ const load = async (plugins: SnapshotPlugin[] = []) =>
   loadSnapshot({ cwd: project, home, stateHome: join(home, ".retinue"), trusted: true, plugins });
 
 describe("skills", () => {
+  it("are files: a directory in the place of one is told of", async () => {
+    const wrong = join(project, ".agents/skills/deploy/SKILL.md");
+    mkdirSync(wrong, { recursive: true });
+    const { skills, diagnostics } = await load();
+    expect(skills).toEqual([]);
+    expect(diagnostics).toMatchObject([{ severity: "error", file: wrong, code: "not_a_file" }]);
+  });
+
   it("come from all places, the highest first", async () => {
     skill(join(project, ".agents/skills/deploy"), "agents");
     const hidden = skill(join(project, ".claude/skills/deploy"), "claude");

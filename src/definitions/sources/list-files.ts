@@ -53,6 +53,7 @@ export function listFiles(request: ListRequest): FileList {
       const path = directory + sep + entry.name;
       const kind = entry.isSymbolicLink() ? linkKind(path) : entry.isDirectory() ? "folder" : "file";
       if (kind === "folder") folders.push(path);
+      if (kind === "folder" && request.stopAtFound && request.wanted(entry.name)) diagnostics.push(notAFile(path));
       if (kind !== "file" || !request.wanted(entry.name)) continue;
       if (files.length >= most) {
         tooMany = true;
@@ -128,6 +129,10 @@ function isThere(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+function notAFile(path: string): Diagnostic {
+  return { ...problem(path, "not_a_file", "This is a directory; a file is expected."), fix: "Put a file here." };
 }
 
 function outside(path: string, scope: string): Diagnostic {
