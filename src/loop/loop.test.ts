@@ -217,7 +217,7 @@ describe("recovery after a lost process", () => {
 
   it("takes up a delegation that has no agent yet: nothing was done for it", () => {
     for (const name of ["Task", "Agent"]) {
-      const inputJson = '{"prompt":"look","subagent_type":"Explore","run_in_background":true}';
+      const inputJson = '{"prompt":"look","subagent_type":"Explore","run_in_background":true,"resume":null}';
       const state = begun(name, inputJson);
       const events = recovery(state);
       expect(events.map((event) => event.type)).toEqual(["run.ended"]);

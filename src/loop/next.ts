@@ -60,7 +60,7 @@ function canBeTakenUp({ agentId, call: { name, inputJson } }: CallState): boolea
 function namesOlderAgent(inputJson: string): boolean {
   try {
     const { resume } = JSON.parse(inputJson) as { readonly resume?: unknown };
-    return resume !== undefined && resume !== "";
+    return typeof resume === "string" && resume.trim() !== "";
   } catch {
     return true;
   }

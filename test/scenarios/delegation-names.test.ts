@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SessionOptions } from "../../src/app/index.ts";
-import { open, resultsIn, task, walk } from "./delegation-place.ts";
+import { newPlace, open, resultsIn, task, walk } from "./delegation-place.ts";
 
 const agents = {
   reviewer: { description: "Reviews changes. Use when code was changed.", prompt: "Review." },
@@ -59,6 +59,27 @@ describe("the agent a call is for", () => {
     expect(names.split(", ")).toContain("helper-1");
   });
 
+  it("is found though every field that is not needed is null", async () => {
+    const nothing = {
+      model: null,
+      resume: null,
+      run_in_background: null,
+      name: null,
+      max_turns: null,
+      acceptance: null,
+    };
+    const { types } = await askFor({ ...work, ...nothing, subagent_type: "reviewer", isolation: null });
+    expect(types).toEqual(["reviewer"]);
+  });
+
+  it("gets no work without words", async () => {
+    for (const prompt of ["", "  \n "]) {
+      const { answer, types } = await askFor({ ...work, prompt, subagent_type: "reviewer" });
+      expect(types).toEqual([]);
+      expect(answer).toMatch(/prompt.* empty/);
+    }
+  });
+
   it("is asked for again when it is missing", async () => {
     const { answer } = await askFor(work);
     expect(answer).toMatch(/subagent_type is missing\. There are .*reviewer/);
@@ -72,6 +93,29 @@ describe("agents that rules deny", () => {
     const { answer } = await askFor(work, denied);
     expect(answer).toMatch(/There are .*general-purpose/);
     expect(answer).not.toMatch(/\breviewer\b|\bExplore\b/);
+  });
+
+  it("do not go on either, by resume or by a message", async () => {
+    const at = newPlace();
+    const first = await open(
+      {
+        MAIN: [{ calls: [task("CHILD: go", { subagent_type: "reviewer", name: "critic" })] }, { text: "ok" }],
+        CHILD: [{ text: "Done." }],
+      },
+      { at, agents },
+    );
+    await first.session.prompt("MAIN: do it.").result;
+    await first.session.close();
+    const calls = [
+      { name: "Task", input: { ...work, resume: "critic" } },
+      { name: "SendMessage", input: { to: "critic", message: "more" } },
+    ];
+    const parts = { MAIN: [{ calls }, { text: "ok" }], CHILD: [] };
+    const again = await open(parts, { at, agents, resume: first.session.id, ...denied });
+    await again.session.prompt("And more?").result;
+    await again.session.close();
+    again.model.assertDone();
+    for (const answer of resultsIn(again.model.requests("MAIN")[1])) expect(answer).toMatch(/Task\(reviewer\).*denies/);
   });
 
   it("are refused by every name", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { subagentFor } from "../../agents/subagent.test-support.ts";
+import { checkSchema } from "../../lib/index.ts";
 import type { ToolContext } from "../../ports/index.ts";
 import { createMemorySession } from "../../transcript/index.ts";
 import { Dispatcher } from "../dispatcher.ts";
@@ -84,9 +85,11 @@ describe("a tool of delegation", () => {
     const [shown] = faces;
     const [task] = sessionWith("a1", 2).tools;
     expect(shown?.declaration.inputSchema).toMatchObject({ properties: { subagent_type: { enum: ["Explore"] } } });
-    expect(task?.declaration.inputSchema["properties"]).toMatchObject({
-      subagent_type: { type: "string" },
-      agentType: { type: "string" },
-    });
+    const schema = task?.declaration.inputSchema ?? {};
+    const given = { description: "look", prompt: "look" };
+    for (const input of [{ subagent_type: "explore" }, { agentType: "Explore" }, { subagent_type: null, model: null }])
+      expect(checkSchema(schema, { ...given, ...input })).toEqual([]);
+    for (const input of [{ subagent_type: 5 }, { prompt: "" }, { max_turns: 0 }, { isolation: "remote" }])
+      expect(checkSchema(schema, { ...given, ...input })).toHaveLength(1);
   });
 });

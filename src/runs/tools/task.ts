@@ -5,7 +5,7 @@ import type { Dispatcher } from "../dispatcher.ts";
 import type { EndedRun } from "../run-host.ts";
 import { LONGEST_REPORT, launchedText, refusalText, resultText, totalsOf, wordsWithin } from "../task-text.ts";
 import { reportRoom } from "./report-room.ts";
-import { readWish } from "./task-input.ts";
+import { readWish, textIn } from "./task-input.ts";
 
 /** Its agent has clocks of its own. */
 const noLimit = Number.MAX_SAFE_INTEGER;
@@ -17,9 +17,11 @@ export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
     maxCharacters: LONGEST_REPORT,
     run: async (input, context) => {
       const wish = readWish(input);
-      const { resume } = input;
       const request = { wish, input, context };
-      if (typeof resume === "string" && resume !== "") return resumeAgent(dispatcher, { ...request, resume });
+      if (wish.prompt.trim() === "")
+        return refused(wish.agentType, "prompt is empty: say what to do, where, and what to report.");
+      const resume = textIn(input, "resume");
+      if (resume !== undefined) return resumeAgent(dispatcher, { ...request, resume });
       if (wish.agentType === "") {
         return refused("", `subagent_type is missing. There are ${dispatcher.offered().join(", ")}.`);
       }
