@@ -4,7 +4,7 @@ import { parseArguments } from "./arguments.ts";
 describe("parseArguments", () => {
   it("reads a whole command line", () => {
     const words =
-      "-p Fix it -m large --provider x --effort high --max-turns 7 -C dir -r 01ab --permission-mode plan --settings s.json --trust --verbose --output-format stream-json --include-partial-messages --forward-subagent-text --max-cost 0.5 --max-tokens 9000 --max-spawns 3";
+      "-p Fix it -m large --provider x --effort high --max-turns 7 -C dir -r 01ab --permission-mode plan --settings s.json --trust --verbose --output-format stream-json --include-partial-messages --forward-subagent-text --max-cost 0.5 --max-tokens 9000 --max-spawns 3 --acceptance true";
     expect(parseArguments(words.split(" "))).toEqual({
       kind: "print",
       options: {
@@ -19,6 +19,7 @@ describe("parseArguments", () => {
         maxCost: 0.5,
         maxTokens: 9000,
         maxSpawns: 3,
+        acceptance: ["true"],
         cwd: "dir",
         resume: "01ab",
         continueLatest: false,
@@ -31,6 +32,22 @@ describe("parseArguments", () => {
         quiet: false,
       },
     });
+  });
+
+  it("reads help about a command, and refuses one there is not", () => {
+    expect(parseArguments(["help"])).toEqual({ kind: "help", topic: "retinue" });
+    expect(parseArguments(["help", "sessions"])).toEqual({ kind: "help", topic: "sessions" });
+    expect(() => parseArguments(["help", "sesions"])).toThrow('There is no command "sesions"');
+    expect(parseArguments(["version"])).toEqual({ kind: "version" });
+  });
+
+  it("reads a session to go on with in both places", () => {
+    const go = { kind: "print", options: { resume: "01ab", prompt: "And now?", verbose: true } };
+    expect(parseArguments(["sessions", "resume", "01ab", "And now?", "--verbose"])).toMatchObject(go);
+    expect(parseArguments(["sessions", "resume", "--verbose", "01ab", "And", "now?"])).toMatchObject(go);
+    expect(() => parseArguments(["sessions", "resume"])).toThrow("needs the id of a session");
+    expect(() => parseArguments(["sessions", "resume", "01ab", "-c"])).toThrow("There is no option -c");
+    expect(parseArguments(["sessions", "resume", "--help"])).toEqual({ kind: "help", topic: "sessions" });
   });
 
   it("reads who works, and agents for this run", () => {

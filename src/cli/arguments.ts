@@ -5,7 +5,7 @@ import type { Command, HelpTopic, OutputFormat, PrintOptions } from "./command.t
 import { parsePermissions } from "./permissions-arguments.ts";
 import { parsePlugins } from "./plugins-arguments.ts";
 import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
-import { parseSessions } from "./sessions-arguments.ts";
+import { needsSession, parseSessions } from "./sessions-arguments.ts";
 import { splitRules } from "./split-rules.ts";
 import { parseConfig, parseTrust } from "./trust-arguments.ts";
 import { parseWorktrees } from "./worktrees-arguments.ts";
@@ -13,7 +13,7 @@ import { parseWorktrees } from "./worktrees-arguments.ts";
 /** Throws a `UserError` with exit code 2 for what it can't read. */
 export function parseArguments(argv: readonly string[]): Command {
   const [first, ...rest] = argv;
-  if (first === "sessions") return parseSessions(rest);
+  if (first === "sessions") return rest[0] === "resume" ? parseResume(rest.slice(1)) : parseSessions(rest);
   if (first === "agents") return parseAgents(rest);
   if (first === "plugins") return parsePlugins(rest);
   if (first === "trust") return parseTrust(rest);
@@ -22,6 +22,7 @@ export function parseArguments(argv: readonly string[]): Command {
   if (first === "permissions") return parsePermissions(rest);
   if (first === "doctor") return parseDoctor(rest);
   if (first === "help") return { kind: "help", topic: topicOf(rest[0]) };
+  if (first === "version" && rest.length === 0) return { kind: "version" };
   return parseRoot(argv);
 }
 
@@ -67,7 +68,21 @@ function parseRoot(argv: readonly string[]): Command {
   const options = readOptions(argv, { kinds: root, help: "retinue --help" });
   if (options.has("help")) return { kind: "help", topic: "retinue" };
   if (options.has("version")) return { kind: "version" };
-  if (!options.has("print")) return withoutPrint(options.words);
+  return options.has("print") ? parsePrint(options) : withoutPrint(options.words);
+}
+
+/** `sessions resume ID` is `-p --resume ID` in other words. */
+function parseResume(argv: readonly string[]): Command {
+  const { print: _print, resume: _resume, continue: _continue, version: _version, ...kinds } = root;
+  const options = readOptions(argv, { kinds, help: "retinue --help" });
+  if (options.has("help")) return { kind: "help", topic: "sessions" };
+  const [id, ...words] = options.words;
+  if (id === undefined) throw needsSession("resume");
+  const value = (name: string): string | undefined => (name === "resume" ? id : options.value(name));
+  return parsePrint({ ...options, words, value });
+}
+
+function parsePrint(options: ReadOptions): Command {
   const outputFormat = (options.value("output-format") ?? "text") as OutputFormat;
   if (options.has("resume") && options.has("continue")) {
     throw usageError("--resume and --continue both name a session", "Use one of them.");
@@ -189,5 +204,9 @@ function jsonObject(options: ReadOptions, name: string): JsonObject {
 }
 
 function topicOf(word: string | undefined): HelpTopic {
-  return topics.find((topic) => topic === word) ?? "retinue";
+  const topic = word === undefined ? "retinue" : topics.find((each) => each === word);
+  if (topic !== undefined) return topic;
+  const [meant] = nearest(word ?? "", topics);
+  const cure = meant === undefined ? `There are ${topics.join(", ")}.` : `Did you mean "${meant}"?`;
+  throw usageError(`There is no command "${word}"`, cure);
 }

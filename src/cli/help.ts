@@ -15,7 +15,7 @@ Examples
 
 Usage
   retinue -p [options] [prompt]    Do what the prompt says, print the answer
-  retinue sessions [command]       List, show, export or delete sessions
+  retinue sessions [command]       List, show, resume, export, delete sessions
   retinue agents [command]         List, show, check, lint or write agents
   retinue permissions [command]    List the rules that count here
   retinue plugins [command]        List, add, remove, enable or disable plugins
@@ -87,7 +87,7 @@ Examples
   retinue sessions list
   retinue sessions show 01m7gf
   retinue sessions show 01m7gf/a7k3
-  retinue -p "And the tests?" --resume 01m7gf
+  retinue sessions resume 01m7gf "And the tests?"
 
 Usage
   retinue sessions list            Those of this directory, newest first
@@ -98,6 +98,9 @@ Usage
   retinue sessions show ID/AGENT   What one of its agents said and did
       --agent ID                   The same, in another way
       --json                       The recorded lines as they are
+  retinue sessions resume ID [prompt]
+                                   Go on with it: retinue -p --resume ID, with
+                                   the options of a run
   retinue sessions export ID       Every recorded line of the session and its
                                    agents, as JSON, with whose it is
   retinue sessions delete ID...    Remove for good

@@ -64,6 +64,8 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
       return `  ! ${oneLine(line.message)}`;
     case "hooks.ran":
       return renderHooks(line);
+    case "acceptance.checked":
+      return `  ${line.ok ? "✓ accepted" : "✗ not accepted"} by ${oneLine(line.command)}${line.ok ? "" : `: ${oneLine(line.output)}`}`;
     case "run.ended":
       return renderEnd(line);
     default:
@@ -94,7 +96,17 @@ function renderCall({ name, result, milliseconds }: EventOf<"tool.ended">, targe
   return `${call}\n    ${oneLine(first.text).slice(0, 300)}`;
 }
 
-function renderEnd({ outcome, reason, message, turns, usage, costUsd, milliseconds, facts }: EventOf<"run.ended">) {
+function renderEnd({
+  outcome,
+  reason,
+  message,
+  text,
+  turns,
+  usage,
+  costUsd,
+  milliseconds,
+  facts,
+}: EventOf<"run.ended">) {
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   const cached = usage.cacheReadTokens > 0 ? ` (${formatCount(usage.cacheReadTokens)} from cache)` : "";
   const words = [
@@ -104,7 +116,9 @@ function renderEnd({ outcome, reason, message, turns, usage, costUsd, millisecon
     costUsd === undefined ? "cost unknown" : `$${costUsd.toFixed(4)}`,
     formatDuration(milliseconds),
   ];
-  const told = message === undefined || outcome === "succeeded" ? "" : `\n   ${oneLine(message)}`;
+  // A model that can't do it says why in its last words, which stand above already.
+  const isTold = message === undefined || outcome === "succeeded" || message.trim() === text.trim();
+  const told = isTold ? "" : `\n   ${oneLine(message)}`;
   const files = facts.filesChanged.length === 0 ? "" : `\n   changed: ${facts.filesChanged.map(oneLine).join(", ")}`;
   return `\n── ${words.join(" · ")}${told}${files}`;
 }

@@ -1,4 +1,4 @@
-import { nearest } from "../lib/index.ts";
+import { nearest, type UserError } from "../lib/index.ts";
 import type { Command } from "./command.ts";
 import { type OptionKind, readOptions, usageError } from "./read-options.ts";
 
@@ -16,8 +16,8 @@ export function parseSessions(argv: readonly string[]): Command {
   const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   if (verb === "help") return { kind: "help", topic: "sessions" };
   if (kinds === undefined) {
-    const meant = nearest(verb, Object.keys(verbs))[0];
-    const cure = meant === undefined ? "There are list, show, export and delete." : `Did you mean "${meant}"?`;
+    const meant = nearest(verb, [...Object.keys(verbs), "resume"])[0];
+    const cure = meant === undefined ? "There are list, show, resume, export and delete." : `Did you mean "${meant}"?`;
     throw usageError(`"sessions" has no command "${verb}"`, cure);
   }
   const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue sessions --help" });
@@ -30,12 +30,16 @@ export function parseSessions(argv: readonly string[]): Command {
     return { kind: "sessions.list", json, all: options.has("all"), ...(cwd === undefined ? {} : { cwd }) };
   }
   if (id === undefined) {
-    throw usageError(`"sessions ${verb}" needs the id of a session`, '"retinue sessions list" shows them.');
+    throw needsSession(verb);
   }
   if (verb === "delete") return { kind: "sessions.delete", ids: options.words, yes: options.has("yes") };
   if (more.length > 0) throw usageError(`"sessions ${verb}" takes one id`, "Name one session at a time.");
   if (verb === "export") return { kind: "sessions.export", id };
   return { kind: "sessions.show", ...sessionAndAgent(id, options.value("agent")), json };
+}
+
+export function needsSession(verb: string): UserError {
+  return usageError(`"sessions ${verb}" needs the id of a session`, '"retinue sessions list" shows them.');
 }
 
 /** An agent's id stands behind a slash, or in an option of its own. */
