@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { expect, it, onTestFinished } from "vitest";
-import { listPlugins } from "./plugins.ts";
+import { addPlugin, listPlugins } from "./plugins.ts";
 
 it("loses no plugin of those that several processes add and enable at once", async () => {
   const root = mkdtempSync(join(tmpdir(), "retinue-plugins-"));
@@ -38,4 +38,18 @@ it("loses no plugin of those that several processes add and enable at once", asy
     names.map((name) => `${name} enabled`).sort(),
   );
   expect(readdirSync(home).sort()).toEqual(["plugins", "plugins.json"]);
+});
+
+it("names what is no directory, and what to give instead", async () => {
+  const root = mkdtempSync(join(tmpdir(), "retinue-plugins-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const file = join(root, "kit.md");
+  writeFileSync(file, "text");
+  for (const source of [file, join(root, "gone")]) {
+    const adding = addPlugin(source, { home: join(root, "home"), environment: {} });
+    await expect(adding).rejects.toMatchObject({
+      message: `There is no directory ${source}. Name one that holds a plugin, or the address of a git repository.`,
+      exitCode: 2,
+    });
+  }
 });

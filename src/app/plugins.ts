@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   type InstalledPlugin,
@@ -38,7 +38,7 @@ export async function addPlugin(
     if (!outcome.ok) throw refusal(outcome.message);
     return outcome;
   };
-  if (!isRepositoryAddress(source)) return install(resolve(source), resolve(source));
+  if (!isRepositoryAddress(source)) return install(directoryAt(source), resolve(source));
   const clone = await cloneRepository(source, environment);
   if (!clone.ok) throw refusal(clone.message);
   try {
@@ -46,6 +46,12 @@ export async function addPlugin(
   } finally {
     clone.remove();
   }
+}
+
+function directoryAt(source: string): string {
+  const path = resolve(source);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  throw refusal(`There is no directory ${path}. Name one that holds a plugin, or the address of a git repository.`);
 }
 
 export function removePlugin(home: string, name: string): Promise<void> {

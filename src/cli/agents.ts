@@ -81,7 +81,7 @@ function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly st
   const isTold = (each: Diagnostic) => each.severity !== "notice" || each.code === "hidden_by_directory";
   const others = diagnostics.filter((each) => isTold(each) && !isOfCheck(each));
   // A text beside the definitions is no news.
-  const counted = diagnostics.filter((each) => !others.includes(each) && each.code !== "no_frontmatter");
+  const counted = diagnostics.filter((each) => isOfCheck(each) && each.code !== "no_frontmatter");
   const counts = (["error", "warning", "notice"] as const)
     .map((severity) => [severity, counted.filter((each) => each.severity === severity).length] as const)
     .filter(([, count]) => count > 0)

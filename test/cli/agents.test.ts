@@ -130,7 +130,7 @@ describe("retinue agents list", () => {
   it("has the agents of an enabled plugin by their full names, without the powers they may not give themselves", async () => {
     const place = createPlace();
     write(place, {
-      "kit/.claude-plugin/plugin.json": '{"name": "kit"}',
+      "kit/.claude-plugin/plugin.json": '{"name": "kit", "lspServers": {}}',
       "kit/agents/reviewer.md": reviewer.replace("model: small", "model: small\npermissionMode: acceptEdits"),
     });
     await retinue(["plugins", "add", "kit"], place);
@@ -138,7 +138,10 @@ describe("retinue agents list", () => {
     await retinue(["plugins", "enable", "kit", "--yes"], place);
     const { agents, diagnostics } = await listed(place);
     expect(agents).toContainEqual(expect.objectContaining({ name: "kit:reviewer", source: "plugin", plugin: "kit" }));
-    expect(diagnostics).toMatchObject([{ code: "ignored_in_plugin" }]);
+    expect(diagnostics).toMatchObject([{ code: "unused_fields" }, { code: "ignored_in_plugin" }]);
+    const { stdout } = await retinue(["agents", "list"], place);
+    expect(stdout).toContain("[ignored_in_plugin]");
+    expect(stdout).not.toContain("about files");
   });
 });
 
