@@ -124,7 +124,9 @@ function memoryOf(
   // What stands above the directory that is trusted is somebody else's word.
   const opened = openMemory({ scope, agent, stateHome, projectRoot: trustedRoot ?? stateHome });
   if (opened.ok) return { memory: opened };
-  return { notice: `Agent "${agent}" works without its memory: ${opened.problem}. Put a plain directory there.` };
+  return {
+    notice: `Agent "${agent}" works without its memory: ${opened.problem}. Remove it, or put in its place what belongs there.`,
+  };
 }
 
 function textOf(skill: LoadedSkill): string {

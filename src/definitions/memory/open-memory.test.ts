@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openMemory } from "./open-memory.ts";
@@ -47,6 +47,16 @@ it("does not count when a file stands in its place", () => {
   writeFileSync(join(place, "project/.retinue/agent-memory"), "");
   const file = join(place, "project/.retinue/agent-memory");
   expect(open("project")).toEqual({ ok: false, problem: `${file} is not a directory` });
+});
+
+it.each([
+  ["a directory", (file: string) => mkdirSync(file, { recursive: true })],
+  ["a link", (file: string) => symlinkSync("/etc/hostname", file)],
+])("does not count when its index is %s", (_, make) => {
+  const file = join(place, "project/.retinue/agent-memory/reviewer/MEMORY.md");
+  mkdirSync(dirname(file), { recursive: true });
+  make(file);
+  expect(open("project")).toEqual({ ok: false, problem: `${file} is not a file that can be read` });
 });
 
 it("does not count below a relative state directory, which a project could bring", () => {

@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync } from "node:fs";
+import { accessSync, constants, lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { describeError } from "../../lib/index.ts";
 import { type MemoryPlace, memoryDirectory, memoryIndex } from "./memory-index.ts";
@@ -24,6 +24,9 @@ export function openMemory(place: MemoryPlace): OpenedMemory {
   const base = place.scope === "user" ? stateHome : projectRoot;
   const problem = obstacle(directory, base);
   if (problem !== undefined) return { ok: false, problem };
+  const file = join(directory, "MEMORY.md");
+  // Otherwise the agent would be told that nothing is noted yet.
+  if (!isReadable(file)) return { ok: false, problem: `${file} is not a file that can be read` };
   const index = memoryIndex({ directory, within: base });
   return { ok: true, directory, ...(index && { index: index.text, cut: index.cut }) };
 }
@@ -39,6 +42,18 @@ function obstacle(directory: string, base: string): string | undefined {
     return stats.isSymbolicLink() ? `${directory} is a link` : `${directory} is not a directory`;
   } catch (error) {
     return describeError(error);
+  }
+}
+
+/** Also where there is nothing. */
+function isReadable(file: string): boolean {
+  try {
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats === undefined) return true;
+    accessSync(file, constants.R_OK);
+    return stats.isFile();
+  } catch {
+    return false;
   }
 }
 
