@@ -1,6 +1,6 @@
 import { stripControls } from "../lib/index.ts";
 
-/** What a call is about, in a few words on one line: `src/a.ts`, `npm test`. */
+/** What a call is about, in a few words on one line: `src/a.ts`, `npm test`, `TODO in src`. */
 export function describeCall(inputJson: string): string {
   let input: unknown;
   try {
@@ -10,11 +10,15 @@ export function describeCall(inputJson: string): string {
   }
   if (typeof input !== "object" || input === null) return "";
   const fields = input as Record<string, unknown>;
-  const telling = tellingFields.map((name) => fields[name]).find((value) => typeof value === "string" && value !== "");
-  return typeof telling === "string" ? oneLine(telling) : "";
+  const words = (name: string): string => (typeof fields[name] === "string" ? oneLine(fields[name]) : "");
+  const telling = tellingFields.find((name) => words(name) !== "");
+  if (telling === undefined) return "";
+  const where =
+    telling === "pattern" ? [words("path"), words("glob")].filter((part) => part !== "" && part !== ".") : [];
+  return [words(telling), ...(where.length === 0 ? [] : [where.join("/")])].join(" in ");
 }
 
-// In this order: a search is better told by its pattern than by its directory.
+// In this order: a search is told by its pattern first, then by its place.
 const tellingFields = [
   "file_path",
   "notebook_path",

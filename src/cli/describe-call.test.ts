@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { describeCall } from "./describe-call.ts";
+
+describe("what a call is about", () => {
+  it.each([
+    [{ file_path: "src/a.ts", offset: 3 }, "src/a.ts"],
+    [{ command: "npm test", description: "runs the tests" }, "npm test"],
+    [{ pattern: "^export", path: "src" }, "^export in src"],
+    [{ pattern: "^", path: "src", glob: "*.ts" }, "^ in src/*.ts"],
+    [{ pattern: "TODO", glob: "*.md" }, "TODO in *.md"],
+    [{ pattern: "TODO", path: "." }, "TODO"],
+    [{ path: "src" }, "src"],
+    [{ command: "a\n\u001b[2Jb" }, "a b"],
+    [{ other: 1 }, ""],
+  ])("of %j is %j", (input, words) => {
+    expect(describeCall(JSON.stringify(input))).toBe(words);
+  });
+
+  it("of what is no object is nothing", () => {
+    expect(["{", "null", "3"].map(describeCall)).toEqual(["", "", ""]);
+  });
+});
