@@ -13,6 +13,7 @@ import { killFamily } from "./kill-family.ts";
 import { killPoints } from "./kill-points.ts";
 import { mcpServers } from "./mcp-servers.ts";
 import { sameBytes } from "./same-bytes.ts";
+import { shellFuzz } from "./shell-fuzz.ts";
 import { streamSplit } from "./stream-split.ts";
 import { swapRace } from "./swap-race.ts";
 import { twoProcesses } from "./two-processes.ts";
@@ -37,6 +38,7 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   "mcp-servers": { run: mcpServers, count: 300 },
   "swap-race": { run: swapRace, count: 50 },
   "same-bytes": { run: sameBytes, count: 200 },
+  "shell-fuzz": { run: shellFuzz, count: 100_000 },
   journal: { run: journal, count: 500 },
 };
 
