@@ -1,4 +1,4 @@
-import type { PermissionMode, Policy, PolicyLayer, RecordedPolicy, RecordedRule, Rule } from "../protocol/index.ts";
+import type { PermissionMode, Policy, PolicyLayer, RecordedPolicy, Rule } from "../protocol/index.ts";
 import { freedom } from "./choose-mode.ts";
 
 /** Small JSON for `run.started`. */
@@ -46,26 +46,23 @@ export function answersNobody(modes: readonly PermissionMode[], chosen: Permissi
   return chosen !== "dontAsk" && modes.includes("dontAsk");
 }
 
-function narrowRules(now: readonly Rule[], then: readonly RecordedRule[]): readonly Rule[] {
+function narrowRules(now: readonly Rule[], then: readonly Rule[]): readonly Rule[] {
   const known = new Set(now.map(keyOf));
   const before = new Set(then.map(keyOf));
   const restrictions = then.filter(({ effect }) => effect !== "allow");
   const kept = now.filter((rule) => rule.effect !== "allow" || before.has(keyOf(rule)));
   // Lines count by their order: where that changed, what restricted then comes last and wins.
   const isOrdered = linesKey(now) === linesKey(then) || linesKey(kept).endsWith(linesKey(restrictions));
-  const isMissing = (rule: RecordedRule): boolean => !known.has(keyOf(rule)) || (rule.form !== undefined && !isOrdered);
+  const isMissing = (rule: Rule): boolean => !known.has(keyOf(rule)) || (rule.form !== undefined && !isOrdered);
   return [...kept, ...restrictions.filter(isMissing)];
 }
 
-function linesKey(rules: readonly RecordedRule[]): string {
+function linesKey(rules: readonly Rule[]): string {
   return rulesKey(rules.filter(({ form }) => form !== undefined));
 }
 
 /** Each layer narrows by itself, so those of both hold; a permission that is not of both settles nothing. */
-function narrowLayers(
-  now: readonly PolicyLayer[],
-  then: NonNullable<RecordedPolicy["layers"]>,
-): readonly PolicyLayer[] {
+function narrowLayers(now: readonly PolicyLayer[], then: readonly PolicyLayer[]): readonly PolicyLayer[] {
   const known = new Set(now.map(layerKey));
   const before = new Set(then.map(layerKey));
   const settlesNothing = ({ rules }: PolicyLayer): PolicyLayer => ({ rules });
@@ -75,18 +72,20 @@ function narrowLayers(
   ];
 }
 
-function withoutFile({ text, effect, scope, form }: Rule): RecordedRule {
-  return { text, effect, scope, ...(form === undefined ? {} : { form }) };
+/** A path that begins with one `/` is meant from where its file stands. */
+function withoutFile({ text, effect, scope, file, form }: Rule): Rule {
+  const isPlaced = file !== undefined && /\(\s*\/(?!\/)/.test(text);
+  return { text, effect, scope, ...(isPlaced ? { file } : {}), ...(form === undefined ? {} : { form }) };
 }
 
-function keyOf({ text, effect, scope, form }: RecordedRule): string {
+function keyOf({ text, effect, scope, form }: Rule): string {
   return JSON.stringify([text, effect, scope, form]);
 }
 
-function rulesKey(rules: readonly RecordedRule[]): string {
+function rulesKey(rules: readonly Rule[]): string {
   return rules.map((rule) => `${keyOf(rule)}\n`).join("");
 }
 
-function layerKey({ rules, settles }: NonNullable<RecordedPolicy["layers"]>[number]): string {
+function layerKey({ rules, settles }: PolicyLayer): string {
   return `${settles === true}\n${rulesKey(rules)}`;
 }

@@ -8,6 +8,7 @@ import {
   expandBraces,
   literalNames,
   type PathMatcher,
+  type PathPatternPlace,
   tellingName,
 } from "./path-pattern.ts";
 import { protectedPart } from "./protected-path.ts";
@@ -67,7 +68,13 @@ export function compileRule(rule: Rule, { roots, homes }: RulePlace): CompiledRu
     broken: target.kind === "unknown",
     opensOnly,
     coversTool: toolMatcher(tool),
-    target: compileTarget(target, { roots, homes, wide, isGlob: rule.form === "compact" }),
+    target: compileTarget(target, {
+      roots,
+      homes,
+      wide,
+      source: sourceOf(rule),
+      isGlob: rule.form === "compact",
+    }),
   };
 }
 
@@ -84,7 +91,7 @@ export function guardedNamesOf({ rule, target }: CompiledRule): readonly Guarded
 
 function compileTarget(
   target: RuleTarget,
-  { isGlob, ...place }: RulePlace & { readonly wide: boolean; readonly isGlob: boolean },
+  { isGlob, ...place }: PathPatternPlace & { readonly isGlob: boolean },
 ): CompiledTarget {
   switch (target.kind) {
     case "unknown":
@@ -115,6 +122,13 @@ function skillMatcher(skill: string, { wide }: { readonly wide: boolean }): (nam
   const coversAlone = skill.endsWith(":*") ? wildcard(skill.slice(0, -2), { anyCase: true }) : () => false;
   const isBare = wide && !skill.includes(":");
   return (name) => covers(name) || coversAlone(name) || (isBare && covers(name.slice(name.indexOf(":") + 1)));
+}
+
+/** The directory that a rule's file speaks for: of `/p/.retinue/settings.json` it is `/p`. */
+function sourceOf({ file, form }: Rule): string | undefined {
+  if (file === undefined || form === "compact" || !file.startsWith("/")) return undefined;
+  const directory = file.slice(0, file.lastIndexOf("/"));
+  return directory.replace(/\/\.(retinue|claude|agents)$/, "") || "/";
 }
 
 function toolMatcher(tool: string): (toolName: string) => boolean {

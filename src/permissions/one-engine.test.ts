@@ -74,6 +74,8 @@ describe("compact files", () => {
         expect(bash("make", { rules: [...user, ...compact(scope, ["Bash", "make *", "allow"])] })).toBe(effect);
       expect(bash("make", { rules: [...user, ...compact("managed", ["Bash", "make *", "allow"])] })).toBe("allow");
     }
+    const denied = compact("user", ["Bash", "make *", "deny"]);
+    expect(bash("make", { rules: [...denied, ...compact("project", ["Bash", "make *", "ask"])] })).toBe("deny");
     const taken = compact("user", ["Bash", undefined, "ask"], ["Bash", "make *", "allow"]);
     expect(bash("make", { rules: [...taken, ...compact("project", ["Bash", "make *", "allow"])] })).toBe("allow");
     const own = compact("project", ["Bash", undefined, "ask"], ["Bash", "make *", "allow"]);
@@ -164,6 +166,14 @@ describe("layers of definitions", () => {
 });
 
 describe("the answer", () => {
+  it("takes a path with one slash from where the rule's file stands", () => {
+    const edit = (file: string) =>
+      judge("Write", { file_path: "src/a", content: "" }, { rules: [{ ...list("allow", "Edit(/src/**)"), file }] });
+    expect(edit(`${root}/.retinue/settings.json`).effect).toBe("allow");
+    expect(edit("/home/u/.retinue/settings.json").effect).toBe("ask");
+    expect(edit("/w/settings.json").effect).toBe("ask");
+  });
+
   it("names the rule, where it stands, and why", () => {
     const rules: readonly Rule[] = [{ ...list("deny", "Bash(make:*)"), file: "/home/u/.retinue/settings.json" }];
     expect(judge("Bash", { command: "make" }, { rules })).toEqual({

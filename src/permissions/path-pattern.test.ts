@@ -7,6 +7,14 @@ const wide = (pattern: string, path: string) => compilePathPattern(pattern, { ..
 const narrow = (pattern: string, path: string) => compilePathPattern(pattern, { ...place, wide: false })(path);
 
 describe("path patterns", () => {
+  it("with one slash start where the file with the rule stands; a restriction holds in the workspace too", () => {
+    const mine = { ...place, source: "/home/u" };
+    const matches = (isWide: boolean, path: string) => compilePathPattern("/src/**", { ...mine, wide: isWide })(path);
+    expect([matches(false, "/home/u/src/a"), matches(false, "/w/proj/src/a")]).toEqual([true, false]);
+    expect([matches(true, "/home/u/src/a"), matches(true, "/w/proj/src/a")]).toEqual([true, true]);
+    expect(compilePathPattern("./src/**", { ...mine, wide: false })("/w/proj/src/a")).toBe(true);
+  });
+
   it.each([
     ["//etc/**", "/etc/passwd"],
     ["//etc", "/etc/ssl/key"],

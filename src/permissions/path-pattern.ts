@@ -6,6 +6,8 @@ export interface PathPatternPlace {
   readonly roots: readonly string[];
   /** The user's home, as spelled and as resolved. */
   readonly homes: readonly string[];
+  /** What a `/` at the start means beside the workspace: where the file with the rule stands. */
+  readonly source?: string | undefined;
   /** For deny and ask: any depth, everything below, any case. For allow: only what the words say. */
   readonly wide: boolean;
 }
@@ -115,7 +117,7 @@ const foldedSegments = remembering((path) => splitPath(foldCase(path)));
 type Segment = string | { readonly literal: string };
 
 /** The pattern as lists of segments from the root of the file system. */
-function anchoredPatterns(pattern: string, { roots, homes, wide }: PathPatternPlace): readonly Segment[][] {
+function anchoredPatterns(pattern: string, { roots, homes, source, wide }: PathPatternPlace): readonly Segment[][] {
   const tail = pattern.endsWith("/") ? ["**"] : [];
   if (pattern.startsWith("//")) return [join([], [...splitPath(pattern), ...tail])];
   if (pattern === "~" || pattern.startsWith("~/")) {
@@ -127,7 +129,9 @@ function anchoredPatterns(pattern: string, { roots, homes, wide }: PathPatternPl
   const rest = [...splitPath(pattern), ...tail];
   const anchored = pattern.startsWith("/") || pattern.startsWith("./") || pattern.startsWith("../");
   const anyDepth = !anchored && (rest.length === 1 || (wide && rest.length === 2 && rest[1] === "**"));
-  const starts = wide ? roots : roots.slice(0, 1);
+  const own = pattern.startsWith("/") && source !== undefined ? [source] : undefined;
+  // A restriction that may have been meant either way holds both ways.
+  const starts = wide ? [...roots, ...(own ?? [])] : (own ?? roots.slice(0, 1));
   return starts.map((root) => join(literal(root), anyDepth ? ["**", ...rest] : rest));
 }
 

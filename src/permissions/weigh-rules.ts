@@ -1,11 +1,11 @@
-import type { RuleScope } from "../protocol/index.ts";
+import type { Effect, RuleScope } from "../protocol/index.ts";
 import type { CompiledLayer, CompiledPolicy, CompiledRule } from "./compile-policy.ts";
 
 /** Whether a rule is about what is judged: a restriction where it may be, a permission where it surely is. */
 export type Matches = (rule: CompiledRule) => boolean;
 
 export interface Verdict {
-  readonly effect: "allow" | "ask" | "deny";
+  readonly effect: Effect;
   readonly rule: CompiledRule;
   /** The definition's layer that it stands in. */
   readonly layer?: CompiledLayer;
@@ -30,15 +30,15 @@ export function weighRules(compiled: CompiledPolicy, matches: Matches): Verdict 
   return written === undefined || holdsAgainst(layered, written) ? layered : asVerdict(written);
 }
 
-/** The last match; but what a project allows does not take back what a person or who manages the machine restricts. */
+/** The last match; but a project's word does not take back what a person or who manages the machine restricts further. */
 export function lastMatch(rules: readonly CompiledRule[], matches: Matches): CompiledRule | undefined {
   let projects: CompiledRule | undefined;
   for (let index = rules.length - 1; index >= 0; index -= 1) {
     const each = rules[index]!;
     const isProjects = ofProject.has(each.rule.scope);
     if ((projects !== undefined && isProjects) || !matches(each)) continue;
-    if (projects !== undefined) return each.rule.effect === "allow" ? projects : each;
-    if (each.rule.effect !== "allow" || !isProjects) return each;
+    if (projects !== undefined) return severity[each.rule.effect] > severity[projects.rule.effect] ? each : projects;
+    if (!isProjects) return each;
     projects = each;
   }
   return projects;
@@ -68,4 +68,5 @@ function asVerdict(rule: CompiledRule): Verdict {
   return { effect: rule.rule.effect, rule };
 }
 
+const severity: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 const ofProject: ReadonlySet<RuleScope> = new Set(["project", "local"]);

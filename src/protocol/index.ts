@@ -88,14 +88,14 @@ export type {
   RuleScope,
 } from "./permission.ts";
 export { permissionModes } from "./permission.ts";
-export type { RecordedPolicy, RecordedRule } from "./recorded-policy.ts";
+export type { RecordedPolicy } from "./recorded-policy.ts";
 export type {
   ModelTier,
   PermissionSettings,
   ProviderSettings,
-  ScopedCompactRule,
   SandboxMode,
   SandboxSettings,
+  ScopedCompactRule,
   SearchSettings,
   Settings,
   SettingsOrigin,

@@ -4,12 +4,10 @@ import type { PermissionMode, PolicyLayer, Rule } from "./permission.ts";
 export interface RecordedPolicy {
   readonly mode: PermissionMode;
   readonly pool: readonly string[];
-  readonly rules: readonly RecordedRule[];
+  /** With their files only where those say what the text means. */
+  readonly rules: readonly Rule[];
   /** What counted as workspace beside the workspace itself. */
   readonly directories?: readonly string[];
-  readonly layers?: readonly RecordedLayer[];
+  readonly layers?: readonly PolicyLayer[];
   readonly unattended?: true;
 }
-
-export type RecordedRule = Omit<Rule, "file">;
-export type RecordedLayer = Omit<PolicyLayer, "rules"> & { readonly rules: readonly RecordedRule[] };

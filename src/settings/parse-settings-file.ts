@@ -136,11 +136,9 @@ function parseCompact(value: unknown, file: SettingsFile, trust: Trust): ParsedF
 /** In the merged settings they are lists, for whoever knows only those: stricter than the lines, since no order loosens them. */
 function withLists(compact: readonly ScopedCompactRule[], file: SettingsFile): ParsedFile {
   const place = file.above?.path;
-  const rules = compact.flatMap((each): Rule[] => {
-    const rule = listRuleOf(each);
-    if (rule === undefined) return [];
-    if (place === undefined) return [rule];
-    return [{ ...rule, text: anchorRule(rule.text, { effect: rule.effect, directory: place }) }];
+  const rules = compact.flatMap(ruleOfLine).map((rule): Rule => {
+    if (place === undefined) return rule;
+    return { ...rule, text: anchorRule(rule.text, { effect: rule.effect, directory: place }) };
   });
   const listed = (effect: Effect): readonly string[] =>
     rules.flatMap((rule) => (rule.effect === effect ? [rule.text] : []));
@@ -229,10 +227,17 @@ function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function listRuleOf({ tool, pattern, effect, scope, file }: ScopedCompactRule): Rule | undefined {
+function ruleOfLine({ tool, pattern, effect, scope, file }: ScopedCompactRule): readonly Rule[] {
+  const isWhole = pattern === undefined || pattern === "*" || pattern === "**";
   // Everything may be used: no rule, but what is there without one.
-  if (tool === "*" && effect === "allow") return undefined;
-  const name = canonicalToolName(tool);
-  const text = pattern === undefined || pattern === "*" || pattern === "**" ? name : `${name}(${pattern})`;
-  return { text, effect, scope, file, form: "compact" };
+  if (tool === "*" && isWhole && effect === "allow") return [];
+  // Said of all tools, a pattern is one of files.
+  const names = tool === "*" && !isWhole ? ["Read", "Edit"] : [canonicalToolName(tool)];
+  return names.map((name) => ({
+    text: isWhole ? name : `${name}(${pattern})`,
+    effect,
+    scope,
+    file,
+    form: "compact",
+  }));
 }
