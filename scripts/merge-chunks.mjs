@@ -11,6 +11,7 @@ import { build } from "esbuild";
  * source files that are loaded by import(), and all they need that no group before has.
  */
 export async function mergeChunks(outputs, { directory, groups }) {
+  if (groups.length === 0) return;
   const home = new Map();
   for (const { name, entries } of groups) {
     for (const chunk of loadedWith(entries, outputs)) if (!home.has(chunk)) home.set(chunk, name);
@@ -19,21 +20,23 @@ export async function mergeChunks(outputs, { directory, groups }) {
   const exportsOf = ({ chunk, prefix }) => outputs.get(chunk).exports.map((name) => ({ name, as: `${prefix}${name}` }));
   for (const { name } of groups) {
     const own = parts.filter(({ group }) => group === name);
-    await writeScript(name, { directory, parts: own, exportsOf, others: parts.filter(({ group }) => group !== name) });
-    const names = own.flatMap((part) => exportsOf(part).map(({ as }) => as));
-    const before = groups
-      .slice(
-        0,
-        groups.findIndex((group) => group.name === name),
-      )
-      .map((group) => group.name);
-    writeFileSync(join(directory, `chunks/${name}.js`), loader(name, { names, before }));
+    const others = parts.filter(({ group }) => group !== name);
+    await writeScript(name, { directory, parts: own, others, exportsOf });
   }
+  const asked = parts.filter(({ chunk }) => outputs.get(chunk).entryPoint !== undefined);
+  const entries = asked.map((part) => [
+    fileOf(part.chunk),
+    [part.group, exportsOf(part).map(({ name, as }) => [name, as])],
+  ]);
+  writeFileSync(join(directory, "chunks/scripts.js"), loader(Object.fromEntries(entries)));
   for (const part of parts) {
-    const list = exportsOf(part).map(({ name, as }) => `${as} as ${name}`);
-    writeFileSync(join(directory, part.chunk), `export{${list.join(",")}}from"./${part.group}.js";\n`);
+    const names = exportsOf(part).map(({ name, as }) => `const _${name}=s.${as};export{_${name} as ${name}};`);
+    const line = `import{script}from"./scripts.js";const s=script("${part.group}");${names.join("")}\n`;
+    writeFileSync(join(directory, part.chunk), line);
   }
 }
+
+const fileOf = (path) => path.split("/").at(-1);
 
 function loadedWith(entries, outputs) {
   const isEntry = ({ entryPoint }) => entries.includes(entryPoint);
@@ -84,7 +87,7 @@ function staysOutside(parts) {
     name: "stays-outside",
     setup({ onResolve }) {
       onResolve({ filter: /.*/ }, ({ kind, path }) => {
-        const inside = kind === "import-statement" && parts.some(({ chunk }) => sameFile(chunk, path));
+        const inside = kind === "import-statement" && parts.some(({ chunk }) => fileOf(chunk) === fileOf(path));
         return inside ? undefined : { path, external: true };
       });
     },
@@ -98,28 +101,33 @@ function handsOn(others, exportsOf) {
     name: namespace,
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^\./ }, ({ kind, path }) => {
-        const part = others.find(({ chunk }) => sameFile(chunk, path));
+        const part = others.find(({ chunk }) => fileOf(chunk) === fileOf(path));
         return part && kind === "import-statement" ? { path: part.chunk, namespace } : undefined;
       });
       onLoad({ filter: /.*/, namespace }, ({ path }) => {
         const part = others.find(({ chunk }) => chunk === path);
         const names = exportsOf(part).map(({ name, as }) => `${as} as ${name}`);
-        return { contents: `export { ${names.join(", ")} } from "script:${part.group}";` };
+        return { contents: `export { ${names.join(", ")} } from "${part.group}";` };
       });
     },
   };
 }
 
-const sameFile = (chunk, path) => chunk.split("/").at(-1) === path.split("/").at(-1);
-
-function loader(name, { names, before }) {
+/**
+ * The module that runs scripts, each once. What they ask for by import() and is in a script is there without a file of
+ * its own; the module system would take milliseconds for it.
+ */
+function loader(entries) {
   return `import{readFileSync}from"node:fs";import{Script}from"node:vm";
-${before.map((other, index) => `import*as g${index} from"./${other}.js";`).join("")}
-const file=import.meta.dirname+"/${name}.cjs";let cachedData;
-try{cachedData=readFileSync(import.meta.dirname+"/${name}-"+process.versions.v8+"-"+process.arch+".cache")}catch{}
-const script=new Script(readFileSync(file,"latin1"),{filename:file,cachedData});
-const groups={${before.map((other, index) => `"script:${other}":g${index}`).join(",")}};
-const module={exports:{}};script.runInThisContext()(module,(name)=>groups[name],(path)=>import(path),import.meta);
-const e=module.exports;export const ${names.map((each) => `${each}=e.${each}`).join(",")};
+const here=import.meta.dirname+"/",entries=${JSON.stringify(entries)},run={};
+export function script(name){return run[name]??=evaluate(name)}
+function evaluate(name){
+const filename=here+name+".cjs",module={exports:{}};let cachedData;
+try{cachedData=readFileSync(here+name+"-"+process.versions.v8+"-"+process.arch+".cache")}catch{}
+new Script(readFileSync(filename,"latin1"),{filename,cachedData}).runInThisContext()(module,script,load,import.meta);
+return module.exports}
+async function load(path){
+const entry=entries[path.slice(2)];if(entry===undefined)return import(path);
+const exported=script(entry[0]);return Object.fromEntries(entry[1].map(([name,as])=>[name,exported[as]]))}
 `;
 }

@@ -58,6 +58,9 @@ interface Performance extends Faces {
   readonly onStart: (run: Run) => void;
 }
 
+/** Fewer are soon done. */
+const MANY_AGENTS = 8;
+
 async function perform(
   options: PrintOptions,
   { format, output, errors, agents, progress, onStart }: Performance,
@@ -65,7 +68,7 @@ async function perform(
   const notices = createNoticeTeller(progress.tell);
   let key: BackgroundKey | undefined;
   const show = async (update: RunUpdate): Promise<void> => {
-    if (update.type === "subagent.event") spareOptimizer();
+    if (agents.size >= MANY_AGENTS) spareOptimizer();
     notices.see(update);
     agents.see(update, upTime());
     progress.see(update);

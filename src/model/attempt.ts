@@ -13,6 +13,8 @@ export interface AttemptOptions extends ReceiveOptions {
   readonly body: readonly Uint8Array[];
   readonly signal: AbortSignal;
   readonly idleMs: number;
+  /** The system has taken every byte of the request. */
+  readonly onGone: () => void;
 }
 
 export type AttemptEnd =
@@ -72,6 +74,9 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
     }
 
     request.on("socket", heard);
+    request.on("finish", () => {
+      if (!settled) options.onGone();
+    });
     request.on("error", (error: NodeJS.ErrnoException) => {
       if (response === undefined && request.reusedSocket && isClosed(error)) return end({ kind: "stale" });
       end({ kind: "failed", failure: failureOfConnection(error, { about, reached: connector.reached }) });

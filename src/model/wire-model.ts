@@ -72,7 +72,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
   const { signal } = request;
   const ticket = limiter.ticket();
   const lost = createLost();
-  const send = sender(wire, request);
+  const send = sender(wire, request, () => emit({ type: "gone" }));
   for (let tries = 1; ; tries += 1) {
     emit({ type: "waiting" });
     const pass = await limiter.enter(ticket, signal);
@@ -115,7 +115,11 @@ async function sendOnce(pass: Pass, send: () => Promise<AttemptEnd>): Promise<At
 
 const staleTries = 5;
 
-function sender(wire: Wire, { prompt, signal }: ModelRequest): (reader: AnswerReader) => Promise<AttemptEnd> {
+function sender(
+  wire: Wire,
+  { prompt, signal }: ModelRequest,
+  onGone: () => void,
+): (reader: AnswerReader) => Promise<AttemptEnd> {
   const { options, about, url, connections } = wire;
   const { provider, clock, idleMs = 300_000, maxAnswerBytes = 32_000_000 } = options;
   const body = prompt.body(provider.dialect);
@@ -124,7 +128,7 @@ function sender(wire: Wire, { prompt, signal }: ModelRequest): (reader: AnswerRe
     const connector = await connections.prepare(url);
     for (let tries = 1; ; tries += 1) {
       const now = () => clock.now();
-      const all = { connector, url, headers, body, reader, signal, idleMs, maxAnswerBytes, about, now };
+      const all = { connector, url, headers, body, reader, signal, idleMs, maxAnswerBytes, about, now, onGone };
       const end = await attempt(all);
       if (end.kind !== "stale") return end;
       if (tries < staleTries) continue;

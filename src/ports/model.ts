@@ -36,6 +36,8 @@ export type ModelProgress =
   /** Nothing is asked for the moment: others come first, or the provider wants a pause. `sent` ends it. */
   | { readonly type: "waiting" }
   | { readonly type: "sent" }
+  /** The whole request has left: nothing is to be done until the answer comes. */
+  | { readonly type: "gone" }
   /** What was streamed before a retry is void. */
   | { readonly type: "retried"; readonly retry: ModelRetry };
 

@@ -93,8 +93,7 @@ function listener(host: RunHost, turn: number): { emit: (progress: ModelProgress
       goOn = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
       clocks.modelMoved();
       if (progress.type === "waiting" || progress.type === "sent") return;
-      // The answer is on its way: until it is complete nothing else has to be done.
-      services.hands.prepare?.();
+      if (progress.type === "gone") return services.hands.prepare?.();
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else retries = host.record([{ type: "model.retried", turn, retry: progress.retry }]);
     },
