@@ -7,6 +7,7 @@ import { clockLimits, Dispatcher } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import { createAgentNews } from "./agent-news.ts";
 import { type AgentServers, createAgentServers, withInstructions } from "./agent-servers.ts";
+import { coordinate } from "./coordinate.ts";
 import { offerDelegation, offeredAgents } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
 import { checkMode } from "./heed-settings.ts";
@@ -83,7 +84,8 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
   });
   const resolution = await resolveMain(options, { ...served, equipped, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
-  const agent = withInstructions(resolution.agent, [connection]);
+  const main = options.coordinator ? coordinate(resolution.agent) : resolution.agent;
+  const agent = withInstructions(main, [connection]);
   checkMode(settings, agent.policy.mode);
   if (options.resume !== undefined) await dispatcher.tellOfLost();
   return createSessionOf({

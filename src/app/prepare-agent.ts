@@ -103,7 +103,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
   const { found, own, settings, place, environment } = equipment;
   const { parent, depth, background } = wish;
   const root = place?.root ?? parent.cwd;
-  const above = parent.agent.policy;
+  const above = parent.agent.lends ?? parent.agent.policy;
   const superior = place ? inCopy(above, place, environment["HOME"]) : above;
   const { definition } = found;
   const { subagents = {} } = settings;

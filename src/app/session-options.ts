@@ -21,6 +21,8 @@ export interface SessionOptions {
   readonly catalogSettings?: CatalogPlace["settings"];
   /** Which agent works; if absent, the one that worked before, in a new session the main agent (`main`). */
   readonly agent?: string;
+  /** The agent gets only the tools that give work to others; those have what it would have had. */
+  readonly coordinator?: boolean;
   /** Agents for this session, by name: made with `defineAgent`, or in the form of the settings key `agents`. */
   readonly agents?: Readonly<Record<string, unknown>>;
   /**

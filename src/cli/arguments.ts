@@ -42,6 +42,7 @@ const root: Readonly<Record<string, OptionKind>> = {
   "forward-subagent-text": {},
   agent: { value: "NAME" },
   agents: { value: "JSON" },
+  coordinator: {},
   model,
   provider,
   effort: { value: "LEVEL", choices: efforts },
@@ -116,6 +117,7 @@ function parsePrint(options: ReadOptions): Command {
       ...(permissionMode === undefined ? {} : { permissionMode }),
       ...(effort === undefined ? {} : { effort }),
       ...given(options, ["agent", "model", "provider", "cwd", "resume", "settings"]),
+      ...(options.has("coordinator") ? { coordinator: true } : {}),
       ...(options.has("agents") ? { agents: jsonObject(options, "agents") } : {}),
     },
   };

@@ -40,6 +40,8 @@ export interface PrintOptions {
   readonly allowedTools: readonly string[];
   readonly disallowedTools: readonly string[];
   readonly settings?: string;
+  /** The main agent only gives work to others. */
+  readonly coordinator?: boolean;
   /** The directory's own files count for this run. */
   readonly trust: boolean;
   readonly verbose: boolean;

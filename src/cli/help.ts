@@ -40,6 +40,7 @@ Agent
       --agent NAME                 Work as this agent, e.g. Explore or Plan
       --agents JSON                Agents for this run, by name:
                                    {"x": {"description": "…", "prompt": "…"}}
+      --coordinator                The main agent only gives work to others
 
 Model
   -m, --model NAME                 A model, or small, medium, large

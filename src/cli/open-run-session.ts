@@ -60,6 +60,7 @@ async function open(options: PrintOptions, { prompt, tell }: RunWords): Promise<
     trusted: loaded.trusted,
     ...(agent === undefined ? {} : { agent }),
     ...(agents === undefined ? {} : { agents }),
+    ...(options.coordinator ? { coordinator: true } : {}),
     ...flags,
     ...(old === undefined ? {} : { resume: old }),
     allowedTools,

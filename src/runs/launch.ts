@@ -70,7 +70,8 @@ function acceptanceOf(
   parent: LiveAgent,
 ): Pick<RunRequest, "acceptance"> {
   if (acceptance === undefined) return {};
-  const shell = parent.agent.policy.pool.includes("Bash") ? ["Bash"] : [];
+  const { pool } = parent.agent.lends ?? parent.agent.policy;
+  const shell = pool.includes("Bash") ? ["Bash"] : [];
   return {
     acceptance: { commands: [acceptance], policy: { ...policy, pool: [...new Set([...policy.pool, ...shell])] } },
   };

@@ -1,0 +1,70 @@
+import { expect, it } from "vitest";
+import { openSession } from "../../src/app/index.ts";
+import type { Model } from "../../src/ports/index.ts";
+import { type Head, textOf } from "../../src/protocol/index.ts";
+import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
+import { newPlace, read, resultsIn, task } from "./delegation-place.ts";
+
+async function coordinate(parts: Readonly<Record<string, readonly ScriptedStep[]>>, more = {}) {
+  const at = newPlace();
+  const cast = createCast(parts);
+  const heads = new Map<string, Head>();
+  const model: Model = {
+    describe: cast.describe,
+    call: (request, emit) => {
+      const [part = ""] = textOf(request.prompt.messages()[0]?.content ?? []).split(":");
+      heads.set(part, request.prompt.head);
+      return cast.call(request, emit);
+    },
+  };
+  const environment = { PATH: process.env["PATH"], HOME: at.home };
+  const session = await openSession({ coordinator: true, ...more, ...at, model, environment });
+  const result = await session.prompt("MAIN: do it.").result;
+  await session.close();
+  const tools = (part: string) => heads.get(part)?.tools.map(({ name }) => name) ?? [];
+  return { result, cast, tools, session, heads };
+}
+
+it("a coordinator has only the tools of delegation; its agents have what the session has", async () => {
+  const { cast, tools, session, result } = await coordinate({
+    MAIN: [{ calls: [read, task("CHILD: read the notes")] }, { text: "It says alpha." }],
+    CHILD: [{ calls: [read] }, { text: "Alpha." }],
+  });
+  expect(result.outcome).toBe("succeeded");
+  expect(tools("MAIN")).toEqual(["Task", "TaskOutput", "TaskStop", "SendMessage"]);
+  expect(session.tools).toEqual(tools("MAIN"));
+  expect(tools("CHILD")).toEqual(expect.arrayContaining(["Read", "Edit", "Bash", "Grep"]));
+  expect(tools("CHILD")).not.toContain("Task");
+  const [own, report] = resultsIn(cast.requests("MAIN")[1]);
+  expect(own).toContain("Read");
+  expect(own).not.toContain("alpha");
+  expect(report).toContain("Alpha.");
+  expect(resultsIn(cast.requests("CHILD")[1])[0]).toContain("alpha");
+});
+
+it("rules of the session bind the agents of a coordinator; checks of their work may use its shell", async () => {
+  const { cast } = await coordinate(
+    {
+      MAIN: [
+        { calls: [task("CHILD: read the notes", { subagent_type: "Explore", acceptance: "pwd" })] },
+        { text: "ok" },
+      ],
+      CHILD: [{ calls: [read] }, { text: "Denied." }],
+    },
+    { disallowedTools: ["Read(notes.txt)"] },
+  );
+  expect(resultsIn(cast.requests("CHILD")[1])[0]).toContain("Read(notes.txt)");
+  expect(resultsIn(cast.requests("MAIN")[1])[0]).toContain("[verified: true (pwd)]");
+});
+
+it("is told what it is", async () => {
+  const { heads } = await coordinate({ MAIN: [{ text: "ok" }] });
+  expect(heads.get("MAIN")?.system).toContain("You coordinate");
+});
+
+it.each([{ disallowedTools: ["Task"] }, { settings: { subagents: { maxDepth: 0 } } }])(
+  "can't be where nobody can be given work: %o",
+  async (more) => {
+    await expect(coordinate({ MAIN: [] }, more)).rejects.toThrow(/coordinator.*nobody/i);
+  },
+);
