@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunningProcess } from "../../ports/index.ts";
@@ -73,13 +73,26 @@ describe.runIf(hasSandbox)("commands of a session", () => {
     );
   });
 
+  /** The process that holds their network. */
+  function holder(): number {
+    const { root } = place;
+    const { args } = place.sandbox.confine({ root, cwd: root, command: "true", args: [], environment: {} });
+    return Number(args[args.indexOf("--target") + 1]);
+  }
+
+  it("leave nothing behind when their session closes", async () => {
+    expect(await place.run("true")).toMatchObject({ code: 0 });
+    const pid = holder();
+    expect(existsSync(`/proc/${pid}`)).toBe(true);
+    await place.sandbox.close();
+    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false);
+  });
+
   it("go on when what holds their network was killed", async () => {
     expect(await place.run("true")).toMatchObject({ code: 0 });
-    const { root } = place;
-    const request = { root, cwd: root, command: "true", args: [], environment: {} };
-    const { args } = place.sandbox.confine(request);
-    process.kill(Number(args[args.indexOf("--target") + 1]), "SIGKILL");
-    await expect.poll(async () => (await place.run("true").catch(() => ({ code: 1 }))).code).toBe(0);
+    process.kill(holder(), "SIGKILL");
+    const runs = async () => (await place.run("true").catch(() => ({ code: 1 }))).code;
+    await expect.poll(runs, { timeout: 15_000 }).toBe(0);
   });
 });
 

@@ -1,6 +1,7 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSandboxPlace, hasSandbox, type SandboxPlace } from "./sandbox.test-support.ts";
@@ -161,12 +162,15 @@ describe.runIf(hasSandbox)("others", () => {
   });
 
   it("are not reached by Unix sockets", async () => {
-    const socket = join(place.root, "s");
+    // Where no other test's sandbox sees it: one that is gone again when its mount is made fails that command.
+    const hidden = createSandboxPlace({}, tmpdir());
+    const socket = join(hidden.root, "s");
     const server = createServer((connection) => connection.end("SECRET"));
     await new Promise<void>((resolve) => server.listen(socket, resolve));
     const script = `require("net").connect(process.argv[1]).on("error",e=>console.log(e.code)).pipe(process.stdout)`;
-    const { output } = await place.run(`${process.execPath} -e '${script}' ${socket}`);
+    const { output } = await hidden.run(`${process.execPath} -e '${script}' ${socket}`);
     server.close();
+    await hidden.remove();
     expect(output.trim()).toBe("ECONNREFUSED");
     expect((await place.run("ls /run; env | grep -E 'SSH_AUTH_SOCK|DOCKER_HOST'")).output).toBe("");
   });

@@ -46,6 +46,11 @@ describe("a missing network", () => {
   });
 });
 
+it("a sandbox that could not be set up is not taken for the command's own failure", () => {
+  const output = "bwrap: Can't create file at /x/socket: Read-only file system";
+  expect(explainRefusal(output, facts)).toContain("the command was not run");
+});
+
 it("what is hidden is named", () => {
   expect(explainRefusal("cat: /home/u/.ssh/id: No such file or directory", facts)).toContain("nothing of /home/u/.ssh");
 });

@@ -14,6 +14,8 @@ export interface RefusalFacts {
 
 /** What of a failed command's output is the sandbox's doing, in words for who must act; undefined: nothing of it. */
 export function explainRefusal(output: string, facts: RefusalFacts): string | undefined {
+  if (output.startsWith("bwrap: "))
+    return "Sandbox: it could not be set up, and the command was not run. Run it again.";
   return explainWrite(output, facts) ?? explainHidden(output, facts) ?? explainNetwork(output, facts);
 }
 

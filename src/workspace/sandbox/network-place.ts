@@ -60,7 +60,10 @@ export async function openNetworkPlace(programs: NetworkPrograms, proxySocket?: 
     get isOpen() {
       return isOpen;
     },
-    close: () => void holder.kill("SIGKILL"),
+    close: () => {
+      holder.stdin?.end();
+      holder.kill("SIGKILL");
+    },
   };
 }
 

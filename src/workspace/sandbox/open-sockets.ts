@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Paths of the Unix sockets that programs of this machine listen at. A read-only file system does not keep anybody from
- * talking to them, and some (docker, agents that hold keys) do whatever they are told.
+ * Paths of the Unix sockets at which programs of this machine take connections or messages. A read-only file system does
+ * not keep anybody from talking to them, and some (docker, agents that hold keys) do whatever they are told.
  */
 export function openSockets(): readonly string[] {
   let table: string;
@@ -11,6 +11,13 @@ export function openSockets(): readonly string[] {
   } catch {
     return [];
   }
-  const paths = table.split("\n").flatMap((line) => / (\/.*)$/.exec(line)?.[1] ?? []);
+  const paths = table.split("\n").flatMap((line) => {
+    const [, flags = "", type = "", path = ""] = /^\S+ \S+ \S+ (\S+) (\S+) \S+ +\d+ (\/.*)$/.exec(line) ?? [];
+    const accepts = (Number.parseInt(flags, 16) & ACCEPTS_CONNECTIONS) !== 0 || type === DATAGRAM;
+    return accepts ? [path] : [];
+  });
   return [...new Set(paths)];
 }
+
+const ACCEPTS_CONNECTIONS = 0x10000;
+const DATAGRAM = "0002";

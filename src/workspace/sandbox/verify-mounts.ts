@@ -17,8 +17,9 @@ export function verifyMounts(mounts: readonly Mount[]): readonly string[] {
   const script = `
 refuse() { echo 'The sandbox was not set up: a directory changed at that moment. Run the command again.' >&2; exit 125; }
 points="
-$(cut -d' ' -f5 /proc/self/mountinfo)
 "
+while read -r _ _ _ _ point _; do points="$points$point
+"; done < /proc/self/mountinfo
 for point in ${points}; do case "$points" in *"
 $point
 "*) ;; *) refuse ;; esac; done

@@ -1,0 +1,71 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import { textOf } from "../../src/protocol/index.ts";
+import { createScriptedModel } from "../../src/testing/index.ts";
+
+let top: string;
+let cwd: string;
+beforeEach(() => {
+  // Not in /tmp: commands have one of their own.
+  top = realpathSync(mkdtempSync("/var/tmp/retinue-sandbox-"));
+  cwd = join(top, "work");
+  mkdirSync(cwd);
+});
+afterEach(() => rmSync(top, { recursive: true, force: true }));
+
+/** What each command of a session said, and what the person was told meanwhile. */
+async function runCommands(commands: readonly string[], sandbox: NonNullable<SessionOptions["settings"]>["sandbox"]) {
+  const told: string[] = [];
+  const steps = commands.map((command) => ({ calls: [{ name: "Bash", input: { command } }] }));
+  const session = await openSession({
+    cwd,
+    home: join(top, "home"),
+    environment: { ...process.env, HOME: top },
+    model: createScriptedModel([...steps, { text: "Done." }]),
+    permissionMode: "bypassPermissions",
+    settings: sandbox === undefined ? {} : { sandbox },
+    onTrouble: (message) => told.push(message),
+  });
+  const run = session.prompt("Go.");
+  const said: string[] = [];
+  for await (const event of run) if (event.type === "tool.ended") said.push(textOf(event.result.content));
+  await run.result;
+  await session.close();
+  return { said, told };
+}
+
+describe("commands of a session", () => {
+  it("run in a sandbox where there is one; where there is none the person is told once", async () => {
+    const outside = join(top, "outside");
+    const { said, told } = await runCommands(
+      [`echo x > ${outside}; echo in > in`, `cat in; ls ${top}/home`],
+      undefined,
+    );
+    expect(readFileSync(join(cwd, "in"), "utf8")).toBe("in\n");
+    if (told.length > 0) {
+      expect(told).toEqual([expect.stringMatching(/^Commands run without a sandbox: .+\.$/)]);
+      expect(existsSync(outside)).toBe(true);
+      return;
+    }
+    expect(existsSync(outside)).toBe(false);
+    expect(said[0]).toContain("Read-only file system");
+    expect(said[1]).toContain("in\n");
+  });
+
+  it("run without one where the settings say so, and nobody is told", async () => {
+    const outside = join(top, "outside");
+    expect(await runCommands([`echo x > ${outside}`], "off")).toMatchObject({ told: [] });
+    expect(existsSync(outside)).toBe(true);
+  });
+
+  it("may write where the settings say, and find the state of sessions nowhere", async () => {
+    mkdirSync(join(top, "cache"));
+    const sandbox = { mode: "require", filesystem: { allowWrite: ["~/cache"] } } as const;
+    const { said } = await runCommands([`echo x > ${top}/cache/x; cat ${top}/home/projects/*/*.jsonl`], sandbox);
+    if (said[0]?.includes("there is none")) return expect(existsSync(join(top, "cache/x"))).toBe(false);
+    expect(existsSync(join(top, "cache/x"))).toBe(true);
+    expect(said[0]).toContain("No such file");
+  });
+});
