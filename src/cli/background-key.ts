@@ -1,4 +1,3 @@
-import { isatty } from "node:tty";
 import type { Session } from "../app/index.ts";
 import { plural } from "../lib/index.ts";
 import type { RunUpdate } from "../protocol/index.ts";
@@ -25,8 +24,8 @@ const changes: readonly string[] = ["run.started", "run.backgrounded", "run.ende
 export function createBackgroundKey({ session, agents, progress }: BackgroundKeyOptions): BackgroundKey {
   // Where work in the background is switched off, the tools to look after it are not there.
   const isAllowed = session.tools.includes("TaskOutput");
-  const canBe = isAllowed && progress.isLive && process.platform !== "win32" && isatty(0);
-  let keys: TerminalKeys | undefined;
+  const canBe = isAllowed && progress.isLive && process.platform !== "win32";
+  let keys: TerminalKeys | "none" | undefined;
   let isOver = false;
   const press = async (): Promise<void> => {
     const moved = await session.moveToBackground();
@@ -44,23 +43,25 @@ export function createBackgroundKey({ session, agents, progress }: BackgroundKey
         .inOrder()
         .some(({ path, end, background }) => path.length === 1 && !end && !background);
       if (isWaitedFor) keys ??= await openKeys({ onBackground: () => void press(), onSignal: send });
-      if (isOver) return;
-      keys?.listen(isWaitedFor);
-      progress.hint(keys?.isListening ? "Ctrl+B: background" : "");
+      if (isOver || keys === undefined || keys === "none") return;
+      keys.listen(isWaitedFor);
+      progress.hint(keys.isListening ? "Ctrl+B: background" : "");
     },
     release: () => {
       isOver = true;
-      keys?.listen(false);
+      if (keys !== "none") keys?.listen(false);
     },
   };
 }
 
-/** Loaded when there is somebody to wait for: most runs end before. */
-async function openKeys(on: Pick<KeyOptions, "onBackground" | "onSignal">): Promise<TerminalKeys> {
-  const [{ createTerminalKeys }, { isForeground }] = await Promise.all([
+/** Loaded when there is somebody to wait for: most runs end before. `none`: standard input is no terminal. */
+async function openKeys(on: Pick<KeyOptions, "onBackground" | "onSignal">): Promise<TerminalKeys | "none"> {
+  const [{ isatty }, { createTerminalKeys }, { isForeground }] = await Promise.all([
+    import("node:tty"),
     import("./terminal-keys.ts"),
     import("./is-foreground.ts"),
   ]);
+  if (!isatty(0)) return "none";
   return createTerminalKeys({
     ...on,
     input: process.stdin,
