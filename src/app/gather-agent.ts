@@ -11,6 +11,7 @@ import {
 import { UserError } from "../lib/index.ts";
 import type { Skills } from "../ports/index.ts";
 import { type AgentDefinition, canonicalToolName, type Diagnostic } from "../protocol/index.ts";
+import { aboutAgents, aboutContext, aboutFile, aboutSkills, described } from "./about-files.ts";
 import { type AgentCatalog, type CatalogAgent, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
 import { docsDirectory } from "./docs-directory.ts";
 import { type Household, type HouseholdAgent, isGuide } from "./household.ts";
@@ -47,8 +48,7 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   if (wrong !== undefined) throw new UserError(wrong.message, { code: "agents", exitCode: 2, ...cureOf(wrong) });
   const projectContext = contextText(loaded.snapshot.contextFiles);
   const context = projectContext === undefined ? {} : { projectContext };
-  // Also of a file that could not be read at all.
-  const aboutContext = loaded.diagnostics.filter(({ code }) => /^(context|import)_/.test(code)).map(described);
+  const ofContext = aboutContext(loaded);
   const shelf = createSkillShelf(loaded.snapshot.skills);
   const shared = { ...context, ...(shelf ? { shelf } : {}) };
   const roots = rootsOf(loaded.snapshot.skills, place.home);
@@ -58,11 +58,11 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
     snapshot: loaded.snapshot,
     find: (name) => {
       const found = loaded.catalog.find(name)?.agent;
-      return found && piecesOf(found, { loaded, place, context, aboutContext, roots });
+      return found && piecesOf(found, { loaded, place, context, ofContext, roots });
     },
   };
   const aboutGiven = loaded.diagnostics.filter(({ file }) => file === "--agents").map(described);
-  const notices = [...aboutGiven, ...aboutContext, ...aboutSkills(loaded)];
+  const notices = [...aboutGiven, ...ofContext, ...aboutAgents(loaded), ...aboutSkills(loaded)];
   const main = { ...shared, skills: [], readableRoots: roots, notices, household };
   if (named === undefined) return main;
   const found = household.find(named.name);
@@ -81,13 +81,14 @@ interface Surroundings {
   readonly loaded: AgentCatalog;
   readonly place: CatalogPlace;
   readonly context: Pick<HouseholdAgent, "projectContext">;
-  readonly aboutContext: readonly string[];
+  /** About context files. */
+  readonly ofContext: readonly string[];
   readonly roots: readonly string[];
 }
 
 function piecesOf(
   { definition, body }: CatalogAgent,
-  { loaded, place, context, aboutContext, roots }: Surroundings,
+  { loaded, place, context, ofContext, roots }: Surroundings,
 ): HouseholdAgent {
   const { found: skills, diagnostics } = findSkills(loaded.snapshot.skills, definition.skills ?? [], {
     file: definition.file ?? definition.name,
@@ -101,7 +102,7 @@ function piecesOf(
     ...(memory === undefined ? {} : { memory }),
     readableRoots: [...(isGuide(definition) ? [docsDirectory()] : []), ...(memory ? [memory.directory] : []), ...roots],
     notices: [
-      ...(definition.omitProjectContext ? [] : aboutContext),
+      ...(definition.omitProjectContext ? [] : ofContext),
       // What was given with the call is told when the session begins, of all agents: no other command reads it.
       ...(definition.source === "flag" ? [] : aboutFile(loaded, definition.file)),
       ...(usesSkills(definition) ? aboutSkills(loaded) : []),
@@ -144,21 +145,6 @@ function rootsOf(skills: readonly LoadedSkill[], home: string): readonly string[
 function usesSkills({ tools, skills }: AgentDefinition): boolean {
   if (tools === undefined || skills !== undefined) return true;
   return tools.some((tool) => tool === "*" || canonicalToolName(tool) === "Skill");
-}
-
-/** Why a skill is not there that somebody wrote. */
-function aboutSkills({ diagnostics }: AgentCatalog): readonly string[] {
-  const isAbout = (file: string) => /(^|\/)skill\.md$|\/\.(agents|claude)\/skills(\/|$)/i.test(file);
-  return diagnostics.filter(({ file, severity }) => severity !== "notice" && isAbout(file)).map(described);
-}
-
-/** What is wrong with a file; what is only good to know stays with `retinue agents check`. */
-function aboutFile({ diagnostics }: AgentCatalog, wanted: string | undefined): readonly string[] {
-  return diagnostics.filter(({ file, severity }) => severity !== "notice" && file === wanted).map(described);
-}
-
-function described({ file, line, message, fix }: Diagnostic): string {
-  return `${file}:${line}: ${message}${fix === undefined ? "" : ` ${fix}`}`;
 }
 
 function missingAgent({ name, isOld }: NamedAgent, loaded: AgentCatalog): UserError {

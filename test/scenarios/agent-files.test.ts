@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { performTask } from "../built-in/perform-task.ts";
+
+const base = { say: "Hello.", trusted: true, steps: [{ text: "Hello." }] };
+const good = "---\nname: good\ndescription: Does good. Use when asked.\n---\nBe good.\n";
+const broken = "---\nname: broken\ndescription: Does harm.\npermissionMode: whatever\n---\nBe bad.\n";
+
+it("who could have given work to an agent is told why that does not load", async () => {
+  const files = {
+    ".agents/agents/good.md": good,
+    ".agents/agents/broken.md": broken,
+    ".agents/agents/README.md": "Ours.\n",
+  };
+  const { notices } = await performTask({ ...base, files });
+  expect(notices).toEqual([
+    expect.stringMatching(/agents\/broken\.md:4: "permissionMode" is "whatever".*Write one of/),
+  ]);
+  const named = await performTask({ ...base, files, agent: "good" });
+  expect(named.notices).toEqual([]);
+});
+
+it("many that do not load are one line, with the command that says why", async () => {
+  const names = ["a", "b", "c", "d", "e"];
+  const files = Object.fromEntries(names.map((name) => [`.claude/agents/${name}.md`, broken]));
+  const { notices, cwd } = await performTask({ ...base, files });
+  const first = ["a", "b", "c"].map((name) => `${cwd}/.claude/agents/${name}.md`).join(", ");
+  expect(notices).toEqual([`5 files of agents do not load: ${first} and 2 more. "retinue agents check" says why.`]);
+});
