@@ -8,12 +8,12 @@ import {
   type HookEvent,
   type HookSource,
   hookEvents,
-  type JsonObject,
   MAIN_AGENT,
   readHookEntries,
   type SessionId,
   type Settings,
   type SettingsOrigin,
+  type SettingsScope,
 } from "../protocol/index.ts";
 import type { Environment } from "./places.ts";
 
@@ -58,7 +58,7 @@ export interface SessionHooks {
 
 export async function gatherHooks(place: HooksPlace): Promise<SessionHooks> {
   const { hooks, notices } = await configuredHooks(place);
-  const own = ownHooks(place.definition);
+  const own = ownHooks(place, place.definition);
   let opened: Promise<OpenHooks> | undefined;
   const open = () => {
     opened ??= openHooks(place, { hooks, own });
@@ -69,7 +69,7 @@ export async function gatherHooks(place: HooksPlace): Promise<SessionHooks> {
     ...(main ? { main } : {}),
     ...(main && hooks.length > 0 ? { shared: main.forAgent([]) } : {}),
     forAgent: async (definition) => {
-      const theirs = ownHooks(definition);
+      const theirs = ownHooks(place, definition);
       return theirs.length === 0 ? undefined : (await open()).forAgent(theirs);
     },
     notices,
@@ -84,9 +84,9 @@ interface Configured {
 
 /** The user's and the project's first, as settings have them; then those of plugins and of the program. */
 async function configuredHooks({ settings, origins, pluginHome, functions = {} }: HooksPlace): Promise<Configured> {
-  if (settings.disableAllHooks) return { hooks: functionHooks(functions), notices: [] };
-  const fromSettings = settingsHooks(settings.hooks ?? {}, origins);
-  const fromPlugins = pluginHome === undefined ? nothing : await pluginHooks(pluginHome);
+  const fromSettings = settingsHooks(settings, origins);
+  const readsPlugins = pluginHome !== undefined && !settings.disableAllHooks;
+  const fromPlugins = readsPlugins ? await pluginHooks(pluginHome) : nothing;
   return {
     hooks: [...fromSettings.hooks, ...fromPlugins.hooks, ...functionHooks(functions)],
     notices: [...fromSettings.notices, ...fromPlugins.notices],
@@ -96,13 +96,17 @@ async function configuredHooks({ settings, origins, pluginHome, functions = {} }
 const nothing: Configured = { hooks: [], notices: [] };
 
 /** What is wrong with those of files was told, with file and line, when the files were read. */
-function settingsHooks(value: JsonObject, origins: readonly SettingsOrigin[] | undefined): Configured {
-  const theirs = new Set(
-    origins?.filter(({ scope }) => scope === "project" || scope === "local").map((each) => each.value),
-  );
+function settingsHooks({ hooks: value = {}, disableAllHooks }: Settings, origins: HooksPlace["origins"]): Configured {
+  const scopes = new Map(origins?.map((origin) => [origin.value, origin.scope]));
+  // Who manages the machine decides about its own hooks; nobody else switches them off.
+  const isOff = origins?.some(({ path, scope }) => path === "disableAllHooks" && scope === "managed")
+    ? allOff
+    : usersOff;
   const read = Object.entries(value).flatMap(([event, entries]) =>
-    (Array.isArray(entries) ? entries : [entries]).map((entry) => {
-      const source: HookSource = theirs.has(entry) ? "project" : "user";
+    (Array.isArray(entries) ? entries : [entries]).flatMap((entry) => {
+      const scope = scopes.get(entry);
+      if (disableAllHooks && isOff(scope)) return [];
+      const source: HookSource = scope === "project" || scope === "local" ? "project" : "user";
       const { hooks, problems } = readHookEntries({ [event]: [entry] });
       return { hooks: hooks.map((hook): Hook => ({ kind: "command", source, ...hook })), problems };
     }),
@@ -110,6 +114,9 @@ function settingsHooks(value: JsonObject, origins: readonly SettingsOrigin[] | u
   const problems = origins === undefined ? read.flatMap((each) => each.problems) : [];
   return { hooks: read.flatMap(({ hooks }) => hooks), notices: problems.map(({ message }) => message) };
 }
+
+const allOff = (): boolean => true;
+const usersOff = (scope: SettingsScope | undefined): boolean => scope !== "managed";
 
 async function pluginHooks(home: string): Promise<Configured> {
   if (!existsSync(join(home, "plugins.json"))) return nothing;
@@ -132,7 +139,8 @@ function functionHooks(functions: SessionHookOptions): readonly Hook[] {
 }
 
 /** Of a definition: a project's file is the project's word. */
-function ownHooks({ hooks = [], source }: Partial<AgentDefinition> = {}): readonly Hook[] {
+function ownHooks({ settings }: HooksPlace, { hooks = [], source }: Partial<AgentDefinition> = {}): readonly Hook[] {
+  if (settings.disableAllHooks) return [];
   return hooks.map((hook) => ({ kind: "command", source: source === "project" ? "project" : "user", ...hook }));
 }
 

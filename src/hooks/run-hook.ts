@@ -13,8 +13,13 @@ export function runHook(hook: Hook, input: HookInput, place: CommandPlace): Prom
   return withTimeLimit(place.signal, seconds * 1_000, async (signal) => {
     if (hook.kind === "function") return callFunction(hook, input, signal);
     const run = await runCommand(hook, `${JSON.stringify(input)}\n`, { ...place, signal });
-    return readAnswer(hook.event, run, nameOf(hook));
+    return place.signal.aborted ? brokenOff(hook) : readAnswer(hook.event, run, nameOf(hook));
   });
+}
+
+/** Whoever breaks off a run knows it; that its hooks did not end either is no news. */
+function brokenOff({ event }: Hook): HookAnswer {
+  return event === "PreToolUse" ? { decision: "deny", reason: "The run was broken off." } : {};
 }
 
 async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortSignal): Promise<HookAnswer> {
@@ -27,6 +32,7 @@ async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortS
   try {
     return (await Promise.race([call(input, signal), broken(signal)])) ?? {};
   } catch (error) {
+    if (signal.aborted && !isTimeout(signal.reason)) return brokenOff(hook);
     if (isTimeout(signal.reason)) return failed(event, `${name} did not answer within its time limit.`);
     return failed(event, `${name} failed: ${describeError(error)}`);
   }

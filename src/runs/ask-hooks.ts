@@ -20,10 +20,20 @@ export async function askHooks<Event extends HookEvent>(
   const { event } = occasion;
   if (!hooks?.has(event)) return undefined;
   const goOn = host.clocks.pause();
-  const outcome = await hooks.run(event, facts, sceneOf(host)).finally(goOn);
+  const outcome = heard(event, await hooks.run(event, facts, sceneOf(host)).finally(goOn));
   const events = hookLines(occasion, outcome);
   if (events.length > 0) await host.record(events);
   return outcome.ran === 0 ? undefined : outcome;
+}
+
+/** Words for an agent that ends, or about a prompt that was sent back, have nobody to read them: they would wait for the next one. */
+function heard(event: HookEvent, outcome: HookOutcome): HookOutcome {
+  const isForNobody = (event === "Stop") !== (outcome.decision === "deny");
+  return isForNobody && (event === "Stop" || event === "UserPromptSubmit") ? withoutContext(outcome) : outcome;
+}
+
+export function withoutContext({ context: _, ...outcome }: HookOutcome): HookOutcome {
+  return outcome;
 }
 
 /** What stands in the transcript of hooks that were run. */

@@ -1,8 +1,8 @@
 import type { Hooks, Journal } from "../ports/index.ts";
 import type { AgentId, EventOf, Line, RunEnd, RunId } from "../protocol/index.ts";
 import { endIn } from "./agent-record.ts";
-import { hookLines } from "./ask-hooks.ts";
-import { endFacts, withoutContext } from "./run-hooks.ts";
+import { hookLines, withoutContext } from "./ask-hooks.ts";
+import { endFacts } from "./run-hooks.ts";
 
 /** Tells hooks of the ends that an earlier process did not live to tell them of. The runs have their ends by now. */
 export async function tellOfLostRuns(agents: readonly AgentId[], hooks: Hooks, journal: Journal): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import { type DurableEvent, type RunResult, textOf } from "../protocol/index.ts";
-import { askHooks, hookLines, sceneOf } from "./ask-hooks.ts";
+import { askHooks, hookLines, sceneOf, withoutContext } from "./ask-hooks.ts";
 import type { RunHost, RunServices } from "./run-host.ts";
 import type { Thread } from "./thread.ts";
 
@@ -62,14 +62,6 @@ export async function tellOfEnd(host: RunHost, result: RunResult): Promise<void>
 /** What a hook of an end is told. */
 export function endFacts({ runId, outcome, reason, text }: Pick<RunResult, "runId" | "outcome" | "reason" | "text">) {
   return { run_id: runId, outcome, reason, last_assistant_message: text };
-}
-
-/** Nobody reads on in a run that has ended. */
-export function withoutContext<Outcome extends { readonly context?: string }>(
-  outcome: Outcome,
-): Omit<Outcome, "context"> {
-  const { context: _, ...rest } = outcome;
-  return rest;
 }
 
 /** Before a session is given up. */

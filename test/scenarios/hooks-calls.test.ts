@@ -145,6 +145,17 @@ describe("a hook before a call", () => {
     expect(told(await walk(once(read), { settings }))).toContain("alpha");
     const off = { ...settings, disableAllHooks: true };
     expect(made(await walk(once(write()), { settings: off, permissionMode: "acceptEdits" }))).toBe("made");
+    const [value = null] = (settings.hooks?.["PreToolUse"] ?? []) as readonly JsonObject[];
+    const managed = { path: "hooks.PreToolUse[0]", value, scope: "managed" } as const;
+    const kept = await walk(once(write()), {
+      settings: off,
+      settingsOrigins: [managed],
+      permissionMode: "acceptEdits",
+    });
+    expect(made(kept)).toBeUndefined();
+    const switched = { path: "disableAllHooks", value: true, scope: "managed" } as const;
+    const none = { settings: off, settingsOrigins: [managed, switched], permissionMode: "acceptEdits" } as const;
+    expect(made(await walk(once(write()), none))).toBe("made");
   });
 
   it("that is broken off with the run has not said no", async () => {

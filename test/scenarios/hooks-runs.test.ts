@@ -127,6 +127,13 @@ describe("a Stop hook", () => {
     );
   });
 
+  it("that only has something to say lets it end, and its words wait for nobody", async () => {
+    const command = `echo '{"hookSpecificOutput": {"additionalContext": "well done"}}'`;
+    const walked = await walk({ MAIN: [{ text: "Done." }] }, { settings: hooks({ Stop: [command] }) });
+    walked.model.assertDone();
+    expect(walked.result).toMatchObject({ outcome: "succeeded", turns: 1 });
+  });
+
   it("that fails lets it end", async () => {
     const walked = await walk({ MAIN: [{ text: "Done." }] }, { settings: hooks({ Stop: ["exit 1"] }) });
     expect(walked.result.outcome).toBe("succeeded");
