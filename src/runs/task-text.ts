@@ -64,7 +64,7 @@ export function noticeText(ended: readonly EndedRun[]): string {
 export function wordsWithin({ outputFile, end }: EndedRun, maxCharacters: number): string {
   const { text, truncated } = boundText(end.text, { maxCharacters });
   if (!truncated) return text;
-  const where = outputFile === undefined ? "TaskOutput leads to all of it" : "all of it stands in the output file";
+  const where = outputFile === undefined ? "TaskOutput shows all of it" : "all of it stands in the output file";
   return `${text}\n[The report has ${formatCount(end.text.length)} characters: ${where}.]`;
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { lastWords, resultsIn, task, walk } from "./delegation-place.ts";
 
-/** Of about 60,000 characters, with a line in the middle that no bounded text shows. */
-const lines = Array.from({ length: 2_000 }, (_, index) => `finding ${index}: something was seen here`);
+/** Of more than 50,000 characters, with a line in the middle that no bounded text shows. */
+const lines = Array.from({ length: 1_500 }, (_, index) => `finding ${index}: something was seen here`);
 const report = lines.join("\n");
 const hidden = "finding 1200: something was seen here";
 const readAt = (address: string | undefined) => ({
@@ -52,38 +52,51 @@ describe("a report that is too long for its reader", () => {
     expect(resultsIn(model.requests("MAIN")[3])[0]).toContain(".output");
   });
 
-  it("is led to by TaskOutput", async () => {
-    const { model } = await walk({
-      MAIN: [
-        { calls: [task("CHILD: look")] },
-        (messages) => {
-          const id = /id="(a\w+)"/.exec(resultsIn(messages)[0] ?? "")?.[1];
-          return { calls: [{ name: "TaskOutput", input: { task_id: id } }] };
-        },
-        (messages) => readAt(addressIn(resultsIn(messages)[0])),
-        { text: "Found." },
-      ],
-      CHILD: [{ text: report }],
+  it("is shown whole by TaskOutput, page by page, also to who can't read files", async () => {
+    let offset: number | undefined;
+    let id = "";
+    const pages: string[] = [];
+    const turnPage = () => ({
+      calls: [{ name: "TaskOutput", input: { task_id: id, ...(offset === undefined ? {} : { offset }) } }],
     });
+    const keep = (text = ""): void => {
+      pages.push(/<task_result [^\n]*\n([\s\S]*)\n\[Characters [^\n]*\n<\/task_result>/.exec(text)?.[1] ?? "");
+      offset = Number(/offset: (\d+)/.exec(text)?.[1]);
+    };
+    const { model } = await walk(
+      {
+        MAIN: [
+          { calls: [task("CHILD: look")] },
+          (messages) => {
+            id = /id="(a\w+)"/.exec(resultsIn(messages)[0] ?? "")?.[1] ?? "";
+            return turnPage();
+          },
+          (messages) => {
+            keep(resultsIn(messages)[0]);
+            return turnPage();
+          },
+          (messages) => {
+            keep(resultsIn(messages)[0]);
+            return { text: "Read." };
+          },
+        ],
+        CHILD: [{ text: report }],
+      },
+      { disallowedTools: ["Read", "Grep", "Glob", "LS", "Bash"] },
+    );
     model.assertDone();
-    expect(resultsIn(model.requests("MAIN")[3])[0]).toContain(hidden);
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("TaskOutput shows all of it.");
+    expect(pages.join("")).toBe(report);
   });
 });
 
 describe("reports that come together", () => {
   const names = ["ONE", "TWO", "THREE", "FOUR"];
 
-  it("share what is left of their reader's window, and TaskOutput leads to the rest", async () => {
+  it("share what is left of their reader's window", async () => {
     const { model, result, updates } = await walk(
       {
-        MAIN: [
-          { calls: names.map((name) => task(`${name}: look`)) },
-          (messages) => {
-            const id = /id="(a\w+)"/.exec(resultsIn(messages)[3] ?? "")?.[1];
-            return { calls: [{ name: "TaskOutput", input: { task_id: id } }] };
-          },
-          { text: "Found." },
-        ],
+        MAIN: [{ calls: names.map((name) => task(`${name}: look`)) }, { text: "Found." }],
         ...Object.fromEntries(names.map((name) => [name, [{ text: report }]])),
       },
       { window: 30_000 },
@@ -95,9 +108,8 @@ describe("reports that come together", () => {
     expect(told).toHaveLength(4);
     for (const text of told) {
       expect(text.length).toBeLessThan(25_000);
-      expect(text).toMatch(/^<task_result [\s\S]*TaskOutput leads to all of it\.\]\n<\/task_result>\n\[agentId: /);
+      expect(text).toMatch(/^<task_result [\s\S]*TaskOutput shows all of it\.\]\n<\/task_result>\n\[agentId: /);
     }
-    expect(addressIn(resultsIn(model.requests("MAIN")[2])[0])).toBeDefined();
   });
 
   it("in notices too", async () => {

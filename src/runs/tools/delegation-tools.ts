@@ -4,12 +4,13 @@ import { forDelegators } from "./for-delegators.ts";
 import { createSendMessage } from "./send-message.ts";
 import { createTask } from "./task.ts";
 import { takingAnyName } from "./task-input.ts";
-import { createTaskOutput } from "./task-output.ts";
+import { createTaskOutput, takingOffset } from "./task-output.ts";
 import { createTaskStop } from "./task-stop.ts";
 
 const makers: Readonly<Record<string, (dispatcher: Dispatcher, face: ToolFace) => Tool>> = {
   Task: (dispatcher, face) => forDelegators(dispatcher, { ...takingAnyName(face), ...createTask(dispatcher) }),
-  TaskOutput: (dispatcher, face) => forDelegators(dispatcher, { ...face, ...createTaskOutput(dispatcher) }),
+  TaskOutput: (dispatcher, face) =>
+    forDelegators(dispatcher, { ...takingOffset(face), ...createTaskOutput(dispatcher) }),
   TaskStop: (dispatcher, face) => forDelegators(dispatcher, { ...face, ...createTaskStop(dispatcher) }),
   SendMessage: (dispatcher, face) => ({ ...face, ...createSendMessage(dispatcher) }),
 };

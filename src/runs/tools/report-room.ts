@@ -9,10 +9,10 @@ const CHARACTERS_PER_TOKEN = 3;
 const LEAST = 400;
 
 /**
- * Characters that one report may have: the calls of one answer share what is left of their caller's window. Less than
- * the usual only where TaskOutput can show the rest.
+ * Characters that one report may have: the calls of one answer share what is left of their caller's window. Undefined
+ * for the usual length, at which hands keep the whole for Read; anything else only where TaskOutput can show the rest.
  */
-export function reportRoom({ agent, services, thread: { state } }: LiveAgent): number {
+export function reportRoom({ agent, services, thread: { state } }: LiveAgent): number | undefined {
   const { head, contextTokens, policy } = agent;
   const limits = contextLimits({
     head,
@@ -20,8 +20,10 @@ export function reportRoom({ agent, services, thread: { state } }: LiveAgent): n
     contextTokens,
     percent: services.compactAtPercent,
   });
-  if (limits === undefined || !policy.pool.includes("TaskOutput")) return LONGEST_REPORT;
+  if (!policy.pool.includes("TaskOutput")) return undefined;
+  const usual = policy.pool.includes("Read") ? undefined : LONGEST_REPORT;
+  if (limits === undefined) return usual;
   const free = limits.compactAt - expectedTokens(state.context, limits, undefined);
   const share = Math.floor((free * CHARACTERS_PER_TOKEN) / Math.max(1, state.calls.length));
-  return Math.min(LONGEST_REPORT, Math.max(LEAST, share));
+  return share >= LONGEST_REPORT ? usual : Math.max(LEAST, share);
 }

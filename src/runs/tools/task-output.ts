@@ -1,4 +1,4 @@
-import { withTimeLimit } from "../../lib/index.ts";
+import { formatCount, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import type { AgentRecord } from "../agent-record.ts";
@@ -11,7 +11,7 @@ const usualWait = 30_000;
 export function createTaskOutput(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
   return {
     timeoutMs: (input) => waitOf(input) + 5_000,
-    maxCharacters: LONGEST_REPORT,
+    maxCharacters: 2 * LONGEST_REPORT,
     run: async (input, context) => {
       const id = String(input["task_id"]);
       const record = await dispatcher.find(id);
@@ -34,7 +34,10 @@ async function show(
     isRunning && input["block"] !== true
       ? undefined
       : await withTimeLimit(context.signal, waitOf(input), (signal) => dispatcher.endOf(agentId, signal));
-  if (ended) return { content: resultText(ended), details: { agentId, status: ended.end.outcome } };
+  if (ended) {
+    const page = pageOf(ended.end.text, typeof input["offset"] === "number" ? input["offset"] : 0);
+    return { content: resultText(ended, page), details: { agentId, status: ended.end.outcome } };
+  }
   const soFar = dispatcher.words(agentId);
   const words = soFar === "" ? "It has said nothing yet." : `So far:\n${soFar}`;
   return {
@@ -46,4 +49,28 @@ async function show(
 function waitOf(input: JsonObject): number {
   const { timeout } = input;
   return typeof timeout === "number" ? timeout : usualWait;
+}
+
+/** What a report that is read page by page goes on with is told where it matters; in every request it would only cost bytes. */
+export function takingOffset({ declaration, ...face }: ToolFace): ToolFace {
+  const { inputSchema } = declaration;
+  const properties = { ...(inputSchema["properties"] as JsonObject), offset: { type: "integer", minimum: 0 } };
+  return { ...face, declaration: { ...declaration, inputSchema: { ...inputSchema, properties } } };
+}
+
+/** Whole lines where they fit, never half a character. */
+function pageOf(text: string, offset: number): string {
+  if (offset === 0 && text.length <= LONGEST_REPORT) return text;
+  if (offset >= text.length) return `[The report has ${formatCount(text.length)} characters; nothing is behind them.]`;
+  const limit = offset + LONGEST_REPORT;
+  const line = text.lastIndexOf("\n", limit - 1) + 1;
+  const whole = limit >= text.length ? text.length : line > offset + LONGEST_REPORT / 2 ? line : limit;
+  const end = isHigh(text, whole - 1) ? whole - 1 : whole;
+  const more = end < text.length ? ` TaskOutput with offset: ${end} goes on.` : "";
+  const where = `Characters ${formatCount(offset)} to ${formatCount(end)} of ${formatCount(text.length)}.`;
+  return `${text.slice(offset, end)}\n[${where}${more}]`;
+}
+
+function isHigh(text: string, at: number): boolean {
+  return at < text.length - 1 && (text.charCodeAt(at) & 0xfc00) === 0xd800;
 }

@@ -58,9 +58,9 @@ async function resumeAgent(
   return present(await dispatcher.resume(agentId, own, context), { wish: own, room: roomFor(dispatcher, context) });
 }
 
-function roomFor(dispatcher: Dispatcher, { agentId }: ToolContext): number {
+function roomFor(dispatcher: Dispatcher, { agentId }: ToolContext): number | undefined {
   const caller = dispatcher.live.get(agentId);
-  return caller === undefined ? LONGEST_REPORT : reportRoom(caller);
+  return caller && reportRoom(caller);
 }
 
 /** The gate judged what `subagent_type` says. What a rule says about an agent by another name still counts. */
@@ -94,7 +94,7 @@ export async function unknownId(dispatcher: Dispatcher, id: string): Promise<str
 
 function present(
   delegated: Delegated,
-  { wish, room }: { readonly wish: Delegation; readonly room: number },
+  { wish, room }: { readonly wish: Delegation; readonly room: number | undefined },
 ): ToolOutput {
   if (delegated.status === "refused") return refused(wish.agentType, delegated.message);
   if (delegated.status === "launched") {
@@ -111,13 +111,12 @@ function present(
   return report(delegated.run, room);
 }
 
-function report(run: EndedRun, room: number): ToolOutput {
+function report(run: EndedRun, room: number | undefined): ToolOutput {
   const { end, agentId, agentType, worktree, acceptance } = run;
   const totals = totalsOf(end);
   const isError = end.outcome === "failed" || end.outcome === "stopped";
   return {
-    // At the usual length hands bound it and keep the whole.
-    content: room < LONGEST_REPORT ? resultText(run, wordsWithin(run, room)) : resultText(run),
+    content: room === undefined ? resultText(run) : resultText(run, wordsWithin(run, room)),
     isError,
     details: {
       status: isError ? "failed" : "completed",
