@@ -104,8 +104,9 @@ class Host implements RunHost {
       }
       if (this.outlet.signal.aborted && operation.kind !== "act") return endStopped(this);
       const refusal = await this.perform(operation);
-      if (refusal) return endRun(this, { reason: "budget", message: refusal.message });
+      // Who was stopped while it waited for others' reservations was stopped, and not refused.
       if (this.outlet.signal.aborted) return endStopped(this);
+      if (refusal) return endRun(this, { reason: "budget", message: refusal.message });
     }
   }
 

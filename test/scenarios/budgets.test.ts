@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AgentBudget, Settings } from "../../src/protocol/index.ts";
 import type { ScriptedStep } from "../../src/testing/index.ts";
-import { type Place, task, walk } from "./delegation-place.ts";
+import { open, type Place, task, walk } from "./delegation-place.ts";
 
 const steps = (count: number): readonly ScriptedStep[] =>
   Array.from({ length: count }, (_, index) => ({ text: `Step ${index}.` }));
@@ -48,4 +48,26 @@ describe("a session that goes on", () => {
     const other = await secondCommand(await firstCommand(), { subagents: { maxSpawns: 1 } });
     expect(other.result.outcome).toBe("succeeded");
   });
+});
+
+it("who is stopped while another has reserved what is left was stopped, and not refused", async () => {
+  const waiting: ScriptedStep[] = [{ text: "One.", hangs: true }];
+  const { session } = await open(
+    { MAIN: [{ calls: [task("ONE: a"), task("TWO: b")] }], ONE: waiting, TWO: waiting },
+    { settings: { budget: { tokens: 10_000 } } },
+  );
+  const run = session.prompt("MAIN: do it.");
+  const ends: string[] = [];
+  let begun = 0;
+  for await (const update of run) {
+    if (update.type !== "subagent.event") continue;
+    const { event } = update;
+    if (event.type === "run.ended") ends.push(event.reason);
+    if (event.type !== "text.delta" && event.type !== "prompt.received") continue;
+    begun += 1;
+    // Both have their prompt, and one is with the model: the other waits by then, or is about to.
+    if (begun === 3) setTimeout(() => run.stop("interrupted"), 50);
+  }
+  await session.close();
+  expect(ends).toEqual(["interrupted", "interrupted"]);
 });
