@@ -94,7 +94,7 @@ export function assembleAgent(
     policy: {
       mode,
       pool: tools.map((tool) => tool.name),
-      rules: withMore(request.rules, [...resolved.rules, ...skillRules(report, request)]),
+      rules: withMore(request.rules, resolved.rules),
       ...(layers.length === 0 ? {} : { layers }),
       workspaceRoots: [request.workspaceRoot, ...request.additionalDirectories],
       readableRoots: request.readableRoots,
@@ -149,11 +149,4 @@ function headOf(
     systemContext: `Workspace: ${request.workspaceRoot}\nPlatform: ${request.platform}`,
     userContext: definition.omitProjectContext ? "" : (request.projectContext ?? ""),
   };
-}
-
-/** Loading text that the user or a trusted project wrote for the agent touches nothing. */
-const skillRule: Rule = { text: "Skill", effect: "allow", scope: "builtin" };
-
-function skillRules({ resolvedTools }: ToolReport, { rules }: AgentRequest): readonly Rule[] {
-  return resolvedTools.includes("Skill") && !rules.includes(skillRule) ? [skillRule] : [];
 }

@@ -122,10 +122,3 @@ it("a directory with the signs of a pattern in its name stands for itself", () =
   const { rules } = resolve({}, { memory: { directory: "/w/a*[b]/m" } });
   expect(rules).toEqual(["Read(//w/a\\*\\[b]/m/**)", "Edit(//w/a\\*\\[b]/m/**)"]);
 });
-
-it("Skill may be used without a question where it is there", () => {
-  const face = { name: "Skill", description: "s", inputSchema: { type: "object" } };
-  const { agent } = resolve({ source: "built-in", tools: ["Skill"] }, { tools: [face] });
-  expect(agent.policy.rules).toEqual([{ text: "Skill", effect: "allow", scope: "builtin" }]);
-  expect(resolve({ source: "built-in" }).rules).toEqual([]);
-});
