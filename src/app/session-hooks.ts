@@ -13,7 +13,6 @@ import {
   type SessionId,
   type Settings,
   type SettingsOrigin,
-  type SettingsScope,
 } from "../protocol/index.ts";
 import type { Environment } from "./places.ts";
 
@@ -99,13 +98,11 @@ const nothing: Configured = { hooks: [], notices: [] };
 function settingsHooks({ hooks: value = {}, disableAllHooks }: Settings, origins: HooksPlace["origins"]): Configured {
   const scopes = new Map(origins?.map((origin) => [origin.value, origin.scope]));
   // Who manages the machine decides about its own hooks; nobody else switches them off.
-  const isOff = origins?.some(({ path, scope }) => path === "disableAllHooks" && scope === "managed")
-    ? allOff
-    : usersOff;
+  const allAreOff = origins?.some(({ path, scope }) => path === "disableAllHooks" && scope === "managed");
   const read = Object.entries(value).flatMap(([event, entries]) =>
     (Array.isArray(entries) ? entries : [entries]).flatMap((entry) => {
       const scope = scopes.get(entry);
-      if (disableAllHooks && isOff(scope)) return [];
+      if (disableAllHooks && (allAreOff || scope !== "managed")) return [];
       const source: HookSource = scope === "project" || scope === "local" ? "project" : "user";
       const { hooks, problems } = readHookEntries({ [event]: [entry] });
       return { hooks: hooks.map((hook): Hook => ({ kind: "command", source, ...hook })), problems };
@@ -114,9 +111,6 @@ function settingsHooks({ hooks: value = {}, disableAllHooks }: Settings, origins
   const problems = origins === undefined ? read.flatMap((each) => each.problems) : [];
   return { hooks: read.flatMap(({ hooks }) => hooks), notices: problems.map(({ message }) => message) };
 }
-
-const allOff = (): boolean => true;
-const usersOff = (scope: SettingsScope | undefined): boolean => scope !== "managed";
 
 async function pluginHooks(home: string): Promise<Configured> {
   if (!existsSync(join(home, "plugins.json"))) return nothing;
