@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Reply } from "../src/testing/index.ts";
 import { type Client, type Measured, median, newPlace, run } from "./client.ts";
+import { decisionCase } from "./decision-case.ts";
 import { definitionsCase } from "./definitions-case.ts";
 import { delegationCase } from "./delegation-case.ts";
 import type { Figure } from "./figure.ts";
@@ -20,6 +21,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   sandbox: sandboxCase,
   definitions: definitionsCase,
   delegation: delegationCase,
+  decision: decisionCase,
 };
 
 const text = (said: string): Reply => ({ content: said });

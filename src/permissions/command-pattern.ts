@@ -17,6 +17,8 @@ export interface CommandPattern {
   readonly words: readonly string[];
   /** As loosely as restrictions read text. */
   readonly loose: readonly string[];
+  /** The longest piece of the program's name that a restricted command must hold somewhere. */
+  readonly trace: string;
   /** Any further words may follow: `git log:*`, `npm run test *`. */
   readonly rest: boolean;
 }
@@ -30,7 +32,14 @@ export function parseCommandPattern(specifier: string): CommandPattern {
   const exact = patternWords(text);
   const loose = looseReadings(text)[0]?.words() ?? [];
   const words = exact?.map((word) => word.replaceAll(WILD, "*").toLowerCase()) ?? loose;
-  return { line, exact: exact ?? (line === undefined ? undefined : []), words, loose, rest };
+  return {
+    line,
+    exact: exact ?? (line === undefined ? undefined : []),
+    words,
+    loose,
+    trace: traceOf(words, loose),
+    rest,
+  };
 }
 
 /** Stars are held as letters that no rule has while the words are read. */
@@ -38,6 +47,12 @@ function patternWords(text: string): readonly string[] | undefined {
   if (text.includes(HELD)) return undefined;
   const only = soleCommand(text.replaceAll("\\*", `${HELD}p`).replaceAll("*", `${HELD}w`));
   return only?.words.map((word) => word.text.replaceAll(`${HELD}w`, WILD).replaceAll(`${HELD}p`, "*"));
+}
+
+function traceOf(words: readonly string[], loose: readonly string[]): string {
+  const [first = "", second = first] = [words[0], loose[0]].map((word = "") => baseName(word));
+  if (first !== second) return "";
+  return first.split("*").reduce((longest, part) => (part.length > longest.length ? part : longest), "");
 }
 
 const HELD = "x0Star0x";
@@ -101,8 +116,11 @@ function wildWords(
 }
 
 /** A restriction holds when a program that runs is what it names; where arguments could run too, when they mention it. */
-export function restrictsUnit({ words, loose }: CommandPattern, { command, wrappers }: CommandUnit): boolean {
+export function restrictsUnit({ words, loose, trace }: CommandPattern, unit: CommandUnit): boolean {
   if (words[0] === undefined || loose[0] === undefined) return true;
+  // Most commands hold nothing of the program's name; then their words need not be told apart.
+  if (!textOf(unit).includes(trace)) return false;
+  const { command, wrappers } = unit;
   for (const each of wrappers) if (restrictsWords(words, lowerWords(each))) return true;
   for (const each of everyCommand([command])) {
     if (restrictsWords(words, lowerWords(each))) return true;
@@ -124,8 +142,7 @@ function restrictsWords(wanted: readonly string[], words: readonly string[]): bo
 function mentionsProgram(loose: readonly string[], readings: readonly LooseReading[]): boolean {
   const program = baseName(loose[0]!);
   const isProgram = (word: string) => namesOf(word).some((name) => matchStars(program, name));
-  // Most commands hold nothing of the program's name; then their words need not be told apart.
-  const trace = program.split("*").reduce((longest, part) => (part.length > longest.length ? part : longest), "");
+  const trace = traceOf(loose, loose);
   return readings.some((reading) => {
     if (!reading.text.includes(trace)) return false;
     const words = reading.words();
@@ -136,6 +153,21 @@ function mentionsProgram(loose: readonly string[], readings: readonly LooseReadi
     }
     return words.some((word, start) => isProgram(word) && follows(loose, words, start));
   });
+}
+
+const unitTexts = new WeakMap<CommandUnit, string>();
+
+/** Everything in which restrictions look. */
+function textOf(unit: CommandUnit): string {
+  const known = unitTexts.get(unit);
+  if (known !== undefined) return known;
+  const pieces = [...unit.wrappers, ...everyCommand([unit.command])].flatMap((each) => [
+    lowerWords(each).join(" "),
+    ...(isInert(each) ? [] : looseTextOf(each).map((reading) => reading.text)),
+  ]);
+  const text = pieces.join("\n");
+  unitTexts.set(unit, text);
+  return text;
 }
 
 const lowered = new WeakMap<SimpleCommand, readonly string[]>();

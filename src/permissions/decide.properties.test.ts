@@ -234,7 +234,7 @@ describe("rules", () => {
 
   it("that are suggested allow what they were suggested for", () => {
     const word = fc.stringMatching(/^[a-z][a-z0-9_.:-]{0,8}$/);
-    const simple = fc.array(word, { minLength: 1, maxLength: 4 }).map((words) => words.join(" "));
+    const simple = fc.array(word, { minLength: 1, maxLength: 4 }).map((words) => `x-${words.join(" ")}`);
     const file = fc.stringMatching(/^[a-z][a-z0-9 *?[\\()~-]{0,8}[a-z]$/).map((base) => `/data/${base}`);
     const call = fc.oneof(
       simple.map((text) => ({ toolName: "Bash", input: { command: text } })),

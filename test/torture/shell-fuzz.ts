@@ -42,7 +42,7 @@ export const shellFuzz: Campaign = async ({ seed, count, until }) => {
       for (const line of lines) if ((await judge(line, stage)) === "allow") allowed.push(line);
       work.lines += lines.length;
       work.allowed += allowed.length;
-      if (changes(stage, allowed)) failures.push(...culprits(allowed).map((line) => `batch ${batch}: ${line}`));
+      if (changes(stage, allowed)) failures.push(...culprits(allowed, stage).map((line) => `batch ${batch}: ${line}`));
     } finally {
       rmSync(stage.top, { recursive: true, force: true });
     }
@@ -73,21 +73,23 @@ async function judge(command: string, { root, home }: Stage): Promise<string> {
 /** Runs the lines one after the other; true when anything is not as it was. */
 function changes(stage: Stage, lines: readonly string[]): boolean {
   const before = snapshot(stage.top);
+  if (lines.length === 0) return false;
   const script = join(stage.top, "lines");
   writeFileSync(script, lines.join("\0"));
-  const driver = `while IFS= read -r -d '' line <&3; do timeout -s KILL 3 bash --norc --noprofile -c -- "$line" < /dev/null > /dev/null 2>&1 3<&-; done 3< <(cat "$1"; printf '\\0')`;
+  const driver = `while IFS= read -r -d '' line <&3; do printf .; timeout -s KILL 3 bash --norc --noprofile -c -- "$line" < /dev/null > /dev/null 2>&1 3<&-; done 3< <(cat "$1"; printf '\\0')`;
   const inside = ["bash", "--norc", "--noprofile", "-c", driver, "driver", script];
   const [program = "", ...args] = hasBubblewrap() ? [...bubblewrap(stage), ...inside] : inside;
   const user = process.getuid?.() === 0 && !hasBubblewrap() ? { uid: nobody, gid: nobody } : {};
-  spawnSync(program, args, { cwd: stage.root, env: environment(stage), stdio: "ignore", ...user });
+  const { stdout } = spawnSync(program, args, { cwd: stage.root, env: environment(stage), encoding: "utf8", ...user });
   rmSync(script);
+  if (stdout.length !== lines.length) throw new Error(`${stdout.length} of ${lines.length} lines were run`);
   return snapshot(stage.top) !== before;
 }
 
-function culprits(lines: readonly string[]): readonly string[] {
+function culprits(lines: readonly string[], { canary }: Stage): readonly string[] {
   const found = lines.filter((line) => {
     const stage = createStage();
-    const changed = changes(stage, [line]);
+    const changed = changes(stage, [line.replaceAll(canary, stage.canary)]);
     rmSync(stage.top, { recursive: true, force: true });
     return changed;
   });
@@ -129,7 +131,7 @@ function createStage(): Stage {
   git("add", "-A");
   git("commit", "-q", "-m", "first");
   writeFileSync(join(root, "g.txt"), "b 2\nd 5\n");
-  if (process.getuid?.() === 0) giveAway(top);
+  if (process.getuid?.() === 0 && !hasBubblewrap()) giveAway(top);
   return { top, root, home, canary: join(top, "canary") };
 }
 

@@ -12,7 +12,7 @@ export function quickAnalysis(text: string): ShellAnalysis | undefined {
   const lists = readList(text);
   if (lists === undefined) return undefined;
   const collector = createCollector();
-  for (const words of lists) collector.simple(words, []);
+  for (const words of lists) collector.simple(words);
   return collector.finish(text);
 }
 
@@ -22,7 +22,10 @@ const MAX_LENGTH = 2_000_000;
 function readList(text: string): readonly (readonly ShellWord[])[] | undefined {
   const token = new RegExp(TOKEN);
   const known = new Map<string, ShellWord>();
-  const lists: ShellWord[][] = [];
+  /** The same text is the same command. */
+  const commands = new Map<string, readonly ShellWord[]>();
+  const lists: (readonly ShellWord[])[] = [];
+  let start = 0;
   let words: ShellWord[] = [];
   let word: string | undefined;
   /** An operator that needs a command behind it. */
@@ -36,6 +39,17 @@ function readList(text: string): readonly (readonly ShellWord[])[] | undefined {
     }
     words.push(found);
     word = undefined;
+  };
+  const endCommand = (end: number): boolean => {
+    const source = text.slice(start, end).trim();
+    const same = commands.get(source) ?? words;
+    if (same === words) {
+      if (!isPlainCommand(words)) return false;
+      if (source.length < 200) commands.set(source, words);
+    }
+    lists.push(same);
+    words = [];
+    return true;
   };
   while (token.lastIndex < text.length) {
     const match = token.exec(text);
@@ -51,16 +65,14 @@ function readList(text: string): readonly (readonly ShellWord[])[] | undefined {
         if (operator !== "\n" || owing) return undefined;
         continue;
       }
-      if (!isPlainCommand(words)) return undefined;
-      lists.push(words);
-      words = [];
+      if (!endCommand(match.index)) return undefined;
+      start = token.lastIndex;
       owing = !line;
     }
   }
   endWord();
   if (words.length > 0) {
-    if (!isPlainCommand(words)) return undefined;
-    lists.push(words);
+    if (!endCommand(text.length)) return undefined;
   } else if (owing) return undefined;
   return lists.length === 0 ? undefined : lists;
 }
