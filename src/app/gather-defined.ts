@@ -1,6 +1,6 @@
 import { platform } from "node:os";
 import type { AgentDefinition } from "../protocol/index.ts";
-import { type AgentCallback, functionsFor, splitAgents, writePrompt } from "./define-agent.ts";
+import { type AgentCallback, type AgentEnvironment, functionsFor, splitAgents, writePrompt } from "./define-agent.ts";
 import { docsDirectory } from "./docs-directory.ts";
 import { type Gathering, gather } from "./gather.ts";
 import type { GatheredAgent } from "./gather-agent.ts";
@@ -22,12 +22,16 @@ export async function gatherDefined(
   const gathered = await gather(given, surroundings);
   const again = ({ snapshot }: Household) =>
     gather(given, { ...surroundings, ...(snapshot ? { previous: snapshot } : {}) });
-  const home = options.home || stateDirectory(surroundings.environment);
-  const place = { platform: platform(), docsDirectory: docsDirectory(), stateDirectory: home };
+  const environmentAt = (cwd: string): AgentEnvironment => ({
+    cwd,
+    platform: platform(),
+    docsDirectory: docsDirectory(),
+    stateDirectory: options.home || stateDirectory(surroundings.environment),
+  });
   const functionsOf: FunctionsOf = (definition) => {
     const { prompt: write, callback } = functionsFor(definition, split);
     return {
-      ...(write ? { prompt: (cwd) => writePrompt(definition?.name ?? "", write, { cwd, ...place }) } : {}),
+      ...(write ? { prompt: (cwd) => writePrompt(definition?.name ?? "", write, environmentAt(cwd)) } : {}),
       ...(callback ? { callback } : {}),
     };
   };
