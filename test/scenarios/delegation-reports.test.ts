@@ -85,7 +85,9 @@ describe("a report that is too long for its reader", () => {
       { disallowedTools: ["Read", "Grep", "Glob", "LS", "Bash"] },
     );
     model.assertDone();
-    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("TaskOutput shows all of it.");
+    const [told = ""] = resultsIn(model.requests("MAIN")[1]);
+    expect(told).toContain("TaskOutput shows all of it.");
+    expect(addressIn(told)).toBeUndefined();
     expect(pages.join("")).toBe(report);
   });
 });

@@ -7,6 +7,8 @@ import { LONGEST_REPORT } from "../task-text.ts";
 const CHARACTERS_PER_TOKEN = 3;
 /** Enough for how a report begins and ends. */
 const LEAST = 400;
+/** With what the runtime says behind it, still within what hands let pass. */
+const MOST = LONGEST_REPORT - 2_000;
 
 /**
  * Characters that one report may have: the calls of one answer share what is left of their caller's window. Undefined
@@ -14,16 +16,16 @@ const LEAST = 400;
  */
 export function reportRoom({ agent, services, thread: { state } }: LiveAgent): number | undefined {
   const { head, contextTokens, policy } = agent;
+  if (!policy.pool.includes("TaskOutput")) return undefined;
   const limits = contextLimits({
     head,
     model: services.model.describe(),
     contextTokens,
     percent: services.compactAtPercent,
   });
-  if (!policy.pool.includes("TaskOutput")) return undefined;
-  const usual = policy.pool.includes("Read") ? undefined : LONGEST_REPORT;
+  const usual = policy.pool.includes("Read") ? undefined : MOST;
   if (limits === undefined) return usual;
   const free = limits.compactAt - expectedTokens(state.context, limits, undefined);
   const share = Math.floor((free * CHARACTERS_PER_TOKEN) / Math.max(1, state.calls.length));
-  return share >= LONGEST_REPORT ? usual : Math.max(LEAST, share);
+  return share >= MOST ? usual : Math.max(LEAST, share);
 }
