@@ -111,6 +111,9 @@ function environment({ home }: Stage): Record<string, string> {
     GIT_CONFIG_COUNT: "1",
     GIT_CONFIG_KEY_0: "core.fsmonitor",
     GIT_CONFIG_VALUE_0: "false",
+    // `npm ls` would keep a log of itself in the home directory.
+    npm_config_logs_max: "0",
+    npm_config_update_notifier: "false",
   };
 }
 
@@ -118,7 +121,7 @@ function createStage(): Stage {
   const top = realpathSync(mkdtempSync(join(tmpdir(), "retinue-shell-")));
   const root = join(top, "project");
   const home = join(top, "home");
-  for (const directory of [join(root, "sub"), home]) mkdirSync(directory, { recursive: true });
+  for (const directory of [join(root, "sub"), join(home, ".npm")]) mkdirSync(directory, { recursive: true });
   writeFileSync(join(root, "f.txt"), "a 1\nb 2\nc 3\n");
   writeFileSync(join(root, "g.txt"), "b 2\nd 4\n");
   writeFileSync(join(root, "sub/h.txt"), "a\n");
