@@ -51,7 +51,21 @@ function readList(text: string): readonly (readonly ShellWord[])[] | undefined {
     words = [];
     return true;
   };
+  const run = new RegExp(RUN);
   while (token.lastIndex < text.length) {
+    // A command that was read before need not be read again.
+    if (words.length === 0 && word === undefined) {
+      run.lastIndex = token.lastIndex;
+      const [, source = "", operator] = run.exec(text) ?? [];
+      const same = commands.get(source.trim());
+      if (same !== undefined) {
+        lists.push(same);
+        start = run.lastIndex;
+        token.lastIndex = start;
+        owing = operator !== "\n" && operator !== ";";
+        continue;
+      }
+    }
     const match = token.exec(text);
     if (match === null) return undefined;
     const [, blank, plain, single, double, operator] = match;
@@ -76,6 +90,9 @@ function readList(text: string): readonly (readonly ShellWord[])[] | undefined {
   } else if (owing) return undefined;
   return lists.length === 0 ? undefined : lists;
 }
+
+// One plain command and the operator behind it.
+const RUN = /([A-Za-z0-9_\-./:,+@%^= \t]+)(&&|\|\||\||;|\n)/y;
 
 // Blanks (with redirections that open nothing), plain characters, single-quoted, double-quoted, operators.
 const TOKEN =

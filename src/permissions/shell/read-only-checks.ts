@@ -147,7 +147,7 @@ export function checkNpm(given: readonly ShellWord[]): ProgramUse | undefined {
   const [command, ...rest] = given.map(({ text, open }) => (open === undefined ? text : "?"));
   if (!["ls", "list", "ll", "la", "root", "prefix", "bin"].includes(command ?? "")) return undefined;
   return rest.every((word) =>
-    /^(--(all|json|long|parseable|global|depth=\d+|omit=dev|prod|production)|-[gal]|--depth|\d+|@?[\w.-]+(\/[\w.-]+)?(@[\w.^~-]+)?)$/.test(
+    /^(--(all|json|long|parseable|global|depth=\d+|omit=dev|prod|production)|-[gal]|--depth|\d+|@?\w[\w.-]*(\/[\w.-]+)?(@[\w.^~-]+)?)$/.test(
       word,
     ),
   )
