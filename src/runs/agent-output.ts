@@ -11,7 +11,10 @@ export interface AgentOutput {
   begin(): Promise<void>;
 }
 
-export function createAgentOutput(journal: Journal, agentId: AgentId, background: boolean): AgentOutput {
+export function createAgentOutput(
+  journal: Journal,
+  { agentId, background }: { readonly agentId: AgentId; readonly background: boolean },
+): AgentOutput {
   const file = journal.output(agentId);
   let write: ((line: Line) => void) | undefined;
   const append = (line: Line): void => file?.append(outputText(line));

@@ -1,5 +1,6 @@
 import type { AgentId, CallId, Notice } from "../protocol/index.ts";
-import type { EndedRun } from "./run-host.ts";
+import type { AgentWish, Superior } from "./agent-wish.ts";
+import type { EndedRun, LiveAgent } from "./run-host.ts";
 
 /** What a call wants of another agent. */
 export interface Delegation {
@@ -26,3 +27,13 @@ export type Delegated =
   | { readonly status: "ended"; readonly run: EndedRun }
   | { readonly status: "launched"; readonly notice: Notice; readonly outputFile?: string }
   | { readonly status: "refused"; readonly message: string };
+
+/** Who delegates, with what it has. */
+export function superior({ agent, services: { model, hands, cwd } }: LiveAgent): Superior {
+  return { agent, model, hands, cwd };
+}
+
+/** What a call says about one activation. */
+export function termsOf({ maxTurns, acceptance }: Delegation): Pick<AgentWish, "maxTurns" | "acceptance"> {
+  return { ...(maxTurns === undefined ? {} : { maxTurns }), ...(acceptance === undefined ? {} : { acceptance }) };
+}

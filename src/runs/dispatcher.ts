@@ -2,8 +2,8 @@ import { newAgentId, newRunId } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
 import type { AgentId, CallId, Notice, Policy } from "../protocol/index.ts";
 import { type AgentRecord, endedRun } from "./agent-record.ts";
-import type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
-import type { Caller, Delegated, Delegation } from "./delegation.ts";
+import type { AgentWish, PreparedAgent, ReadyAgent } from "./agent-wish.ts";
+import { type Caller, type Delegated, type Delegation, superior, termsOf } from "./delegation.ts";
 import { launch, type SharedServices } from "./launch.ts";
 import { tellOfLostRuns } from "./lost-runs.ts";
 import type { Member } from "./member.ts";
@@ -11,6 +11,7 @@ import { Registry } from "./registry.ts";
 import { rosterText } from "./roster-text.ts";
 import type { EndedRun, LiveAgent, Retinue } from "./run-host.ts";
 import { Thread } from "./thread.ts";
+import { orAbort, waitForEnd } from "./wait-for-end.ts";
 
 export interface DispatcherServices extends SharedServices {
   readonly journal: Journal;
@@ -102,7 +103,7 @@ export class Dispatcher implements Retinue {
     });
     const thread = new Thread(agentId, this.services.journal);
     this.launch(member, prepared, { parent, thread, prompt: wish.prompt });
-    return this.waitFor(member, { parent, caller });
+    return waitForEnd(member, { parent, caller });
   }
 
   /** Goes on with an agent whose last run has ended. */
@@ -204,30 +205,8 @@ export class Dispatcher implements Retinue {
     launch(member, { prepared, thread, prompt, parent, path, shared, retinue: this, journal });
   }
 
-  /** Until it has ended, or nobody shall wait for it. */
-  private async waitFor(
-    member: Member,
-    { parent, caller: { signal } }: { readonly parent: LiveAgent; readonly caller: Caller },
-  ): Promise<Delegated> {
-    const { running, record } = member;
-    if (running === undefined) throw new Error(`agent ${record.agentId} does not run`);
-    if (!running.background) {
-      const onAbort = () => running.run.stop("interrupted");
-      const goOn = parent.yield();
-      signal.addEventListener("abort", onAbort);
-      if (signal.aborted) onAbort();
-      const ended = await Promise.race([running.done, running.detached.promise]);
-      signal.removeEventListener("abort", onAbort);
-      await goOn(signal);
-      if (ended) return { status: "ended", run: ended };
-    }
-    const { agentId, runId } = member.record;
-    const { path } = running.output;
-    return { status: "launched", notice: { agentId, runId }, ...(path === undefined ? {} : { outputFile: path }) };
-  }
-
   private async rejoin(member: Member, request: Continuation): Promise<Delegated> {
-    if (member.running) return this.waitFor(member, request);
+    if (member.running) return waitForEnd(member, request);
     const { end } = member.record;
     // What its process did not live to end goes on; anything else is its result.
     if (end !== undefined && end.reason !== "process_lost")
@@ -253,7 +232,7 @@ export class Dispatcher implements Retinue {
     await thread.restore();
     member.record = { ...record, ...chosen, runId: newRunId() };
     this.launch(member, prepared, { parent, thread, prompt: wish.prompt });
-    return this.waitFor(member, { parent, caller });
+    return waitForEnd(member, { parent, caller });
   }
 
   private liveAgent(agentId: AgentId): LiveAgent {
@@ -271,22 +250,4 @@ export class Dispatcher implements Retinue {
     const spawned = parent.thread.state.calls.find(({ call }) => call.callId === callId)?.agentId;
     return spawned === undefined ? undefined : this.registry.member(spawned);
   }
-}
-
-function superior({ agent, services: { model, hands, cwd } }: LiveAgent): Superior {
-  return { agent, model, hands, cwd };
-}
-
-/** What a call says about one activation. */
-function termsOf({ maxTurns, acceptance }: Delegation): Pick<AgentWish, "maxTurns" | "acceptance"> {
-  return { ...(maxTurns === undefined ? {} : { maxTurns }), ...(acceptance === undefined ? {} : { acceptance }) };
-}
-
-function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
-  return new Promise((resolve, reject) => {
-    const onAbort = () => resolve(undefined);
-    signal.addEventListener("abort", onAbort);
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

@@ -31,7 +31,7 @@ export function launch(member: Member, launching: Launching): void {
   const { prepared, thread, prompt, parent, shared, retinue, journal } = launching;
   const { agent, model, hands, cwd, limits, background, tools, notices } = prepared;
   const { agentId, agentType, runId } = member.record;
-  const output = createAgentOutput(journal, agentId, background);
+  const output = createAgentOutput(journal, { agentId, background });
   const policy = recordPolicy(agent.policy);
   member.record = { ...member.record, policy, ...outputOf(output) };
   const onUpdate = (update: RunUpdate): void => {

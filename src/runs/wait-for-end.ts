@@ -1,0 +1,37 @@
+import type { Caller, Delegated } from "./delegation.ts";
+import type { Member } from "./member.ts";
+import type { LiveAgent } from "./run-host.ts";
+
+interface Waiting {
+  readonly parent: LiveAgent;
+  readonly caller: Caller;
+}
+
+/** Until it has ended, or nobody shall wait for it. */
+export async function waitForEnd(member: Member, { parent, caller: { signal } }: Waiting): Promise<Delegated> {
+  const { running, record } = member;
+  if (running === undefined) throw new Error(`agent ${record.agentId} does not run`);
+  if (!running.background) {
+    const onAbort = () => running.run.stop("interrupted");
+    const goOn = parent.yield();
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+    const ended = await Promise.race([running.done, running.detached.promise]);
+    signal.removeEventListener("abort", onAbort);
+    await goOn(signal);
+    if (ended) return { status: "ended", run: ended };
+  }
+  const { agentId, runId } = member.record;
+  const { path } = running.output;
+  return { status: "launched", notice: { agentId, runId }, ...(path === undefined ? {} : { outputFile: path }) };
+}
+
+/** Undefined when the signal fires first. */
+export function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve(undefined);
+    signal.addEventListener("abort", onAbort);
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
