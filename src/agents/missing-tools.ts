@@ -1,6 +1,6 @@
 import type { AgentDefinition, Rule, ToolReport } from "../protocol/index.ts";
+import { denialOf } from "./denial-of.ts";
 import { idleTools, withoutTask } from "./idle-tools.ts";
-import { isDeniedBy } from "./is-denied-by.ts";
 import { isJudged, readToolEntry } from "./tool-entry.ts";
 import type { WithheldTool } from "./withhold-tools.ts";
 
@@ -34,7 +34,7 @@ export function missingTools(definition: AgentDefinition, search: ToolSearch): r
 function whyLacking(tool: string, definition: AgentDefinition, { withheld, rules, report }: ToolSearch): string {
   const place = withheld.find((each) => each.tool === tool);
   if (place !== undefined) return place.why;
-  const denial = rules.find((rule) => isDeniedBy(tool, rule));
+  const denial = denialOf(tool, rules);
   if (denial !== undefined) return `the ${denial.scope} rule ${denial.text} denies it`;
   const disallowed = (definition.disallowedTools ?? []).map(readToolEntry);
   if (disallowed.some(({ covers, hasSpecifier }) => covers(tool) && !hasSpecifier))

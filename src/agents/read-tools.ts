@@ -1,8 +1,8 @@
 import type { AgentDefinition } from "../protocol/index.ts";
 import type { AgentRequest, ChosenMode } from "./assemble-agent.ts";
+import { denialOf } from "./denial-of.ts";
 import { giveMemory, type MemoryTools } from "./give-memory.ts";
 import { idleTools, withoutTask } from "./idle-tools.ts";
-import { isDeniedBy } from "./is-denied-by.ts";
 import { mainAgent } from "./main-agent.ts";
 import { type ResolvedTools, resolveTools, type ToolSupply } from "./resolve-tools.ts";
 
@@ -14,9 +14,7 @@ export function readTools(
   { mode, named = false }: Pick<ChosenMode, "mode"> & { readonly named?: boolean },
 ): ReadTools {
   const { definition = mainAgent.definition, memory, rules, absentTools = [] } = request;
-  const available = request.tools
-    .map(({ name }) => name)
-    .filter((name) => !rules.some((rule) => isDeniedBy(name, rule)));
+  const available = request.tools.map(({ name }) => name).filter((name) => denialOf(name, rules) === undefined);
   const supply = { available, absent: [...absentTools, ...withoutSkills(request)] };
   const resolved = withoutIdle(resolveTools(definition, supply), { definition, supply, named });
   if (resolved.problem !== undefined) return { ok: false, message: resolved.problem };

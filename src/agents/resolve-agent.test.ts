@@ -145,6 +145,15 @@ describe("tools", () => {
     expect(agent.policy.layers).toEqual([{ rules: [{ text: "Bash(rm:*)", effect: "deny", scope: "project" }] }]);
   });
 
+  it("that lines of a file deny are gone, unless a later line leaves a part of them", () => {
+    const line = (effect: "allow" | "deny", text: string): Rule => ({ text, effect, scope: "user", form: "compact" });
+    const pool = (...rules: Rule[]) => resolved({ tools: ["Bash", "Read"] }, { rules }).agent.policy.pool;
+    expect(pool(line("deny", "Bash"))).toEqual(["Read"]);
+    expect(pool(line("deny", "Bash"), line("allow", "Bash(git *)"))).toEqual(["Read", "Bash"]);
+    expect(pool(line("deny", "Bash"), line("allow", "Bash(git *)"), line("deny", "Bash"))).toEqual(["Read"]);
+    expect(pool(line("allow", "Bash"), line("deny", "Bash(rm *)"))).toEqual(["Read", "Bash"]);
+  });
+
   it("that the session's rules take away stay away", () => {
     const rules = [{ text: "bash", effect: "deny", scope: "user" }] as const;
     expect(resolved({ tools: ["Bash", "Read"] }, { rules }).agent.policy.pool).toEqual(["Read"]);
