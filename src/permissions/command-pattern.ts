@@ -62,11 +62,12 @@ const WILD = "\u0000";
 /** Allows one unit: word for word, with its wildcards standing for nothing that nobody meant. */
 export function allowsUnit(pattern: CommandPattern, { command, wrappers }: CommandUnit, place: Place): boolean {
   const { exact } = pattern;
-  if (exact === undefined || exact.length === 0 || command.unsafeVariables.length > 0) return false;
+  if (exact === undefined || exact.length === 0) return false;
+  if ([...wrappers, command].some(({ unsafeVariables }) => unsafeVariables.length > 0)) return false;
   if (allowsWords(pattern, { command, words: command.words, place })) return true;
   // A rule may name the wrapper too, but then it must also name what that runs.
-  return wrappers.some(({ words, runs, unsafeVariables }) => {
-    const inner = runs?.at === undefined || unsafeVariables.length > 0 ? undefined : words.slice(runs.at);
+  return wrappers.some(({ words, runs }) => {
+    const inner = runs?.at === undefined ? undefined : words.slice(runs.at);
     if (inner === undefined || inner[0] !== command.words[0] || exact.length <= runs!.at!) return false;
     if (exact.slice(0, runs!.at! + 1).some((word) => word.includes(WILD))) return false;
     return allowsWords(pattern, { command, words, place });

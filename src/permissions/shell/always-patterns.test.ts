@@ -72,5 +72,8 @@ describe("wildcards of rules", () => {
     ["rm \\*.txt", "rm a.txt"],
     ["rm:*", 'rm "$x"'],
     ["tar:*", "tar cf x *"],
+    ["npm test:*", "PATH=. bash -c 'npm test'"],
+    ["npm test:*", "X=1 timeout 5 npm test"],
+    ["npm test:*", "env X=1 nice npm test"],
   ])("%s does not allow %s", (rule, command) => expect(allows(rule, command)).toBe(false));
 });
