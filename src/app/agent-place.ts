@@ -12,7 +12,6 @@ import {
 } from "../protocol/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { Environment } from "./places.ts";
-import { openAgentWorktree, settleWorktree } from "./worktrees.ts";
 
 /** A copy of the repository that an agent has for itself. */
 export interface AgentPlace {
@@ -45,6 +44,7 @@ export interface PlaceRequest {
 
 export async function openAgentPlace(request: PlaceRequest): Promise<OpenedPlace> {
   const { agentId, definition, cwd, transcript, environment, clock } = request;
+  const { openAgentWorktree, settleWorktree } = await import("./worktrees.ts");
   const created = await openAgentWorktree({
     transcript,
     agentId,

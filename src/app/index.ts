@@ -47,7 +47,13 @@ export type { ListedWorktree, PrunedWorktrees } from "../workspace/index.ts";
 export type { CatalogPlace } from "./agent-catalog.ts";
 export type { AgentCheck, AgentDetails, AgentList, LintReport, NewAgent } from "./agents.ts";
 export { cleanUpDaily } from "./clean-up-daily.ts";
-export { agentCommands, permissionCommands, pluginCommands, trustCommands, worktreeCommands } from "./commands-lazily.ts";
+export {
+  agentCommands,
+  permissionCommands,
+  pluginCommands,
+  trustCommands,
+  worktreeCommands,
+} from "./commands-lazily.ts";
 export {
   type AgentCallback,
   type AgentEnvironment,

@@ -56,13 +56,14 @@ const ranges6: readonly (readonly [string, number, string])[] = [
 ];
 
 function judgeIPv4(value: bigint): string | undefined {
-  return table4.find(({ network, shift }) => value >> shift === network)?.reason;
+  return tables().four.find(({ network, shift }) => value >> shift === network)?.reason;
 }
 
 function judgeIPv6(value: bigint): string | undefined {
   // Networks without IPv4 reach public hosts through NAT64; what counts is the IPv4 address inside.
+  const { six, nat64 } = tables();
   if (value >> 32n === nat64) return judgeIPv4(value & 0xffff_ffffn);
-  const known = table6.find(({ network, shift }) => value >> shift === network);
+  const known = six.find(({ network, shift }) => value >> shift === network);
   if (known) return known.reason;
   // Only 2000::/3 has been given out as public addresses.
   return value >> 125n === 1n ? undefined : reserved;
@@ -106,9 +107,21 @@ function groupsOf(text: string, last: boolean): bigint[] | undefined {
   return groups;
 }
 
-const nat64 = (parseIPv6("64:ff9b::") ?? 0n) >> 32n;
-const table4 = ranges4.map(([network, length, reason]) => row(parseIPv4(network), { bits: 32 - length, reason }));
-const table6 = ranges6.map(([network, length, reason]) => row(parseIPv6(network), { bits: 128 - length, reason }));
+let made: ReturnType<typeof makeTables> | undefined;
+
+/** Made when somebody asks: most processes never reach for an address. */
+function tables(): ReturnType<typeof makeTables> {
+  made ??= makeTables();
+  return made;
+}
+
+function makeTables() {
+  return {
+    four: ranges4.map(([network, length, reason]) => row(parseIPv4(network), { bits: 32 - length, reason })),
+    six: ranges6.map(([network, length, reason]) => row(parseIPv6(network), { bits: 128 - length, reason })),
+    nat64: (parseIPv6("64:ff9b::") ?? 0n) >> 32n,
+  };
+}
 
 function row(network: bigint | undefined, { bits, reason }: { bits: number; reason: string }) {
   const shift = BigInt(bits);

@@ -1,10 +1,10 @@
 import { mkdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { DomainProxy } from "./domain-proxy.ts";
 import { entryIdentity } from "./entry-identity.ts";
 import { explainRefusal, explainTemporary } from "./explain-refusal.ts";
 import { mountArguments } from "./mounts.ts";
-import { PROXY_PORT } from "./network-place.ts";
-import type { OpenSandbox } from "./open-sandbox.ts";
+import { type NetworkPlace, type NetworkPrograms, PROXY_PORT } from "./network-place.ts";
 import { planMounts, type SandboxPlaces, type SandboxPlan } from "./plan-mounts.ts";
 import { verifyMounts } from "./verify-mounts.ts";
 
@@ -31,10 +31,18 @@ export interface Confinement extends Omit<SandboxPlaces, "root"> {
   readonly tell: (message: string) => void;
 }
 
+/** What confined commands of a session share. */
+export interface SandboxMeans {
+  readonly programs: NetworkPrograms;
+  readonly network: NetworkPlace;
+  readonly proxy: DomainProxy | undefined;
+  readonly separate: readonly string[];
+}
+
 /** How to start a command so that it writes only where it may, and reaches nobody. */
 export function confineCommand(
   request: ConfinedRequest,
-  { programs, network, proxy, separate }: OpenSandbox,
+  { programs, network, proxy, separate }: SandboxMeans,
   { tell, domains, ...places }: Confinement,
 ): ConfinedCommand {
   const { root } = request;

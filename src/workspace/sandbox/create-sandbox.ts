@@ -1,6 +1,6 @@
 import type { SandboxMode } from "../../protocol/index.ts";
-import { type ConfinedCommand, type ConfinedRequest, type Confinement, confineCommand } from "./confine-command.ts";
-import { type Absence, type OpenSandbox, openSandbox, shutSandbox } from "./open-sandbox.ts";
+import type { ConfinedCommand, ConfinedRequest, Confinement } from "./confine-command.ts";
+import type { Absence, OpenSandbox } from "./open-sandbox.ts";
 
 export interface SandboxOptions extends Confinement {
   readonly mode: SandboxMode;
@@ -31,11 +31,12 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
   return {
     async ready() {
       if (mode === "off") return { kind: "off", reason: "the settings switch it off" };
-      if (open?.network.isOpen === false) {
-        shutSandbox(open);
+      if (open?.isOpen() === false) {
+        open.shut();
         open = opening = undefined;
       }
-      opening ??= openSandbox(options.scratch, options.domains);
+      // Loaded when the first command comes: most sessions only read for a while.
+      opening ??= import("./open-sandbox.ts").then(({ openSandbox }) => openSandbox(options.scratch, options.domains));
       const result = await opening;
       if (!("reason" in result)) {
         open = result;
@@ -49,12 +50,12 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
     },
     confine(request) {
       if (open === undefined) throw new Error("A command is to be confined before the sandbox is ready.");
-      return confineCommand(request, open, options);
+      return open.confine(request, options);
     },
     async close() {
       const result = await opening;
       opening = undefined;
-      if (result !== undefined && !("reason" in result)) shutSandbox(result);
+      if (result !== undefined && !("reason" in result)) result.shut();
     },
   };
 }

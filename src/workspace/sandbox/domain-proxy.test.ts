@@ -59,7 +59,7 @@ describe("the proxy", () => {
     const narrow = await openDomainProxy(["localhost"]);
     const answer = await get(`http://localhost:${port}/`, narrow.socket);
     narrow.close();
-    expect(answer).toEqual({ status: 403, text: expect.stringContaining("a local address") });
+    expect(answer).toEqual({ status: 403, text: expect.stringContaining("a loopback address") });
   });
 
   it.runIf(hasSandbox)("is all that commands reach", async () => {

@@ -2,22 +2,17 @@ import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { platform } from "node:os";
 import { describeError } from "../../lib/index.ts";
+import { type ConfinedCommand, type ConfinedRequest, type Confinement, confineCommand } from "./confine-command.ts";
 import { type DomainProxy, openDomainProxy } from "./domain-proxy.ts";
 import { findProgram } from "./find-program.ts";
 import { mountArguments } from "./mounts.ts";
 import { type NetworkPlace, type NetworkPrograms, openNetworkPlace } from "./network-place.ts";
 
-/** What confined commands of a session share. */
 export interface OpenSandbox {
-  readonly programs: NetworkPrograms;
-  readonly network: NetworkPlace;
-  readonly proxy: DomainProxy | undefined;
-  readonly separate: readonly string[];
-}
-
-export function shutSandbox({ network, proxy }: Pick<OpenSandbox, "network" | "proxy">): void {
-  network.close();
-  proxy?.close();
+  /** False: what it stands on has gone. */
+  isOpen(): boolean;
+  confine(request: ConfinedRequest, confinement: Confinement): ConfinedCommand;
+  shut(): void;
 }
 
 /** Why there is none, with the cure. */
@@ -37,7 +32,15 @@ export async function openSandbox(scratch: string, domains: readonly string[]): 
     proxy = domains.length === 0 ? undefined : await openDomainProxy(domains);
     network = await openNetworkPlace(programs, proxy?.socket);
     const separate = await chooseSeparation(programs, network);
-    return { programs, network, proxy, separate };
+    const means = { programs, network, proxy, separate };
+    return {
+      isOpen: () => means.network.isOpen,
+      confine: (request, confinement) => confineCommand(request, means, confinement),
+      shut: () => {
+        means.network.close();
+        means.proxy?.close();
+      },
+    };
   } catch (error) {
     network?.close();
     proxy?.close();
