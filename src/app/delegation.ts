@@ -26,10 +26,10 @@ export function offerDelegation({ household, settings, environment, rules }: Del
   });
 }
 
-/** Those that no rule denies. */
+/** Those that no rule denies and that do not hide. */
 export function offeredAgents({ definitions }: Household, rules: readonly Rule[]): readonly AgentDefinition[] {
   const denied = rules.filter(({ effect }) => effect === "deny");
-  return definitions.filter(({ name }) => !denied.some(({ text }) => isAbout(text, name)));
+  return definitions.filter(({ name, hidden }) => !hidden && !denied.some(({ text }) => isAbout(text, name)));
 }
 
 function isSet(environment: Environment, name: string): boolean {

@@ -9,7 +9,8 @@ export interface Household {
   readonly definitions: readonly AgentDefinition[];
   /** Everything the agent of this name, or of an alias, is made of. */
   find(name: string): HouseholdAgent | undefined;
-  nearest(name: string): readonly string[];
+  /** The names most likely meant, best first; ten unless told otherwise. */
+  nearest(name: string, max?: number): readonly string[];
   /** What was read of files; absent where nothing was. */
   readonly snapshot?: Snapshot;
   /** Reads the files again. What runs already keeps what it began with. */
@@ -24,7 +25,7 @@ export function renewable(first: Household, read: (before: Household) => Promise
       return current.definitions;
     },
     find: (name) => current.find(name),
-    nearest: (name) => current.nearest(name),
+    nearest: (name, max) => current.nearest(name, max),
     renew: async () => {
       current = await read(current).catch(() => current);
     },

@@ -3,7 +3,7 @@ import { createSharing, resolveSubagent } from "../agents/index.ts";
 import { addTools, createHands } from "../hands/index.ts";
 import { describeError, nearest, UserError } from "../lib/index.ts";
 import type { Clock, Hands, McpConnection } from "../ports/index.ts";
-import type { AgentDefinition, Policy, Settings } from "../protocol/index.ts";
+import type { AgentDefinition, Policy, Rule, Settings } from "../protocol/index.ts";
 import { type AgentWish, clockLimits, type PreparedAgent, type ReadyAgent } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
@@ -17,6 +17,7 @@ import {
   openAgentPlace,
 } from "./agent-place.ts";
 import { type AgentServers, withInstructions } from "./agent-servers.ts";
+import { offeredAgents } from "./delegation.ts";
 import type { Household, HouseholdAgent } from "./household.ts";
 import { isAbout } from "./is-about.ts";
 import { type Environment, existingDirectories } from "./places.ts";
@@ -60,7 +61,8 @@ async function prepareAgent(wish: AgentWish, preparation: SharedPreparation): Pr
   const { household } = preparation;
   const { parent, agentType } = wish;
   const found = household.find(agentType);
-  if (found === undefined) return { ok: false, message: unknownType(agentType, household) };
+  if (found === undefined)
+    return { ok: false, message: unknownType(agentType, { household, policy: parent.agent.policy }) };
   const denial = denialOf(found.definition, parent.agent.policy);
   if (denial !== undefined) return { ok: false, message: denial };
   const { definition } = found;
@@ -210,17 +212,27 @@ function handsFor(above: Hands, { own, place, found, root, environment, transcri
   return addTools(base, createHands({ tools: own.tools, workspace, results: transcript.results }));
 }
 
-/** By name, with what may have been meant: ten at most, all of them when there are no more. */
-function unknownType(agentType: string, household: Household): string {
-  const names = household.nearest(agentType);
+/** By name, with what may have been meant: ten at most, all of them when there are no more, none that can't be asked. */
+function unknownType(
+  agentType: string,
+  { household, policy }: { readonly household: Household; readonly policy: Policy },
+): string {
+  const offered = new Set(offeredAgents(household, allRules(policy)).map(({ name }) => name));
+  const names = household
+    .nearest(agentType, household.definitions.length)
+    .filter((name) => offered.has(name))
+    .slice(0, 10);
   const [first] = nearest(agentType, names);
   const guess = first === undefined ? "" : ` Did you mean ${first}?`;
   return `There is no agent "${agentType}".${guess} There are ${names.join(", ")}.`;
 }
 
 /** `Task(Explore)` in a deny list: nobody gives it work, by whatever name. */
-function denialOf({ name }: AgentDefinition, { rules, layers = [] }: Policy): string | undefined {
-  const all = [...rules, ...layers.flatMap((layer) => layer.rules)];
-  const rule = all.find(({ effect, text }) => effect === "deny" && isAbout(text, name));
+function denialOf({ name }: AgentDefinition, policy: Policy): string | undefined {
+  const rule = allRules(policy).find(({ effect, text }) => effect === "deny" && isAbout(text, name));
   return rule && `Agent "${name}" can't be used here: the ${rule.scope} rule ${rule.text} denies it.`;
+}
+
+function allRules({ rules, layers = [] }: Policy): readonly Rule[] {
+  return [...rules, ...layers.flatMap((layer) => layer.rules)];
 }

@@ -118,6 +118,16 @@ describe("agents that rules deny", () => {
     for (const answer of resultsIn(again.model.requests("MAIN")[1])) expect(answer).toMatch(/Task\(reviewer\).*denies/);
   });
 
+  it("are named in no list of choices, and hidden ones neither", async () => {
+    for (const subagent_type of ["reviewr", "Explor", undefined]) {
+      const { answer } = await askFor({ ...work, ...(subagent_type === undefined ? {} : { subagent_type }) }, denied);
+      expect(answer).toContain("There are ");
+      const [, names = ""] = /There are (.*)/.exec(answer) ?? [];
+      expect(names).toContain("general-purpose");
+      expect(answer).not.toMatch(/\breviewer\b|\bExplore\b|\bsecret\b/);
+    }
+  });
+
   it("are refused by every name", async () => {
     for (const input of [{ subagent_type: "Reviewer" }, { agentType: "reviewer" }, { subagent_type: "explore" }]) {
       const { answer, types } = await askFor({ ...work, ...input }, denied);
