@@ -162,7 +162,12 @@ describe("an agent with a worktree of its own", () => {
     onTestFinished(() => server.remove());
     const where = { name: "mcp__desk__where", input: {} };
     const desk = server.config();
-    const { model, cwd, home, task: result } = await walk(
+    const {
+      model,
+      cwd,
+      home,
+      task: result,
+    } = await walk(
       {
         MAIN: [{ calls: [task("CHILD: look", { subagent_type: "clerk" })] }, { text: "ok" }],
         CHILD: [{ calls: [where] }, { text: "Seen." }],
