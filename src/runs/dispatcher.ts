@@ -71,14 +71,16 @@ export class Dispatcher implements Retinue {
   /** Starts an agent for a call, or takes up the one that already works on it. */
   async delegate(wish: Delegation, caller: Caller): Promise<Delegated> {
     const parent = this.liveAgent(caller.agentId);
-    const known = await this.memberFor(caller.callId, parent);
+    const begun = spawnedFor(caller.callId, parent);
+    const known = begun === undefined ? undefined : await this.registry.member(begun);
     if (known !== undefined) return this.rejoin(known, { parent, wish, caller });
     const refusal = parent.services.budget.spawn();
     if (refusal) {
       await parent.refuseSpawn(refusal);
       return { status: "refused", message: refusal.message };
     }
-    const agentId = newAgentId();
+    // One that was named and did not live to write a line begins now, under its name.
+    const agentId = begun ?? newAgentId();
     const { callId, signal } = caller;
     const { agentType, description, name, model, background } = wish;
     const depth = this.depthOf(caller.agentId) + 1;
@@ -90,7 +92,7 @@ export class Dispatcher implements Retinue {
     const prepared = await this.services.prepare(asked);
     if (!prepared.ok) return { status: "refused", message: prepared.message };
     const who = { agentId, agentType: prepared.agent.agentType, description };
-    await parent.record([{ type: "agent.spawned", callId, ...who }]);
+    if (begun === undefined) await parent.record([{ type: "agent.spawned", callId, ...who }]);
     const member = this.registry.add({
       ...who,
       ...(name === undefined ? {} : { name }),
@@ -102,6 +104,7 @@ export class Dispatcher implements Retinue {
       runId: newRunId(),
     });
     const thread = new Thread(agentId, this.services.journal);
+    if (begun !== undefined) await thread.restore();
     this.launch(member, prepared, { parent, thread, prompt: wish.prompt });
     return waitForEnd(member, { parent, caller });
   }
@@ -244,10 +247,9 @@ export class Dispatcher implements Retinue {
   private depthOf(agentId: AgentId): number {
     return this.registry.present(agentId)?.record.depth ?? 0;
   }
+}
 
-  /** The agent that was started for a call before; only a call that spawned one has any. */
-  private async memberFor(callId: CallId, parent: LiveAgent): Promise<Member | undefined> {
-    const spawned = parent.thread.state.calls.find(({ call }) => call.callId === callId)?.agentId;
-    return spawned === undefined ? undefined : this.registry.member(spawned);
-  }
+/** The agent that was started for a call before. */
+function spawnedFor(callId: CallId, { thread }: LiveAgent): AgentId | undefined {
+  return thread.state.calls.find(({ call }) => call.callId === callId)?.agentId;
 }
