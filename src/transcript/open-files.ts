@@ -32,6 +32,7 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?
   const unsyncedDirectories = new Set<string>();
   const closing = new Set<Promise<void>>();
   let room = most ?? fewAgents;
+  let isRoomKnown = most !== undefined;
 
   function open(log: FileOwner): AppendFile {
     const known = files.get(log);
@@ -41,7 +42,10 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?
       return known;
     }
     // Asked only when there are many agents: opening a file for every line would cost more than all else.
-    if (files.size >= room && most === undefined) room = Math.max(fewAgents, filesByDescriptorLimit());
+    if (files.size >= room && !isRoomKnown) {
+      isRoomKnown = true;
+      room = Math.max(fewAgents, filesByDescriptorLimit());
+    }
     for (const oldest of files.keys()) {
       if (files.size < room) break;
       drop(oldest);
