@@ -15,6 +15,8 @@ export interface Journal {
   append(agentId: AgentId, events: readonly DurableEvent[]): Promise<readonly Line[]>;
   /** Resolves when everything this agent appended before the call survives a power cut. One sync serves all who wait. */
   sync(agentId: AgentId): Promise<void>;
+  /** Begins the same a moment later; nobody waits for it. */
+  syncSoon(agentId: AgentId): void;
   /** All lines of an agent in order; empty for one that does not exist. */
   read(agentId: AgentId): Promise<readonly Line[]>;
   /** The subagents there are, the oldest first. */

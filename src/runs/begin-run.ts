@@ -38,7 +38,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from });
   await host.record(events);
   // The request may leave while this is being synced; the first side effect waits for it.
-  void thread.sync().catch(() => undefined);
+  thread.syncSoon();
   return undefined;
 }
 

@@ -77,7 +77,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const result = await execute(host, { call, policy, ...(grant ? { grant } : {}) });
   await finish(host, call, ended(result));
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
-  if (effects) void thread.sync().catch(() => undefined);
+  if (effects) thread.syncSoon();
 }
 
 type Ended = EventOf<"tool.ended">;

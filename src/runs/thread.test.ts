@@ -31,6 +31,7 @@ function journal(): Journal & { readonly heads: Map<string, Head> } {
       return added;
     },
     sync: async () => undefined,
+    syncSoon: () => undefined,
     read: async () => lines,
     saveHead: async (saved) => {
       heads.set(saved.system, saved);

@@ -138,6 +138,11 @@ export class Thread {
     return this.journal.sync(this.agentId);
   }
 
+  /** For whom nobody waits. */
+  syncSoon(): void {
+    this.journal.syncSoon(this.agentId);
+  }
+
   private async loadHead(hash: string): Promise<void> {
     if (this.heads.has(hash)) return;
     const head = await this.journal.loadHead(hash);

@@ -9,6 +9,8 @@ import { type WriteAheadLog, walEntry } from "./write-ahead-log.ts";
 export interface GroupCommit {
   /** Resolves when every line the agent has now is safe. */
   cover(log: AgentLog): Promise<void>;
+  /** The same a moment later, for whom nobody waits: while a disk syncs it makes no new files. */
+  coverSoon(log: AgentLog): void;
   /** A file or directory that the next commit syncs too, because lines may speak of it. */
   alsoSync(path: string): void;
   /** Makes everything safe; where the agents are few, in their own files, with an empty write-ahead log. */
@@ -26,24 +28,51 @@ export interface GroupCommitOptions {
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { wal, files, patience, logs, largestLog = 16 * 1024 * 1024 } = options;
   const otherPaths = new Set<string>();
-  let next: { readonly logs: Set<AgentLog>; readonly done: Deferred<void> } | undefined;
+  let next: { readonly logs: Set<AgentLog>; readonly done: Deferred<void>; urgent: boolean } | undefined;
   let running: Promise<void> | undefined;
+  let soon: NodeJS.Timeout | undefined;
   let failure: unknown;
 
   function cover(log: AgentLog): Promise<void> {
     // After a failed sync the system may have thrown the bytes away and call the next one a success.
     if (failure !== undefined) return Promise.reject(failure);
     if (log.covered >= log.count && !log.syncInPlace) return Promise.resolve();
-    next ??= { logs: new Set(), done: createDeferred() };
+    const batch = join(log);
+    batch.urgent = true;
+    start();
+    return batch.done.promise;
+  }
+
+  function coverSoon(log: AgentLog): void {
+    if (failure !== undefined || (log.covered >= log.count && !log.syncInPlace)) return;
+    // A failure is told to whoever waits next.
+    join(log).done.promise.catch(() => {});
+    if (running === undefined) startSoon();
+  }
+
+  function join(log: AgentLog): NonNullable<typeof next> {
+    next ??= { logs: new Set(), done: createDeferred(), urgent: false };
     next.logs.add(log);
+    return next;
+  }
+
+  function start(): void {
+    clearTimeout(soon);
+    soon = undefined;
     running ??= commitAll();
-    return next.done.promise;
+  }
+
+  function startSoon(): void {
+    soon ??= setTimeout(start, soonMs);
+    soon.unref();
   }
 
   async function commitAll(): Promise<void> {
     // Who asks in the same moment belongs to the same commit.
     await Promise.resolve();
-    for (let batch = next; batch !== undefined; batch = next) {
+    let isFirst = true;
+    for (let batch = next; batch !== undefined && (batch.urgent || isFirst); batch = next) {
+      isFirst = false;
       next = undefined;
       try {
         if (failure !== undefined) throw failure;
@@ -56,6 +85,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       }
     }
     running = undefined;
+    if (next !== undefined) startSoon();
   }
 
   async function commit(batch: readonly AgentLog[]): Promise<void> {
@@ -112,6 +142,10 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   async function finish(): Promise<void> {
+    if (next !== undefined) {
+      next.urgent = true;
+      start();
+    }
     await running;
     if (failure !== undefined) throw failure;
     const dirty = [...logs()].filter((log) => log.dirty);
@@ -122,9 +156,10 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     await checkpoint();
   }
 
-  return { cover, alsoSync: (path) => otherPaths.add(path), finish };
+  return { cover, coverSoon, alsoSync: (path) => otherPaths.add(path), finish };
 }
 
+const soonMs = 50;
 const atOnce = 8;
 const fewFiles = 16;
 

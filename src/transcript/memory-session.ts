@@ -49,6 +49,7 @@ export function createMemorySession({
       return added;
     },
     async sync() {},
+    syncSoon() {},
     async read(agentId) {
       return [...(agents.get(agentId) ?? [])];
     },

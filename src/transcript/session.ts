@@ -143,6 +143,9 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
       await log.tail;
       await commit.cover(log);
     },
+    syncSoon(agentId) {
+      if (closing === undefined) commit.coverSoon(logOf(agentId));
+    },
     async read(agentId) {
       const log = logOf(agentId);
       const lines = log.loaded ?? readLines(log.path);
