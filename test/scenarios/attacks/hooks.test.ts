@@ -1,56 +1,87 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadProjectSettings } from "../../../src/app/index.ts";
+import { loadProjectSettings, type Session } from "../../../src/app/index.ts";
+import type { RunResult } from "../../../src/protocol/index.ts";
 import { type Attack, type AttackPlace, attackRows, createPlace, type Verdict } from "./attack-place.ts";
 
-/** Hooks are not run by this version, and whoever relies on one is told: what a hook would do can't happen either. */
-function hook(command: string, matcher = "*"): Attack {
+interface Hooked {
+  readonly place: AttackPlace;
+  readonly session: Session;
+  readonly result: RunResult;
+  /** The call that the hook stands before was made. */
+  readonly isMade: boolean;
+}
+
+/** One call of Write with this command before it; the command runs in the workspace. */
+function hook(command: string, judge: (hooked: Hooked) => Verdict, matcher = "*"): Attack {
   return async (place) => {
-    const verdicts = [await ofAgent(place, { command, matcher }), ofSettings(place, { command, matcher })];
-    return verdicts.every((verdict) => verdict === "allow") ? "allow" : "looser";
+    const settings = { hooks: { PreToolUse: [{ matcher, hooks: [{ type: "command", command }] }] } };
+    const calls = [{ name: "Write", input: { file_path: "made.txt", content: "made" } }];
+    const steps = [{ calls }, { text: "Done." }];
+    const session = await place.open({ settings, permissionMode: "acceptEdits" }, steps);
+    const result = await session.prompt("Go.").result;
+    const isMade = existsSync(join(place.cwd, "made.txt"));
+    await session.close();
+    return judge({ place, session, result, isMade });
   };
 }
 
-interface HookEntry {
-  readonly command: string;
-  readonly matcher: string;
-}
+const passes = ({ isMade, result }: Hooked): Verdict => (isMade && result.outcome === "succeeded" ? "allow" : "looser");
 
-async function ofAgent(place: AttackPlace, entry: HookEntry): Promise<Verdict> {
-  const hooks = JSON.stringify({ PreToolUse: [entry], PostToolUse: [entry], Stop: [entry] });
-  place.write({ ".claude/agents/hooked.md": `---\nname: hooked\ndescription: d\nhooks: ${hooks}\n---\nWork.\n` });
-  const calls = [{ name: "Bash", input: { command: "env > seen.txt" } }];
-  const options = { agent: "hooked", trusted: true, permissionMode: "bypassPermissions" } as const;
-  const session = await place.open(options, [{ calls }, { text: "Done." }]);
-  const { outcome } = await session.prompt("Go.").result;
-  const told = session.notices.some((notice) => /sets hooks, which this version does not honour/.test(notice));
-  return told && outcome === "succeeded" ? "allow" : "looser";
-}
-
-function ofSettings({ cwd, home, root, write }: AttackPlace, entry: HookEntry): Verdict {
-  const { matcher, command } = entry;
-  write({ ".claude/settings.json": { hooks: { PreToolUse: [{ matcher, hooks: [{ type: "command", command }] }] } } });
-  const { notices } = loadProjectSettings({ home, cwd, environment: { HOME: root }, trust: true });
-  return notices.some((notice) => notice.includes("hooks are not run by this version")) ? "allow" : "looser";
+/** The call is not made, and the report says why. */
+function blocks(why: string): (hooked: Hooked) => Verdict {
+  return ({ isMade, result }) =>
+    !isMade && result.facts.denied.some(({ reason }) => reason.includes(why)) ? "error" : "looser";
 }
 
 describe("hooks", () => {
   attackRows({
-    "074": async (place, row) => ((await hook("touch {CANARY}", "(a+)+$")(place, row)) === "allow" ? "deny" : "looser"),
-    "087": hook("touch {CANARY}; exit 2"),
-    "088": hook("touch {CANARY}; echo '{not json'"),
-    "090": hook("touch {CANARY}; head -c 100000000 /dev/zero"),
-    "091": hook("touch {CANARY}; (sleep 1000 &)"),
-    "092": hook('printf %s "$ANTHROPIC_API_KEY" > {CANARY}'),
-    "093": hook("touch {CANARY}", "Bash|Write"),
+    "074": untrusted,
+    "087": hook("echo 'not today' >&2; exit 2", blocks("not today")),
+    "088": hook("echo '{not json'", passes),
+    "090": hook("head -c 100000000 /dev/zero", blocks("more than")),
+    "091": hook("(sleep 1000 & echo $! > daemon.pid)", (hooked) =>
+      isRunning(readFileSync(join(hooked.place.cwd, "daemon.pid"), "utf8").trim()) ? "looser" : passes(hooked),
+    ),
+    "092": scrubbed,
+    "093": hook("touch {CANARY}", passes, "Bash|rite"),
   });
 
-  it("would be seen if they ran: the same words as a call leave their trace", async () => {
+  it("run: the same command as in the last row leaves its trace where the matcher names the tool", async () => {
     const place = createPlace();
-    const calls = [{ name: "Bash", input: { command: `touch ${place.canary}` } }];
-    const settings = { sandbox: "off" } as const;
-    const session = await place.open({ permissionMode: "bypassPermissions", settings }, [{ calls }, { text: "Done." }]);
-    await session.prompt("Go.").result;
+    const row = { id: "", setup: { files: {} }, acceptable: [] };
+    expect(await hook(`touch ${place.canary}`, passes, "Bash|Write")(place, row)).toBe("allow");
     expect(existsSync(place.canary)).toBe(true);
   });
 });
+
+/** A pattern that would take for ever, in a project that nobody trusts: not even looked at. */
+async function untrusted({ cwd, home, root, open }: AttackPlace): Promise<Verdict> {
+  const { settings } = loadProjectSettings({ home, cwd, environment: { HOME: root }, trust: false });
+  const calls = [{ name: "Read", input: { file_path: `${"a".repeat(200)}!` } }];
+  const session = await open({ settings }, [{ calls }, { text: "Done." }]);
+  const { outcome } = await session.prompt("Go.").result;
+  return settings.hooks === undefined && outcome === "succeeded" ? "deny" : "looser";
+}
+
+async function scrubbed(place: AttackPlace, row: Parameters<Attack>[1]): Promise<Verdict> {
+  process.env["ANTHROPIC_API_KEY"] = "sk-secret";
+  try {
+    return await hook("env > environment.txt", (hooked) => {
+      const seen = readFileSync(join(place.cwd, "environment.txt"), "utf8");
+      return seen.includes("sk-secret") || !seen.includes("PATH=") ? "looser" : passes(hooked);
+    })(place, row);
+  } finally {
+    delete process.env["ANTHROPIC_API_KEY"];
+  }
+}
+
+function isRunning(pid: string): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return !stat.slice(stat.lastIndexOf(")")).startsWith(") Z");
+  } catch {
+    return false;
+  }
+}
