@@ -11,7 +11,7 @@ export default defineConfig({
     reporters: ["default"],
     projects: [
       { test: { name: "rooms", include: ["src/**/*.test.ts"], exclude: ["src/cli/**"], isolate: false, ...limits } },
-      { test: { name: "built", include: built, globalSetup: ["scripts/vitest-build.mjs"], ...limits } },
+      { test: { name: "built", include: built, globalSetup: ["scripts/vitest-build.mjs"], isolate: false, ...limits } },
     ],
   },
 });

@@ -18,7 +18,11 @@ export async function endProcessTree(
   if (listPids() === undefined) return endGroup(pid, { graceMs });
 
   const find = () => findTree({ tag, root: { pid, startTime } });
-  const asked = find();
+  let { found: asked, isUnclear } = find();
+  for (let look = 0; asked.length === 0 && isUnclear && look < unclearLooks; look++) {
+    await wait(pollMs);
+    ({ found: asked, isUnclear } = find());
+  }
   if (asked.length === 0) return [];
   signalAll(asked, { signal: "SIGTERM", group: pid });
   await untilGone(asked, graceMs);
@@ -35,18 +39,19 @@ export async function sweepTagged(tag: string): Promise<number[]> {
 }
 
 const pollMs = 10;
+const unclearLooks = 3;
 const killRounds = 60;
 
 /** Kills what `find` finds until it finds nothing; new ones may be forked meanwhile. Gives up on what can't be killed. */
-async function killAll(find: () => ProcessInfo[], group?: number): Promise<ProcessInfo[]> {
+async function killAll(find: () => Finding, group?: number): Promise<ProcessInfo[]> {
   const seen = new Map<number, ProcessInfo>();
   const refused = new Set<number>();
   let clean = false;
   for (let round = 1; round <= killRounds; round++) {
-    const found = find().filter((info) => !refused.has(info.pid));
+    const found = find().found.filter((info) => !refused.has(info.pid));
     for (const info of found) seen.set(info.pid, info);
     for (const pid of signalAll(found, { signal: "SIGKILL", group })) refused.add(pid);
-    // While a process is being replaced by exec its environment is empty: after a kill one clean look is not enough.
+    // One may just be replaced by exec: after a kill one clean look is not enough.
     if (found.length === 0 && (clean || seen.size === 0)) break;
     clean = found.length === 0;
     await wait(Math.min(round * 5, 50));
@@ -59,7 +64,13 @@ interface Tree {
   root?: { pid: number; startTime: number | undefined };
 }
 
-function findTree({ tag, root }: Tree): ProcessInfo[] {
+interface Finding {
+  found: ProcessInfo[];
+  /** While a process is being replaced by exec its environment is empty: it may be one of them. */
+  isUnclear: boolean;
+}
+
+function findTree({ tag, root }: Tree): Finding {
   const all = readAll();
   // After the root's end its pid can belong to a stranger, who may then lead a group of that number.
   const namesake = root && all.get(root.pid);
@@ -69,12 +80,18 @@ function findTree({ tag, root }: Tree): ProcessInfo[] {
   // If this process itself carries the tag, it and its other children are not meant.
   all.delete(process.pid);
   const found = new Map<number, ProcessInfo>();
+  let isUnclear = false;
   for (const info of all.values()) {
-    if (info.group === group || (info.startTime >= since && hasTag(info.pid, tag))) found.set(info.pid, info);
+    const environment = info.startTime >= since ? readEnvironment(info.pid) : undefined;
+    if (environment === "" && info.parent !== kernelThreads) isUnclear = true;
+    if (info.group === group || (environment !== undefined && carriesTag(environment, tag))) found.set(info.pid, info);
   }
   addDescendants(found, all);
-  return [...found.values()];
+  return { found: [...found.values()], isUnclear };
 }
+
+/** The parent of all threads of the kernel, which have no environment. */
+const kernelThreads = 2;
 
 /** Children that were started with a cleared environment are known by their parents as long as those live. */
 function addDescendants(found: Map<number, ProcessInfo>, all: ReadonlyMap<number, ProcessInfo>): void {
@@ -93,11 +110,6 @@ function readAll(): Map<number, ProcessInfo> {
     if (info) all.set(pid, info);
   }
   return all;
-}
-
-function hasTag(pid: number, tag: string): boolean {
-  const environment = readEnvironment(pid);
-  return environment !== undefined && carriesTag(environment, tag);
 }
 
 async function untilGone(processes: readonly ProcessInfo[], graceMs: number): Promise<void> {
