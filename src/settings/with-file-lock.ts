@@ -18,7 +18,29 @@ export interface LockOptions {
 export async function withFileLock<Result>(
   file: string,
   work: () => Promise<Result>,
-  { patienceMs = 10_000 }: LockOptions = {},
+  options: LockOptions = {},
+): Promise<Result> {
+  const before = lastOf.get(file);
+  const own = (before ?? Promise.resolve()).then(() => lockAndWork(file, work, options));
+  const settled = own.then(
+    () => {},
+    () => {},
+  );
+  lastOf.set(file, settled);
+  try {
+    return await own;
+  } finally {
+    if (lastOf.get(file) === settled) lastOf.delete(file);
+  }
+}
+
+/** Of each file that somebody in this process wants: who came last. Only one of them at a time asks the file system. */
+const lastOf = new Map<string, Promise<void>>();
+
+async function lockAndWork<Result>(
+  file: string,
+  work: () => Promise<Result>,
+  { patienceMs = 10_000 }: LockOptions,
 ): Promise<Result> {
   const path = `${file}.lock`;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
