@@ -63,11 +63,12 @@ function linesKey(rules: readonly Rule[]): string {
 
 /** Each layer narrows by itself, so those of both hold; a permission that is not of both settles nothing. */
 function narrowLayers(now: readonly PolicyLayer[], then: readonly PolicyLayer[]): readonly PolicyLayer[] {
-  const known = new Set(now.map(layerKey));
+  // Whether it settles anything or not, a layer forbids the same.
+  const known = new Set(now.map(({ rules }) => rulesKey(rules)));
   const before = new Set(then.map(layerKey));
   const settlesNothing = ({ rules }: PolicyLayer): PolicyLayer => ({ rules });
   return [
-    ...then.filter((layer) => !known.has(layerKey(layer))).map(settlesNothing),
+    ...then.filter(({ rules }) => !known.has(rulesKey(rules))).map(settlesNothing),
     ...now.map((layer) => (before.has(layerKey(layer)) ? layer : settlesNothing(layer))),
   ];
 }
