@@ -153,9 +153,9 @@ function equipSession({ rules, connection, shared, hooks, modelIsGiven, interact
     prepare: async (wish) => {
       preparing ??= import("./prepare-agent.ts").then(({ preparerOf }) => {
         const tools = () => equipped.hands.declarations();
-        const { handsAt } = equipped;
+        const { handsAt, absent: absentTools } = equipped;
         const session = { household, settings, environment, clock, transcript, modelIsGiven, servers, connection };
-        return preparerOf({ ...session, interactive, hooks, tools, handsAt });
+        return preparerOf({ ...session, interactive, hooks, tools, absentTools, handsAt });
       });
       return (await preparing)(wish);
     },

@@ -32,6 +32,8 @@ export interface Preparation {
   readonly clock: Clock;
   /** What there is for any agent of the session. */
   readonly tools: () => ReturnType<Hands["declarations"]>;
+  /** Tools that exist and are not there, and why. */
+  readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
   /** The program gave a model of its own, and there is no other. */
   readonly modelIsGiven: boolean;
   /** A person is there. */
@@ -131,6 +133,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     requestedModel: requested,
     modelReason: reason,
     tools: [...equipment.tools().filter(({ name }) => !ownNames.includes(name)), ...ownTools],
+    absentTools: equipment.absentTools,
     ownTools: ownNames,
     ...(wish.before === undefined ? {} : { before: wish.before }),
     asked: { maxTurns: wish.maxTurns },
