@@ -15,8 +15,16 @@ export interface AgentFile {
 export function readAgentFiles(transcriptPath: string): readonly AgentFile[] {
   const agentIds = namesIn(directoryOf(transcriptPath)).flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? []);
   const files = agentIds.map((agentId) => readAgentFile(transcriptPath, agentId));
-  const born = ({ lines }: AgentFile): number => lines[0]?.at ?? 0;
-  return files.sort((left, right) => born(left) - born(right));
+  return files.sort(byBirth);
+}
+
+/** Those of one moment in the order of the calls that wanted them. */
+function byBirth({ lines: [left] }: AgentFile, { lines: [right] }: AgentFile): number {
+  return (left?.at ?? 0) - (right?.at ?? 0) || callOf(left).localeCompare(callOf(right), "en", { numeric: true });
+}
+
+function callOf(line: Line | undefined): string {
+  return line?.type === "agent.created" ? line.parent.callId : "";
 }
 
 /** Of agents that were seen to run, the ends that nobody told of: they were stopped with the session. */

@@ -1,4 +1,5 @@
 import type { Effort, JsonObject, PermissionMode } from "../protocol/index.ts";
+import type { SettingsQuestion } from "./settings-options.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
 export type HelpTopic =
@@ -91,14 +92,7 @@ export type Command =
       readonly mode?: PermissionMode;
       readonly background: boolean;
     } & AgentsPlace)
-  | {
-      readonly kind: "permissions.list";
-      readonly json: boolean;
-      readonly origin: boolean;
-      readonly trust: boolean;
-      readonly cwd?: string;
-      readonly settings?: string;
-    }
+  | ({ readonly kind: "permissions.list" } & SettingsQuestion)
   | { readonly kind: "permissions.check"; readonly root?: string }
   | { readonly kind: "plugins.list"; readonly json: boolean }
   | { readonly kind: "plugins.add"; readonly source: string; readonly yes: boolean }
@@ -109,14 +103,7 @@ export type Command =
     }
   | { readonly kind: "trust.list"; readonly json: boolean }
   | { readonly kind: "trust.add" | "trust.remove"; readonly directory: string }
-  | {
-      readonly kind: "config.show";
-      readonly json: boolean;
-      readonly origin: boolean;
-      readonly trust: boolean;
-      readonly cwd?: string;
-      readonly settings?: string;
-    }
+  | ({ readonly kind: "config.show" } & SettingsQuestion)
   | { readonly kind: "worktrees.list"; readonly json: boolean }
   | { readonly kind: "worktrees.prune"; readonly json: boolean; readonly dryRun: boolean }
   | { readonly kind: "doctor"; readonly options: DoctorOptions }

@@ -1,6 +1,7 @@
 import { nearest } from "../lib/index.ts";
 import type { Command } from "./command.ts";
 import { type OptionKind, readOptions, usageError } from "./read-options.ts";
+import { settingsOptions, settingsQuestion } from "./settings-options.ts";
 
 /** The words after `retinue permissions`. Throws a `UserError` with exit code 2 for what it can't read. */
 export function parsePermissions(argv: readonly string[]): Command {
@@ -24,27 +25,11 @@ export function parsePermissions(argv: readonly string[]): Command {
     const root = options.value("root");
     return { kind: "permissions.check", ...(root === undefined ? {} : { root }) };
   }
-  const cwd = options.value("cwd");
-  const settings = options.value("settings");
-  return {
-    kind: "permissions.list",
-    json: options.has("json"),
-    origin: options.has("origin"),
-    trust: options.has("trust"),
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(settings === undefined ? {} : { settings }),
-  };
+  return { kind: "permissions.list", ...settingsQuestion(options) };
 }
 
 const help: OptionKind = { short: "h" };
 const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
-  list: {
-    json: {},
-    origin: {},
-    trust: {},
-    cwd: { value: "DIRECTORY", short: "C" },
-    settings: { value: "FILE" },
-    help,
-  },
+  list: settingsOptions,
   check: { jsonl: {}, root: { value: "DIRECTORY" }, help },
 };

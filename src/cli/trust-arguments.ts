@@ -1,6 +1,7 @@
 import { nearest } from "../lib/index.ts";
 import type { Command } from "./command.ts";
 import { type OptionKind, readOptions, usageError } from "./read-options.ts";
+import { settingsOptions, settingsQuestion } from "./settings-options.ts";
 
 /** The words after `retinue trust`. Throws a `UserError` with exit code 2 for what it can't read. */
 export function parseTrust(argv: readonly string[]): Command {
@@ -30,20 +31,14 @@ export function parseConfig(argv: readonly string[]): Command {
   const verb = first.startsWith("-") ? "show" : first;
   if (verb === "help") return { kind: "help", topic: "config" };
   if (verb !== "show") throw usageError(`"config" has no command "${verb}"`, 'Write "retinue config show".');
-  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds: config, help: "retinue config --help" });
+  const options = readOptions(verb === first ? argv.slice(1) : argv, {
+    kinds: settingsOptions,
+    help: "retinue config --help",
+  });
   if (options.has("help")) return { kind: "help", topic: "config" };
   const [word] = options.words;
   if (word !== undefined) throw usageError(`"config show" does not take "${word}"`, 'See "retinue config --help".');
-  const cwd = options.value("cwd");
-  const settings = options.value("settings");
-  return {
-    kind: "config.show",
-    json: options.has("json"),
-    origin: options.has("origin"),
-    trust: options.has("trust"),
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(settings === undefined ? {} : { settings }),
-  };
+  return { kind: "config.show", ...settingsQuestion(options) };
 }
 
 const help: OptionKind = { short: "h" };
@@ -51,12 +46,4 @@ const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
   list: { json: {}, help },
   add: { help },
   remove: { help },
-};
-const config: Readonly<Record<string, OptionKind>> = {
-  json: {},
-  origin: {},
-  trust: {},
-  cwd: { value: "DIRECTORY", short: "C" },
-  settings: { value: "FILE" },
-  help,
 };
