@@ -33,3 +33,9 @@ const harmless = new Map<string, RegExp>([
   ["PAGER", /^(cat)?$/],
   ["GIT_PAGER", /^(cat)?$/],
 ]);
+
+/** `IFS= read -r line` is how a line is read whole; anywhere else IFS changes how words are told apart. */
+export function isSafeFor(words: readonly ShellWord[], name: string, value: ShellWord | undefined): boolean {
+  if (name === "IFS") return words[0]!.text === "read" && value?.open === undefined;
+  return isSafeExport(name, value);
+}

@@ -10,7 +10,9 @@ import {
   type SyntaxNode,
   type Word,
 } from "unbash";
-import { isLocalName, isSafeExport, steersShell } from "./safe-variables.ts";
+import { isLister, isPicker } from "./listed-names.ts";
+import { createMoves } from "./moves.ts";
+import { isLocalName, isSafeFor, steersShell } from "./safe-variables.ts";
 import { programOf, type Redirection, type ShellAnalysis, type SimpleCommand } from "./shell-analysis.ts";
 import { fixedWord, listedWord, readWord, type ShellWord, type WordFindings } from "./shell-word.ts";
 import { testProblem } from "./test-expression.ts";
@@ -41,9 +43,7 @@ class ScriptCollector implements Collector {
   private readonly described = new Map<readonly ShellWord[], SimpleCommand>();
   private obscureReason: string | undefined;
   private caution: string | undefined;
-  private firstMove: SimpleCommand | undefined;
-  private moveCount = 0;
-  private goesThere = false;
+  private readonly moves = createMoves();
   private inner = 0;
   private depth = 0;
   /** What the command before gives to xargs, when that is known. */
@@ -58,11 +58,11 @@ class ScriptCollector implements Collector {
     return {
       text,
       commands: this.commands,
-      redirections: this.placedRedirections(),
+      redirections: this.moves.place(this.redirections),
       obscure: this.obscureReason,
       caution: this.caution,
       loopWords: this.loopWords,
-      moves: this.moveCount > 0,
+      moves: this.moves.any(),
     };
   }
 
@@ -73,7 +73,7 @@ class ScriptCollector implements Collector {
       this.obscure(problem ?? "a part of it can't be read");
       return;
     }
-    if (depth === 0) this.goesThere = goesFirst(script);
+    if (depth === 0) this.moves.begin(script);
     const outer = this.depth;
     this.depth = depth;
     for (const statement of script.commands) this.node(statement);
@@ -90,7 +90,7 @@ class ScriptCollector implements Collector {
     const known = this.described.get(words);
     const command = known ?? this.describe(words, { unsafeVariables: [], level: 0 });
     // A move counts each time.
-    if (!this.moveCount) this.described.set(words, command);
+    if (!this.moves.any()) this.described.set(words, command);
     this.commands.push(command);
   }
 
@@ -204,7 +204,7 @@ class ScriptCollector implements Collector {
       if (part.type !== "Assignment") continue;
       const value = this.assignment(part);
       if (words.length === 0) this.assigned(part.name);
-      else if (!isSafeFor(words, part, value)) unsafe.push(part.name);
+      else if (!isSafeFor(words, part.name, value)) unsafe.push(part.name);
     }
     for (const redirect of node.redirects) this.redirect(redirect);
     if (words.length === 0) return undefined;
@@ -261,12 +261,7 @@ class ScriptCollector implements Collector {
   ): SimpleCommand {
     const plain: SimpleCommand = { words, unsafeVariables, runs: undefined };
     const program = programOf(plain);
-    if (movers.has(program)) {
-      this.moveCount += 1;
-      // Only the very first command can be told to decide for all the others.
-      this.firstMove ??= this.depth === 0 && this.commands.length === 0 && level === 0 ? plain : undefined;
-      if (this.firstMove === undefined) this.moveCount += 1;
-    }
+    this.moves.see(plain, { isFirst: this.depth === 0 && this.commands.length === 0 && level === 0 });
     if (program === "read") for (const { text } of words) this.assignedNames.add(text);
     const unwrapped = unwrapCommand(words, this.input);
     if (unwrapped === undefined) return plain;
@@ -274,7 +269,7 @@ class ScriptCollector implements Collector {
       this.obscure("programs run programs in too many levels");
       return plain;
     }
-    if (unwrapped.moves) this.moveCount += 2;
+    if (unwrapped.moves) this.moves.lose();
     const commands = this.innerCommands(unwrapped, level);
     return { words, unsafeVariables, runs: { commands, at: unwrapped.at, transparent: unwrapped.transparent } };
   }
@@ -291,57 +286,10 @@ class ScriptCollector implements Collector {
     if (unwrapped.obscure !== undefined) this.obscure(unwrapped.obscure);
     return inside;
   }
-
-  /** `cd there && … > file` is about there/file; after any other move nobody knows. */
-  private placedRedirections(): readonly Redirection[] {
-    if (this.moveCount === 0) return this.redirections;
-    const target = this.firstMove?.words[1];
-    const sure =
-      this.moveCount === 1 && this.goesThere && this.firstMove?.words.length === 2 && target?.open === undefined;
-    const place = sure && target !== undefined && /^[^-]/.test(target.text) ? target.text : undefined;
-    return this.redirections.map(({ kind, path }) => {
-      if (path === undefined || path.startsWith("/")) return { kind, path };
-      return { kind, path: place === undefined ? undefined : `${place.replace(/\/+$/, "")}/${path}` };
-    });
-  }
 }
 
-/** Programs whose output is names of files below the places they are given, which are judged for themselves. */
-function isLister({ words }: SimpleCommand): boolean {
-  const texts = words.map(({ text }) => text);
-  const [program, second] = texts;
-  if (program === "find") return !texts.some((text) => /^-(printf|exec|ok|ls)/.test(text));
-  if (program === "git") return second === "ls-files" || (second === "diff" && texts.includes("--name-only"));
-  if (program === "rg") return texts.some((text) => /^(-[A-Za-z]*l|--files|--files-with-matches)$/.test(text));
-  return program === "grep" && texts.some((text) => /^(-[A-Za-z]*l[A-Za-z]*|--files-with-matches)$/.test(text));
-}
-
-/** Programs that let some of the lines through, and nothing else. */
-function isPicker({ words }: SimpleCommand): boolean {
-  const [program, ...given] = words.map(({ text }) => text);
-  const operands = given.filter((text) => !/^(-[A-Za-z\d]+|\d+)$/.test(text));
-  if (/^(head|tail|sort|uniq)$/.test(program ?? "")) return operands.length === 0;
-  return program === "grep" && operands.length === 1 && given.every((text) => /^(-[vivnEFwx]+|[^-].*)$/.test(text));
-}
-
-const movers: ReadonlySet<string> = new Set(["cd", "pushd", "popd"]);
 const harmlessDevice = /^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/;
 
 function isProcess(word: Word): boolean {
   return word.parts?.length === 1 && word.parts[0]!.type === "ProcessSubstitution";
-}
-
-/** `IFS= read -r line` is how a line is read whole; anywhere else IFS changes how words are told apart. */
-function isSafeFor(words: readonly ShellWord[], { name }: Assignment, value: ShellWord | undefined): boolean {
-  if (name === "IFS") return words[0]!.text === "read" && value?.open === undefined;
-  return isSafeExport(name, value);
-}
-
-/** `cd there && …` and nothing else: what follows runs there, or not at all. */
-function goesFirst({ commands }: ParsedScript): boolean {
-  const [only] = commands;
-  if (commands.length !== 1 || only === undefined || only.background === true) return false;
-  if (only.command.type !== "AndOr" || only.command.operators.some((operator) => operator !== "&&")) return false;
-  const first = only.command.commands[0];
-  return first?.type === "Command" && first.prefix.length === 0 && first.name?.text === "cd";
 }
