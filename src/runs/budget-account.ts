@@ -48,6 +48,12 @@ export class BudgetAccount {
     for (const limit of counted) this.used[limit] += amounts[limit] ?? 0;
   }
 
+  /** A new prompt may have begun in between. */
+  unspawn(): void {
+    this.used.spawns -= 1;
+    this.used.promptSpawns = Math.max(0, this.used.promptSpawns - 1);
+  }
+
   resetSpawns(): void {
     this.used.promptSpawns = 0;
     this.told.delete("promptSpawns");

@@ -163,6 +163,19 @@ describe("spawning", () => {
     expect(refused(budget.spawn()).limit).toBe("promptSpawns");
   });
 
+  it("takes back one that came to nothing, here and above, also after a new prompt", () => {
+    const budget = session({ spawns: 2 }, 1);
+    const child = budget.child({}, "planner");
+    expect(child.spawn()).toBeUndefined();
+    child.unspawn();
+    expect(budget.spent().spawns).toBe(0);
+    expect(child.spawn()).toBeUndefined();
+    budget.resetSpawns();
+    child.unspawn();
+    expect(child.spawn()).toBeUndefined();
+    expect(refused(child.spawn()).limit).toBe("promptSpawns");
+  });
+
   it("is refused over a limit of the whole tree, whatever the prompts", () => {
     const budget = session({ spawns: 2 });
     const child = budget.child({ spawns: 1 }, "planner");

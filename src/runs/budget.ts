@@ -19,6 +19,8 @@ export interface Budget {
   reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal>;
   /** Of the one who wants to start an agent, before it does; it counts at once. */
   spawn(): BudgetRefusal | undefined;
+  /** Of one that came to nothing before it ran: it is as if it had not been counted. */
+  unspawn(): void;
   /** Each prompt of a person, or a person's yes to more agents, begins a new count for `subagents.maxSpawns`. */
   resetSpawns(): void;
   /**
@@ -164,6 +166,10 @@ class Node implements Budget {
     if (refusal) return refusal;
     for (const account of this.accounts) account.use(one);
     return undefined;
+  }
+
+  unspawn(): void {
+    for (const account of this.accounts) account.unspawn();
   }
 
   resetSpawns(): void {

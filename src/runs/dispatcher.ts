@@ -74,7 +74,9 @@ export class Dispatcher implements Retinue {
     const begun = spawnedFor(caller.callId, parent);
     const known = begun === undefined ? undefined : await this.registry.member(begun);
     if (known !== undefined) return this.rejoin(known, { parent, wish, caller });
-    const refusal = parent.services.budget.spawn();
+    const { budget } = parent.services;
+    // One that has its line is counted already.
+    const refusal = begun === undefined ? budget.spawn() : undefined;
     if (refusal) {
       await parent.refuseSpawn(refusal);
       return { status: "refused", message: refusal.message };
@@ -90,7 +92,10 @@ export class Dispatcher implements Retinue {
     const named = name !== undefined;
     const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };
     const prepared = await this.services.prepare(asked);
-    if (!prepared.ok) return { status: "refused", message: prepared.message };
+    if (!prepared.ok) {
+      if (begun === undefined) budget.unspawn();
+      return { status: "refused", message: prepared.message };
+    }
     const who = { agentId, agentType: prepared.agent.agentType, description };
     if (begun === undefined) await parent.record([{ type: "agent.spawned", callId, ...who }]);
     const member = this.registry.add({

@@ -194,6 +194,21 @@ describe("limits", () => {
     expect(results[2]).toMatch(/^<task_error agent="general-purpose">\n.*--max-spawns/);
   });
 
+  it("counts no agent that came to nothing before it ran", async () => {
+    const settings = { subagents: { maxSpawns: 1 }, permissions: { deny: ["Task(Plan)"] } };
+    const nobody = task("NOBODY: look", { subagent_type: "nobody" });
+    const denied = task("NOBODY: plan", { subagent_type: "Plan" });
+    const { model, result } = await walk(
+      {
+        MAIN: [{ calls: [nobody] }, { calls: [denied] }, { calls: [task("ONE: a")] }, { text: "Done." }],
+        ONE: [{ text: "1" }],
+      },
+      { settings },
+    );
+    model.assertDone();
+    expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
+  });
+
   it("ends an agent whose budget is spent with what it did, and counts it as cut", async () => {
     const { model, result } = await walk(
       {
