@@ -1,6 +1,7 @@
 import type { Prompt } from "../ports/index.ts";
 import type { CacheDimension, Head } from "../protocol/index.ts";
 import { serializerFor } from "./dialects.ts";
+import { headBytes } from "./head-bytes.ts";
 
 export interface CacheDifference {
   readonly dimension: CacheDimension;
@@ -31,9 +32,7 @@ const order: readonly CacheDimension[] = [
 ];
 
 function dimensionAt(head: Head, offset: number): CacheDimension {
-  const { text, dimensions } = serializerFor(head.dialect).head(head);
-  for (const { name, end } of dimensions) if (offset < Buffer.byteLength(text.slice(0, end))) return name;
-  return "messages";
+  return headBytes(head).dimensions.find(({ end }) => offset < end)?.name ?? "messages";
 }
 
 function withoutMarks(prompt: Prompt): Buffer {

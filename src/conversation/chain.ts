@@ -1,7 +1,15 @@
 import type { Prompt } from "../ports/index.ts";
 import type { Head, Message } from "../protocol/index.ts";
 import { type ChainView, type Chunk, emptyChunk, type Mark, writeBytes } from "./chunk.ts";
+import { hashMessages } from "./hash-messages.ts";
 import { requestBody } from "./request-body.ts";
+
+/** A prompt with the bytes it is made of. */
+export interface WrittenPrompt extends Prompt {
+  readonly view: ChainView;
+  /** Of its messages. Meant to be asked for once its bytes are under way, and before the next request is made. */
+  fingerprint(): string;
+}
 
 /**
  * A conversation: a head and messages that are only ever added. Bytes are made once for the head's own model;
@@ -33,7 +41,7 @@ export class Chain {
   }
 
   /** The prompt of the next request. Its newest message is where the request after it will find its cache. */
-  request(): Prompt {
+  request(): WrittenPrompt {
     const segments = this.length;
     const newest: Mark | undefined = segments === 0 ? undefined : { segment: segments - 1, place: "end" };
     const marks = [this.lastMark, this.forkMark, newest].filter((mark) => mark !== undefined);
@@ -119,10 +127,16 @@ export class Chain {
   }
 }
 
-function promptOf(view: ChainView): Prompt {
+function promptOf(view: ChainView): WrittenPrompt {
   const { head } = view;
+  let fingerprint: string | undefined;
   return {
     head,
+    view,
+    fingerprint: () => {
+      fingerprint ??= hashMessages(view);
+      return fingerprint;
+    },
     messages: () => view.chunks.flatMap((chunk) => chunk.messages).slice(0, view.segments),
     body: (dialect) => {
       if (dialect !== head.dialect)

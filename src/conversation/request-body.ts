@@ -1,7 +1,6 @@
-import type { Head } from "../protocol/index.ts";
 import { type ChainView, type Chunk, writeBytes } from "./chunk.ts";
 import { serializerFor } from "./dialects.ts";
-import type { HeadText } from "./serializer.ts";
+import { headBytes } from "./head-bytes.ts";
 
 /** The pieces of a request: head, shared chunks, tail, with cache marks between them. Nothing is copied. */
 export function requestBody(view: ChainView): readonly Uint8Array[] {
@@ -51,26 +50,4 @@ function marksIn(view: ChainView, first: number, count: number): ChunkPart["mark
   return view.marks
     .filter(({ segment }) => segment >= first && segment < first + count)
     .map(({ segment, place }) => ({ segment: segment - first, place }));
-}
-
-interface HeadBytes {
-  readonly bytes: Uint8Array;
-  readonly markAt: number;
-  readonly holdsMessage: boolean;
-}
-
-const bytesOfHeads = new WeakMap<Head, HeadBytes>();
-
-/** One buffer per head, however many agents stand on it. */
-function headBytes(head: Head): HeadBytes {
-  const known = bytesOfHeads.get(head);
-  if (known) return known;
-  const made = encodeHead(serializerFor(head.dialect).head(head));
-  bytesOfHeads.set(head, made);
-  return made;
-}
-
-function encodeHead({ text, markAt, holdsMessage }: HeadText): HeadBytes {
-  const bytes = Buffer.from(text);
-  return { bytes, markAt: markAt < 0 ? -1 : Buffer.byteLength(text.slice(0, markAt)), holdsMessage };
 }

@@ -8,7 +8,7 @@ import type { Decision, PermissionMode } from "./permission.ts";
 import type { RecordedPolicy } from "./recorded-policy.ts";
 import type { ToolResult } from "./tool-call.ts";
 import type { ToolReport } from "./tool-report.ts";
-import type { Usage } from "./usage.ts";
+import type { Prices, Usage } from "./usage.ts";
 
 /** Journaled, numbered, replayable. The transcript is these and nothing else. */
 export type DurableEvent =
@@ -60,6 +60,8 @@ export type DurableEvent =
       readonly modelReason: string;
       readonly permissionMode: PermissionMode;
       readonly maxTurns: number;
+      /** Of its model as they were then; absent where nobody knows them. */
+      readonly prices?: Prices;
       /** Nobody waits for it; its end is told to its parent. */
       readonly background?: true;
       /** It does not end before the agents it has in the background. */
@@ -71,7 +73,12 @@ export type DurableEvent =
     }
   /** From here on nobody waits for this run. */
   | { readonly type: "run.backgrounded"; readonly runId: RunId; readonly cause: "person" | "timeout" }
-  | { readonly type: "head.set"; readonly hash: string }
+  | {
+      readonly type: "head.set";
+      readonly hash: string;
+      /** Fingerprints of its dimensions of the cache key. */
+      readonly dimensions?: Readonly<Record<Exclude<CacheDimension, "messages">, string>>;
+    }
   /** Somebody's words for the agent. */
   | { readonly type: "prompt.received"; readonly content: readonly UserBlock[]; readonly from: "person" | "agent" }
   /** Words the runtime adds to the next user turn (a warning, an interruption told). */
@@ -91,6 +98,8 @@ export type DurableEvent =
       readonly usage: Usage;
       readonly costUsd?: number;
       readonly milliseconds: number;
+      /** Of the messages as they were sent, the fifth dimension of the cache key. */
+      readonly fingerprint?: string;
     }
   | {
       readonly type: "model.failed";
@@ -101,6 +110,7 @@ export type DurableEvent =
       readonly usage?: Usage;
       readonly costUsd?: number;
       readonly milliseconds: number;
+      readonly fingerprint?: string;
     }
   | {
       readonly type: "tool.requested";

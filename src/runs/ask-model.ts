@@ -1,6 +1,6 @@
-import { cacheDifference } from "../conversation/index.ts";
+import { cacheDifference, type WrittenPrompt } from "../conversation/index.ts";
 import { userTurn } from "../loop/index.ts";
-import type { ModelProgress, Prompt } from "../ports/index.ts";
+import type { ModelProgress } from "../ports/index.ts";
 import { costOf, type DurableEvent, type ModelOutcome } from "../protocol/index.ts";
 import type { BudgetRefusal, Reservation } from "./budget.ts";
 import { estimateRequest } from "./estimate-request.ts";
@@ -36,7 +36,7 @@ async function callModel(host: RunHost, turn: number, reservation: Reservation):
   const { model, clock } = services;
   const prompt = await sealTurn(host, turn);
   const startedAt = clock.monotonic();
-  const { emit, over } = listener(host, turn);
+  const { emit, over } = listener(host, { turn, prompt });
   const callId = (index: number): string => `${thread.agentId}_${turn}_${index}`;
   clocks.modelAsked();
   const outcome = await model.call({ prompt, callId, signal: outlet.signal }, emit);
@@ -46,11 +46,11 @@ async function callModel(host: RunHost, turn: number, reservation: Reservation):
   const cost = prices && outcome.usage ? { costUsd: costOf(outcome.usage, prices) } : {};
   if (outcome.usage) reservation.settle({ usage: outcome.usage, ...cost });
   const milliseconds = Math.round(clock.monotonic() - startedAt);
-  await host.record([answerEvent(outcome, { turn, ...cost, milliseconds })]);
+  await host.record([answerEvent(outcome, { turn, ...cost, milliseconds, fingerprint: prompt.fingerprint() })]);
 }
 
 /** Everything said up to here belongs to the request. */
-async function sealTurn(host: RunHost, turn: number): Promise<Prompt> {
+async function sealTurn(host: RunHost, turn: number): Promise<WrittenPrompt> {
   const { services, thread } = host;
   const warning = services.budget.warning();
   await host.record([
@@ -61,8 +61,8 @@ async function sealTurn(host: RunHost, turn: number): Promise<Prompt> {
   ]);
   const prompt = thread.newestPrompt;
   if (prompt === undefined) throw new Error("a request without a conversation");
-  const difference = host.otherHead && cacheDifference(host.otherHead, prompt);
-  host.otherHead = undefined;
+  const difference = host.before && cacheDifference(host.before, prompt);
+  host.before = undefined;
   if (difference) await host.record([{ type: "cache.missed", ...difference, turn }]);
   return prompt;
 }
@@ -83,7 +83,10 @@ function reminder({ request, thread }: RunHost): DurableEvent[] {
 }
 
 /** Hears the model: clocks stand still while a request waits for its permission to leave; `over` when nothing more can come. */
-function listener(host: RunHost, turn: number): { emit: (progress: ModelProgress) => void; over: () => Promise<void> } {
+function listener(
+  host: RunHost,
+  { turn, prompt }: { readonly turn: number; readonly prompt: WrittenPrompt },
+): { emit: (progress: ModelProgress) => void; over: () => Promise<void> } {
   const { services, clocks, outlet } = host;
   let retries: Promise<void> = Promise.resolve();
   let goOn: (() => void) | undefined;
@@ -93,7 +96,10 @@ function listener(host: RunHost, turn: number): { emit: (progress: ModelProgress
       goOn = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
       clocks.modelMoved();
       if (progress.type === "waiting" || progress.type === "sent") return;
-      if (progress.type === "gone") return services.hands.prepare?.();
+      if (progress.type === "gone") {
+        prompt.fingerprint();
+        return services.hands.prepare?.();
+      }
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else retries = host.record([{ type: "model.retried", turn, retry: progress.retry }]);
     },
@@ -108,6 +114,7 @@ interface Bill {
   readonly turn: number;
   readonly costUsd?: number;
   readonly milliseconds: number;
+  readonly fingerprint: string;
 }
 
 function answerEvent(outcome: ModelOutcome, { turn, ...bill }: Bill): DurableEvent {

@@ -1,6 +1,6 @@
-import { SERIALIZER_VERSION } from "../conversation/index.ts";
+import { headFingerprints, SERIALIZER_VERSION } from "../conversation/index.ts";
 import { recovery } from "../loop/index.ts";
-import type { DurableEvent, EndReason, EventOf } from "../protocol/index.ts";
+import type { DurableEvent, EndReason, EventOf, Prices } from "../protocol/index.ts";
 import { backgroundRoster } from "./notices.ts";
 import { tellOfBeginning } from "./run-hooks.ts";
 import type { RunHost } from "./run-host.ts";
@@ -18,8 +18,8 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   if (thread.isNew) events.push(birth(host));
   const hash = await thread.keepHead(request.agent.head);
   if (hash !== thread.headHash) {
-    host.otherHead = thread.newestPrompt;
-    events.push({ type: "head.set", hash });
+    host.before = thread.newestPrompt;
+    events.push({ type: "head.set", hash, dimensions: headFingerprints(request.agent.head) });
   }
   events.push(runStarted(host));
   for (const message of request.subagent?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
@@ -48,7 +48,7 @@ function birth({ services, request: { subagent } }: RunHost): DurableEvent {
   return subagent ? { type: "agent.created", ...made, ...subagent.birth } : { type: "session.created", ...made };
 }
 
-function runStarted({ request, thread }: RunHost): EventOf<"run.started"> {
+function runStarted({ services, request, thread }: RunHost): EventOf<"run.started"> {
   const { agent, runId, waits, subagent } = request;
   return {
     type: "run.started",
@@ -62,10 +62,16 @@ function runStarted({ request, thread }: RunHost): EventOf<"run.started"> {
     modelReason: agent.modelReason,
     permissionMode: agent.policy.mode,
     maxTurns: agent.maxTurns,
+    ...pricesOf(services),
     ...(waits ? { waits } : {}),
     ...(subagent ? { tools: subagent.tools, policy: subagent.policy } : {}),
     ...(subagent?.background ? { background: true } : {}),
   };
+}
+
+function pricesOf({ model }: RunHost["services"]): { readonly prices?: Prices } {
+  const { prices } = model.describe();
+  return prices ? { prices } : {};
 }
 
 function resumedText(reason: EndReason): string {

@@ -81,7 +81,7 @@ export async function testRun(
     outlet: { emit: () => {}, signal: abort.signal, stop: () => abort.abort(), cause: () => "interrupted" },
     clocks: startClocks({ idleMs: 60_000, clock, onIdle: () => {}, onWall: () => false }),
     startedAt: 0,
-    otherHead: undefined,
+    before: undefined,
     acceptance: undefined,
     spawnRefusal: undefined,
     record,

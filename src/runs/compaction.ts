@@ -70,6 +70,7 @@ export async function compactConversation(host: RunHost, wish: CompactionWish): 
     after: limits.headTokens + estimated(state.context, left),
     ...asked.spent,
   };
+  host.before ??= thread.newestPrompt;
   await host.record(asked.ok ? [compacted] : [compacted, noticeOf(asked.problem)]);
 }
 

@@ -132,8 +132,8 @@ export interface RunHost {
   readonly clocks: RunClocks;
   /** On the monotonic clock. */
   readonly startedAt: number;
-  /** The last request under another head, until the first one under this head shows what that cost. */
-  otherHead: Prompt | undefined;
+  /** The last request before the head or the conversation was replaced, until the next one shows what that cost. */
+  before: Prompt | undefined;
   /** Of the newest check of its work. */
   acceptance: AcceptanceResult | undefined;
   /** Hooks were told of its beginning. */

@@ -30,7 +30,7 @@ class Host implements RunHost {
   readonly outlet: RunOutlet;
   readonly clocks: RunClocks;
   readonly startedAt: number;
-  otherHead: Prompt | undefined;
+  before: Prompt | undefined;
   acceptance: AcceptanceResult | undefined;
   spawnRefusal: BudgetRefusal | undefined;
   /** When the conversation has to be made shorter; undefined: never. */

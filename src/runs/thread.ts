@@ -1,6 +1,6 @@
-import { Chain } from "../conversation/index.ts";
+import { Chain, type WrittenPrompt } from "../conversation/index.ts";
 import { fold, initialState, type LoopState, recovery, userTurn } from "../loop/index.ts";
-import type { Journal, Prompt } from "../ports/index.ts";
+import type { Journal } from "../ports/index.ts";
 import type { AgentId, AssistantBlock, DurableEvent, EndReason, Head, Line, UserMessage } from "../protocol/index.ts";
 
 /** What somebody wants recorded, and who has to be told. */
@@ -23,7 +23,7 @@ export class Thread {
   private current: LoopState = initialState;
   private chain: Chain | undefined;
   private head: string | undefined;
-  private prompt: Prompt | undefined;
+  private prompt: WrittenPrompt | undefined;
   private ended: EndReason | undefined;
   private type: string | undefined;
   private lines = 0;
@@ -40,7 +40,7 @@ export class Thread {
   }
 
   /** The newest request; undefined before the first. */
-  get newestPrompt(): Prompt | undefined {
+  get newestPrompt(): WrittenPrompt | undefined {
     return this.prompt;
   }
 

@@ -1,0 +1,64 @@
+import { createHash, type Hash } from "node:crypto";
+import { type ChainView, type Chunk, writeBytes } from "./chunk.ts";
+import { FINGERPRINT_LENGTH } from "./head-bytes.ts";
+
+/** The hash of all messages up to some byte of a chunk; of a sealed chunk in the end up to its last. */
+interface Progress {
+  readonly hash: Hash;
+  /** Bytes of this chunk that are in it. */
+  upTo: number;
+}
+
+const progressOfChunks = new WeakMap<Chunk, Progress>();
+
+/** The fingerprint of a request's messages, cache marks left out. Hashes only what no earlier request has hashed. */
+export function hashMessages({ head, chunks, segments }: ChainView): string {
+  let left = segments;
+  let last: { readonly index: number; readonly end: number } | undefined;
+  for (const [index, chunk] of chunks.entries()) {
+    const count = Math.min(chunk.messages.length, left);
+    if (count <= 0) break;
+    writeBytes(chunk, head, count);
+    last = { index, end: chunk.tape.endOf(count - 1) };
+    left -= count;
+  }
+  return last === undefined ? digestOf(createHash(ALGORITHM)) : hashUpTo(chunks, last);
+}
+
+/** A byte of one of the chunks: everything before it, in this chunk and the earlier ones. */
+export interface ChunkPlace {
+  readonly index: number;
+  readonly end: number;
+}
+
+/** Chunks always follow the same ones, so that what was hashed of one counts for every chain that shares it. */
+export function hashUpTo(chunks: readonly Chunk[], { index, end }: ChunkPlace): string {
+  const chunk = chunks[index];
+  if (chunk === undefined) throw new Error("a place behind the last chunk");
+  let progress = progressOfChunks.get(chunk);
+  if (progress === undefined || progress.upTo > end) progress = { hash: hashBefore(chunks, index), upTo: 0 };
+  progress.hash.update(chunk.tape.view(progress.upTo, end));
+  progress.upTo = end;
+  progressOfChunks.set(chunk, progress);
+  return digestOf(progress.hash.copy());
+}
+
+/** What stands before a chunk is sealed: it is hashed to its end, and once. */
+function hashBefore(chunks: readonly Chunk[], index: number): Hash {
+  const before = chunks[index - 1];
+  if (before === undefined) return createHash(ALGORITHM);
+  let progress = progressOfChunks.get(before);
+  if (progress === undefined) {
+    progress = { hash: hashBefore(chunks, index - 1), upTo: 0 };
+    progressOfChunks.set(before, progress);
+  }
+  progress.hash.update(before.tape.view(progress.upTo, before.tape.length));
+  progress.upTo = before.tape.length;
+  return progress.hash.copy();
+}
+
+const ALGORITHM = "sha256";
+
+function digestOf(hash: Hash): string {
+  return hash.digest("hex").slice(0, FINGERPRINT_LENGTH);
+}
