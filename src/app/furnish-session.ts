@@ -1,8 +1,8 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { UserError } from "../lib/index.ts";
-import type { Approvals, McpConnection } from "../ports/index.ts";
-import type { AgentDefinition, Rule, Settings } from "../protocol/index.ts";
+import type { McpConnection } from "../ports/index.ts";
+import type { AgentDefinition, AgentId, KeptWorktree, Rule, Settings } from "../protocol/index.ts";
 import { clockLimits, Dispatcher } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import { createAgentNews } from "./agent-news.ts";
@@ -18,6 +18,7 @@ import type { Preparer } from "./prepare-agent.ts";
 import { resolveMain } from "./resolve-main.ts";
 import { collectRules } from "./rules.ts";
 import { createSessionOf, type Session } from "./session.ts";
+import { sessionApprovals } from "./session-approvals.ts";
 import { sessionBudget } from "./session-budget.ts";
 import { gatherHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -57,7 +58,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
   const { sessionId } = transcript;
   const { rules, problems } = await collectRules(settings.permissions ?? {}, options, options.settingsFile);
   const connection = await servers.connectMain(definition.mcpServers ?? []);
-  const approvals = options.approvals ?? nobody;
+  const approvals = await sessionApprovals(options, served);
   const compactAtPercent = settings.compaction?.percent;
   const hooks = await gatherHooks({
     settings,
@@ -111,6 +112,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     ...mainAcceptance({ definition, given: options.acceptance ?? [], policy: agent.policy }),
     news: agent.policy.pool.includes("Task") ? createAgentNews(gathered.household, rules) : async () => undefined,
     release: async () => {
+      await approvals.close();
       await hooks.close();
       await servers.close();
     },
@@ -186,7 +188,3 @@ function missedTools({ search }: Settings, { absent }: Equipped): readonly strin
 function directoryOf({ path, sessionId }: Transcript): string {
   return path?.replace(/\.jsonl$/, "") ?? join(tmpdir(), `retinue-${sessionId}`);
 }
-
-const nobody: Approvals = {
-  ask: async () => ({ answer: "deny", by: "nobody to ask" }),
-};

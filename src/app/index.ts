@@ -4,8 +4,6 @@
 export type { HookFunction, HookInput } from "../hooks/index.ts";
 export { UserError } from "../lib/index.ts";
 export type {
-  ApprovalAnswer,
-  ApprovalQuestion,
   Approvals,
   Model,
   ModelDescription,
@@ -14,6 +12,8 @@ export type {
   Prompt,
 } from "../ports/index.ts";
 export type {
+  ApprovalAnswer,
+  ApprovalQuestion,
   EndReason,
   HookAnswer,
   HookEvent,

@@ -4,6 +4,8 @@ import type { CatalogPlace } from "./agent-catalog.ts";
 import type { Environment } from "./places.ts";
 import type { SessionHookOptions } from "./session-hooks.ts";
 
+export type OnAsk = "deny" | "wait" | "hook";
+
 export interface SessionOptions {
   /** The workspace; the current directory if absent. */
   readonly cwd?: string;
@@ -53,8 +55,13 @@ export interface SessionOptions {
   readonly resume?: SessionId;
   /** Functions that are asked or told what happens, beside the commands that settings and definitions name. */
   readonly hooks?: SessionHookOptions;
-  /** Who answers when a rule says `ask`. Absent: nobody, so such calls are denied with the reason. */
+  /** Who answers when a rule says `ask`; other processes may too, by `retinue approvals`. */
   readonly approvals?: Approvals;
+  /**
+   * What becomes of such calls where `approvals` is absent. `deny`, the default: they are denied with the reason. `wait`:
+   * they wait for an answer by `retinue approvals`. `hook`: PermissionRequest hooks decide, and what they leave open is denied.
+   */
+  readonly onAsk?: OnAsk;
   readonly clock?: Clock;
   /** A person should know it while the session goes on: a full disk, for which it waits; commands without a sandbox. */
   readonly onTrouble?: (message: string) => void;

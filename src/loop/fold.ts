@@ -45,7 +45,7 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
     case "tool.requested":
       return withCall(state, event.callId, { status: "asked" });
     case "approval.answered":
-      return event.answer === "allow" ? withCall(state, event.callId, { granted: true }) : state;
+      return approvalAnswered(state, event);
     case "tool.started":
       return withCall(state, event.callId, { status: "started" });
     case "agent.spawned":
@@ -115,6 +115,16 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
   const calls = callsOf(event.message).map(
     ({ callId, name, inputJson }): CallState => ({ call: { callId, name, inputJson }, status: "new" }),
   );
+/** Who allows a call may change it first. */
+function approvalAnswered(state: LoopState, { callId, answer, inputJson }: EventOf<"approval.answered">): LoopState {
+  const call = state.calls.find((each) => each.call.callId === callId)?.call;
+  if (call === undefined || answer !== "allow") return state;
+  return withCall(state, callId, {
+    granted: true,
+    ...(inputJson === undefined ? {} : { call: { ...call, inputJson } }),
+  });
+}
+
   const text = textOf(event.message.content);
   // A damaged transcript may have lost the request; its number must not be given again, it is part of call ids.
   const turn = Math.max(state.turn, event.turn);

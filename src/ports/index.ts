@@ -1,7 +1,7 @@
 // Owns: what can be called across rooms, as types only.
 // Does not own: any implementation.
 // Called by: rooms that implement a port, and rooms that are given one.
-export type { ApprovalAnswer, ApprovalQuestion, Approvals } from "./approvals.ts";
+export type { Approvals, CountedAnswer, Inbox } from "./approvals.ts";
 export type { Clock } from "./clock.ts";
 export type { Hands, HandsRequest, Judgement, ResultStore } from "./hands.ts";
 export type { HookOutcome, HookScene, Hooks } from "./hooks.ts";

@@ -1,3 +1,5 @@
+import type { AlwaysAnswer } from "./approval.ts";
+import type { ForkOrigin } from "./fork.ts";
 import type { HookEvent, HookRecord } from "./hook.ts";
 import type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
 import type { AssistantBlock, AssistantMessage, UserBlock } from "./message.ts";
@@ -130,6 +132,8 @@ export type DurableEvent =
       readonly type: "approval.answered";
       readonly requestId: string;
       readonly callId: CallId;
+      /** Rules that "always" can mean; absent: it can only be allowed once. */
+      readonly always?: readonly string[];
       readonly answer: "allow" | "deny";
       readonly by: string;
       readonly message?: string;
@@ -138,6 +142,9 @@ export type DurableEvent =
   | { readonly type: "tool.started"; readonly callId: CallId }
   | {
       readonly type: "tool.ended";
+      /** What the call is from here on, where who allowed it changed it. */
+      readonly inputJson?: string;
+      readonly always?: AlwaysAnswer;
       readonly callId: CallId;
       readonly name: string;
       readonly result: ToolResult;

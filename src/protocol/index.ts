@@ -2,6 +2,7 @@
 // Does not own: behaviour, schemas for checking (protocol/schemas), input and output.
 // Called by: every room.
 export { agentAliases, isSameAgent } from "./agent-names.ts";
+export type { AlwaysAnswer, ApprovalAnswer, ApprovalQuestion, InboxLine } from "./approval.ts";
 export { backgroundTools } from "./background-tools.ts";
 export type {
   AgentBudget,

@@ -1,4 +1,3 @@
-import type { Approvals } from "../ports/index.ts";
 import type { AcceptanceResult, DurableEvent } from "../protocol/index.ts";
 import { checkAcceptance } from "./acceptance.ts";
 import type { Acceptance, RunHost } from "./run-host.ts";
@@ -22,21 +21,21 @@ export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise
 
 /** Or the last success, when there is none. */
 async function firstFailure(
-  { services, thread, request: { runId }, outlet, clocks }: RunHost,
+  { services, thread, request: { runId, agent, subagent }, outlet, clocks }: RunHost,
   { commands, policy, granted = [] }: Acceptance,
 ): Promise<AcceptanceResult> {
-  const { hands, approvals } = services;
-  const { agentId } = thread;
+  const { hands, approvals, sessionId } = services;
+  const who = { sessionId, agentId: thread.agentId, agentType: agent.agentType, path: subagent?.path ?? [] };
   const { signal } = outlet;
   let result: AcceptanceResult = { command: "", ok: true, exitCode: 0, output: "" };
   for (const command of commands) {
     result = await checkAcceptance({
       command,
-      agentId,
+      who,
       runId,
-      policy,
+      policy: approvals.policyFor(policy),
       hands,
-      approvals: granted.includes(command) ? yes : approvals,
+      ...(granted.includes(command) ? {} : { approvals }),
       signal,
       pause: () => clocks.pause(),
     });
@@ -44,8 +43,6 @@ async function firstFailure(
   }
   return result;
 }
-
-const yes: Approvals = { ask: async () => ({ answer: "allow", by: "who gave the command" }) };
 
 function tellingOf({ command, exitCode, output }: AcceptanceResult): DurableEvent {
   const text = `[Your work is not accepted yet: ${command} ended with exit code ${exitCode}. Mend it, then report again. Its last lines:]\n${output}`;

@@ -1,22 +1,26 @@
-import type { Approvals, Hands } from "../ports/index.ts";
+import type { Hands } from "../ports/index.ts";
 import {
   type AcceptanceResult,
-  type AgentId,
+  type ApprovalAnswer,
+  type ApprovalQuestion,
   type CallId,
+  type Decision,
   type Policy,
   type RunId,
   type ToolCall,
   textOf,
 } from "../protocol/index.ts";
+import type { ApprovalDesk } from "./approval-desk.ts";
 
 export interface AcceptanceRequest {
   readonly command: string;
-  readonly agentId: AgentId;
+  readonly who: Pick<ApprovalQuestion, "sessionId" | "agentId" | "agentType" | "path">;
   readonly runId: RunId;
   /** Of the agent whose work it is. */
   readonly policy: Policy;
   readonly hands: Hands;
-  readonly approvals: Approvals;
+  /** Absent: who gave the command has allowed it. */
+  readonly approvals?: ApprovalDesk;
   readonly signal: AbortSignal;
   /** Stops the clocks while a person is asked. */
   readonly pause: () => () => void;
@@ -36,11 +40,12 @@ export async function checkAcceptance(request: AcceptanceRequest): Promise<Accep
     if (judged.kind === "invalid") return notRun(judged.message);
     const { decision, denial = decision.reason } = judged;
     if (decision.effect === "deny") return notRun(denial);
-    const answer = decision.effect === "ask" ? await ask(call, { ...request, decision }) : undefined;
+    const asks = decision.effect === "ask";
+    const answer = asks && request.approvals ? await ask(call, { ...request, decision }, request.approvals) : undefined;
     if (answer?.answer === "deny") return notRun(answer.message ?? denial);
-    const grant = answer ? { grant: { callId: call.callId, inputJson: call.inputJson, by: "person" as const } } : {};
-    const { agentId, signal } = request;
-    const result = await hands.execute({ agentId, call, policy, ...grant }, () => {}, signal);
+    const grant = asks ? { grant: { callId: call.callId, inputJson: call.inputJson, by: "person" as const } } : {};
+    const { who, signal } = request;
+    const result = await hands.execute({ agentId: who.agentId, call, policy, ...grant }, () => {}, signal);
     const exitCode = result.facts?.command?.exitCode ?? null;
     return {
       command,
@@ -53,18 +58,20 @@ export async function checkAcceptance(request: AcceptanceRequest): Promise<Accep
   }
 }
 
-function ask(
+async function ask(
   call: ToolCall,
-  {
-    agentId,
-    approvals,
-    signal,
-    decision,
-    pause,
-  }: AcceptanceRequest & { readonly decision: Parameters<Approvals["ask"]>[0]["decision"] },
-): ReturnType<Approvals["ask"]> {
+  { who, policy, hands, signal, decision, pause }: AcceptanceRequest & { readonly decision: Decision },
+  approvals: ApprovalDesk,
+): Promise<ApprovalAnswer> {
+  const { questionAbout, ruleAllowing } = await import("./question.ts");
+  const question = await questionAbout({ ...who, call, decision, policy, hands });
+  const settledBy = () => ruleAllowing(call, { hands, policy: approvals.policyFor(policy) });
   const goOn = pause();
-  return approvals.ask({ requestId: `ask_${call.callId}`, agentId, call, decision }, signal).finally(goOn);
+  const answer = await approvals.ask(question, { signal, settledBy, onOpen: async () => {} }).finally(goOn);
+  // What the check is, is not for who answers to change.
+  if (answer === undefined || (answer.inputJson ?? call.inputJson) !== call.inputJson)
+    return { answer: "deny", by: "nobody" };
+  return answer;
 }
 
 function lastLines(text: string): string {

@@ -71,7 +71,7 @@ export async function testRun(
       cwd: "/",
       model,
       hands: {} as Hands,
-      approvals: { ask: async () => ({ answer: "deny", by: "nobody" }) },
+      approvals: { policyFor: (policy) => policy, ask: async () => ({ answer: "deny", by: "nobody" }) },
       clock,
       budget: createBudget({ limits: budget, clock }),
       limits: { idleMs: 60_000 },

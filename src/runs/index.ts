@@ -3,6 +3,7 @@
 // Called by: app.
 export type { AgentRecord } from "./agent-record.ts";
 export type { AgentWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
+export { type ApprovalDesk, createApprovalDesk, type DeskOptions, type SessionDesk } from "./approval-desk.ts";
 export { type Budget, createBudget } from "./budget.ts";
 export { clockLimits, connectionSilenceMs } from "./clock-limits.ts";
 export { Dispatcher, type DispatcherServices } from "./dispatcher.ts";

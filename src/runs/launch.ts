@@ -28,7 +28,7 @@ export interface Launching {
 
 /** Starts a prepared agent. Its record follows it: it runs from here on, and has an end once everything is let go. */
 export function launch(member: Member, launching: Launching): void {
-  const { prepared, thread, prompt, parent, shared, retinue, journal } = launching;
+  const { prepared, thread, prompt, parent, path, shared, retinue, journal } = launching;
   const { agent, model, hands, cwd, limits, background, tools, notices } = prepared;
   const { agentId, agentType, runId } = member.record;
   const output = createAgentOutput(journal, { agentId, background });
@@ -37,7 +37,6 @@ export function launch(member: Member, launching: Launching): void {
   const onUpdate = (update: RunUpdate): void => {
     if ("id" in update) output.follow(update);
     if (update.type === "subagent.event") return;
-    const { path } = launching;
     retinue.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
   };
   const budget = parent.services.budget.child(prepared.budget, agentType);
@@ -49,7 +48,7 @@ export function launch(member: Member, launching: Launching): void {
     prompt: prompt === "" ? [] : [{ type: "text", text: prompt }],
     waits: true,
     ...acceptanceOf(prepared, parent),
-    subagent: { birth: birthOf(member), background, tools, policy, notices, onUpdate },
+    subagent: { birth: birthOf(member), background, path, tools, policy, notices, onUpdate },
   });
   const done = run.result.then(async (result) => {
     const { end, ...aftermath } = await settleRun(result, { agentId, prepared, thread, onUpdate });

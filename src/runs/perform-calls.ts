@@ -1,13 +1,5 @@
-import type { ApprovalAnswer, HandsRequest } from "../ports/index.ts";
-import type {
-  CallOutcome,
-  Decision,
-  DurableEvent,
-  EventOf,
-  JsonObject,
-  ToolCall,
-  ToolResult,
-} from "../protocol/index.ts";
+import type { HandsRequest } from "../ports/index.ts";
+import type { CallOutcome, DurableEvent, EventOf, JsonObject, ToolCall, ToolResult } from "../protocol/index.ts";
 import { askHooks } from "./ask-hooks.ts";
 import { decideCall, grantOf, inputOf } from "./decide-call.ts";
 import type { RunHost } from "./run-host.ts";
@@ -38,7 +30,8 @@ function sideBySide(host: RunHost, call: ToolCall | undefined): boolean {
 
 async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const { services, request, outlet, thread } = host;
-  const policy = services.retinue?.policyOf(thread.agentId, request.agent.policy) ?? request.agent.policy;
+  const own = services.retinue?.policyOf(thread.agentId, request.agent.policy) ?? request.agent.policy;
+  const policy = services.approvals.policyFor(own);
   const startedAt = services.clock.monotonic();
   const { callId, name } = made;
   const ended = (result: ToolResult): Ended => {
@@ -55,7 +48,8 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   }
 
   const decided = await decideCall(host, made, policy);
-  const { call, requested } = decided;
+  let { call } = decided;
+  const { requested } = decided;
   const started: DurableEvent = { type: "tool.started", callId };
   // A hook that was broken off has not said no.
   if (outlet.signal.aborted) return host.record([requested, ended(notStarted)]);
@@ -63,10 +57,11 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
     return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
   let { grant } = decided.effect === "allow" ? decided : {};
   if (decided.effect === "ask") {
-    const answer = await askPerson(host, decided);
-    if (answer === "cancelled") return host.record([ended(notStarted)]);
-    if (answer.answer === "deny") return host.record([ended(textResult("denied", answer.message ?? decided.denial))]);
-    grant = grantOf(call, "person");
+    const { askPerson } = await import("./ask-person.ts");
+    const answer = await askPerson(host, decided, policy);
+    if (answer.kind === "cancelled") return host.record([ended(notStarted)]);
+    if (answer.kind === "refused") return host.record([ended(textResult(answer.outcome, answer.message))]);
+    ({ call, grant } = answer);
     await host.record([started]);
   } else {
     await host.record([requested, started]);
@@ -103,38 +98,6 @@ function execute(host: RunHost, request: Omit<HandsRequest, "agentId">): Promise
   const { callId } = request.call;
   const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId, text });
   return services.hands.execute({ agentId: thread.agentId, ...request }, progress, outlet.signal);
-}
-
-interface Question {
-  readonly call: ToolCall;
-  readonly decision: Decision;
-  readonly requested: DurableEvent;
-}
-
-async function askPerson(
-  host: RunHost,
-  { call, decision, requested }: Question,
-): Promise<"cancelled" | ApprovalAnswer> {
-  const { callId, name, inputJson } = call;
-  const { approvals } = host.services;
-  const requestId = `ask_${callId}`;
-  await host.record([
-    requested,
-    { type: "approval.requested", requestId, callId, name, inputJson, reason: decision.reason },
-  ]);
-  const { agentId } = host.thread;
-  const goOn = host.clocks.pause();
-  const message = `${name} waits for an answer: ${decision.reason}`;
-  const [answer] = await Promise.all([
-    approvals.ask({ requestId, agentId, call, decision }, host.outlet.signal),
-    askHooks(host, { event: "Notification" }, { message, notification_type: "permission_prompt" }),
-  ]).finally(goOn);
-  if (host.outlet.signal.aborted) return "cancelled";
-  const feedback = answer.message === undefined ? {} : { message: answer.message };
-  await host.record([
-    { type: "approval.answered", requestId, callId, answer: answer.answer, by: answer.by, ...feedback },
-  ]);
-  return answer;
 }
 
 function textResult(outcome: CallOutcome, text: string): ToolResult {

@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import type { LoopState } from "../loop/index.ts";
-import type { Approvals, Clock, Hands, Hooks, Model, Prompt } from "../ports/index.ts";
+import type { Clock, Hands, Hooks, Model, Prompt } from "../ports/index.ts";
 import type {
   AcceptanceResult,
   AgentId,
@@ -17,6 +17,7 @@ import type {
   ToolReport,
   UserBlock,
 } from "../protocol/index.ts";
+import type { ApprovalDesk } from "./approval-desk.ts";
 import type { Budget, BudgetRefusal } from "./budget.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 import type { RunClocks } from "./clocks.ts";
@@ -29,7 +30,7 @@ export interface RunServices {
   readonly cwd: string;
   readonly model: Model;
   readonly hands: Hands;
-  readonly approvals: Approvals;
+  readonly approvals: ApprovalDesk;
   readonly clock: Clock;
   readonly budget: Budget;
   readonly limits: ClockLimits;
@@ -70,6 +71,8 @@ export interface Acceptance {
 export interface SubagentRequest {
   readonly birth: Omit<EventOf<"agent.created">, "type" | "sessionId" | "cwd" | "version" | "serializer">;
   readonly background: boolean;
+  /** From the main agent's child down to this one. */
+  readonly path: readonly AgentId[];
   readonly tools: ToolReport;
   readonly policy: RecordedPolicy;
   /** What is not as its definition or its call wants it. */

@@ -20,6 +20,7 @@ export function createMemorySession({
   return {
     sessionId,
     path: undefined,
+    inboxPath: undefined,
     problems: [],
     leftOpen: false,
     results: {

@@ -14,6 +14,8 @@ export interface SessionPaths {
   readonly heads: string;
   readonly results: string;
   readonly scratch: string;
+  /** What was asked and answered. */
+  readonly inbox: string;
   readonly wal: string;
   readonly lock: string;
   /** Where the transcript goes first when the session is deleted: from then on there is no such session. */
@@ -33,6 +35,7 @@ export function sessionPaths(place: { home: string; project: string; sessionId: 
     heads: join(directory, "heads"),
     results: join(directory, "results"),
     scratch: join(directory, "scratch"),
+    inbox: join(directory, "inbox.jsonl"),
     wal: join(directory, "wal.jsonl"),
     lock: join(directory, "lock"),
     deleted: join(directory, "deleted.jsonl"),

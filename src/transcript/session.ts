@@ -21,6 +21,8 @@ export interface Session extends Journal {
   readonly results: ResultStore;
   /** The main agent's transcript; undefined for a session in memory. */
   readonly path: string | undefined;
+  /** Its approvals; undefined for a session in memory. */
+  readonly inboxPath: string | undefined;
   /** What reading has found damaged, skipped or restored so far. */
   readonly problems: readonly Problem[];
   /** Who had it before did not close it: processes it started may still run. */
@@ -130,6 +132,7 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
   const session: Session = {
     sessionId,
     path: paths.transcript,
+    inboxPath: paths.inbox,
     leftOpen: lock.tookOver,
     problems,
     results,

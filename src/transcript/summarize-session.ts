@@ -49,7 +49,7 @@ export function summarizeSession(place: { home: string; project: string; session
   };
 }
 
-function isInUse(paths: SessionPaths): boolean {
+export function isInUse(paths: SessionPaths): boolean {
   try {
     return lockOwner(paths.lock) !== undefined;
   } catch {

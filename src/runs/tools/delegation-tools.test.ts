@@ -26,7 +26,7 @@ function sessionWith(agentId: string, maxDepth: number) {
   const dispatcher = new Dispatcher({
     sessionId: "s",
     version: "0",
-    approvals: { ask: async () => ({ answer: "deny", by: "nobody" }) },
+    approvals: { policyFor: (policy) => policy, ask: async () => ({ answer: "deny", by: "nobody" }) },
     clock,
     journal: createMemorySession({ cwd: "/", sessionId: "s", clock }),
     offered: () => ["Explore"],
