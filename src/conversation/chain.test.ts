@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, Head, Message, UserMessage } from "../protocol/index.ts";
-import { Chain, cacheDifference } from "./index.ts";
+import { Chain, cacheDifference, headFingerprints, prefixPoints, type WrittenPrompt } from "./index.ts";
 
 const head: Head = {
   provider: "anthropic",
@@ -215,13 +215,22 @@ describe("a chain", () => {
 });
 
 describe("cache marks", () => {
-  it("stand on the system, on the mark of the request before and on the newest message", () => {
+  it("stand on the tools, the system, on the mark of the request before and on the newest message", () => {
     const chain = begin(head);
     const first = JSON.parse(bodyOf(chain)) as Body;
-    expect(marked(first)).toEqual(["system", "0.0"]);
+    expect(marked(first)).toEqual(["Read", "system", "0.0"]);
     chain.append({ role: "assistant", content: [{ type: "text", text: "yes" }] });
     chain.append({ role: "user", content: [{ type: "text", text: "go on" }] });
-    expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["system", "0.0", "2.0"]);
+    expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["Read", "system", "0.0", "2.0"]);
+  });
+
+  it("let an agent read the tools it shares with who calls it, whatever stands behind them", () => {
+    const named = (name: string) => ({ name, description: `${name}s, “so”`, inputSchema: { type: "object" } as const });
+    const tools = ["Read", "Grep", "Task", "TaskStop"].map(named);
+    const own = JSON.parse(bodyOf(begin({ ...head, tools }))) as Body;
+    const called = JSON.parse(bodyOf(begin({ ...head, tools: tools.slice(0, 2), system: "You help." }))) as Body;
+    expect([marked(own)[0], marked(called)[0]]).toEqual(["Grep", "Grep"]);
+    expect(marked(JSON.parse(bodyOf(begin({ ...head, tools: tools.slice(2) }))) as Body)).toEqual(["system", "0.0"]);
   });
 
   it("stand behind the shared results of sibling forks", () => {
@@ -243,7 +252,7 @@ describe("cache marks", () => {
   it("are placed right behind text of any script", () => {
     const chain = new Chain(head);
     chain.append({ role: "user", content: [{ type: "text", text: "日本語 😀 é" }] });
-    expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["system", "0.0"]);
+    expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["Read", "system", "0.0"]);
   });
 
   it("do not exist in a dialect that caches by itself", () => {
@@ -287,13 +296,76 @@ describe("the difference between two requests", () => {
   });
 });
 
+describe("fingerprints of messages", () => {
+  it("are equal exactly where the bytes are, through appends, forks and other heads, asked in any order", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), fc.boolean(), (steps, late) => {
+        const branches = [begin(head)];
+        const prompts: { prompt: WrittenPrompt; messages: string }[] = [];
+        for (const [index, made] of steps.entries()) {
+          const chain = branches[index % branches.length];
+          if (!chain) continue;
+          if (made.do === "turn") for (const message of made.turn) chain.append(message);
+          if (made.do === "fork")
+            branches.push(index % 2 === 0 ? chain.fork() : chain.withHead({ ...head, system: "x" }));
+          if (made.do !== "request") continue;
+          const prompt = chain.request();
+          if (!late) prompt.fingerprint();
+          const body = unmarked(Buffer.concat([...prompt.body("anthropic")]).toString("utf8"));
+          prompts.push({ prompt, messages: body.slice(body.indexOf('"messages":[')) });
+        }
+        for (const left of prompts.toReversed())
+          for (const right of prompts)
+            expect(left.prompt.fingerprint() === right.prompt.fingerprint()).toBe(left.messages === right.messages);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("name of a head only the dimension that changed", () => {
+    const changes = { system: "Other.", systemContext: "darwin", userContext: "Be brief.", model: "m-2" };
+    const names = Object.entries(changes).map(([key, value]) => {
+      const [before, after] = [headFingerprints(head), headFingerprints({ ...head, [key]: value })];
+      return Object.keys(before).filter(
+        (name) => before[name as keyof typeof before] !== after[name as keyof typeof after],
+      );
+    });
+    expect(names).toEqual([["system"], ["system_context"], ["user_context"], ["tools_model_thinking"]]);
+  });
+});
+
+describe("points of a request", () => {
+  it("are shared exactly as far as the bytes are, up to the results that forks share", () => {
+    const parent = begin(head);
+    const earlier = prefixPoints(parent.request().view);
+    parent.append({ role: "assistant", content: [{ type: "tool_call", callId: "c1", name: "Task", inputJson: "{}" }] });
+    const directed = (directive: string) => {
+      const child = parent.fork();
+      const result = {
+        type: "tool_result",
+        callId: "c1",
+        content: [{ type: "text", text: "started" }],
+        isError: false,
+      };
+      child.append({ role: "user", content: [result, { type: "text", text: directive }] } as UserMessage);
+      return prefixPoints(child.request().view);
+    };
+    const [left, right] = [directed("One."), directed("Two.")];
+    const shared = left.filter(({ key }, index) => right[index]?.key === key);
+    expect(shared.length).toBe(left.length - 1);
+    expect(left.slice(0, earlier.length)).toEqual(earlier);
+    expect(earlier.at(-1)?.bytes).toBe(Buffer.byteLength(prefixOf(bodyOf(begin(head)))));
+  });
+});
+
 interface Body {
+  tools?: { name: string; cache_control?: unknown }[];
   system: { cache_control?: unknown }[];
   messages: { content: { cache_control?: unknown }[] }[];
 }
 
 function marked(body: Body): string[] {
-  const places: string[] = [];
+  const places = (body.tools ?? []).flatMap(({ name, cache_control }) => (cache_control ? [name] : []));
   if (body.system.at(-1)?.cache_control) places.push("system");
   for (const [index, message] of body.messages.entries())
     for (const [at, block] of message.content.entries()) if (block.cache_control) places.push(`${index}.${at}`);

@@ -6,6 +6,7 @@ import type { HeadDimension, HeadText } from "./serializer.ts";
 export interface HeadBytes {
   readonly bytes: Uint8Array;
   readonly markAt: number;
+  readonly toolsMarkAt: number;
   readonly holdsMessage: boolean;
   /** Where each dimension of the cache key ends in `bytes`, in order of appearance. */
   readonly dimensions: readonly HeadDimension[];
@@ -20,6 +21,11 @@ export function headBytes(head: Head): HeadBytes {
   const made = encodeHead(serializerFor(head.dialect).head(head));
   bytesOfHeads.set(head, made);
   return made;
+}
+
+/** How many bytes of a request stand before its messages. */
+export function headLength(head: Head): number {
+  return headBytes(head).bytes.length;
 }
 
 export type HeadFingerprints = Readonly<Record<Exclude<CacheDimension, "messages">, string>>;
@@ -45,13 +51,14 @@ export function headFingerprints(head: Head): HeadFingerprints {
 /** Hexadecimal digits: 64 bits tell the requests of any session apart. */
 export const FINGERPRINT_LENGTH = 16;
 
-function encodeHead({ text, markAt, holdsMessage, dimensions }: HeadText): HeadBytes {
+function encodeHead({ text, markAt, toolsMarkAt, holdsMessage, dimensions }: HeadText): HeadBytes {
   const bytes = Buffer.from(text);
   const plain = bytes.length === text.length;
   const inBytes = (offset: number): number => (plain ? offset : Buffer.byteLength(text.slice(0, offset)));
   return {
     bytes,
     markAt: markAt < 0 ? -1 : inBytes(markAt),
+    toolsMarkAt: toolsMarkAt < 0 ? -1 : inBytes(toolsMarkAt),
     holdsMessage,
     dimensions: dimensions.map(({ name, end }) => ({ name, end: inBytes(end) })),
   };

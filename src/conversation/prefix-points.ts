@@ -13,14 +13,15 @@ export interface PrefixPoint {
 export function prefixPoints(view: ChainView): readonly PrefixPoint[] {
   const { head, chunks, segments } = view;
   const points: PrefixPoint[] = [];
-  const { bytes, dimensions } = headBytes(head);
+  const { bytes, dimensions, holdsMessage } = headBytes(head);
   const fingerprints = headFingerprints(head);
   let key = `${head.provider} ${head.dialect}`;
   for (const { name, end } of dimensions) {
     key += ` ${fingerprints[name]}`;
     points.push({ key, bytes: end });
   }
-  let before = bytes.length;
+  // Every segment begins with a comma; the very first of the list is sent without.
+  let before = bytes.length - (holdsMessage ? 0 : 1);
   let left = segments;
   for (const [index, chunk] of chunks.entries()) {
     const count = Math.min(chunk.messages.length, left);

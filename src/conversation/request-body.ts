@@ -1,18 +1,13 @@
 import { type ChainView, type Chunk, writeBytes } from "./chunk.ts";
 import { serializerFor } from "./dialects.ts";
-import { headBytes } from "./head-bytes.ts";
+import { type HeadBytes, headBytes } from "./head-bytes.ts";
 
 /** The pieces of a request: head, shared chunks, tail, with cache marks between them. Nothing is copied. */
 export function requestBody(view: ChainView): readonly Uint8Array[] {
   const serializer = serializerFor(view.head.dialect);
   const head = headBytes(view.head);
   const mark = Buffer.from(serializer.mark);
-  const pieces: Uint8Array[] = [];
-  if (mark.length > 0 && head.markAt >= 0) {
-    pieces.push(head.bytes.subarray(0, head.markAt), mark, head.bytes.subarray(head.markAt));
-  } else {
-    pieces.push(head.bytes);
-  }
+  const pieces = headPieces(head, { mark, others: view.marks.length });
   let first = 0;
   for (const chunk of view.chunks) {
     const count = Math.min(chunk.messages.length, view.segments - first);
@@ -25,6 +20,23 @@ export function requestBody(view: ChainView): readonly Uint8Array[] {
   }
   pieces.push(Buffer.from(serializer.end));
   return pieces;
+}
+
+const MOST_MARKS = 4;
+
+/** Messages come first where there are not enough marks: what is behind them is more than a list of tools. */
+function headPieces(
+  { bytes, markAt, toolsMarkAt }: HeadBytes,
+  { mark, others }: { readonly mark: Uint8Array; readonly others: number },
+): Uint8Array[] {
+  const places = mark.length === 0 ? [] : others + 1 < MOST_MARKS ? [toolsMarkAt, markAt] : [markAt];
+  const pieces: Uint8Array[] = [];
+  let from = 0;
+  for (const place of places.filter((at) => at >= 0)) {
+    pieces.push(bytes.subarray(from, place), mark);
+    from = place;
+  }
+  return [...pieces, bytes.subarray(from)];
 }
 
 interface ChunkPart {

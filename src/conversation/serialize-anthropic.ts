@@ -13,6 +13,8 @@ function anthropicHead(head: Head): HeadText {
   let text = `{"model":${JSON.stringify(head.model)},"max_tokens":${head.maxTokens},"stream":true`;
   if (head.thinking) text += `,"thinking":{"type":"enabled","budget_tokens":${head.thinking.budgetTokens}}`;
   if (head.effort) text += `,"output_config":{"effort":${JSON.stringify(head.effort)}}`;
+  const shared = sharedTools(head.tools);
+  const toolsMarkAt = shared.length === 0 ? -1 : text.length + `,"tools":[${shared.map(toolText).join(",")}`.length - 1;
   if (head.tools.length > 0) text += `,"tools":[${head.tools.map(toolText).join(",")}]`;
   const dimensions: HeadDimension[] = [{ name: "tools_model_thinking", end: text.length }];
   let markAt = -1;
@@ -26,7 +28,13 @@ function anthropicHead(head: Head): HeadText {
     dimensions.push({ name, end: text.length });
   }
   text += `${opened ? "]" : ""},"messages":[`;
-  return { text, markAt, holdsMessage: false, dimensions };
+  return { text, markAt, toolsMarkAt, holdsMessage: false, dimensions };
+}
+
+/** An agent's tools begin with those that the agents it calls have too; what it calls them with comes behind. */
+function sharedTools(tools: readonly ToolDeclaration[]): readonly ToolDeclaration[] {
+  const at = tools.findIndex(({ name }) => name === "Task");
+  return at < 0 ? tools : tools.slice(0, at);
 }
 
 function toolText(tool: ToolDeclaration): string {

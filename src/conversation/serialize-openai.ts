@@ -37,7 +37,7 @@ function openaiHead(head: Head): HeadText {
     dimensions.push({ name, end: text.length });
   }
   if (opened) text += '"}';
-  return { text, markAt: -1, holdsMessage: opened, dimensions };
+  return { text, markAt: -1, toolsMarkAt: -1, holdsMessage: opened, dimensions };
 }
 
 function needsSilence({ tools, model }: Head): boolean {

@@ -14,6 +14,8 @@ export interface HeadText {
   readonly text: string;
   /** Where the mark that covers tools and system goes, -1 if nowhere. */
   readonly markAt: number;
+  /** Behind the tools that agents have in common with those they work for, -1 if nowhere. */
+  readonly toolsMarkAt: number;
   /** Whether a message (the system message) already stands in the list that segments continue. */
   readonly holdsMessage: boolean;
   /** Where each dimension of the cache key ends in `text`, in order of appearance. */
