@@ -1,5 +1,17 @@
+import { readdirSync, rmSync, truncateSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { asAfterKill, lastWords, newPlace, open, read, resultsIn, task } from "./delegation-place.ts";
+import {
+  asAfterKill,
+  lastWords,
+  newPlace,
+  open,
+  type Place,
+  read,
+  resultsIn,
+  task,
+  transcriptsIn,
+} from "./delegation-place.ts";
 
 describe("a delegation that a person allowed before the process died", () => {
   it("is not asked about again, and its agent's report comes", async () => {
@@ -27,6 +39,46 @@ describe("a delegation that a person allowed before the process died", () => {
     expect(resultsIn(model.requests("MAIN")[0])[0]).toContain("\nalpha\n");
   });
 });
+
+describe("an agent that was named before the process died and did not live to write a line", () => {
+  it.each([
+    { left: "no transcript", forget: (path: string) => rmSync(path) },
+    { left: "an empty transcript", forget: (path: string) => truncateSync(path) },
+  ])("begins under its name, once, where $left was left", async ({ forget }) => {
+    const first = await open({ MAIN: [{ calls: [task("CHILD: go")] }], CHILD: [{ hangs: true }] });
+    const run = first.session.prompt("MAIN: do it.");
+    for await (const update of run) {
+      if (update.type === "subagent.event" && update.event.type === "model.requested") break;
+    }
+    const left = asAfterKill(first);
+    run.stop("stopped");
+    await run.result;
+    await first.session.close();
+    const { id } = first.session;
+    const named = [...transcriptsIn(left, id).keys()];
+    expect(named).toHaveLength(1);
+    forgetAgents(left, forget);
+    const { model, session } = await open(
+      { MAIN: [{ text: "It says alpha." }], CHILD: [{ text: "alpha" }] },
+      { at: left, resume: id },
+    );
+    await session.prompt("").result;
+    await session.close();
+    expect(resultsIn(model.requests("MAIN")[0])[0]).toContain("\nalpha\n");
+    const transcripts = transcriptsIn(left, id);
+    expect([...transcripts.keys()]).toEqual(named);
+    const runs = [...transcripts.values()].flat().filter(({ type }) => type === "run.started" || type === "run.ended");
+    expect(runs).toMatchObject([{ type: "run.started" }, { type: "run.ended", outcome: "succeeded" }]);
+  });
+});
+
+/** As if the process had died before the first line of any of them. */
+function forgetAgents({ home }: Place, forget: (transcript: string) => void): void {
+  for (const path of readdirSync(home, { recursive: true, encoding: "utf8" })) {
+    if (path.endsWith("/wal.jsonl")) rmSync(join(home, path));
+    if (/\/agent-\w+\.jsonl$/.test(path)) forget(join(home, path));
+  }
+}
 
 describe("an agent that goes on while it has agents in the background", () => {
   const background = { run_in_background: true };
