@@ -21,6 +21,8 @@ export interface ProgramSpec {
   /** Options that give the data which else is the first operand (`grep -e`). */
   readonly dataBy?: RegExp;
   readonly maxOperands?: number;
+  /** An option that takes a value does so only where it stands first in its word. */
+  readonly apart?: boolean;
   readonly check?: (given: readonly ShellWord[]) => ProgramUse | undefined;
 }
 
@@ -74,6 +76,7 @@ function readOption(
   for (let at = 1; at < text.length; at += 1) {
     const letter = text[at]!;
     if (valued.includes(letter)) {
+      if (spec.apart && at > 1) return undefined;
       const apart = at === text.length - 1;
       const value = apart ? given.slice(index + 1, index + 2) : [fixedWord(text.slice(at + 1))];
       return { width: apart ? 2 : 1, paths: pathValued.includes(letter) ? value : [] };
