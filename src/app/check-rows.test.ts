@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type CheckedRow, checkRows } from "./check-rows.ts";
 
@@ -92,4 +92,15 @@ it("answers what it can't use, and goes on", async () => {
   const good = { id: "3", setup: {}, input: { tool: "Bash", command: "make" } };
   const found = await answers(["{", { id: "2", setup: { mode: "lax" }, input: { tool: "Bash" } }, good]);
   expect(found.map(({ decision }) => decision)).toEqual(["error", "error", "ask"]);
+});
+
+it("sees hooks that git would run", async () => {
+  const root = stage();
+  const hook = join(root, "proj/.git/hooks/pre-commit");
+  mkdirSync(dirname(hook), { recursive: true });
+  const setup = { allow: ["Bash(git commit:*)"] };
+  const row = { id: "1", setup, input: { tool: "Bash", command: "git commit --allow-empty -qm x" } };
+  expect(await answers([row], root)).toMatchObject([{ decision: "allow" }]);
+  writeFileSync(hook, "#!/bin/sh\n", { mode: 0o755 });
+  expect(await answers([row], root)).toMatchObject([{ decision: "ask", rule: "changed hook" }]);
 });

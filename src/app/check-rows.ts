@@ -142,7 +142,8 @@ function policyOf({ setup = {} }: Row, stage: string): Policy {
 }
 
 function handsAt(root: string): Hands {
-  const workspace = createLocalWorkspace({ root, environment: process.env, home: HOME });
+  // There is no session: whatever hooks there are were put there for the row.
+  const workspace = createLocalWorkspace({ root, environment: process.env, home: HOME, since: 0 });
   const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
   const tools = createTools({ sessionId: "check", workspace, results, outputDirectory: join(root, "..", "outputs") });
   return createHands({ tools, workspace, results, home: HOME });

@@ -44,11 +44,14 @@ export function equip(equipment: Equipment): Equipped {
   const { delegation, serverTools } = equipment;
   const builtIn = toolFaces({ search: "engine" in choice, ...skills });
   let sandbox: Sandbox | undefined;
+  let since: number | undefined;
   const handsAt = async (root: string): Promise<Hands> => {
-    const { makeHands, makeSandbox } = await import("./make-hands.ts");
+    const { beginningOf, makeHands, makeSandbox } = await import("./make-hands.ts");
     sandbox ??= makeSandbox(equipment);
+    since ??= beginningOf(transcript.path) ?? Date.now();
     return makeHands({
       sandbox,
+      since,
       root,
       environment,
       sessionId,

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { createHands } from "../hands/index.ts";
 import type { Hands, Tool, ToolFace } from "../ports/index.ts";
 import { type Dispatcher, delegationTools } from "../runs/index.ts";
@@ -12,6 +13,8 @@ export interface HandsRequest extends Omit<ToolsRequest, "workspace"> {
   readonly delegation: Delegation;
   readonly serverTools: readonly Tool[];
   readonly sandbox: Sandbox;
+  /** When the session began, in milliseconds since 1970. */
+  readonly since: number;
 }
 
 /** For all directories of a session. */
@@ -25,9 +28,23 @@ export interface Delegation {
   readonly dispatcher: Dispatcher;
 }
 
+/** When a session began; undefined where nothing is kept of it. */
+export function beginningOf(transcriptPath: string | undefined): number | undefined {
+  const born = transcriptPath && statSync(transcriptPath, { throwIfNoEntry: false })?.birthtimeMs;
+  return born || undefined;
+}
+
 /** The built-in tools on the files and processes of one directory. */
-export function makeHands({ root, environment, delegation, serverTools, sandbox, ...rest }: HandsRequest): Hands {
-  const workspace = createLocalWorkspace({ root, environment, sandbox });
+export function makeHands({
+  root,
+  environment,
+  delegation,
+  serverTools,
+  sandbox,
+  since,
+  ...rest
+}: HandsRequest): Hands {
+  const workspace = createLocalWorkspace({ root, environment, sandbox, since });
   return createHands({
     tools: [
       ...createTools({ ...rest, workspace }),

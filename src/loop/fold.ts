@@ -56,6 +56,10 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
       return noticesDelivered(state, event);
     case "conversation.compacted":
       return conversationCompacted(state, event);
+    case "plan.entered":
+      return { ...state, plan: "entered" };
+    case "plan.left":
+      return { ...state, plan: "left" };
     case "run.ended":
       return { ...state, run: undefined };
     default:

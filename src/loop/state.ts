@@ -29,6 +29,8 @@ export interface LoopState {
   readonly repetitions: readonly Repetition[];
   /** Runs in the background whose end was not told yet. */
   readonly background: readonly Notice[];
+  /** Whether it is in plan mode; undefined while nothing was said about it. */
+  readonly plan: "entered" | "left" | undefined;
   /** Answers cut at the output limit, one after the other. */
   readonly cutOff: number;
   /** What was asked first and last, in words: compaction never loses them. */
@@ -84,6 +86,7 @@ export const initialState: LoopState = {
   toTell: undefined,
   repetitions: [],
   background: [],
+  plan: undefined,
   cutOff: 0,
   asked: undefined,
   context: emptyContext,

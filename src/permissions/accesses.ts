@@ -41,6 +41,8 @@ const table = new Map<string, Describe>([
   ["TaskOutput", () => internal],
   ["TaskStop", () => internal],
   ["SendMessage", () => internal],
+  ["EnterPlanMode", () => internal],
+  ["ExitPlanMode", () => [{ kind: "plan" }]],
   ["WebFetch", (input) => (isText(input["url"]) ? [{ kind: "network", url: input["url"] }] : [])],
 ]);
 

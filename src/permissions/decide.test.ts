@@ -16,6 +16,7 @@ const pool = [
   "TodoWrite",
   "WebFetch",
   "WebSearch",
+  "ExitPlanMode",
   "mcp__db__query",
 ];
 
@@ -24,9 +25,11 @@ interface Given {
   readonly rules?: readonly (readonly [Effect, string, RuleScope?])[];
   readonly real?: string;
   readonly kind?: "file" | "other";
+  readonly hooks?: readonly string[];
 }
 
-function judge(toolName: string, input: JsonObject, { mode = "default", rules = [], real, kind = "file" }: Given = {}) {
+function judge(toolName: string, input: JsonObject, given: Given = {}) {
+  const { mode = "default", rules = [], real, kind = "file", hooks = [] } = given;
   const policy: Policy = {
     mode,
     pool,
@@ -39,7 +42,7 @@ function judge(toolName: string, input: JsonObject, { mode = "default", rules = 
     const absolute = posix.resolve(root, requested.replace(/^~/, "/home/u"));
     return { requested, absolute, real: real ?? absolute, kind };
   });
-  return decide({ toolName, accesses: list, resolved, policy, homes: ["/home/u"] });
+  return decide({ toolName, accesses: list, resolved, policy, homes: ["/home/u"], changedHooks: hooks });
 }
 
 const read = (file_path: string, given?: Given) => judge("Read", { file_path }, given).effect;
@@ -351,6 +354,58 @@ describe("commands", () => {
     expect(bash("git -x ".repeat(150_000), { rules })).toBe("deny");
     expect(bash(`${"true; ".repeat(5_000)}git push`, { rules })).toBe("deny");
     expect(bash("true; ".repeat(150_000), { rules })).toBe("allow");
+  });
+});
+
+describe("a line that is allowed letter by letter", () => {
+  const line = "echo x > out.txt";
+  const rules = [["allow", `Bash(${line})`, "session"]] as const;
+
+  it("may write the files of the workspace that it names, and nothing else may", () => {
+    expect(bash(line)).toBe("ask");
+    expect(bash(line, { rules })).toBe("allow");
+    for (const other of ["echo x > other.txt", "echo y > out.txt", "echo x >> out.txt", "echo x > out.txt; touch a"])
+      expect(bash(other, { rules })).toBe("ask");
+    expect(bash(line, { rules, mode: "plan" })).toBe("deny");
+    expect(bash("npm test > out.txt", { rules: [["allow", "Bash(npm test:*)"]] })).toBe("ask");
+  });
+
+  it("does not reach what is protected, denied, or elsewhere", () => {
+    const both = (more: readonly [Effect, string], command = line) =>
+      bash(command, { rules: [["allow", `Bash(${command})`, "session"], more] });
+    expect(both(["deny", "Edit(out.txt)"])).toBe("deny");
+    expect(both(["ask", "Edit(out.txt)"])).toBe("ask");
+    for (const file of [".git/hooks/pre-commit", "package.json", "/etc/hosts", "../x"])
+      expect(both(["allow", "Bash(ls)"], `echo x > ${file}`)).toBe("ask");
+    expect(bash(line, { rules, real: "/home/u/.bashrc" })).toBe("ask");
+  });
+});
+
+describe("hooks of git that are new", () => {
+  const hooks = ["/w/proj/.git/hooks/pre-commit"];
+  const rules = [["allow", "Bash(git commit:*)"]] as const;
+
+  it.each(["git commit -m x", "cd src && git commit -m x", "timeout 5 git commit -m x"])("make %s ask", (command) => {
+    expect(bash(command, { rules: [...rules, ["allow", "Bash(timeout 5 git commit:*)"]] })).toBe("allow");
+    expect(bash(command, { rules: [...rules, ["allow", "Bash(timeout 5 git commit:*)"]], hooks })).toBe("ask");
+  });
+
+  it("change nothing for who only looks, and where every command is allowed", () => {
+    expect(bash("git log -1", { hooks })).toBe("allow");
+    expect(bash("npm test", { hooks, rules: [["allow", "Bash(npm test)"]] })).toBe("allow");
+    expect(bash("git commit -m x", { hooks, rules: [["allow", "Bash"]] })).toBe("allow");
+    expect(bash("git commit -m x", { hooks, rules, mode: "dontAsk" })).toBe("deny");
+  });
+});
+
+describe("leaving plan mode", () => {
+  const leave = (given: Given) => judge("ExitPlanMode", { plan: "x" }, given).effect;
+
+  it("takes a person, whatever rules allow", () => {
+    expect(leave({ mode: "plan" })).toBe("ask");
+    expect(leave({ mode: "plan", rules: [["allow", "ExitPlanMode"]] })).toBe("ask");
+    expect(leave({ mode: "plan", rules: [["deny", "ExitPlanMode"]] })).toBe("deny");
+    expect(leave({ mode: "default" })).toBe("allow");
   });
 });
 

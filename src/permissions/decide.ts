@@ -8,8 +8,18 @@ import {
 } from "../protocol/index.ts";
 import { hasKnownAccesses } from "./accesses.ts";
 import { type CompiledPolicy, compilePolicy } from "./compile-policy.ts";
-import { asDecision, builtin, byVerdict, type Finding, type Touch } from "./finding.ts";
+import {
+  asDecision,
+  builtin,
+  byRule,
+  byVerdict,
+  type Finding,
+  PLAN_APPROVAL,
+  type Touch,
+  WRITE_IN_WORKSPACE,
+} from "./finding.ts";
 import { judgeCommand } from "./judge-command.ts";
+import { judgeHooks } from "./judge-hooks.ts";
 import { judgeNetwork } from "./judge-network.ts";
 import { judgePath } from "./judge-path.ts";
 import { weighRules } from "./weigh-rules.ts";
@@ -22,24 +32,39 @@ export interface DecideRequest {
   readonly policy: Policy;
   /** The user's home directory where the tools run, as spelled and as resolved, for rules with `~/`. */
   readonly homes?: readonly string[];
+  /** Programs that git would run by itself, and that are new since the session began. */
+  readonly changedHooks?: readonly string[];
 }
 
 /** Pure and total: the strictest decision over everything the call would touch. */
-export function decide({ toolName, accesses, resolved, policy, homes }: DecideRequest): Decision {
+export function decide({ toolName, accesses, resolved, policy, homes, changedHooks = [] }: DecideRequest): Decision {
   const compiled = compilePolicy(policy, homes);
   const name = canonicalToolName(toolName);
   if (!compiled.pool.has(name)) {
     return asDecision(builtin("deny", "not in pool", `This agent does not have the tool ${name}.`), "deny");
   }
   if (accesses.length === 0) return applyMode(judgeUndescribed(name, compiled), compiled);
+  const spelledOut = lineRule(name, accesses, compiled);
   let strictest: Decision | undefined;
   let path = 0;
   for (const access of accesses) {
     const place = "path" in access ? resolved[path++] : undefined;
-    const decision = applyMode(judgeAccess({ toolName: name, access, place }, compiled), compiled);
+    const found = judgeAccess({ toolName: name, access, place }, compiled);
+    const isNamed = spelledOut !== undefined && found.effect === "open" && found.rule === WRITE_IN_WORKSPACE;
+    const finding = isNamed ? byRule(spelledOut, "this command and its files") : found;
+    const decision = applyMode(judgeHooks(access, finding, changedHooks) ?? finding, compiled);
     if (strictest === undefined || severity[decision.effect] > severity[strictest.effect]) strictest = decision;
   }
   return strictest!;
+}
+
+/** Who allowed a line letter by letter has seen the files of the workspace that it writes. */
+function lineRule(toolName: string, [first, ...more]: readonly Access[], compiled: CompiledPolicy) {
+  if (first?.kind !== "command" || more.length === 0) return undefined;
+  const line = first.command.trim();
+  return compiled.allow.find(
+    ({ coversTool, target }) => coversTool(toolName) && target.kind === "command" && target.pattern.line === line,
+  );
 }
 
 const severity: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
@@ -61,6 +86,8 @@ function judgeAccess(touch: Touch, compiled: CompiledPolicy): Finding {
       return judgeAgent(toolName, access, compiled);
     case "skill":
       return judgeSkill(toolName, access.name, compiled);
+    case "plan":
+      return judgeLeavingPlan(toolName, compiled);
     case "internal":
       return (
         judgeWhole(toolName, compiled) ?? builtin("allow", "internal", `${toolName} touches nothing outside the agent.`)
@@ -80,6 +107,14 @@ function judgeAgent(toolName: string, access: Access & { readonly kind: "agent" 
   });
   if (verdict !== undefined) return byVerdict(verdict, agentType === "" ? "giving work to an agent" : agentType);
   return builtin("allow", "agent", "Work may be given to this agent.");
+}
+
+/** Whoever may leave plan mode may do everything else: no rule stands in for a person, and no file of a project does. */
+function judgeLeavingPlan(toolName: string, compiled: CompiledPolicy): Finding {
+  const found = judgeWhole(toolName, compiled);
+  if (found?.effect === "deny") return found;
+  if (compiled.policy.mode !== "plan") return builtin("allow", "internal", "There is no plan mode to leave.");
+  return { effect: "insist", rule: PLAN_APPROVAL, scope: "session", reason: "A person has to approve the plan." };
 }
 
 /** Text that the user or a trusted project wrote for agents touches nothing. */

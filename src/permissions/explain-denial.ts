@@ -1,6 +1,7 @@
 import { type Access, canonicalToolName, type Decision, type JsonObject, type ToolCall } from "../protocol/index.ts";
 import { accesses } from "./accesses.ts";
 import { hostOf } from "./domain-pattern.ts";
+import { CHANGED_HOOK, PLAN_APPROVAL, WRITE_IN_WORKSPACE } from "./finding.ts";
 import { alwaysPatterns } from "./shell/always-patterns.ts";
 import { soleCommand } from "./shell/analyse-command.ts";
 
@@ -10,7 +11,11 @@ export function explainDenial(decision: Decision, call: ToolCall): string {
   const head = `${tool} was not run. ${decision.reason}`;
   if (decision.rule === "not in pool") return `${head} Go on with the tools you have.`;
   if (malformed.has(decision.rule)) return `${head} Correct the call.`;
+  if (decision.rule === PLAN_APPROVAL)
+    return "The plan was not approved, so plan mode goes on. Change the plan if you are told what is wrong with it; else give it as your answer.";
   if (decision.rule === "plan") return `${head} Say in your answer what you would do; the user can leave plan mode.`;
+  if (decision.rule === CHANGED_HOOK)
+    return `${head} It needs the user's yes, and nobody can give it in this run. Go on without it, and say in your answer that the user should look at the hook; a new session runs it again.`;
   const isRule = decision.scope !== "builtin";
   if (decision.effect === "deny" && isRule)
     return `${head} Do not try to reach the same by other means; say in your answer what is missing.`;
@@ -41,7 +46,7 @@ function cureFor(tool: string, call: ToolCall, decision: Decision): string {
     return "Run one simple command at a time, without operators, variables or wildcards: such a one can be allowed by name.";
   const flag = `--allowed-tools '${rule.replaceAll("'", "'\\''")}'`;
   const settings = `\`permissions.allow\` in the settings`;
-  if (decision.rule === "write in workspace")
+  if (decision.rule === WRITE_IN_WORKSPACE)
     return `The user can allow it with --permission-mode acceptEdits, with ${flag}, or with the same rule in ${settings}.`;
   return `The user can allow it with ${flag}, or with the same rule in ${settings}.`;
 }
@@ -63,6 +68,8 @@ function ruleFor(tool: string, access: Access): string | undefined {
       return access.agentType === "" ? tool : `${tool}(${access.agentType})`;
     case "skill":
       return `${tool}(${access.name})`;
+    case "plan":
+      return undefined;
     case "internal":
       return tool;
   }

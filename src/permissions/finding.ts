@@ -2,6 +2,12 @@ import type { Access, Decision, Effect, ResolvedPath, Rule, RuleScope } from "..
 import type { CompiledRule } from "./compile-policy.ts";
 import type { Verdict } from "./weigh-rules.ts";
 
+/** What asks whether plan mode may be left. */
+export const PLAN_APPROVAL = "plan approval";
+
+export const CHANGED_HOOK = "changed hook";
+export const WRITE_IN_WORKSPACE = "write in workspace";
+
 /** One access of one tool, with the place its path leads to. */
 export interface Touch {
   readonly toolName: string;

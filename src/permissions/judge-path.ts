@@ -1,6 +1,6 @@
 import type { ResolvedPath } from "../protocol/index.ts";
 import type { CompiledPolicy, CompiledRule } from "./compile-policy.ts";
-import { builtin, byRule, byVerdict, type Finding, type Touch } from "./finding.ts";
+import { builtin, byRule, byVerdict, type Finding, type Touch, WRITE_IN_WORKSPACE } from "./finding.ts";
 import { protectedPart } from "./protected-path.ts";
 import { weighRules } from "./weigh-rules.ts";
 
@@ -53,7 +53,7 @@ function baseRule(access: PathAccess, place: ResolvedPath, { policy }: CompiledP
   }
   if (policy.mode === "acceptEdits")
     return builtin("allow", "acceptEdits", `Mode acceptEdits allows edits inside the workspace: ${what}.`);
-  return builtin("open", "write in workspace", `No rule allows ${what}.`);
+  return builtin("open", WRITE_IN_WORKSPACE, `No rule allows ${what}.`);
 }
 
 interface PlacedAccess {

@@ -83,6 +83,8 @@ export interface Workspace {
     options: { readonly expect?: string },
   ): Promise<{ readonly ok: true; readonly stat: FileStat } | FileFailure>;
   list(realPath: string): Promise<{ readonly ok: true; readonly entries: readonly DirectoryEntry[] } | FileFailure>;
+  /** Programs that git would run by itself, and that somebody made or changed since the session began. Absent: not known. */
+  changedHooks?(): Promise<readonly string[]>;
   spawn(options: SpawnOptions): RunningProcess;
   /** Absent: there is no sandbox. */
   confinement?(): Promise<Confinement>;

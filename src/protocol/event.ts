@@ -75,6 +75,9 @@ export type DurableEvent =
     }
   /** From here on nobody waits for this run. */
   | { readonly type: "run.backgrounded"; readonly runId: RunId; readonly cause: "person" | "timeout" }
+  /** From here on this agent and all below it only look, until the plan is left. */
+  | { readonly type: "plan.entered"; readonly by: PlanChange }
+  | { readonly type: "plan.left"; readonly by: PlanChange }
   | {
       readonly type: "head.set";
       readonly hash: string;
@@ -229,11 +232,14 @@ export type ContextCause =
   | "agents"
   | "budget"
   | "loop"
+  | "plan"
   | "interrupted"
   | "cut_off"
   | "resumed"
   | "reminder"
   | "hook";
+/** By a tool of the agent (leaving needs a person's yes), or by who opened the session in another mode. */
+export type PlanChange = "agent" | "person";
 export type CacheDimension = "system" | "system_context" | "user_context" | "tools_model_thinking" | "messages";
 
 export interface ModelRetry {
@@ -265,6 +271,8 @@ export const delivery = {
   "agent.spawned": "durable",
   "run.started": "durable",
   "run.backgrounded": "durable",
+  "plan.entered": "durable",
+  "plan.left": "durable",
   "notices.delivered": "durable",
   "head.set": "durable",
   "prompt.received": "durable",

@@ -17,6 +17,8 @@ export type Access =
   | { readonly kind: "agent"; readonly agentType: string; readonly parameters?: Readonly<Record<string, string>> }
   /** Gives the agent the words of a skill. */
   | { readonly kind: "skill"; readonly name: string }
+  /** Ends plan mode: everything else may follow from it, so a person decides. */
+  | { readonly kind: "plan" }
   /** Touches nothing outside the agent (a to-do list, its own shells). */
   | { readonly kind: "internal" };
 

@@ -17,6 +17,8 @@ export interface LocalWorkspaceOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What `~/` stands for. */
   readonly home?: string;
+  /** When the session began that works here (milliseconds since 1970); now, if absent. */
+  readonly since?: number;
   /** For what models wrote. */
   readonly sandbox?: Sandbox;
 }
@@ -26,7 +28,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const root = realpathSync.native(options.root);
   const home = options.home ?? homedir();
   const environment = scrubEnvironment(options.environment);
-  const { sandbox } = options;
+  const { sandbox, since = Date.now() } = options;
   return {
     root,
     resolve: async (paths) => paths.map((path) => resolvePath(path, { root, home })),
@@ -34,6 +36,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     read: readRegularFile,
     write: writeWholeFile,
     list: listDirectory,
+    changedHooks: async () => (await import("./changed-hooks.ts")).changedHooks(root, since),
     spawn: (request) => spawnProcess(request, { root, environment, sandbox }),
     ...(sandbox === undefined ? {} : { confinement: () => sandbox.ready() }),
   };

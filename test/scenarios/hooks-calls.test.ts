@@ -183,6 +183,19 @@ describe("where a person would be asked", () => {
     expect(made(walked)).toBeUndefined();
   });
 
+  it("what a hook makes of the call is decided about from the start", async () => {
+    const change = hooks(
+      "PermissionRequest",
+      says({ hookSpecificOutput: { decision: { behavior: "allow", updatedInput: { command: "touch made.txt" } } } }),
+    );
+    const call = { name: "Bash", input: { command: "mkdir other" } };
+    const denied = await walk(once(call), { settings: change, disallowedTools: ["Bash(touch:*)"] });
+    expect(made(denied)).toBeUndefined();
+    expect(denied.updates).toContainEqual(
+      expect.objectContaining({ type: "tool.ended", result: expect.objectContaining({ outcome: "denied" }) }),
+    );
+  });
+
   it("a hook is told that somebody is waited for", async () => {
     const approvals: Approvals = { ask: async () => ({ answer: "allow", by: "a person" }) };
     const walked = await walk(once(write()), { settings: hooks("Notification", "cat > told.json"), approvals });

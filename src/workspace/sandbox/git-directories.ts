@@ -8,6 +8,8 @@ export interface GitDirectories {
   readonly readOnly: readonly string[];
   /** A file that would make git obey another directory, and that nobody makes here. */
   readonly forbidden: readonly string[];
+  /** Where git looks for programs to run by itself. */
+  readonly hooks?: string;
 }
 
 const none: GitDirectories = { writable: [], readOnly: [], forbidden: [] };
@@ -28,6 +30,7 @@ function ofRepository(directory: string): GitDirectories {
     writable: [directory],
     readOnly: [...within(directory, obeyed), ...within(directory, ["modules", "worktrees"])],
     forbidden: [join(directory, "commondir")],
+    hooks: join(directory, "hooks"),
   };
 }
 
