@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { describeError, errorCode, formatBytes } from "../lib/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { createSandbox } from "../workspace/index.ts";
@@ -46,7 +46,7 @@ function firstLine(program: string): Promise<string | undefined> {
 }
 
 function onPath(name: string, environment: Environment): string | undefined {
-  const directories = (environment["PATH"] ?? "").split(delimiter).filter((directory) => directory !== "");
+  const directories = (environment["PATH"] ?? "").split(delimiter).filter(isAbsolute);
   return directories.map((directory) => usable(join(directory, name))).find((path) => path !== undefined);
 }
 

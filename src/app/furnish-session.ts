@@ -7,6 +7,7 @@ import { clockLimits, Dispatcher } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import { createAgentNews } from "./agent-news.ts";
 import { type AgentServers, createAgentServers, withInstructions } from "./agent-servers.ts";
+import { askAboutGit } from "./ask-about-git.ts";
 import { coordinate } from "./coordinate.ts";
 import { offerDelegation, offeredAgents } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
@@ -85,8 +86,12 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
   });
   const resolution = await resolveMain(options, { ...served, equipped, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
-  const main = options.coordinator ? coordinate(resolution.agent) : resolution.agent;
-  const agent = withInstructions(main, [connection]);
+  const { policy, notices: aboutGit } = askAboutGit(
+    resolution.agent.policy,
+    options.trusted === true ? undefined : cwd,
+  );
+  const resolved = { ...resolution.agent, policy };
+  const agent = withInstructions(options.coordinator ? coordinate(resolved) : resolved, [connection]);
   checkMode(settings, agent.policy.mode);
   if (options.resume !== undefined) await dispatcher.tellOfLost();
   return createSessionOf({
@@ -104,6 +109,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
       ...resolution.notices,
       ...connection.problems,
       ...hooks.notices,
+      ...aboutGit,
       ...missedTools(settings, equipped),
       ...transcript.problems.map(({ message }) => message),
     ],

@@ -24,6 +24,13 @@ describe("scrubEnvironment", () => {
     expect(Object.values(scrubbed)).not.toContain("s3cret");
   });
 
+  it.each([
+    ["node_modules/.bin:/usr/bin::./bin:.:/bin:", "/usr/bin:/bin"],
+    [".", "/usr/local/bin:/usr/bin:/bin"],
+  ])("looks for programs in no directory of the workspace: PATH %s", (PATH, left) => {
+    expect(scrubEnvironment({ PATH })["PATH"]).toBe(left);
+  });
+
   it("keeps what programs need", () => {
     const needed = {
       PATH: "/bin",

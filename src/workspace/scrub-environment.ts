@@ -1,3 +1,5 @@
+import { delimiter, isAbsolute } from "node:path";
+
 const secret = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|_PASS$|_PAT$/i;
 /** Harmless although their names look like secrets. */
 const kept = new Set(["TOKENIZERS_PARALLELISM", "KEYTIMEOUT", "SSH_AUTH_SOCK"]);
@@ -31,7 +33,14 @@ export function scrubEnvironment(
     if (secret.test(name) && !kept.has(name) && !gitKey.test(name)) continue;
     scrubbed[name] = value;
   }
-  return { ...scrubbed, ...quiet, ...configureGit(scrubbed) };
+  return { ...scrubbed, ...absolutePath(scrubbed), ...quiet, ...configureGit(scrubbed) };
+}
+
+/** A relative entry, or an empty one, would let every directory we work in say what `git` or `ls` is. */
+function absolutePath({ PATH }: Record<string, string>): Record<string, string> {
+  if (PATH === undefined) return {};
+  // Left empty it would stand for the directory we work in.
+  return { PATH: PATH.split(delimiter).filter(isAbsolute).join(delimiter) || "/usr/local/bin:/usr/bin:/bin" };
 }
 
 /** Added behind what the user configured this way: the last word counts. */

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -181,61 +180,3 @@ describe("retinue config show", () => {
     expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining("retinue config show --origin") });
   });
 });
-
-describe("before trust", () => {
-  interface Row {
-    readonly id: string;
-    readonly family: string;
-    readonly setup: { readonly files: Readonly<Record<string, unknown>> };
-  }
-  const rows = readFileSync(join(import.meta.dirname, "../../src/settings/fixtures/attacks.jsonl"), "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Row)
-    .filter(({ family }) => family === "pre-trust-exec");
-
-  it.skipIf(!canTrace())("no program is started for anything a project holds (seen by strace)", async () => {
-    const place = createPlace();
-    const canary = join(place.home, "../canary");
-    for (const [index, project] of projectsOf(rows, canary).entries()) {
-      const cwd = join(place.cwd, String(index));
-      write({ ...place, cwd }, project);
-      const server = await serve([{ content: "Hello." }]);
-      const trace = join(place.home, "../trace");
-      const through = ["strace", "-f", "-qq", "-e", "trace=execve,execveat", "-o", trace];
-      const run = await retinue(["-p", "hello"], { ...place, cwd, server, through });
-      expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining("Hello.") });
-      const started = readFileSync(trace, "utf8")
-        .split("\n")
-        .filter((line) => line.includes("execve"));
-      expect(started).toEqual([expect.stringContaining("-p")]);
-      expect(existsSync(canary)).toBe(false);
-    }
-  });
-
-  /** As few projects as hold all rows: mappings for one file are merged, other files with one name go to another project. */
-  function projectsOf(all: readonly Row[], canary: string): Record<string, unknown>[] {
-    const projects: Record<string, unknown>[] = [];
-    for (const { setup } of all) {
-      const files = JSON.parse(JSON.stringify(setup.files).replaceAll("{CANARY}", canary)) as Record<string, unknown>;
-      const fits = (project: Record<string, unknown>): boolean =>
-        Object.entries(files).every(([name, content]) => !(name in project) || typeof content === "object");
-      const project = projects.find(fits) ?? {};
-      if (!projects.includes(project)) projects.push(project);
-      for (const [name, content] of Object.entries(files)) {
-        project[name] = typeof content === "object" ? { ...(project[name] as object), ...content } : content;
-      }
-    }
-    return projects;
-  }
-});
-
-function canTrace(): boolean {
-  try {
-    execFileSync("strace", ["-qq", "-e", "trace=none", "true"], { stdio: "ignore" });
-    return true;
-  } catch {
-    console.warn("strace is not there or may not be used: whether programs start before trust was NOT checked.");
-    return false;
-  }
-}

@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 
 /**
  * Where ripgrep is: `RETINUE_RIPGREP`, the binary of the npm package, `rg` on the path. Undefined: nowhere.
@@ -28,7 +28,7 @@ function fromPackage(): string | undefined {
 function fromPath(path: string): string | undefined {
   return path
     .split(delimiter)
-    .filter((directory) => directory !== "")
+    .filter(isAbsolute)
     .map((directory) => join(directory, binary))
     .find(isProgram);
 }
