@@ -55,7 +55,7 @@ const serving =
   "You work for another agent. Nobody answers questions: decide, and say what you assumed. Your last message is the only thing it gets: a complete report, short and exact.";
 
 /** A second lock beside the pool, and one that every agent below it keeps. */
-function withoutDelegation(policy: Policy): Policy {
+export function withoutDelegation(policy: Policy): Policy {
   const { pool, layers = [] } = policy;
   if (pool.includes("Task") || layers.some(isNoDelegation)) return policy;
   return { ...policy, layers: [...layers, noDelegation] };

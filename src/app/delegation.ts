@@ -11,10 +11,18 @@ export interface DelegationPlace {
   readonly settings: Settings;
   readonly environment: Environment;
   readonly rules: readonly Rule[];
+  /** Agents may start forks of themselves. */
+  readonly forks: boolean;
 }
 
 /** The tools of delegation as they are declared; none where there is nobody to give work to. */
-export function offerDelegation({ household, settings, environment, rules }: DelegationPlace): readonly ToolFace[] {
+export function offerDelegation({
+  household,
+  settings,
+  environment,
+  rules,
+  forks,
+}: DelegationPlace): readonly ToolFace[] {
   const { subagents = {} } = settings;
   const offered = offeredAgents(household, rules);
   if (offered.length === 0 || subagents.maxDepth === 0) return [];
@@ -23,6 +31,7 @@ export function offerDelegation({ household, settings, environment, rules }: Del
     list: delegationList(offered),
     background: background && !isSet(environment, "DISABLE_BACKGROUND_TASKS"),
     parallel: subagents.parallel !== false,
+    forks,
   });
 }
 

@@ -11,6 +11,7 @@ import { askAboutGit } from "./ask-about-git.ts";
 import { coordinate } from "./coordinate.ts";
 import { offerDelegation, offeredAgents } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
+import { mayFork } from "./fork-choice.ts";
 import { checkMode } from "./heed-settings.ts";
 import { mainAcceptance } from "./main-acceptance.ts";
 import type { OpenedSession } from "./opened-session.ts";
@@ -82,6 +83,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     hooks,
     modelIsGiven,
     interactive,
+    forks: mayFork({ asked: options.fork, settings, interactive, coordinator: options.coordinator === true }),
     tell: options.onTrouble,
   });
   const resolution = await resolveMain(options, { ...served, equipped, rules, outputDirectory });
@@ -139,24 +141,27 @@ interface Household extends ServedSession {
   readonly rules: readonly Rule[];
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
-  readonly shared: Omit<ConstructorParameters<typeof Dispatcher>[0], "journal" | "prepare" | "offered">;
+  readonly shared: Omit<ConstructorParameters<typeof Dispatcher>[0], "journal" | "prepare" | "offered" | "forks">;
+  readonly forks: boolean;
   readonly modelIsGiven: boolean;
   readonly interactive: boolean;
   readonly tell: SessionOptions["onTrouble"];
 }
 
 /** The tools of the session, and the agents behind those of delegation. */
-function equipSession({ rules, connection, shared, hooks, modelIsGiven, interactive, tell, ...served }: Household): {
+function equipSession(place: Household): {
   readonly dispatcher: Dispatcher;
   readonly equipped: Equipped;
   readonly outputDirectory: string;
 } {
+  const { rules, connection, shared, hooks, modelIsGiven, interactive, forks, tell, ...served } = place;
   const { servers, environment, clock, settings, cwd, chosen, transcript, gathered } = served;
   const { household, shelf } = gathered;
   let preparing: Promise<Preparer> | undefined;
   const dispatcher: Dispatcher = new Dispatcher({
     ...shared,
     journal: transcript,
+    forks,
     offered: () => offeredAgents(household, rules).map(({ name }) => name),
     prepare: async (wish) => {
       preparing ??= import("./prepare-agent.ts").then(({ preparerOf }) => {
@@ -176,7 +181,7 @@ function equipSession({ rules, connection, shared, hooks, modelIsGiven, interact
     settings,
     environment,
     chosen,
-    delegation: { faces: offerDelegation({ household, settings, environment, rules }), dispatcher },
+    delegation: { faces: offerDelegation({ household, settings, environment, rules, forks }), dispatcher },
     ...(shelf ? { skills: shelf } : {}),
     serverTools: connection.tools,
     tell,

@@ -2,10 +2,9 @@ import { platform } from "node:os";
 import { createSharing, resolveSubagent } from "../agents/index.ts";
 import { addTools, createHands } from "../hands/index.ts";
 import { describeError, nearest, UserError } from "../lib/index.ts";
-import type { Clock, Hands, McpConnection } from "../ports/index.ts";
-import type { AgentDefinition, Policy, Rule, Settings } from "../protocol/index.ts";
+import type { Hands, McpConnection } from "../ports/index.ts";
+import type { AgentDefinition, Policy } from "../protocol/index.ts";
 import { type AgentWish, clockLimits, type PreparedAgent, type ReadyAgent } from "../runs/index.ts";
-import type { Session as Transcript } from "../transcript/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import {
   type AgentPlace,
@@ -16,36 +15,21 @@ import {
   type OpenedPlace,
   openAgentPlace,
 } from "./agent-place.ts";
-import { type AgentServers, withInstructions } from "./agent-servers.ts";
+import { withInstructions } from "./agent-servers.ts";
 import { offeredAgents } from "./delegation.ts";
 import type { Household, HouseholdAgent } from "./household.ts";
-import { isAbout } from "./is-about.ts";
-import { type Environment, existingDirectories } from "./places.ts";
-import type { SessionHooks } from "./session-hooks.ts";
+import { existingDirectories } from "./places.ts";
+import {
+  allRules,
+  denialOf,
+  mayBackground,
+  mayDetach,
+  type Preparation,
+  type SharedPreparation,
+} from "./preparation.ts";
+import { prepareFork } from "./prepare-fork.ts";
 import { subagentModel } from "./subagent-model.ts";
 import { callBack } from "./with-callback.ts";
-
-export interface Preparation {
-  readonly household: Household;
-  readonly settings: Settings;
-  readonly environment: Environment;
-  readonly clock: Clock;
-  /** What there is for any agent of the session. */
-  readonly tools: () => ReturnType<Hands["declarations"]>;
-  /** Tools that exist and are not there, and why. */
-  readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
-  /** The program gave a model of its own, and there is no other. */
-  readonly modelIsGiven: boolean;
-  /** A person is there. */
-  readonly interactive: boolean;
-  readonly servers: AgentServers;
-  /** The MCP servers that the session's own agent has. */
-  readonly connection: McpConnection;
-  readonly transcript: Transcript;
-  readonly hooks: SessionHooks;
-  /** The session's tools on another directory. */
-  readonly handsAt: (root: string) => Promise<Hands>;
-}
 
 /** A wish of one agent for another, as an agent ready to run; or why there is none. */
 export type Preparer = (wish: AgentWish) => Promise<PreparedAgent>;
@@ -55,13 +39,10 @@ export function preparerOf(preparation: Preparation): Preparer {
   return (wish) => prepareAgent(wish, shared);
 }
 
-interface SharedPreparation extends Preparation {
-  readonly share: ReturnType<typeof createSharing>;
-}
-
 async function prepareAgent(wish: AgentWish, preparation: SharedPreparation): Promise<PreparedAgent> {
   const { household } = preparation;
-  const { parent, agentType } = wish;
+  const { parent, agentType, fork } = wish;
+  if (fork !== undefined) return prepareFork({ ...wish, fork }, preparation);
   const found = household.find(agentType);
   if (found === undefined)
     return { ok: false, message: unknownType(agentType, { household, policy: parent.agent.policy }) };
@@ -84,15 +65,6 @@ async function prepareAgent(wish: AgentWish, preparation: SharedPreparation): Pr
   }
   const hooks = definition.hooks && (await preparation.hooks.forAgent(definition));
   return hooks ? { ...prepared, hooks } : prepared;
-}
-
-/** `subagents.background: false` holds for agents whose file says otherwise too. */
-function mayBackground({ settings }: Preparation): boolean {
-  return settings.subagents?.background !== false;
-}
-
-function mayDetach(preparation: Preparation): boolean {
-  return preparation.interactive && mayBackground(preparation);
 }
 
 interface Equipment extends SharedPreparation {
@@ -157,6 +129,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     budget: definition.budget ?? {},
     limits: clockLimits({ definition, settings, background, isMain: false, mayDetach: mayDetach(equipment) }),
     background,
+    ...(definition.forkContext ? { inherits: "context" } : {}),
     ...(acceptance === undefined ? {} : { acceptance }),
     ...followUpOf(found),
     notices: [...found.notices, ...resolution.notices, ...own.problems, ...(notice === undefined ? [] : [notice])],
@@ -228,14 +201,4 @@ function unknownType(
   const [first] = nearest(agentType, names);
   const guess = first === undefined ? "" : ` Did you mean ${first}?`;
   return `There is no agent "${agentType}".${guess} There are ${names.join(", ")}.`;
-}
-
-/** `Task(Explore)` in a deny list: nobody gives it work, by whatever name. */
-function denialOf({ name }: AgentDefinition, policy: Policy): string | undefined {
-  const rule = allRules(policy).find(({ effect, text }) => effect === "deny" && isAbout(text, name));
-  return rule && `Agent "${name}" can't be used here: the ${rule.scope} rule ${rule.text} denies it.`;
-}
-
-function allRules({ rules, layers = [] }: Policy): readonly Rule[] {
-  return [...rules, ...layers.flatMap((layer) => layer.rules)];
 }

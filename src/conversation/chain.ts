@@ -64,6 +64,24 @@ export class Chain {
     return child;
   }
 
+  /** Of its messages as bytes, cache marks left out. What was hashed once is not hashed again. */
+  fingerprint(): string {
+    const { head } = this;
+    return hashMessages({ head, chunks: this.chunks(), segments: this.length, marks: [] });
+  }
+
+  /**
+   * A chain of the newest turns alone, an answer and what led to the next each, with the bytes they had; these words
+   * stand for what came before. Undefined where nothing did: there is nothing to leave out.
+   */
+  newestTurns(turns: number, words: string): Chain | undefined {
+    const messages = this.messages();
+    const answers = messages.flatMap((_, index) => (canFollowSummary(messages, index) ? [index] : []));
+    const from = answers.at(-turns);
+    if (from === undefined || from <= 1) return undefined;
+    return this.compact(words, messages.length - from).chain;
+  }
+
   /** Says that siblings share everything up to the results in the newest message, and differ behind them. */
   markForkPoint(): void {
     this.forkMark = { segment: this.length - 1, place: "results" };

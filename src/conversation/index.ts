@@ -5,6 +5,6 @@ export type { CacheDifference } from "./cache-difference.ts";
 export { cacheDifference } from "./cache-difference.ts";
 export { Chain, canFollowSummary, type WrittenPrompt } from "./chain.ts";
 export { SERIALIZER_VERSION } from "./dialects.ts";
-export { headFingerprints } from "./head-bytes.ts";
+export { headFingerprints, headLength } from "./head-bytes.ts";
 export { type PrefixPoint, prefixPoints } from "./prefix-points.ts";
 export { takesToolsOnlyWithoutReasoning } from "./tools-without-reasoning.ts";

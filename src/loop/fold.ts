@@ -3,6 +3,7 @@ import type {
   EndedNotice,
   EndReason,
   EventOf,
+  ForkOrigin,
   ModelError,
   RunFacts,
   ToolCall,
@@ -21,6 +22,8 @@ const CUT_OFF_LIMIT = 3;
 /** What an event means for the loop. Total: an event that means nothing here leaves the state as it is. */
 export function fold(state: LoopState, event: DurableEvent): LoopState {
   switch (event.type) {
+    case "agent.created":
+      return event.fork ? forked(state, event.fork) : state;
     case "run.started":
       return {
         ...state,
@@ -78,6 +81,18 @@ export function userTurn(state: LoopState): UserMessage | undefined {
   const content = [...results, ...state.said];
   return content.length === 0 ? undefined : { role: "user", content };
 }
+
+/** It stands where its origin's calls are under way; what becomes of them is not its business. */
+function forked(state: LoopState, { calls, tokens }: ForkOrigin): LoopState {
+  return {
+    ...state,
+    calls: calls.map((callId) => ({ call: { callId, name: "", inputJson: "{}" }, status: "ended", result: atWork })),
+    context: tokens === undefined ? state.context : { ...state.context, tokens, basis: "estimate" },
+  };
+}
+
+/** The same for every call of every fork, so that siblings share its bytes too. */
+const atWork: ToolResult = { outcome: "ok", content: [{ type: "text", text: "[A fork works on this.]" }] };
 
 function promptReceived(state: LoopState, { content }: EventOf<"prompt.received">): LoopState {
   const words = textOf(content);

@@ -37,6 +37,8 @@ export type DurableEvent =
       readonly depth: number;
       /** Its call wanted it to work in a copy of its own. */
       readonly isolation?: "worktree";
+      /** Its conversation goes on from another's. */
+      readonly fork?: ForkOrigin;
       readonly cwd: string;
       readonly version: string;
       readonly serializer: number;

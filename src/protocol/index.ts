@@ -33,6 +33,8 @@ export type {
 } from "./event.ts";
 export { delivery } from "./event.ts";
 export type { Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
+export type { ForkChoice, ForkOrigin } from "./fork.ts";
+export { FORK_TYPE, forkChoices } from "./fork.ts";
 export type {
   HookAnswer,
   HookCommon,

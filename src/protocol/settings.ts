@@ -1,4 +1,5 @@
 import type { AgentBudget, CompactRule } from "./definition.ts";
+import type { ForkChoice } from "./fork.ts";
 import type { Dialect, Effort } from "./head.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { PermissionMode, RuleScope } from "./permission.ts";
@@ -96,6 +97,8 @@ export interface Settings {
   /** Name to definition, as written. */
   readonly agents?: JsonObject;
   readonly subagents?: SubagentSettings;
+  /** Whether agents may fork: start a copy of themselves that knows all they know. */
+  readonly fork?: ForkChoice;
   /** Name to configuration, as in `.mcp.json`. */
   readonly mcpServers?: Readonly<Record<string, JsonObject>>;
   readonly compaction?: {

@@ -2,6 +2,7 @@ import {
   type AgentId,
   type CallId,
   type EventOf,
+  type ForkOrigin,
   type KeptWorktree,
   type Line,
   type Notice,
@@ -26,6 +27,8 @@ export interface AgentRecord {
   readonly outputFile?: string;
   /** Its call wanted it to work in a copy of its own. */
   readonly isolation?: "worktree";
+  /** Its conversation goes on from another's. */
+  readonly fork?: ForkOrigin;
   /** What its last run left. */
   readonly worktree?: KeptWorktree;
   /** What was asked for, by name; it goes on with that. */
@@ -44,7 +47,7 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
   const started = lines.findLast((line) => line.type === "run.started");
   if (created?.type !== "agent.created" || started?.type !== "run.started") return undefined;
   const end = endIn(lines, started.runId);
-  const { agentId, agentType, description, name, depth, parent, isolation } = created;
+  const { agentId, agentType, description, name, depth, parent, isolation, fork } = created;
   return {
     agentId,
     agentType,
@@ -55,6 +58,7 @@ export function recordOf(lines: readonly Line[], outputFile: string | undefined)
     callId: parent.callId,
     ...(outputFile === undefined || !isInBackground(lines, started) ? {} : { outputFile }),
     ...(isolation === undefined ? {} : { isolation }),
+    ...(fork === undefined ? {} : { fork }),
     ...aftermathIn(lines, started.runId),
     ...(started.requestedModel === null ? {} : { model: started.requestedModel }),
     runId: started.runId,

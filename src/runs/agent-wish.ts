@@ -4,6 +4,8 @@ import type {
   AgentBudget,
   AgentId,
   DurableEvent,
+  ForkOrigin,
+  Head,
   KeptWorktree,
   RecordedPolicy,
   RunResult,
@@ -28,16 +30,27 @@ export interface AgentWish {
   readonly isolation?: "worktree";
   /** The call's command that its work has to stand, instead of its definition's. */
   readonly acceptance?: string;
+  /** It is to be its superior once more, and not an agent of some type. */
+  readonly fork?: ForkWish;
   /** What it was allowed in its last run: it gets no more. */
   readonly before?: RecordedPolicy;
   /** Nobody wants it any more. */
   readonly signal: AbortSignal;
 }
 
+export interface ForkWish {
+  /** Of the conversation it goes on with. */
+  readonly head: Head;
+  /** Only these are run; all stay declared. */
+  readonly allowedTools?: readonly string[];
+  readonly readOnly?: boolean;
+}
+
 export interface Superior {
   readonly agent: ResolvedAgent;
   readonly model: Model;
   readonly hands: Hands;
+  readonly hooks?: Hooks | undefined;
   /** Where it works. */
   readonly cwd: string;
 }
@@ -55,6 +68,8 @@ export interface ReadyAgent {
   readonly limits: ClockLimits;
   /** The definition or the call wants nobody to wait for it. */
   readonly background: boolean;
+  /** It begins with the messages of its superior: with the same head, or with one of its own. */
+  readonly inherits?: ForkOrigin["kind"];
   /** A command that its work has to stand. */
   readonly acceptance?: string;
   readonly notices: readonly string[];

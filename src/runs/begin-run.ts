@@ -1,4 +1,4 @@
-import { headFingerprints, SERIALIZER_VERSION } from "../conversation/index.ts";
+import { headFingerprints, headLength, SERIALIZER_VERSION } from "../conversation/index.ts";
 import { recovery } from "../loop/index.ts";
 import type { DurableEvent, EndReason, EventOf, Prices } from "../protocol/index.ts";
 import { backgroundRoster } from "./notices.ts";
@@ -17,11 +17,13 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   const events: DurableEvent[] = [];
   if (thread.isNew) events.push(birth(host));
   const hash = await thread.keepHead(request.agent.head);
-  if (hash !== thread.headHash) {
-    host.before = thread.newestPrompt;
+  const isBounded = request.subagent?.birth.fork?.turns !== undefined;
+  if (hash !== thread.headHash || (thread.isNew && isBounded)) host.before = thread.newestPrompt;
+  if (hash !== thread.headHash || thread.isNew) {
     events.push({ type: "head.set", hash, dimensions: headFingerprints(request.agent.head) });
   }
   events.push(runStarted(host));
+  if (thread.past === "changed") events.push(...changedPast(host));
   for (const message of request.subagent?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
   const { lastEnd } = thread;
   if (lastEnd !== undefined && lastEnd !== "done")
@@ -55,7 +57,7 @@ function runStarted({ services, request, thread }: RunHost): EventOf<"run.starte
     runId,
     agentId: thread.agentId,
     agentType: agent.agentType,
-    kind: thread.isNew ? "fresh" : "resume",
+    kind: thread.isNew ? (subagent?.birth.fork ? "fork" : "fresh") : "resume",
     requestedModel: agent.requestedModel,
     provider: agent.head.provider,
     model: agent.head.model,
@@ -67,6 +69,20 @@ function runStarted({ services, request, thread }: RunHost): EventOf<"run.starte
     ...(subagent ? { tools: subagent.tools, policy: subagent.policy } : {}),
     ...(subagent?.background ? { background: true } : {}),
   };
+}
+
+/** The transcript of who was forked is not what it was: the bytes that were sent are gone, and nobody knows from where on. */
+function changedPast({ thread, request }: RunHost): DurableEvent[] {
+  const message = `The conversation that ${thread.agentId} goes on from was changed since. It goes on with what is there now.`;
+  return [
+    { type: "notice.raised", code: "fork", message },
+    {
+      type: "cache.missed",
+      dimension: "messages",
+      firstDifference: headLength(request.agent.head),
+      turn: thread.state.turn + 1,
+    },
+  ];
 }
 
 function pricesOf({ model }: RunHost["services"]): { readonly prices?: Prices } {

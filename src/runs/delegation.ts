@@ -13,6 +13,17 @@ export interface Delegation {
   readonly maxTurns?: number;
   readonly isolation?: "worktree";
   readonly acceptance?: string;
+  /** It is no agent of some type but a fork of who delegates. */
+  readonly fork?: ForkBounds;
+}
+
+/** What a fork has less than who it comes from. */
+export interface ForkBounds {
+  /** Only so many of its newest turns. */
+  readonly turns?: number;
+  /** Only these are run; all stay declared. */
+  readonly allowedTools?: readonly string[];
+  readonly readOnly?: boolean;
 }
 
 /** Whose call it is. */
@@ -29,8 +40,8 @@ export type Delegated =
   | { readonly status: "refused"; readonly message: string };
 
 /** Who delegates, with what it has. */
-export function superior({ agent, services: { model, hands, cwd } }: LiveAgent): Superior {
-  return { agent, model, hands, cwd };
+export function superior({ agent, services: { model, hands, hooks, cwd } }: LiveAgent): Superior {
+  return { agent, model, hands, hooks, cwd };
 }
 
 /** What a call says about one activation. */

@@ -4,6 +4,7 @@ import type { AgentId, CallId, Notice, Policy } from "../protocol/index.ts";
 import { type AgentRecord, endedRun } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent } from "./agent-wish.ts";
 import { type Caller, type Delegated, type Delegation, superior, termsOf } from "./delegation.ts";
+import type { ForkStart, Forks } from "./forks.ts";
 import { launch, type SharedServices } from "./launch.ts";
 import { tellOfLostRuns } from "./lost-runs.ts";
 import type { Member } from "./member.ts";
@@ -18,6 +19,8 @@ export interface DispatcherServices extends SharedServices {
   readonly prepare: (wish: AgentWish) => Promise<PreparedAgent>;
   /** The types that can be asked for. */
   readonly offered: () => readonly string[];
+  /** Agents may start forks of themselves. */
+  readonly forks: boolean;
 }
 
 interface Continuation {
@@ -38,6 +41,7 @@ export class Dispatcher implements Retinue {
   private readonly services: DispatcherServices;
   private readonly registry: Registry;
   private readonly narrowed = new WeakMap<Policy, Policy>();
+  private forks: Promise<Forks> | undefined;
 
   constructor(services: DispatcherServices) {
     this.services = services;
@@ -88,7 +92,7 @@ export class Dispatcher implements Retinue {
     const depth = this.depthOf(caller.agentId) + 1;
     const copy = wish.isolation === undefined ? {} : { isolation: wish.isolation };
     const chosen = model === undefined ? {} : { model };
-    const more = { ...chosen, ...termsOf(wish), ...copy };
+    const more = { ...chosen, ...termsOf(wish), ...copy, ...forkWish(wish, parent.thread) };
     const named = name !== undefined;
     const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };
     const prepared = await this.services.prepare(asked);
@@ -96,21 +100,23 @@ export class Dispatcher implements Retinue {
       if (begun === undefined) budget.unspawn();
       return { status: "refused", message: prepared.message };
     }
+    const thread = new Thread(agentId, this.services.journal);
+    if (begun !== undefined) await thread.restore();
+    const { origin, ...beginning } = await this.begin(thread, prepared, { parent, wish });
     const who = { agentId, agentType: prepared.agent.agentType, description };
     if (begun === undefined) await parent.record([{ type: "agent.spawned", callId, ...who }]);
     const member = this.registry.add({
       ...who,
       ...(name === undefined ? {} : { name }),
       ...copy,
+      ...(origin === undefined ? {} : { fork: origin }),
       ...chosen,
       parent: caller.agentId,
       depth,
       callId,
       runId: newRunId(),
     });
-    const thread = new Thread(agentId, this.services.journal);
-    if (begun !== undefined) await thread.restore();
-    this.launch(member, prepared, { parent, thread, prompt: wish.prompt });
+    this.launch(member, beginning.prepared, { parent, thread, prompt: beginning.prompt });
     return waitForEnd(member, { parent, caller });
   }
 
@@ -143,6 +149,11 @@ export class Dispatcher implements Retinue {
     return this.services.offered();
   }
 
+  /** Whether agents may start forks of themselves. */
+  get mayFork(): boolean {
+    return this.services.forks;
+  }
+
   /** What a running agent has said last. */
   words(agentId: AgentId): string {
     return this.live.get(agentId)?.thread.state.run?.text ?? "";
@@ -150,6 +161,11 @@ export class Dispatcher implements Retinue {
 
   isRunning(agentId: AgentId): boolean {
     return this.registry.present(agentId)?.running !== undefined;
+  }
+
+  /** By its record, which no compaction touches. */
+  isFork(agentId: AgentId): boolean {
+    return this.registry.present(agentId)?.record.fork?.kind === "fork";
   }
 
   /** Resolves with how it ended; at once when it has, undefined when the signal fires first. */
@@ -207,8 +223,19 @@ export class Dispatcher implements Retinue {
     return Promise.all(all.map(({ done }) => done));
   }
 
+  /** With nothing but its prompt, or with the conversation of who starts it. */
+  private async begin(
+    thread: Thread,
+    prepared: ReadyAgent,
+    { parent, wish }: Pick<Continuation, "parent" | "wish">,
+  ): Promise<Omit<ForkStart, "origin"> & Partial<ForkStart>> {
+    if (prepared.inherits === undefined) return { prepared, prompt: wish.prompt };
+    this.forks ??= import("./forks.ts").then(({ Forks }) => new Forks());
+    return (await this.forks).start(thread, prepared, { parent, wish });
+  }
+
   private launch(member: Member, prepared: ReadyAgent, { parent, thread, prompt }: Beginning): void {
-    const { journal, prepare: _prepare, offered: _offered, ...shared } = this.services;
+    const { journal, prepare: _prepare, offered: _offered, forks: _forks, ...shared } = this.services;
     const path = this.registry.pathTo(member.record);
     launch(member, { prepared, thread, prompt, parent, path, shared, retinue: this, journal });
   }
@@ -219,27 +246,36 @@ export class Dispatcher implements Retinue {
     // What its process did not live to end goes on; anything else is its result.
     if (end !== undefined && end.reason !== "process_lost")
       return { status: "ended", run: endedRun(member.record, end) };
-    return this.reactivate(member, { ...request, wish: { ...request.wish, prompt: "" } });
+    return this.reactivate(member, request, "taken up");
   }
 
-  private async reactivate(member: Member, { parent, wish, caller }: Continuation): Promise<Delegated> {
+  private async reactivate(
+    member: Member,
+    { parent, wish, caller }: Continuation,
+    how?: "taken up",
+  ): Promise<Delegated> {
     // A run that has just ended is not let go at once.
     await member.running?.done;
     const { end: _, worktree: _worktree, ...record } = member.record;
-    const { agentId, agentType, depth, name, isolation, policy } = record;
+    const { agentId, agentType, depth, name, isolation, policy, fork } = record;
+    const thread = new Thread(agentId, this.services.journal);
+    await thread.restore();
+    if (thread.past === "lost") return { status: "refused", message: lostPast(member.record) };
     const { model = record.model } = wish;
     const { signal } = caller;
     const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined, signal };
     const copy = isolation === undefined ? {} : { isolation };
     const before = policy === undefined ? {} : { before: policy };
     const chosen = model === undefined ? {} : { model };
-    const more = { ...copy, ...before, ...chosen, ...termsOf(wish) };
+    const own = fork?.kind === "fork" ? forkWish({ fork: {} }, thread) : {};
+    const more = { ...copy, ...before, ...chosen, ...termsOf(wish), ...own };
     const prepared = await this.services.prepare({ ...asked, background: wish.background, ...more });
     if (!prepared.ok) return { status: "refused", message: prepared.message };
-    const thread = new Thread(agentId, this.services.journal);
-    await thread.restore();
     member.record = { ...record, ...chosen, runId: newRunId() };
-    this.launch(member, prepared, { parent, thread, prompt: wish.prompt });
+    // Its words were recorded, unless its process was lost before it could begin.
+    const isSilent = thread.state.asked === undefined;
+    const words = isSilent && fork ? (await import("./forks.ts")).firstWords(wish.prompt, fork) : wish.prompt;
+    this.launch(member, prepared, { parent, thread, prompt: how === "taken up" && !isSilent ? "" : words });
     return waitForEnd(member, { parent, caller });
   }
 
@@ -252,6 +288,16 @@ export class Dispatcher implements Retinue {
   private depthOf(agentId: AgentId): number {
     return this.registry.present(agentId)?.record.depth ?? 0;
   }
+}
+
+function forkWish({ fork }: Pick<Delegation, "fork">, { conversation }: Thread): Pick<AgentWish, "fork"> {
+  if (fork === undefined || conversation === undefined) return {};
+  const { turns: _, ...bounds } = fork;
+  return { fork: { head: conversation.head, ...bounds } };
+}
+
+function lostPast({ agentId, fork }: AgentRecord): string {
+  return `Agent ${agentId} can't go on: the conversation of ${fork?.agentId} that it goes on from is gone from the disk. Start another one.`;
 }
 
 /** The agent that was started for a call before. */

@@ -77,7 +77,8 @@ function acceptanceOf(
 }
 
 function birthOf({ record }: Member): SubagentRequest["birth"] {
-  const { agentId, agentType, description, name, isolation, parent, callId, depth } = record;
+  const { agentId, agentType, description, name, isolation, fork, parent, callId, depth } = record;
   const called = { ...(name === undefined ? {} : { name }), ...(isolation === undefined ? {} : { isolation }) };
-  return { agentId, agentType, description, ...called, parent: { agentId: parent, callId }, depth };
+  const forked = fork === undefined ? {} : { fork };
+  return { agentId, agentType, description, ...called, ...forked, parent: { agentId: parent, callId }, depth };
 }

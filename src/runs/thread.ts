@@ -1,7 +1,18 @@
 import { Chain, type WrittenPrompt } from "../conversation/index.ts";
 import { fold, initialState, type LoopState, recovery, userTurn } from "../loop/index.ts";
 import type { Journal } from "../ports/index.ts";
-import type { AgentId, AssistantBlock, DurableEvent, EndReason, Head, Line, UserMessage } from "../protocol/index.ts";
+import type {
+  AgentId,
+  AssistantBlock,
+  DurableEvent,
+  EndReason,
+  ForkOrigin,
+  Head,
+  Line,
+  LineId,
+  UserMessage,
+} from "../protocol/index.ts";
+import { type Past, readPast } from "./fork-past.ts";
 
 /** What somebody wants recorded, and who has to be told. */
 interface Entry {
@@ -27,6 +38,9 @@ export class Thread {
   private ended: EndReason | undefined;
   private type: string | undefined;
   private lines = 0;
+  private answer: LineId | undefined;
+  private before: "same" | "changed" | "lost" | undefined;
+  private isAtFork = false;
   private readonly waiting: Entry[] = [];
   private isWriting = false;
 
@@ -39,7 +53,7 @@ export class Thread {
     return this.current;
   }
 
-  /** The newest request; undefined before the first. */
+  /** The newest request; before the first that of the conversation it goes on from, if any. */
   get newestPrompt(): WrittenPrompt | undefined {
     return this.prompt;
   }
@@ -67,21 +81,52 @@ export class Thread {
     return this.type;
   }
 
+  /** Of the newest answer. */
+  get answerLine(): LineId | undefined {
+    return this.answer;
+  }
+
+  /** Whether the conversation that this one goes on from is what it was then; undefined: it goes on from none. */
+  get past(): "same" | "changed" | "lost" | undefined {
+    return this.before;
+  }
+
+  /** Goes on from another conversation. For a new thread, before its first line. */
+  inherit({ chain, headHash, prompt, isSame }: Past): void {
+    this.chain = chain;
+    this.head = headHash;
+    this.prompt = prompt;
+    this.before = isSame ? "same" : "changed";
+    this.isAtFork = true;
+  }
+
   /** Folds what the journal holds; ends the run that an earlier process left open. */
   async restore(): Promise<void> {
-    const lines = await this.journal.read(this.agentId);
+    await this.replay(await this.journal.read(this.agentId));
+    const left = recovery(this.current);
+    if (left.length > 0) await this.record(left);
+  }
+
+  private async replay(lines: readonly Line[]): Promise<this> {
     const open = openRun(lines);
     const newest = lines.findLastIndex(({ type }) => type === "model.ended");
     for (const [index, line] of lines.entries()) {
+      if (line.type === "agent.created" && line.fork) await this.inheritFrom(line.fork);
       if (line.type === "head.set") await this.loadHead(line.hash);
       if (line.type === "run.started") this.type = line.agentType;
       // What a run counts is gone with its end: those that ended need not be counted again.
       const isOver = line.type === "run.started" ? line !== open : index < newest && passing.has(line.type);
       if (isOver) this.lines += 1;
-      else this.apply(line);
+      else this.apply(line, line.id);
     }
-    const left = recovery(this.current);
-    if (left.length > 0) await this.record(left);
+    return this;
+  }
+
+  private async inheritFrom(origin: ForkOrigin): Promise<void> {
+    const { journal } = this;
+    const past = await readPast(origin, journal, (agentId, lines) => new Thread(agentId, journal).replay(lines));
+    if (past) this.inherit(past);
+    else this.before = "lost";
   }
 
   /** Stores the head and gives its hash, for a `head.set`. */
@@ -124,7 +169,7 @@ export class Thread {
       );
       let from = 0;
       for (const { events, resolve } of entries) {
-        for (const event of events) this.apply(event);
+        for (const [index, event] of events.entries()) this.apply(event, lines[from + index]?.id);
         resolve(lines.slice(from, from + events.length));
         from += events.length;
       }
@@ -149,8 +194,9 @@ export class Thread {
     if (head) this.heads.set(hash, head);
   }
 
-  private apply(event: DurableEvent): void {
+  private apply(event: DurableEvent, id: LineId | undefined): void {
     this.lines += 1;
+    if (event.type === "model.ended") this.answer = id;
     this.converse(event);
     if (event.type === "run.ended") this.ended = event.reason;
     if (event.type === "run.started") this.type = event.agentType;
@@ -160,6 +206,8 @@ export class Thread {
   /** What an event adds to the conversation. Runs before the fold: a request seals the turn that led to it. */
   private converse(event: DurableEvent): void {
     if (event.type === "head.set") {
+      // A fork stands on the head of who it comes from, marks and all.
+      if (event.hash === this.head) return;
       const head = this.heads.get(event.hash) ?? lostHead;
       this.chain = this.chain ? this.chain.withHead(head) : new Chain(head);
       this.head = head === lostHead ? undefined : event.hash;
@@ -170,6 +218,8 @@ export class Thread {
     const { chain } = this;
     if (event.type === "model.requested") {
       this.sealTurn(chain);
+      if (this.isAtFork) chain.markForkPoint();
+      this.isAtFork = false;
       this.prompt = chain.request();
     } else if (event.type === "model.ended") {
       // Nothing is left to seal here unless a damaged transcript has lost the request: no call may stay without a result.

@@ -1,5 +1,5 @@
 import { checkSchema } from "../lib/index.ts";
-import { type JsonSchema, permissionModes } from "../protocol/index.ts";
+import { forkChoices, type JsonSchema, permissionModes } from "../protocol/index.ts";
 import { agentProblems } from "./agent-settings.ts";
 
 export interface SettingsCheck {
@@ -133,6 +133,7 @@ const properties: Record<string, JsonSchema> = {
       parallel: { type: "boolean" },
     },
   },
+  fork: { enum: [...forkChoices] },
   mcpServers: { type: "object", additionalProperties: { type: "object" } },
   compaction: { type: "object", properties: { percent: { type: "number", minimum: 1, maximum: 100 } } },
 };

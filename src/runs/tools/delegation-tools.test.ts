@@ -30,6 +30,7 @@ function sessionWith(agentId: string, maxDepth: number) {
     clock,
     journal: createMemorySession({ cwd: "/", sessionId: "s", clock }),
     offered: () => ["Explore"],
+    forks: false,
     prepare: async () => {
       prepared += 1;
       return { ok: false, message: "The work was looked at." };

@@ -1,5 +1,7 @@
 import type { DelegationList } from "../../definitions/index.ts";
 import type { ToolFace } from "../../ports/index.ts";
+import { FORK_TYPE } from "../../protocol/index.ts";
+import { forkProperties } from "./task-input.ts";
 
 export interface DelegationOffer {
   readonly list: DelegationList;
@@ -7,6 +9,8 @@ export interface DelegationOffer {
   readonly background: boolean;
   /** Several may be launched at once. */
   readonly parallel: boolean;
+  /** Agents may start forks of themselves. */
+  readonly forks?: boolean;
 }
 
 /** The tools of delegation, in the order they are declared. The same offer gives the same bytes. */
@@ -14,12 +18,13 @@ export function delegationFaces(offer: DelegationOffer): readonly ToolFace[] {
   return [taskFace(offer), ...(offer.background ? [taskOutputFace, taskStopFace, sendMessageFace] : [])];
 }
 
-function taskFace({ list, background, parallel }: DelegationOffer): ToolFace {
-  const names = list.agents.map(({ name }) => name);
+function taskFace(offer: DelegationOffer): ToolFace {
+  const { list, background, forks } = offer;
+  const names = [...list.agents.map(({ name }) => name), ...(forks ? [FORK_TYPE] : [])];
   return {
     declaration: {
       name: "Task",
-      description: describeTask({ list, background, parallel }),
+      description: describeTask(offer),
       inputSchema: {
         type: "object",
         properties: {
@@ -32,6 +37,7 @@ function taskFace({ list, background, parallel }: DelegationOffer): ToolFace {
           max_turns: { type: "integer", minimum: 1 },
           isolation: { enum: ["worktree"] },
           acceptance: { type: "string", description: "command that checks the work" },
+          ...(forks ? forkProperties : {}),
         },
         required: ["description", "prompt"],
       },
@@ -40,15 +46,19 @@ function taskFace({ list, background, parallel }: DelegationOffer): ToolFace {
   };
 }
 
-function describeTask({ list, background, parallel }: DelegationOffer): string {
+function describeTask({ list, background, parallel, forks }: DelegationOffer): string {
   const notes = [
     "- It sees nothing of this conversation: put into the prompt what to do, where, and what to report. The report comes to you, not to the user.",
+    ...(forks ? [aboutForks] : []),
     ...(parallel ? ["- Independent pieces of work: several calls in one answer, they run side by side."] : []),
     ...(background ? ["- With run_in_background you go on at once and are told when it ends."] : []),
     "- A small model is enough for lookups. Do what takes one or two calls yourself.",
   ];
   return `Gives a piece of work to an agent with a context of its own.\n${notes.join("\n")}\nAgents:\n${list.text}`;
 }
+
+const aboutForks =
+  "- Without subagent_type you start a fork: a worker with your tools that knows all of this conversation, which is cheap to read again. Its prompt is only what to do. Take it where explaining the situation would be long; several forks in one answer share everything up to their prompts.";
 
 const taskOutputFace: ToolFace = {
   declaration: {

@@ -1,6 +1,8 @@
 import type { Tool } from "../../ports/index.ts";
 import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import type { Dispatcher } from "../dispatcher.ts";
+import { speaksToFork } from "../fork-words.ts";
+import type { LiveAgent } from "../run-host.ts";
 
 /** Asks who calls, whatever policy the call came with. */
 export function forDelegators(dispatcher: Dispatcher, tool: Tool): Tool {
@@ -17,7 +19,16 @@ export function forDelegators(dispatcher: Dispatcher, tool: Tool): Tool {
 export function mayDelegate(dispatcher: Dispatcher, agentId: AgentId): boolean {
   if (agentId === MAIN_AGENT) return true;
   const live = dispatcher.live.get(agentId);
-  return live !== undefined && dispatcher.policyOf(agentId, live.agent.policy).pool.includes("Task");
+  return (
+    live !== undefined &&
+    !isFork(dispatcher, live) &&
+    dispatcher.policyOf(agentId, live.agent.policy).pool.includes("Task")
+  );
+}
+
+/** Its record says so; where that was lost, its conversation does. */
+function isFork(dispatcher: Dispatcher, { agentId, thread }: LiveAgent): boolean {
+  return dispatcher.isFork(agentId) || speaksToFork(thread.conversation?.messages() ?? []);
 }
 
 export const notADelegator = "only agents that may delegate start, resume, stop and look after others.";

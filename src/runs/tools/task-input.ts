@@ -1,15 +1,18 @@
 import type { ToolFace } from "../../ports/index.ts";
-import type { JsonObject } from "../../protocol/index.ts";
-import type { Delegation } from "../delegation.ts";
+import { FORK_TYPE, type JsonObject, type JsonSchema } from "../../protocol/index.ts";
+import type { Delegation, ForkBounds } from "../delegation.ts";
 
-/** A call in the words of the Dispatcher. */
-export function readWish(input: JsonObject): Delegation {
+/** A call in the words of the Dispatcher. Where forks are on, who asks for no type asks for one. */
+export function readWish(input: JsonObject, mayFork: boolean): Delegation {
   const { max_turns: maxTurns } = input;
   const name = textIn(input, "name");
   const model = textIn(input, "model");
   const acceptance = textIn(input, "acceptance");
+  const named = (textIn(input, "subagent_type") ?? textIn(input, "agentType") ?? "").slice(0, LONGEST_NAME);
+  const isFork = mayFork && (named === "" || named.toLowerCase() === FORK_TYPE);
   return {
-    agentType: (textIn(input, "subagent_type") ?? textIn(input, "agentType") ?? "").slice(0, LONGEST_NAME),
+    agentType: isFork ? FORK_TYPE : named,
+    ...(isFork ? { fork: boundsIn(input) } : {}),
     description: String(input["description"]).slice(0, LONGEST_NAME),
     prompt: String(input["prompt"]),
     background: input["run_in_background"] === true,
@@ -22,6 +25,24 @@ export function readWish(input: JsonObject): Delegation {
 }
 
 const LONGEST_NAME = 200;
+
+/** What a call may say about a fork alone. */
+export const forkProperties: Readonly<Record<string, JsonSchema>> = {
+  context_turns: { type: "integer", minimum: 1, description: "fork: only so many of the newest turns" },
+  allowed_tools: { type: "array", items: { type: "string" }, description: "fork: it may use only these" },
+  read_only: { type: "boolean", description: "fork: it changes nothing" },
+};
+
+export const forkBounds: readonly string[] = Object.keys(forkProperties);
+
+function boundsIn(input: JsonObject): ForkBounds {
+  const { context_turns: turns, allowed_tools: tools, read_only: readOnly } = input;
+  return {
+    ...(typeof turns === "number" ? { turns } : {}),
+    ...(Array.isArray(tools) ? { allowedTools: tools.map(String) } : {}),
+    ...(readOnly === true ? { readOnly } : {}),
+  };
+}
 
 /** Models write nothing in several ways: no field, null, blanks. */
 export function textIn(input: JsonObject, name: string): string | undefined {

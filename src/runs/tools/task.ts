@@ -5,7 +5,7 @@ import type { Dispatcher } from "../dispatcher.ts";
 import type { EndedRun } from "../run-host.ts";
 import { LONGEST_REPORT, launchedText, refusalText, resultText, totalsOf, wordsWithin } from "../task-text.ts";
 import { reportRoom } from "./report-room.ts";
-import { readWish, textIn } from "./task-input.ts";
+import { forkBounds, readWish, textIn } from "./task-input.ts";
 
 /** Its agent has clocks of its own. */
 const noLimit = Number.MAX_SAFE_INTEGER;
@@ -16,7 +16,7 @@ export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
     abortGraceMs: 5_000,
     maxCharacters: LONGEST_REPORT,
     run: async (input, context) => {
-      const wish = readWish(input);
+      const wish = readWish(input, dispatcher.mayFork);
       const request = { wish, input, context };
       if (wish.prompt.trim() === "")
         return refused(wish.agentType, "prompt is empty: say what to do, where, and what to report.");
@@ -25,6 +25,8 @@ export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
       if (wish.agentType === "") {
         return refused("", `subagent_type is missing. There are ${dispatcher.offered().join(", ")}.`);
       }
+      const mistake = mistakeIn(input, wish);
+      if (mistake !== undefined) return refused(wish.agentType, mistake);
       const objection = await objectionTo(namesOf(wish.agentType, dispatcher.offered()), request);
       if (objection !== undefined) return refused(wish.agentType, objection);
       return present(await dispatcher.delegate(wish, context), { wish, room: roomFor(dispatcher, context) });
@@ -52,11 +54,27 @@ async function resumeAgent(
     );
   if (dispatcher.isRunning(agentId))
     return refused(agentType, `Agent ${agentId} is still running. Use SendMessage to tell it something.`);
+  if (record.fork?.kind === "fork" && wish.model !== undefined) return refused(agentType, noModel);
   const objection = await objectionTo([agentType], { wish, input, context });
   if (objection !== undefined) return refused(agentType, objection);
   const own = { ...wish, agentType };
   return present(await dispatcher.resume(agentId, own, context), { wish: own, room: roomFor(dispatcher, context) });
 }
+
+/** Words that mean nothing for what is asked for; to pass them over would be to do something else. */
+function mistakeIn(input: JsonObject, { fork, model, isolation }: Delegation): string | undefined {
+  if (fork === undefined) {
+    const bound = forkBounds.find((name) => input[name] !== undefined && input[name] !== null);
+    return bound && `${bound} is for forks: leave it out, or leave subagent_type out.`;
+  }
+  if (model !== undefined) return noModel;
+  if (isolation !== undefined)
+    return "A fork works where its conversation was held: leave isolation out, or name a subagent_type.";
+  return undefined;
+}
+
+const noModel =
+  "A fork goes on with the model of its conversation: leave model out, or name a subagent_type that may have another.";
 
 function roomFor(dispatcher: Dispatcher, { agentId }: ToolContext): number | undefined {
   const caller = dispatcher.live.get(agentId);

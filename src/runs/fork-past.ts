@@ -1,0 +1,60 @@
+import type { Chain, WrittenPrompt } from "../conversation/index.ts";
+import type { Journal } from "../ports/index.ts";
+import type { AgentId, ForkOrigin, Line } from "../protocol/index.ts";
+
+/** A conversation that another goes on from. */
+export interface Past {
+  readonly chain: Chain;
+  readonly headHash: string | undefined;
+  /** Its newest request. */
+  readonly prompt: WrittenPrompt | undefined;
+  /** Its bytes are those that were there when it was forked. */
+  readonly isSame: boolean;
+}
+
+/** Whose conversation can be gone on from. */
+export interface Branching {
+  readonly conversation: Chain | undefined;
+  readonly headHash: string | undefined;
+  readonly newestPrompt: WrittenPrompt | undefined;
+}
+
+/** What a fork of this conversation begins with; it shares every byte, or copies those of its newest turns. */
+export function branch(source: Branching, turns: number | undefined): Past | undefined {
+  const { conversation, headHash, newestPrompt } = source;
+  if (conversation === undefined) return undefined;
+  const bounded = turns === undefined ? undefined : conversation.newestTurns(turns, leftOut);
+  return { chain: bounded ?? conversation.fork(), headHash, prompt: newestPrompt, isSame: true };
+}
+
+const leftOut = "[Earlier turns of this conversation are left out.]";
+
+/** Restores an agent up to a line, without a word to its journal. */
+export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<Branching>;
+
+/** The same from the transcript of who was forked; undefined where that is gone. */
+export async function readPast(origin: ForkOrigin, journal: Journal, replay: Replay): Promise<Past | undefined> {
+  const source = await restored(origin, journal, replay);
+  const past = source && branch(source, origin.turns);
+  return past && { ...past, isSame: past.chain.fingerprint() === origin.hash };
+}
+
+interface Restored {
+  readonly place: string;
+  readonly source: Promise<Branching | undefined>;
+}
+
+/** The newest one: siblings come one after the other, and share what is restored as they shared what was there. */
+const newest = new WeakMap<Journal, Restored>();
+
+function restored({ agentId, line }: ForkOrigin, journal: Journal, replay: Replay): Promise<Branching | undefined> {
+  const place = `${agentId} ${line}`;
+  const known = newest.get(journal);
+  if (known?.place === place) return known.source;
+  const source = journal.read(agentId).then((lines) => {
+    const end = lines.findIndex(({ id, type }) => id === line && type === "model.ended");
+    return end === -1 ? undefined : replay(agentId, lines.slice(0, end + 1));
+  });
+  newest.set(journal, { place, source });
+  return source;
+}

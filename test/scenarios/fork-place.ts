@@ -1,0 +1,92 @@
+import { onTestFinished } from "vitest";
+import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
+import type { RunResult, RunUpdate } from "../../src/protocol/index.ts";
+import {
+  type ApiServer,
+  type CacheOptions,
+  createApiServer,
+  type RecordedRequest,
+  type Reply,
+} from "../../src/testing/index.ts";
+import { newPlace, type Place } from "./delegation-place.ts";
+
+/** What the model answers: to the main agent by its turn, to a fork by the words of its directive and its own turn. */
+export type Part = (turn: number, request: RecordedRequest) => Reply | Promise<Reply>;
+export type Parts = Readonly<Record<string, Part>>;
+
+export interface Stage extends Place {
+  readonly server: ApiServer;
+  open(options?: SessionOptions): Promise<Session>;
+  /** Of one part, in order. */
+  requests(part: string): readonly RecordedRequest[];
+}
+
+/** A wire server that plays the main agent (`MAIN`) and its forks, known by a word of their directives. */
+export async function stage(parts: Parts, cache: CacheOptions = {}, at: Place = newPlace()): Promise<Stage> {
+  const asked = new Map<string, RecordedRequest[]>();
+  const server = await createApiServer({
+    cache: { readableAfter: "response-start", ...cache },
+    script: (request) => {
+      const who = partOf(request, Object.keys(parts));
+      const mine = asked.get(who) ?? [];
+      asked.set(who, [...mine, request]);
+      return parts[who]?.(mine.length + 1, request) ?? { content: `nobody plays ${who}` };
+    },
+  });
+  onTestFinished(() => server.close());
+  const environment = { PATH: process.env["PATH"], HOME: at.home };
+  const wire = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url };
+  return {
+    ...at,
+    server,
+    open: (options = {}) => openSession({ ...at, fork: "on", environment: { ...environment, ...wire }, ...options }),
+    requests: (part) => asked.get(part) ?? [],
+  };
+}
+
+/** The last part whose word a user turn has: what a fork is told comes behind what its origin was told. */
+function partOf({ rawBody }: RecordedRequest, parts: readonly string[]): string {
+  const body = rawBody.toString("utf8");
+  const at = (part: string): number => (part === "MAIN" ? 0 : body.lastIndexOf(`.]\\n\\n${part}:`));
+  return parts.reduce((best, part) => (at(part) > at(best) ? part : best), "MAIN");
+}
+
+export interface Played {
+  readonly result: RunResult;
+  readonly updates: readonly RunUpdate[];
+  readonly session: Session;
+}
+
+export async function play(on: Stage, options: SessionOptions = {}, words = "MAIN: do it."): Promise<Played> {
+  const session = await on.open(options);
+  const run = session.prompt(words);
+  const updates: RunUpdate[] = [];
+  for await (const update of run) updates.push(update);
+  const result = await run.result;
+  await session.close();
+  return { result, updates, session };
+}
+
+export const forkCall = (prompt: string, more: Record<string, unknown> = {}) => ({
+  tool: "Task",
+  input: { description: "a piece of it", prompt, ...more },
+});
+
+export function unmarked({ rawBody }: Pick<RecordedRequest, "rawBody">): string {
+  return rawBody.toString("utf8").replaceAll(',"cache_control":{"type":"ephemeral"}', "");
+}
+
+export interface WireMessage {
+  readonly role: string;
+  readonly content: readonly { readonly type: string; readonly text?: string; readonly content?: unknown }[];
+}
+
+export function messagesIn({ body }: RecordedRequest): readonly WireMessage[] {
+  return (body as { readonly messages: readonly WireMessage[] }).messages;
+}
+
+/** What a model is told about its newest calls. */
+export function toolResults(request: RecordedRequest | undefined): readonly string[] {
+  const last = request && messagesIn(request).at(-1);
+  return (last?.content ?? []).flatMap(({ type, content }) => (type === "tool_result" ? [String(content)] : []));
+}
