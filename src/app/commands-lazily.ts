@@ -13,6 +13,11 @@ export function permissionCommands(): Promise<typeof import("./permissions.ts")>
   return import("./permissions.ts");
 }
 
+/** What `retinue approvals` needs. */
+export function approvalCommands(): Promise<typeof import("./approvals.ts")> {
+  return import("./approvals.ts");
+}
+
 /** What `retinue worktrees` needs. */
 export function worktreeCommands(): Promise<typeof import("./worktrees.ts")> {
   return import("./worktrees.ts");

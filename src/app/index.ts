@@ -47,8 +47,10 @@ export type { ListedWorktree, PrunedWorktrees } from "../workspace/index.ts";
 export type { CatalogPlace } from "./agent-catalog.ts";
 export type { AgentCheck, AgentDetails, AgentList, LintReport, NewAgent } from "./agents.ts";
 export { cleanUpDaily } from "./clean-up-daily.ts";
+export type { AnsweredRequest, AnswerWish, ListedRequest } from "./approvals.ts";
 export {
   agentCommands,
+  approvalCommands,
   permissionCommands,
   pluginCommands,
   trustCommands,
@@ -69,6 +71,6 @@ export type { InstalledPlugin, Plugin } from "./plugins.ts";
 export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./project-settings.ts";
 export type { Session } from "./session.ts";
 export type { FunctionHookOptions, SessionHookOptions } from "./session-hooks.ts";
-export type { SessionOptions } from "./session-options.ts";
+export type { OnAsk, SessionOptions } from "./session-options.ts";
 export type { AddedTrust, TrustPlace } from "./trust.ts";
 export { VERSION } from "./version.ts";

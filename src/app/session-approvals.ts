@@ -2,20 +2,33 @@ import { existsSync } from "node:fs";
 import { createApprovalDesk, type SessionDesk } from "../runs/index.ts";
 import { openInbox } from "../transcript/index.ts";
 import type { OpenedSession } from "./opened-session.ts";
+import { stateDirectory } from "./places.ts";
 import type { SessionOptions } from "./session-options.ts";
+import type { TrustPlace } from "./trust.ts";
 
 /** Who is asked in a session, with what was asked and answered in it before. */
 export async function sessionApprovals(
-  { approvals, onAsk, resume, onTrouble }: SessionOptions,
-  { transcript, clock }: OpenedSession,
+  { approvals, onAsk, resume, onTrouble, home }: SessionOptions,
+  { transcript, clock, cwd, environment, settings }: OpenedSession,
 ): Promise<SessionDesk> {
   const { inboxPath: path } = transcript;
   const tell = onTrouble && (({ message }: { readonly message: string }) => onTrouble(message));
   const desk = createApprovalDesk({
     attended: approvals !== undefined || onAsk === "wait",
+    deniesBackground: settings.background?.approvals === "deny",
     ...(approvals === undefined ? {} : { program: approvals }),
+    ...(home === false
+      ? {}
+      : { keepRule: keeping({ home: home ?? stateDirectory(environment), cwd, environment }, onTrouble) }),
     openInbox: () => openInbox({ path, clock, onTrouble: tell }),
   });
   if (resume !== undefined && path !== undefined && existsSync(path)) await desk.load();
   return desk;
+}
+
+function keeping(place: TrustPlace, tell: SessionOptions["onTrouble"]): (rule: string) => Promise<void> {
+  return async (rule) => {
+    const { keepRule } = await import("./keep-rule.ts");
+    tell?.(await keepRule(rule, place));
+  };
 }

@@ -1,6 +1,8 @@
+import type { OnAsk } from "../app/index.ts";
 import { describeError, nearest } from "../lib/index.ts";
 import { type Effort, type JsonObject, type PermissionMode, permissionModes } from "../protocol/index.ts";
 import { parseAgents } from "./agents-arguments.ts";
+import { parseApprovals } from "./approvals-arguments.ts";
 import type { Command, HelpTopic, OutputFormat, PrintOptions } from "./command.ts";
 import { parsePermissions } from "./permissions-arguments.ts";
 import { parsePlugins } from "./plugins-arguments.ts";
@@ -19,6 +21,7 @@ export function parseArguments(argv: readonly string[]): Command {
   if (first === "trust") return parseTrust(rest);
   if (first === "config") return parseConfig(rest);
   if (first === "worktrees") return parseWorktrees(rest);
+  if (first === "approvals") return parseApprovals(rest);
   if (first === "permissions") return parsePermissions(rest);
   if (first === "doctor") return parseDoctor(rest);
   if (first === "help") return { kind: "help", topic: topicOf(rest[0]) };
@@ -27,7 +30,18 @@ export function parseArguments(argv: readonly string[]): Command {
 }
 
 const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
-const topics = ["sessions", "agents", "plugins", "trust", "config", "worktrees", "permissions", "doctor"] as const;
+const topics = [
+  "sessions",
+  "agents",
+  "plugins",
+  "trust",
+  "config",
+  "worktrees",
+  "permissions",
+  "approvals",
+  "doctor",
+] as const;
+const onAskChoices: readonly OnAsk[] = ["deny", "wait", "hook"];
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
 const help: OptionKind = { short: "h" };
@@ -56,6 +70,7 @@ const root: Readonly<Record<string, OptionKind>> = {
   continue: { short: "c" },
   "permission-mode": { value: "MODE", choices: permissionModes },
   "allowed-tools": { value: "RULES" },
+  "on-ask": { value: "WHAT", choices: onAskChoices },
   "disallowed-tools": { value: "RULES" },
   settings,
   trust: {},
@@ -100,6 +115,8 @@ function parsePrint(options: ReadOptions): Command {
   const permissionMode = options.value("permission-mode") as PermissionMode | undefined;
   const effort = options.value("effort") as Effort | undefined;
   return {
+  const fork = options.value("fork") as ForkChoice | undefined;
+  const onAsk = options.value("on-ask") as OnAsk | undefined;
     kind: "print",
     options: {
       prompt: options.words.join(" "),
@@ -116,6 +133,7 @@ function parsePrint(options: ReadOptions): Command {
       ...limits(options),
       ...(permissionMode === undefined ? {} : { permissionMode }),
       ...(effort === undefined ? {} : { effort }),
+      ...(onAsk === undefined ? {} : { onAsk }),
       ...given(options, ["agent", "model", "provider", "cwd", "resume", "settings"]),
       ...(options.has("coordinator") ? { coordinator: true } : {}),
       ...(options.has("agents") ? { agents: jsonObject(options, "agents") } : {}),

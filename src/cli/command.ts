@@ -1,4 +1,5 @@
-import type { Effort, JsonObject, PermissionMode } from "../protocol/index.ts";
+import type { AnswerWish, OnAsk } from "../app/index.ts";
+import type { Effort, ForkChoice, JsonObject, PermissionMode } from "../protocol/index.ts";
 import type { SettingsQuestion } from "./settings-options.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
@@ -11,6 +12,7 @@ export type HelpTopic =
   | "config"
   | "worktrees"
   | "permissions"
+  | "approvals"
   | "doctor";
 
 export interface PrintOptions {
@@ -38,6 +40,8 @@ export interface PrintOptions {
   readonly resume?: string;
   readonly continueLatest: boolean;
   readonly permissionMode?: PermissionMode;
+  /** What becomes of calls that somebody would have to be asked about. */
+  readonly onAsk?: OnAsk;
   readonly allowedTools: readonly string[];
   readonly disallowedTools: readonly string[];
   readonly settings?: string;
@@ -94,6 +98,14 @@ export type Command =
     } & AgentsPlace)
   | ({ readonly kind: "permissions.list" } & SettingsQuestion)
   | { readonly kind: "permissions.check"; readonly root?: string }
+  | {
+      readonly kind: "approvals.list";
+      readonly json: boolean;
+      readonly all: boolean;
+      readonly session?: string;
+      readonly cwd?: string;
+    }
+  | ({ readonly kind: "approvals.answer"; readonly json: boolean } & Omit<AnswerWish, "home" | "by">)
   | { readonly kind: "plugins.list"; readonly json: boolean }
   | { readonly kind: "plugins.add"; readonly source: string; readonly yes: boolean }
   | {

@@ -18,6 +18,7 @@ Usage
   retinue sessions [command]       List, show, resume, export, delete sessions
   retinue agents [command]         List, show, check, lint or write agents
   retinue permissions [command]    List the rules that count here
+  retinue approvals [command]      List or answer what waits for your word
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
   retinue config show              Show the settings that count here
@@ -53,6 +54,8 @@ Permissions
                                    bypassPermissions
       --allowed-tools RULES        Allow, e.g. "Edit, Bash(npm test)"
       --disallowed-tools RULES     Deny, e.g. "WebFetch, Read(.env)"
+      --on-ask WHAT                What no rule allows: deny it, wait for
+                                   "retinue approvals", or let a hook decide
       --trust                      For this run, let the directory's own
                                    settings count; else they only restrict
 
@@ -216,6 +219,33 @@ that matches counts. "retinue agents explain" shows the rule for one call.
 
 const config = `Shows the settings that count here, merged from every file.
 
+const approvals = `Calls that no rule allows wait for an answer, of whatever agent.
+
+Examples
+  retinue -p "Release it" --on-ask wait
+  retinue approvals list
+  retinue approvals answer ask_3f21 allow
+  retinue approvals answer ask_3f21 deny --message "Not on Fridays"
+
+Usage
+  retinue approvals list           What waits in this directory's sessions
+      --all                        In those of every directory
+      --session ID                 In one session
+  -C, --cwd DIRECTORY              In those of another directory
+      --json                       As JSON
+  retinue approvals answer REQUEST allow|deny|always
+      --message TEXT               With deny: why, told to the model
+      --input JSON                 With allow: this input instead
+      --pattern PATTERN            With always: not only this call, but what the
+                                   pattern covers: 'git push *'
+      --project                    With always: in later sessions of the
+                                   directory too (.retinue/settings.local.json)
+      --json                       As JSON
+
+REQUEST is a request's id or its first letters. The first answer counts. What a
+rule denies is never asked.
+`;
+
 Examples
   retinue config show
   retinue config show --origin
@@ -282,3 +312,4 @@ const pages: Record<HelpTopic, string> = {
   permissions,
   doctor,
 };
+  approvals,

@@ -48,7 +48,7 @@ async function open(options: PrintOptions, { prompt, tell }: RunWords): Promise<
   });
   const { flags, notices } = heedManaged(options, loaded.origins);
   for (const notice of [...loaded.notices, ...notices]) tell(notice);
-  const { agents, allowedTools, disallowedTools, acceptance } = options;
+  const { agents, allowedTools, disallowedTools, acceptance, onAsk } = options;
   const session = await openSession({
     cwd,
     home,
@@ -60,6 +60,7 @@ async function open(options: PrintOptions, { prompt, tell }: RunWords): Promise<
     trusted: loaded.trusted,
     ...(agent === undefined ? {} : { agent }),
     ...(agents === undefined ? {} : { agents }),
+    ...(onAsk === undefined ? {} : { onAsk }),
     ...(options.coordinator ? { coordinator: true } : {}),
     ...flags,
     ...(old === undefined ? {} : { resume: old }),

@@ -3,6 +3,7 @@ import { describeError } from "../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../protocol/index.ts";
 import { unseenEnds } from "./agent-files.ts";
 import { type AgentViews, createAgentViews } from "./agent-views.ts";
+import { createApprovalTeller } from "./approvals-told.ts";
 import { type BackgroundKey, createBackgroundKey } from "./background-key.ts";
 import { cleanUpSessions } from "./clean-up-sessions.ts";
 import { closingWords } from "./closing-words.ts";
@@ -66,10 +67,12 @@ async function perform(
   { format, output, errors, agents, progress, onStart }: Performance,
 ): Promise<Ended> {
   const notices = createNoticeTeller(progress.tell);
+  const approvals = createApprovalTeller(options.onAsk ?? "deny", progress.tell);
   let key: BackgroundKey | undefined;
   const show = async (update: RunUpdate): Promise<void> => {
     if (agents.size >= MANY_AGENTS) spareOptimizer();
     notices.see(update);
+    approvals.see(update);
     agents.see(update, upTime());
     progress.see(update);
     await key?.see(update);

@@ -61,6 +61,11 @@ async function dispatch(command: Command): Promise<number> {
       const { agents } = await import("./agents.ts");
       return agents(command);
     }
+    case "approvals.list":
+    case "approvals.answer": {
+      const { approvals } = await import("./approvals.ts");
+      return approvals(command);
+    }
     case "permissions.list":
     case "permissions.check": {
       const { permissions } = await import("./permissions.ts");

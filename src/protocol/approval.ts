@@ -12,6 +12,8 @@ export interface ApprovalQuestion {
   readonly agentType: string;
   /** From the main agent's child down to this agent; empty for the main agent. */
   readonly path: readonly AgentId[];
+  /** Nobody waits for the agent, or for one it works for. */
+  readonly background?: true;
   readonly call: ToolCall;
   /** Of tool and input: an answer counts for exactly this input. */
   readonly inputHash: string;
@@ -33,6 +35,9 @@ export interface ApprovalAnswer {
   /** With a yes: what this rule covers is not asked about again. */
   readonly always?: AlwaysAnswer;
 }
+
+/** Who answers where nobody is asked. */
+export const NOBODY = "nobody to ask";
 
 export interface AlwaysAnswer {
   /** One of the question's, or any other. */

@@ -3,6 +3,7 @@
 // Called by: every room.
 export { agentAliases, isSameAgent } from "./agent-names.ts";
 export type { AlwaysAnswer, ApprovalAnswer, ApprovalQuestion, InboxLine } from "./approval.ts";
+export { NOBODY } from "./approval.ts";
 export { backgroundTools } from "./background-tools.ts";
 export type {
   AgentBudget,

@@ -75,6 +75,13 @@ export interface SearchSettings {
   readonly apiKeyEnv?: string;
 }
 
+export interface BackgroundSettings {
+  /** `deny`: what agents in the background would have to ask is denied, also where somebody answers. */
+  readonly approvals?: "inbox" | "deny";
+  /** True: before one starts it is asked once for what its definition lists. */
+  readonly preapprove?: boolean;
+}
+
 export interface Settings {
   readonly provider?: string;
   readonly model?: string;
@@ -97,6 +104,7 @@ export interface Settings {
   /** Name to definition, as written. */
   readonly agents?: JsonObject;
   readonly subagents?: SubagentSettings;
+  readonly background?: BackgroundSettings;
   /** Whether agents may fork: start a copy of themselves that knows all they know. */
   readonly fork?: ForkChoice;
   /** Name to configuration, as in `.mcp.json`. */

@@ -1,5 +1,6 @@
 import type { AcceptanceResult, DurableEvent } from "../protocol/index.ts";
 import { checkAcceptance } from "./acceptance.ts";
+import { askerOf } from "./asker.ts";
 import type { Acceptance, RunHost } from "./run-host.ts";
 
 /** Holds what is called done against its checks. False: it did not stand them, the agent was told why, and has one more go. */
@@ -20,18 +21,16 @@ export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise
 }
 
 /** Or the last success, when there is none. */
-async function firstFailure(
-  { services, thread, request: { runId, agent, subagent }, outlet, clocks }: RunHost,
-  { commands, policy, granted = [] }: Acceptance,
-): Promise<AcceptanceResult> {
-  const { hands, approvals, sessionId } = services;
-  const who = { sessionId, agentId: thread.agentId, agentType: agent.agentType, path: subagent?.path ?? [] };
+async function firstFailure(host: RunHost, { commands, policy, granted = [] }: Acceptance): Promise<AcceptanceResult> {
+  const { services, thread, request, outlet, clocks } = host;
+  const { hands, approvals, retinue } = services;
+  const { runId } = request;
   const { signal } = outlet;
   let result: AcceptanceResult = { command: "", ok: true, exitCode: 0, output: "" };
   for (const command of commands) {
     result = await checkAcceptance({
       command,
-      who,
+      who: askerOf(host),
       runId,
       policy: approvals.policyFor(policy),
       hands,

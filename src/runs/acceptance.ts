@@ -2,7 +2,6 @@ import type { Hands } from "../ports/index.ts";
 import {
   type AcceptanceResult,
   type ApprovalAnswer,
-  type ApprovalQuestion,
   type CallId,
   type Decision,
   type Policy,
@@ -11,10 +10,11 @@ import {
   textOf,
 } from "../protocol/index.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
+import type { Asker } from "./asker.ts";
 
 export interface AcceptanceRequest {
   readonly command: string;
-  readonly who: Pick<ApprovalQuestion, "sessionId" | "agentId" | "agentType" | "path">;
+  readonly who: Asker;
   readonly runId: RunId;
   /** Of the agent whose work it is. */
   readonly policy: Policy;

@@ -1,5 +1,5 @@
 import type { Approvals, Inbox } from "../ports/index.ts";
-import type { ApprovalAnswer, ApprovalQuestion, Policy, Rule } from "../protocol/index.ts";
+import { type ApprovalAnswer, type ApprovalQuestion, NOBODY, type Policy, type Rule } from "../protocol/index.ts";
 
 /** Where calls of a session's agents wait for somebody's word. */
 export interface ApprovalDesk {
@@ -20,6 +20,8 @@ export interface Asking {
 export interface DeskOptions {
   /** False: nobody answers, but for answers that are there already. */
   readonly attended: boolean;
+  /** Agents in the background are not asked for. */
+  readonly deniesBackground?: boolean;
   readonly program?: Approvals;
   readonly openInbox: () => Promise<Inbox>;
   /** Keeps a rule for later sessions of this directory. */
@@ -46,12 +48,13 @@ export function createApprovalDesk(options: DeskOptions): SessionDesk {
   return {
     policyFor: widened,
     ask: async (question, asking) => {
-      if (!options.attended && opening === undefined) {
+      const attended = options.attended && !(question.background && options.deniesBackground);
+      if (!attended && opening === undefined) {
         await asking.onOpen();
         return nobodysAnswer;
       }
       const { waitForAnswer } = await import("./wait-for-answer.ts");
-      return waitForAnswer(question, { ...asking, ...options, inbox: await open() });
+      return waitForAnswer(question, { ...asking, ...options, attended, inbox: await open() });
     },
     load: async () => void (await open()),
     close: async () => {
@@ -61,7 +64,7 @@ export function createApprovalDesk(options: DeskOptions): SessionDesk {
   };
 }
 
-export const nobodysAnswer: ApprovalAnswer = { answer: "deny", by: "nobody to ask" };
+export const nobodysAnswer: ApprovalAnswer = { answer: "deny", by: NOBODY };
 
 /** Policies are compiled once for each object, so the same rules must give the same object. */
 function createWidening(rules: () => readonly Rule[]): (policy: Policy) => Policy {

@@ -1,5 +1,6 @@
 import type { Decision, DurableEvent, Grant, Policy, ToolCall } from "../protocol/index.ts";
 import { askHooks } from "./ask-hooks.ts";
+import { askerOf } from "./asker.ts";
 import { type DecidedCall, decideCall, grantOf } from "./decide-call.ts";
 import { questionAbout, ruleAllowing } from "./question.ts";
 import type { RunHost } from "./run-host.ts";
@@ -42,12 +43,10 @@ export async function askPerson(host: RunHost, asked: OpenCall, policy: Policy):
 }
 
 async function ask(host: RunHost, { call, decision, requested }: OpenCall, policy: Policy) {
-  const { services, thread, request, outlet } = host;
-  const { approvals, sessionId, hands } = services;
+  const { services, outlet } = host;
+  const { approvals, hands } = services;
   const { callId, name, inputJson } = call;
-  const { agentId } = thread;
-  const who = { sessionId, agentId, agentType: request.agent.agentType, path: request.subagent?.path ?? [] };
-  const question = await questionAbout({ ...who, call, decision, policy, hands });
+  const question = await questionAbout({ ...askerOf(host), call, decision, policy, hands });
   const { requestId, always } = question;
   const choices = always.length === 0 ? {} : { always };
   const goOn = host.clocks.pause();

@@ -92,6 +92,11 @@ export class Dispatcher implements Retinue {
     const depth = this.depthOf(caller.agentId) + 1;
     const copy = wish.isolation === undefined ? {} : { isolation: wish.isolation };
     const chosen = model === undefined ? {} : { model };
+  isBehind(agentId: AgentId): boolean {
+    const member = this.registry.present(agentId);
+    return member !== undefined && (member.running?.background === true || this.isBehind(member.record.parent));
+  }
+
     const more = { ...chosen, ...termsOf(wish), ...copy, ...forkWish(wish, parent.thread) };
     const named = name !== undefined;
     const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import type { ApprovalQuestion, Policy, SessionId, ToolCall } from "../protocol/index.ts";
+import type { ApprovalQuestion, Policy, ToolCall } from "../protocol/index.ts";
 import { alwaysRules } from "./always-rules.ts";
+import type { Asker } from "./asker.ts";
 import type { RunServices } from "./run-host.ts";
 
 /** The same for the same call with the same input, in whatever process: it is asked about once. */
@@ -12,8 +13,7 @@ export function requestIdOf(
   return { requestId: `ask_${hash([sessionId, agentId, call.callId, inputHash]).slice(0, 12)}`, inputHash };
 }
 
-interface Asked extends Pick<ApprovalQuestion, "agentId" | "agentType" | "path" | "call" | "decision"> {
-  readonly sessionId: SessionId;
+interface Asked extends Asker, Pick<ApprovalQuestion, "call" | "decision"> {
   readonly policy: Policy;
   readonly hands: RunServices["hands"];
 }

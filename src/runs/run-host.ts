@@ -112,6 +112,8 @@ export interface Retinue {
   detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean>;
   /** As it is now: moving an agent to the background takes tools away. */
   policyOf(agent: AgentId, policy: Policy): Policy;
+  /** Nobody waits for it, or for one it works for. */
+  isBehind(agentId: AgentId): boolean;
 }
 
 export interface EndedRun {

@@ -116,6 +116,10 @@ const properties: Record<string, JsonSchema> = {
   hooks: { type: "object", additionalProperties: { type: "array", items: { type: "object" } } },
   disableAllHooks: { type: "boolean" },
   agents: { type: "object" },
+  background: {
+    type: "object",
+    properties: { approvals: { enum: ["inbox", "deny"] }, preapprove: { type: "boolean" } },
+  },
   subagents: {
     type: "object",
     properties: {
