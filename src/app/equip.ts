@@ -1,5 +1,5 @@
 import { lazyHands } from "../hands/index.ts";
-import type { Hands, Skills, Tool } from "../ports/index.ts";
+import type { Hands, Skills, Tool, ToolFace } from "../ports/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { searchEngineFor, toolFaces } from "../tools/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
@@ -20,6 +20,8 @@ export interface Equipment {
   /** What the model may call for; absent where there is nothing. */
   readonly skills?: Skills;
   readonly delegation: Delegation;
+  /** Those to plan with. */
+  readonly planning: readonly ToolFace[];
   /** Of MCP servers; declared behind all others. */
   readonly serverTools: readonly Tool[];
   /** Takes what a person should know at once. */
@@ -41,7 +43,8 @@ export function equip(equipment: Equipment): Equipped {
   const skills = equipment.skills ? { skills: equipment.skills } : {};
   const choice = searchEngineFor(settings.search, environment, chosen.search ? { anthropic: chosen.search } : {});
   const search = "engine" in choice ? { search: choice.engine } : {};
-  const { delegation, serverTools } = equipment;
+  const { serverTools, planning } = equipment;
+  const delegation = { ...equipment.delegation, faces: [...equipment.delegation.faces, ...planning] };
   const builtIn = toolFaces({ search: "engine" in choice, ...skills });
   let sandbox: Sandbox | undefined;
   let since: number | undefined;

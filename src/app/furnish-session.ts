@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { UserError } from "../lib/index.ts";
-import type { McpConnection } from "../ports/index.ts";
+import type { McpConnection, ToolFace } from "../ports/index.ts";
 import type { AgentDefinition, AgentId, KeptWorktree, Rule, Settings } from "../protocol/index.ts";
 import { clockLimits, Dispatcher } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
@@ -17,6 +17,7 @@ import { mainAcceptance } from "./main-acceptance.ts";
 import type { OpenedSession } from "./opened-session.ts";
 import { type Environment, stateDirectory } from "./places.ts";
 import type { Preparer } from "./prepare-agent.ts";
+import { modeAfterPlan, offerPlanMode } from "./plan-mode.ts";
 import { resolveMain } from "./resolve-main.ts";
 import { collectRules } from "./rules.ts";
 import { createSessionOf, type Session } from "./session.ts";
@@ -83,6 +84,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     hooks,
     modelIsGiven,
     interactive,
+    planning: offerPlanMode(options, settings),
     forks: mayFork({ asked: options.fork, settings, interactive, coordinator: options.coordinator === true }),
     tell: options.onTrouble,
   });
@@ -117,6 +119,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     ],
     dispatcher,
     waits: !interactive,
+    ...(options.permissionMode === undefined ? {} : { askedMode: options.permissionMode }),
     ...mainAcceptance({ definition, given: options.acceptance ?? [], policy: agent.policy }),
     news: agent.policy.pool.includes("Task") ? createAgentNews(gathered.household, rules) : async () => undefined,
     release: async () => {
@@ -145,6 +148,8 @@ interface Household extends ServedSession {
   readonly forks: boolean;
   readonly modelIsGiven: boolean;
   readonly interactive: boolean;
+  /** Tools to plan with. */
+  readonly planning: readonly ToolFace[];
   readonly tell: SessionOptions["onTrouble"];
 }
 
@@ -161,6 +166,7 @@ function equipSession(place: Household): {
   const dispatcher: Dispatcher = new Dispatcher({
     ...shared,
     journal: transcript,
+    plan: { main: served.thread, after: modeAfterPlan(settings) },
     forks,
     offered: () => offeredAgents(household, rules).map(({ name }) => name),
     prepare: async (wish) => {
@@ -183,6 +189,7 @@ function equipSession(place: Household): {
     chosen,
     delegation: { faces: offerDelegation({ household, settings, environment, rules, forks }), dispatcher },
     ...(shelf ? { skills: shelf } : {}),
+    planning: served.planning,
     serverTools: connection.tools,
     tell,
   });

@@ -20,6 +20,7 @@ import {
 } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { AgentCallback } from "./define-agent.ts";
+import { planChange } from "./plan-mode.ts";
 import { withCallback } from "./with-callback.ts";
 
 export interface Session {
@@ -38,6 +39,7 @@ export interface Session {
   readonly toolReport: ToolReport;
   /** Built-in tools this session does not have, and why. */
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
+  /** As it is now: plan mode may have been entered or left. */
   readonly permissionMode: PermissionMode;
   /** Worth a line to the user: an offline model, a rule that can't be read, a repaired transcript. */
   readonly notices: readonly string[];
@@ -59,6 +61,8 @@ export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers"
   readonly dispatcher: Dispatcher;
   /** A run ends only after the agents it has in the background. */
   readonly waits: boolean;
+  /** The mode that was asked for with this opening of the session. */
+  readonly askedMode?: PermissionMode;
   /** What has changed around the session since its last prompt, in words for its agent. */
   readonly news: () => Promise<string | undefined>;
   /** What its work has to stand. */
@@ -79,6 +83,7 @@ export function createSessionOf({
   toolReport,
   dispatcher,
   waits,
+  askedMode,
   news,
   acceptance,
   release,
@@ -88,6 +93,7 @@ export function createSessionOf({
   /** Somebody has begun to work in it. */
   let isOpen = false;
   const opening = (): readonly UserBlock[] => (thread.isNew ? blocksOf(agent.initialPrompt ?? "") : []);
+  const plan = () => planChange({ asked: askedMode, mode: agent.policy.mode, before: thread.state.plan });
   return {
     id: services.sessionId,
     cwd: services.cwd,
@@ -99,14 +105,16 @@ export function createSessionOf({
     mcpServers,
     toolReport,
     absentTools,
-    permissionMode: agent.policy.mode,
+    get permissionMode() {
+      return dispatcher.policyOf(MAIN_AGENT, agent.policy).mode;
+    },
     notices,
     transcriptPath: transcript.path,
     prompt: (words) => {
       if (running) throw new Error("a run is under way in this session: wait for its result first");
       services.budget.resetSpawns();
       const prompt = [...opening(), ...blocksOf(words)];
-      const place = isOpen ? { news } : { opens: thread.isNew ? ("startup" as const) : ("resume" as const) };
+      const place = isOpen ? { news } : { opens: thread.isNew ? ("startup" as const) : ("resume" as const), ...plan() };
       isOpen = true;
       const check = acceptance === undefined ? {} : { acceptance };
       const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits, ...check, ...place });

@@ -32,7 +32,7 @@ async function firstFailure(host: RunHost, { commands, policy, granted = [] }: A
       command,
       who: askerOf(host),
       runId,
-      policy: approvals.policyFor(policy),
+      policy: approvals.policyFor(retinue?.policyOf(thread.agentId, policy) ?? policy),
       hands,
       ...(granted.includes(command) ? {} : { approvals }),
       signal,

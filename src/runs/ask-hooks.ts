@@ -1,5 +1,6 @@
 import type { HookOutcome, HookScene } from "../ports/index.ts";
 import type { CallId, DurableEvent, HookEvent, HookFacts, HookRecord, RunId } from "../protocol/index.ts";
+import { currentPolicy } from "./plan-mode.ts";
 import type { RunHost } from "./run-host.ts";
 
 export interface Occasion<Event extends HookEvent = HookEvent> {
@@ -53,7 +54,8 @@ export function hookLines(
   return [...raised, ...(ran === 0 ? [] : [{ type: "hooks.ran" as const, ...record }])];
 }
 
-export function sceneOf({ thread, request, services, outlet }: RunHost): HookScene {
+export function sceneOf(host: RunHost): HookScene {
+  const { thread, request, services, outlet } = host;
   const { birth } = request.subagent ?? {};
   return {
     agentId: thread.agentId,
@@ -61,7 +63,7 @@ export function sceneOf({ thread, request, services, outlet }: RunHost): HookSce
     ...(birth === undefined ? {} : { parent: birth.parent.agentId }),
     depth: birth?.depth ?? 0,
     cwd: services.cwd,
-    permissionMode: request.agent.policy.mode,
+    permissionMode: currentPolicy(host).mode,
     signal: outlet.signal,
   };
 }

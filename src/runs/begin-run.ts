@@ -1,7 +1,8 @@
 import { headFingerprints, headLength, SERIALIZER_VERSION } from "../conversation/index.ts";
 import { recovery } from "../loop/index.ts";
-import type { DurableEvent, EndReason, EventOf, Prices } from "../protocol/index.ts";
+import type { DurableEvent, EndReason, EventOf, PermissionMode, Prices } from "../protocol/index.ts";
 import { backgroundRoster } from "./notices.ts";
+import { beginningMode, planEvents } from "./plan-mode.ts";
 import { tellOfBeginning } from "./run-hooks.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -16,13 +17,14 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   if (left.length > 0) await host.record(left);
   const events: DurableEvent[] = [];
   if (thread.isNew) events.push(birth(host));
+  events.push(...planEvents(host));
   const hash = await thread.keepHead(request.agent.head);
   const isBounded = request.subagent?.birth.fork?.turns !== undefined;
   if (hash !== thread.headHash || (thread.isNew && isBounded)) host.before = thread.newestPrompt;
   if (hash !== thread.headHash || thread.isNew) {
     events.push({ type: "head.set", hash, dimensions: headFingerprints(request.agent.head) });
   }
-  events.push(runStarted(host));
+  events.push(runStarted(host, beginningMode(host)));
   if (thread.past === "changed") events.push(...changedPast(host));
   for (const message of request.subagent?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
   const { lastEnd } = thread;
@@ -50,7 +52,7 @@ function birth({ services, request: { subagent } }: RunHost): DurableEvent {
   return subagent ? { type: "agent.created", ...made, ...subagent.birth } : { type: "session.created", ...made };
 }
 
-function runStarted({ services, request, thread }: RunHost): EventOf<"run.started"> {
+function runStarted({ services, request, thread }: RunHost, mode: PermissionMode): EventOf<"run.started"> {
   const { agent, runId, waits, subagent } = request;
   return {
     type: "run.started",
@@ -62,7 +64,7 @@ function runStarted({ services, request, thread }: RunHost): EventOf<"run.starte
     provider: agent.head.provider,
     model: agent.head.model,
     modelReason: agent.modelReason,
-    permissionMode: agent.policy.mode,
+    permissionMode: mode,
     maxTurns: agent.maxTurns,
     ...pricesOf(services),
     ...(waits ? { waits } : {}),

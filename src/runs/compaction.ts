@@ -6,6 +6,7 @@ import { askForSummary, type Summary } from "./ask-for-summary.ts";
 import { digestOf, performedCalls } from "./compaction-digest.ts";
 import { recordedSummary, recordText } from "./compaction-record.ts";
 import type { ContextLimits } from "./context-limits.ts";
+import { currentPolicy } from "./plan-mode.ts";
 import type { RunHost } from "./run-host.ts";
 
 export interface CompactionWish {
@@ -30,7 +31,7 @@ const LONGEST_RECORD = 60_000;
  * was stopped meanwhile.
  */
 export async function compactConversation(host: RunHost, wish: CompactionWish): Promise<void> {
-  const { thread, request } = host;
+  const { thread } = host;
   const { state, conversation } = thread;
   if (conversation === undefined) throw new Error("a compaction without a conversation");
   const { limits, cause } = wish;
@@ -54,7 +55,7 @@ export async function compactConversation(host: RunHost, wish: CompactionWish): 
       summary: asked.ok ? asked.text : digestOf(messages.slice(0, cut.from), Math.floor(characters / 2)),
       digest: !asked.ok,
       exchange: exchangeText(messages.slice(cut.summarised, cut.from), Math.floor(characters * 0.3)),
-      mode: request.agent.policy.mode,
+      mode: currentPolicy(host).mode,
       facts: state.run?.facts,
       roster: await (wish.roster?.() ?? Promise.resolve("")).catch(() => ""),
     },

@@ -1,6 +1,13 @@
 import { newAgentId, newRunId } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
-import type { AgentId, CallId, Notice, Policy } from "../protocol/index.ts";
+import {
+  type AgentId,
+  type CallId,
+  MAIN_AGENT,
+  type Notice,
+  type PermissionMode,
+  type Policy,
+} from "../protocol/index.ts";
 import { type AgentRecord, endedRun } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent } from "./agent-wish.ts";
 import { type Caller, type Delegated, type Delegation, superior, termsOf } from "./delegation.ts";
@@ -8,6 +15,7 @@ import type { ForkStart, Forks } from "./forks.ts";
 import { launch, type SharedServices } from "./launch.ts";
 import { tellOfLostRuns } from "./lost-runs.ts";
 import type { Member } from "./member.ts";
+import { afterPlanMode, inPlanMode, type Remake, withPolicies } from "./plan-mode.ts";
 import { Registry } from "./registry.ts";
 import { rosterText } from "./roster-text.ts";
 import type { EndedRun, LiveAgent, Retinue } from "./run-host.ts";
@@ -19,6 +27,8 @@ export interface DispatcherServices extends SharedServices {
   readonly prepare: (wish: AgentWish) => Promise<PreparedAgent>;
   /** The types that can be asked for. */
   readonly offered: () => readonly string[];
+  /** Whose plan mode binds all, and what holds when it has left one that it began in. Absent: there is none. */
+  readonly plan?: { readonly main: Thread; readonly after: PermissionMode };
   /** Agents may start forks of themselves. */
   readonly forks: boolean;
 }
@@ -41,10 +51,12 @@ export class Dispatcher implements Retinue {
   private readonly services: DispatcherServices;
   private readonly registry: Registry;
   private readonly narrowed = new WeakMap<Policy, Policy>();
+  private readonly leftPlan: Remake;
   private forks: Promise<Forks> | undefined;
 
   constructor(services: DispatcherServices) {
     this.services = services;
+    this.leftPlan = afterPlanMode(services.plan?.after ?? "default");
     this.registry = new Registry(services.journal);
   }
 
@@ -61,7 +73,13 @@ export class Dispatcher implements Retinue {
     return rosterText(own, untold);
   }
 
-  policyOf(agentId: AgentId, policy: Policy): Policy {
+  /** Nothing is changed by anybody before a person has approved a plan. */
+  get isPlanning(): boolean {
+    return this.services.plan?.main.state.plan === "entered";
+  }
+
+  policyOf(agentId: AgentId, given: Policy): Policy {
+    const policy = this.planFor(agentId)(given);
     if (!this.registry.present(agentId)?.running?.background) return policy;
     const known = this.narrowed.get(policy);
     if (known) return known;
@@ -287,7 +305,14 @@ export class Dispatcher implements Retinue {
   private liveAgent(agentId: AgentId): LiveAgent {
     const live = this.live.get(agentId);
     if (live === undefined) throw new Error(`agent ${agentId} delegates without a run`);
-    return live;
+    const agent = withPolicies(live.agent, this.planFor(agentId));
+    return agent === live.agent ? live : { ...live, agent };
+  }
+
+  private planFor(agentId: AgentId): Remake {
+    if (this.isPlanning) return inPlanMode;
+    const hasLeft = agentId === MAIN_AGENT && this.services.plan?.main.state.plan === "left";
+    return hasLeft ? this.leftPlan : asItIs;
   }
 
   private depthOf(agentId: AgentId): number {
@@ -304,6 +329,8 @@ function forkWish({ fork }: Pick<Delegation, "fork">, { conversation }: Thread):
 function lostPast({ agentId, fork }: AgentRecord): string {
   return `Agent ${agentId} can't go on: the conversation of ${fork?.agentId} that it goes on from is gone from the disk. Start another one.`;
 }
+
+const asItIs: Remake = (policy) => policy;
 
 /** The agent that was started for a call before. */
 function spawnedFor(callId: CallId, { thread }: LiveAgent): AgentId | undefined {

@@ -15,3 +15,4 @@ export { startRun } from "./start-run.ts";
 export { Thread } from "./thread.ts";
 export { delegationTools } from "./tools/delegation-tools.ts";
 export { type DelegationOffer, delegationFaces } from "./tools/faces.ts";
+export { planFaces } from "./tools/plan-faces.ts";

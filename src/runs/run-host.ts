@@ -49,6 +49,8 @@ export interface RunRequest {
   readonly prompt: readonly UserBlock[];
   /** It ends only after its background agents, told of each. */
   readonly waits?: boolean;
+  /** It begins by going into plan mode, or out of it. */
+  readonly plan?: "enter" | "leave";
   /** The first run since the session was opened. */
   readonly opens?: "startup" | "resume";
   /** What its work has to stand before it ends as done. */

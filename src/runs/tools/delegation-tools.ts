@@ -1,6 +1,7 @@
 import type { Tool, ToolFace } from "../../ports/index.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { forDelegators } from "./for-delegators.ts";
+import { createEnterPlanMode, createExitPlanMode } from "./plan-tools.ts";
 import { createSendMessage } from "./send-message.ts";
 import { createTask } from "./task.ts";
 import { takingAnyName } from "./task-input.ts";
@@ -13,6 +14,8 @@ const makers: Readonly<Record<string, (dispatcher: Dispatcher, face: ToolFace) =
     forDelegators(dispatcher, { ...takingOffset(face), ...createTaskOutput(dispatcher) }),
   TaskStop: (dispatcher, face) => forDelegators(dispatcher, { ...face, ...createTaskStop(dispatcher) }),
   SendMessage: (dispatcher, face) => ({ ...face, ...createSendMessage(dispatcher) }),
+  EnterPlanMode: (dispatcher, face) => ({ ...face, ...createEnterPlanMode(dispatcher) }),
+  ExitPlanMode: (dispatcher, face) => ({ ...face, ...createExitPlanMode(dispatcher) }),
 };
 
 /** The tools behind the faces that were declared. */

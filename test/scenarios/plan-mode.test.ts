@@ -1,0 +1,183 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Approvals } from "../../src/ports/index.ts";
+import { type ApprovalQuestion, type RunUpdate, textOf } from "../../src/protocol/index.ts";
+import {
+  asAfterKill,
+  lastWords,
+  mainLines,
+  open,
+  type Place,
+  read,
+  resultsIn,
+  task,
+  walk,
+} from "./delegation-place.ts";
+
+const enter = { name: "EnterPlanMode", input: {} };
+const leave = { name: "ExitPlanMode", input: { plan: "Write made.txt." } };
+const write = { name: "Write", input: { file_path: "made.txt", content: "made" } };
+const shell = { name: "Bash", input: { command: "touch made.txt" } };
+const done = { text: "Done." };
+const made = ({ cwd }: Place): boolean => existsSync(join(cwd, "made.txt"));
+
+/** A person who says the same to everything, and what they were asked. */
+function person(answer: Omit<Awaited<ReturnType<Approvals["ask"]>>, "by">) {
+  const asked: ApprovalQuestion[] = [];
+  const approvals: Approvals = {
+    ask: async (question) => {
+      asked.push(question);
+      return { by: "a person", ...answer };
+    },
+  };
+  return { approvals, asked };
+}
+
+const ends = (updates: readonly RunUpdate[]) =>
+  updates.flatMap((update) =>
+    update.type === "tool.ended" ? [`${update.name} ${update.result.outcome}: ${textOf(update.result.content)}`] : [],
+  );
+
+describe("plan mode", () => {
+  it("lets only reading through, until a person approves the plan; then what held before holds again", async () => {
+    const { approvals, asked } = person({ answer: "allow" });
+    const steps = [{ calls: [enter] }, { calls: [write, shell, read] }, { calls: [leave] }, { calls: [write] }, done];
+    const walked = await walk({ MAIN: steps }, { approvals, permissionMode: "acceptEdits" });
+    expect(ends(walked.updates)).toEqual([
+      expect.stringMatching(/^EnterPlanMode ok/),
+      expect.stringMatching(/^Write denied.*Mode plan/),
+      expect.stringMatching(/^Bash denied.*Mode plan/),
+      expect.stringMatching(/^Read ok/),
+      expect.stringMatching(/^ExitPlanMode ok.*\nWrite made\.txt\.$/),
+      expect.stringMatching(/^Write ok/),
+    ]);
+    expect(asked.map(({ call }) => call.name)).toEqual(["ExitPlanMode"]);
+    expect(made(walked)).toBe(true);
+  });
+
+  it("goes on when the plan is not approved, and the model is told why", async () => {
+    const { approvals } = person({ answer: "deny", message: "Name the tests first." });
+    const steps = [{ calls: [leave] }, { calls: [write] }, done];
+    const walked = await walk({ MAIN: steps }, { approvals, permissionMode: "plan" });
+    expect(resultsIn(walked.model.requests("MAIN")[1])[0]).toContain("Name the tests first.");
+    expect(ends(walked.updates)[1]).toContain("Write denied");
+    expect(made(walked)).toBe(false);
+  });
+
+  it("is carried out as the person changed it", async () => {
+    const { approvals } = person({ answer: "allow", inputJson: '{"plan":"Write other.txt."}' });
+    const walked = await walk({ MAIN: [{ calls: [leave] }, done] }, { approvals, permissionMode: "plan" });
+    expect(ends(walked.updates)[0]).toContain("Write other.txt.");
+  });
+
+  it("binds agents that are given work meanwhile, and they can't leave it", async () => {
+    const { approvals, asked } = person({ answer: "allow" });
+    const child = [{ calls: [write, leave, enter] }, { text: "I could not." }];
+    const steps = [{ calls: [enter] }, { calls: [task("CHILD: write it.")] }, done];
+    const walked = await walk({ MAIN: steps, CHILD: child }, { approvals, permissionMode: "bypassPermissions" });
+    const results = resultsIn(walked.model.requests("CHILD")[1]);
+    expect(results[0]).toContain("Mode plan");
+    expect(results[1]).toContain("does not have the tool ExitPlanMode");
+    expect(results[2]).toContain("does not have the tool EnterPlanMode");
+    expect(asked).toEqual([]);
+    expect(made(walked)).toBe(false);
+  });
+
+  it("binds an agent in the background that began before it", async () => {
+    let tell = (): void => {};
+    const planned = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    const { approvals } = person({ answer: "allow" });
+    const background = task("CHILD: write it.", { run_in_background: true });
+    const main = [
+      { calls: [background] },
+      { calls: [enter] },
+      () => {
+        tell();
+        return done;
+      },
+      done,
+    ];
+    const child = [{ calls: [write], after: planned }, { text: "I could not." }];
+    const walked = await walk({ MAIN: main, CHILD: child }, { approvals, permissionMode: "acceptEdits" });
+    expect(resultsIn(walked.model.requests("CHILD")[1])[0]).toContain("Mode plan");
+    expect(made(walked)).toBe(false);
+  });
+
+  it("outlives the process; who opens the session in another mode ends it", async () => {
+    const { approvals } = person({ answer: "allow" });
+    const first = await open({ MAIN: [{ calls: [enter] }, done] }, { approvals, permissionMode: "acceptEdits" });
+    await first.session.prompt("MAIN: plan it.").result;
+    expect(first.session.permissionMode).toBe("plan");
+    const at = asAfterKill(first);
+    await first.session.close();
+    const resume = first.session.id;
+    const mode = "acceptEdits";
+
+    const second = await open({ MAIN: [{ calls: [write] }, done] }, { at, approvals, resume });
+    expect(second.session.permissionMode).toBe("plan");
+    await second.session.prompt("MAIN: go on.").result;
+    await second.session.close();
+    expect(made(at)).toBe(false);
+
+    const third = await open({ MAIN: [{ calls: [write] }, done] }, { at, approvals, resume, permissionMode: mode });
+    await third.session.prompt("MAIN: go on.").result;
+    await third.session.close();
+    expect(third.model.requests("MAIN")[0]?.some((message) => textOf(message.content).includes("off"))).toBe(true);
+    expect(made(at)).toBe(true);
+    const modes = mainLines(at, resume).flatMap((line) => (line.type === "run.started" ? [line.permissionMode] : []));
+    expect(modes).toEqual(["acceptEdits", "plan", "acceptEdits"]);
+  });
+
+  it("that a session began with is left for the mode of its settings", async () => {
+    const { approvals } = person({ answer: "allow" });
+    const settings = { permissions: { defaultMode: "acceptEdits" as const } };
+    const steps = [{ calls: [leave] }, { calls: [write] }, done];
+    const walked = await walk({ MAIN: steps }, { approvals, settings, permissionMode: "plan" });
+    expect(lastWords(walked.model.requests("MAIN")[0])).toContain("ExitPlanMode");
+    expect(made(walked)).toBe(true);
+  });
+});
+
+describe("its tools", () => {
+  it("are there where somebody can approve a plan; elsewhere the answer is the plan", async () => {
+    const { session, model } = await open({ MAIN: [{ calls: [leave] }, done] }, { permissionMode: "plan" });
+    expect(session.tools).not.toContain("ExitPlanMode");
+    await session.prompt("MAIN: plan it.").result;
+    await session.close();
+    expect(lastWords(model.requests("MAIN")[0])).toContain("Your answer is the plan");
+    const names = ["EnterPlanMode", "ExitPlanMode"];
+    for (const options of [{ interactive: true }, { onAsk: "wait" as const }, person({ answer: "allow" })]) {
+      const other = await open({}, options);
+      expect(other.session.tools).toEqual(expect.arrayContaining(names));
+      await other.session.close();
+    }
+  });
+
+  it("say so when there is nothing to enter or to leave, and ask nobody", async () => {
+    const { approvals, asked } = person({ answer: "allow" });
+    const walked = await walk(
+      { MAIN: [{ calls: [leave] }, { calls: [enter] }, { calls: [enter] }, done] },
+      { approvals },
+    );
+    expect(ends(walked.updates)).toEqual([
+      "ExitPlanMode error: Plan mode is not on.",
+      expect.stringMatching(/^EnterPlanMode ok/),
+      "EnterPlanMode error: Plan mode is on already.",
+    ]);
+    expect(asked).toEqual([]);
+  });
+
+  it("take nobody's word but a person's for leaving", async () => {
+    const steps = [{ calls: [enter] }, { calls: [leave] }, { calls: [write] }, done];
+    const { approvals, asked } = person({ answer: "deny" });
+    const allowedTools = ["ExitPlanMode", "Write"];
+    const walked = await walk({ MAIN: steps }, { approvals, allowedTools, permissionMode: "bypassPermissions" });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.always).toEqual([]);
+    expect(ends(walked.updates)[1]).toContain("The plan was not approved");
+    expect(made(walked)).toBe(false);
+  });
+});
