@@ -40,6 +40,10 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
       return `  → ${oneLine(line.agentType)} ${oneLine(line.agentId)} · ${oneLine(line.description)}`;
     case "run.backgrounded":
       return "  (from here on in the background)";
+    case "plan.entered":
+      return "  (plan mode: from here on it only looks)";
+    case "plan.left":
+      return "  (plan mode ended)";
     case "notices.delivered":
       return `  (told of the end of ${line.notices.map(({ agentId }) => oneLine(agentId)).join(", ")})`;
     case "run.started":
