@@ -44,7 +44,7 @@ export interface PlaceRequest {
 
 export async function openAgentPlace(request: PlaceRequest): Promise<OpenedPlace> {
   const { agentId, definition, cwd, transcript, environment, clock } = request;
-  const { openAgentWorktree, settleWorktree } = await import("./worktrees.ts");
+  const { openAgentWorktree, leaveWorktree } = await import("./worktrees.ts");
   const created = await openAgentWorktree({
     transcript,
     agentId,
@@ -58,12 +58,7 @@ export async function openAgentPlace(request: PlaceRequest): Promise<OpenedPlace
     return { ok: false, message };
   }
   const { worktree } = created;
-  const leave = async (): Promise<KeptWorktree | undefined> => {
-    const settled = await settleWorktree(worktree, { environment });
-    if (settled.state === "removed") return undefined;
-    const { path, branch, changes } = settled;
-    return { path, branch, changes };
-  };
+  const leave = (): Promise<KeptWorktree | undefined> => leaveWorktree(worktree, environment);
   try {
     const below = relative(worktree.path, worktree.directory);
     const original = below === "" ? cwd : cwd.slice(0, -below.length - 1);

@@ -144,7 +144,10 @@ interface Household extends ServedSession {
   readonly rules: readonly Rule[];
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
-  readonly shared: Omit<ConstructorParameters<typeof Dispatcher>[0], "journal" | "prepare" | "offered" | "forks">;
+  readonly shared: Omit<
+    ConstructorParameters<typeof Dispatcher>[0],
+    "journal" | "prepare" | "offered" | "forks" | "settleLost"
+  >;
   readonly forks: boolean;
   readonly modelIsGiven: boolean;
   readonly interactive: boolean;
@@ -168,6 +171,7 @@ function equipSession(place: Household): {
     journal: transcript,
     plan: { main: served.thread, after: modeAfterPlan(settings) },
     forks,
+    settleLost: (agentId) => settleLostPlace(agentId, { transcript, environment }),
     offered: () => offeredAgents(household, rules).map(({ name }) => name),
     prepare: async (wish) => {
       preparing ??= import("./prepare-agent.ts").then(({ preparerOf }) => {
@@ -194,6 +198,14 @@ function equipSession(place: Household): {
     tell,
   });
   return { dispatcher, equipped, outputDirectory };
+}
+
+async function settleLostPlace(
+  agentId: AgentId,
+  place: Pick<ServedSession, "transcript" | "environment">,
+): Promise<KeptWorktree | undefined> {
+  const { settleLostWorktree } = await import("./worktrees.ts");
+  return settleLostWorktree({ agentId, ...place });
 }
 
 /** Who configured a search that can't work wants to know; who configured none does not. */

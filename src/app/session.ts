@@ -134,6 +134,7 @@ export function createSessionOf({
       if (isOpen) await tellOfSessionEnd(services, thread, agent);
       await services.hands.close();
       await release();
+      await thread.clean().catch(() => undefined);
       await transcript.close();
     },
   };

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { cleanUp, createMemorySession, createSession } from "../transcript/index.ts";
 import { systemClock } from "./system-clock.ts";
-import { openAgentWorktree, settleWorktree } from "./worktrees.ts";
+import { leaveWorktree, openAgentWorktree, settleLostWorktree } from "./worktrees.ts";
 
 const agentId = "a0123456789ab";
 
@@ -52,7 +52,24 @@ it("an agent's worktree stands where its session is kept for it", async () => {
   for (const file of [path, subagents]) utimesSync(file, 1, 1);
   const kept = cleanUp({ home, days: 1, now: Date.now() }).kept;
   expect(kept).toEqual([{ id: "s1", reason: `The worktree of its agent ${agentId} is kept.` }]);
-  expect(await settleWorktree(worktree, { environment })).toEqual({ state: "removed" });
+  expect(await leaveWorktree(worktree, environment)).toBeUndefined();
+});
+
+it("one whose process was lost is kept and named if it was changed, and gone if not", async () => {
+  const { cwd, environment } = createRepository();
+  const transcript = createMemorySession({ cwd, sessionId: `l${process.pid}`, clock: systemClock });
+  const directory = join(tmpdir(), `retinue-l${process.pid}`);
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const place = { transcript, agentId, environment };
+  expect(await settleLostWorktree(place)).toBeUndefined();
+  const created = await openAgentWorktree({ ...place, cwd, includeUncommitted: false, now: Date.now() });
+  if (!created.ok) throw new Error(created.message);
+  const { path, branch } = created.worktree;
+  writeFileSync(join(path, "made.txt"), "made\n");
+  expect(await settleLostWorktree(place)).toEqual({ path, branch, changes: "1 file changed" });
+  rmSync(join(path, "made.txt"));
+  expect(await settleLostWorktree(place)).toBeUndefined();
+  expect(existsSync(path)).toBe(false);
 });
 
 it("a session without files has it among its temporary ones", async () => {

@@ -1,11 +1,12 @@
+import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type { AgentId } from "../protocol/index.ts";
+import type { AgentId, KeptWorktree } from "../protocol/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
-import { type CreatedWorktree, createWorktree } from "../workspace/index.ts";
+import { type CreatedWorktree, createWorktree, settleWorktree, type Worktree } from "../workspace/index.ts";
 import type { Environment } from "./places.ts";
 
-export { describeState, listWorktrees, pruneWorktrees, settleWorktree } from "../workspace/index.ts";
+export { describeState, listWorktrees, pruneWorktrees } from "../workspace/index.ts";
 
 export interface AgentWorktreeRequest {
   readonly transcript: Pick<Transcript, "path" | "sessionId">;
@@ -25,10 +26,35 @@ export function openAgentWorktree(request: AgentWorktreeRequest): Promise<Create
     ...rest,
     repository: cwd,
     directory: worktreeDirectory(transcript, agentId),
-    branch: `retinue/${agentId}`,
+    branch: branchOf(agentId),
     session: transcript.sessionId,
     agent: agentId,
   });
+}
+
+/** Of one whose process was lost: it is gone if nothing was changed there. */
+export async function settleLostWorktree({
+  transcript,
+  agentId,
+  environment,
+}: Pick<AgentWorktreeRequest, "transcript" | "agentId" | "environment">): Promise<KeptWorktree | undefined> {
+  const path = worktreeDirectory(transcript, agentId);
+  return existsSync(path) ? leaveWorktree({ path, branch: branchOf(agentId) }, environment) : undefined;
+}
+
+/** After everything that ran there has ended. Undefined: nothing was changed, and it is gone. */
+export async function leaveWorktree(
+  worktree: Pick<Worktree, "path" | "branch">,
+  environment: Environment,
+): Promise<KeptWorktree | undefined> {
+  const settled = await settleWorktree(worktree, { environment });
+  if (settled.state === "removed") return undefined;
+  const { path, branch, changes } = settled;
+  return { path, branch, changes };
+}
+
+function branchOf(agentId: AgentId): string {
+  return `retinue/${agentId}`;
 }
 
 /** `worktrees/PROJECT/AGENT` beside the `projects/PROJECT` of the session; a session without files has it with its own. */

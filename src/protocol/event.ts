@@ -183,8 +183,8 @@ export type DurableEvent =
   | ({ readonly type: "run.ended" } & RunEnd)
   /** Work that its agent calls done was held against a check; where it did not stand it the agent may go on. */
   | ({ readonly type: "acceptance.checked"; readonly runId: RunId } & AcceptanceResult)
-  /** Behind the end of a run that left something: everything else that was made for it is gone. */
-  | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree: KeptWorktree };
+  /** Behind the end of a run, when everything that was made for it is gone, except what it left. */
+  | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree?: KeptWorktree };
 
 /** What was allowed needs no reason beyond the rule that allowed it; most calls are. */
 export type RecordedDecision = Omit<Decision, "reason"> & { readonly reason?: string };

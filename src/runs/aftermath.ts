@@ -22,6 +22,7 @@ export async function settleRun(result: RunResult, settling: Settling): Promise<
   await prepared.hands.release(agentId).catch(() => undefined);
   for (const event of (await prepared.followUp?.(result)) ?? []) await record(event);
   const worktree = await prepared.release().catch(() => undefined);
-  if (worktree) await record({ type: "run.cleaned", runId, worktree });
-  return { ...(worktree ? { worktree } : {}), end };
+  const left = worktree ? { worktree } : {};
+  await record({ type: "run.cleaned", runId, ...left });
+  return { ...left, end };
 }

@@ -89,7 +89,11 @@ export type Aftermath = Pick<AgentRecord, "worktree">;
 /** What stands behind the end of a run. */
 export function aftermathIn(lines: readonly Line[], runId: RunId): Aftermath {
   const cleaned = lines.findLast((line) => line.type === "run.cleaned" && line.runId === runId);
-  return cleaned?.type === "run.cleaned" ? { worktree: cleaned.worktree } : {};
+  return cleaned?.type === "run.cleaned" && cleaned.worktree ? { worktree: cleaned.worktree } : {};
+}
+
+export function isCleaned(lines: readonly Line[], runId: RunId): boolean {
+  return lines.some((line) => line.type === "run.cleaned" && line.runId === runId);
 }
 
 export function endedRun(record: AgentRecord, end: RunEnd): EndedRun {

@@ -16,7 +16,7 @@ import { launch, type SharedServices } from "./launch.ts";
 import { tellOfLostRuns } from "./lost-runs.ts";
 import type { Member } from "./member.ts";
 import { afterPlanMode, inPlanMode, type Remake, withPolicies } from "./plan-mode.ts";
-import { Registry } from "./registry.ts";
+import { Registry, type SettleLost } from "./registry.ts";
 import { rosterText } from "./roster-text.ts";
 import type { EndedRun, LiveAgent, Retinue } from "./run-host.ts";
 import { Thread } from "./thread.ts";
@@ -31,6 +31,8 @@ export interface DispatcherServices extends SharedServices {
   readonly plan?: { readonly main: Thread; readonly after: PermissionMode };
   /** Agents may start forks of themselves. */
   readonly forks: boolean;
+  /** Lets go of what an agent had whose process was lost, and says what has to stay. Never rejects. */
+  readonly settleLost: SettleLost;
 }
 
 interface Continuation {
@@ -57,7 +59,7 @@ export class Dispatcher implements Retinue {
   constructor(services: DispatcherServices) {
     this.services = services;
     this.leftPlan = afterPlanMode(services.plan?.after ?? "default");
-    this.registry = new Registry(services.journal);
+    this.registry = new Registry(services.journal, services.settleLost);
   }
 
   enter(agent: LiveAgent): void {
@@ -258,7 +260,7 @@ export class Dispatcher implements Retinue {
   }
 
   private launch(member: Member, prepared: ReadyAgent, { parent, thread, prompt }: Beginning): void {
-    const { journal, prepare: _prepare, offered: _offered, forks: _forks, ...shared } = this.services;
+    const { journal, prepare: _prepare, offered: _offered, forks: _forks, settleLost: _settle, ...shared } = this.services;
     const path = this.registry.pathTo(member.record);
     launch(member, { prepared, thread, prompt, parent, path, shared, retinue: this, journal });
   }

@@ -1,19 +1,24 @@
 import { matchPrefix } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
-import type { AgentId, Notice } from "../protocol/index.ts";
-import { type AgentRecord, aftermathIn, endedRun, endIn, lostRun, recordOf } from "./agent-record.ts";
+import type { AgentId, KeptWorktree, Notice, RunId } from "../protocol/index.ts";
+import { type AgentRecord, aftermathIn, endedRun, endIn, isCleaned, lostRun, recordOf } from "./agent-record.ts";
 import type { Member, Running } from "./member.ts";
 import type { EndedRun } from "./run-host.ts";
 import { Thread } from "./thread.ts";
+
+/** What an agent left whose process was lost. Never rejects. */
+export type SettleLost = (agentId: AgentId) => Promise<KeptWorktree | undefined>;
 
 /** Who belongs to a session, the oldest first, and how each ended: a fold of transcripts, but for the live runs. */
 export class Registry {
   private readonly journal: Journal;
   private readonly members = new Map<AgentId, Member>();
+  private readonly settleLost: SettleLost;
   private loading: Promise<void> | undefined;
 
-  constructor(journal: Journal) {
+  constructor(journal: Journal, settleLost: SettleLost) {
     this.journal = journal;
+    this.settleLost = settleLost;
   }
 
   add(record: AgentRecord): Member {
@@ -82,13 +87,25 @@ export class Registry {
     for (const agentId of await journal.agents()) {
       if (this.members.has(agentId)) continue;
       const path = journal.output(agentId)?.path;
-      let record = recordOf(await journal.read(agentId), path);
-      if (record?.end === undefined) {
-        // Ends the run that its process left open.
-        await new Thread(agentId, journal).restore();
+      const lines = await journal.read(agentId);
+      let record = recordOf(lines, path);
+      if (record?.end === undefined || !isCleaned(lines, record.runId)) {
+        await this.recover(agentId);
         record = recordOf(await journal.read(agentId), path);
       }
       if (record !== undefined) this.add(record);
     }
+  }
+
+  /** Ends the run that its process left open, and lets go of what was made for it. */
+  private async recover(agentId: AgentId): Promise<void> {
+    const thread = new Thread(agentId, this.journal);
+    await thread.restore();
+    const { uncleaned } = thread;
+    if (uncleaned.length === 0) return;
+    const worktree = await this.settleLost(agentId);
+    const newest = uncleaned.at(-1);
+    const left = (runId: RunId) => (worktree && runId === newest ? { worktree } : {});
+    await thread.record(uncleaned.map((runId) => ({ type: "run.cleaned", runId, ...left(runId) })));
   }
 }

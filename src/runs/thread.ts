@@ -10,6 +10,7 @@ import type {
   Head,
   Line,
   LineId,
+  RunId,
   UserMessage,
 } from "../protocol/index.ts";
 import { type Past, readPast } from "./fork-past.ts";
@@ -41,6 +42,7 @@ export class Thread {
   private answer: LineId | undefined;
   private before: "same" | "changed" | "lost" | undefined;
   private isAtFork = false;
+  private readonly kept = new Set<RunId>();
   private readonly waiting: Entry[] = [];
   private isWriting = false;
 
@@ -74,6 +76,11 @@ export class Thread {
   /** How the newest run ended. */
   get lastEnd(): EndReason | undefined {
     return this.ended;
+  }
+
+  /** Runs of which no line says that what was made for them is gone. */
+  get uncleaned(): readonly RunId[] {
+    return [...this.kept];
   }
 
   /** Who worked in the newest run. */
@@ -113,10 +120,9 @@ export class Thread {
     for (const [index, line] of lines.entries()) {
       if (line.type === "agent.created" && line.fork) await this.inheritFrom(line.fork);
       if (line.type === "head.set") await this.loadHead(line.hash);
-      if (line.type === "run.started") this.type = line.agentType;
       // What a run counts is gone with its end: those that ended need not be counted again.
       const isOver = line.type === "run.started" ? line !== open : index < newest && passing.has(line.type);
-      if (isOver) this.lines += 1;
+      if (isOver) this.pass(line);
       else this.apply(line, line.id);
     }
     return this;
@@ -127,6 +133,12 @@ export class Thread {
     const past = await readPast(origin, journal, (agentId, lines) => new Thread(agentId, journal).replay(lines));
     if (past) this.inherit(past);
     else this.before = "lost";
+  }
+
+  /** When all that was made for its runs is gone. */
+  async clean(): Promise<void> {
+    const cleaned = this.uncleaned.map((runId): DurableEvent => ({ type: "run.cleaned", runId }));
+    if (cleaned.length > 0) await this.record(cleaned);
   }
 
   /** Stores the head and gives its hash, for a `head.set`. */
@@ -194,12 +206,20 @@ export class Thread {
     if (head) this.heads.set(hash, head);
   }
 
-  private apply(event: DurableEvent, id: LineId | undefined): void {
+  /** What counts of a line in any case. */
+  private pass(event: DurableEvent): void {
     this.lines += 1;
+    if (event.type === "run.ended") this.ended = event.reason;
+    if (event.type === "run.cleaned") this.kept.delete(event.runId);
+    if (event.type !== "run.started") return;
+    this.type = event.agentType;
+    this.kept.add(event.runId);
+  }
+
+  private apply(event: DurableEvent, id: LineId | undefined): void {
+    this.pass(event);
     if (event.type === "model.ended") this.answer = id;
     this.converse(event);
-    if (event.type === "run.ended") this.ended = event.reason;
-    if (event.type === "run.started") this.type = event.agentType;
     this.current = fold(this.current, event);
   }
 

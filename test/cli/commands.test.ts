@@ -31,7 +31,7 @@ describe("retinue sessions", () => {
     expect(show.stdout).not.toContain("\u001b");
     const lines = (await retinue(["sessions", "show", id, "--json"], place)).stdout.trimEnd().split("\n");
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ type: "session.created", sessionId: id });
-    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ type: "run.ended" });
+    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ type: "run.cleaned" });
 
     const unasked = await retinue(["sessions", "delete", id], place);
     expect(unasked.code).toBe(2);

@@ -229,7 +229,7 @@ describe("retinue sessions with agents", () => {
 
     const exported = jsonLines(await retinue(["sessions", "export", session.slice(0, 20)], place));
     expect(exported[0]).toMatchObject({ agent: "main", type: "session.created" });
-    expect(exported.at(-1)).toMatchObject({ agent: id, type: "run.ended" });
+    expect(exported.at(-1)).toMatchObject({ agent: id, type: "run.cleaned" });
 
     const [{ path } = { path: "" }] = JSON.parse(
       (await retinue(["sessions", "list", "--json"], place)).stdout,

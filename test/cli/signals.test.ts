@@ -88,7 +88,7 @@ describe("signals", () => {
       readFileSync(session?.path ?? "", "utf8")
         .trimEnd()
         .split("\n")
-        .at(-1) ?? "";
+        .at(-2) ?? "";
     expect(JSON.parse(last)).toMatchObject({ type: "run.ended", reason: "interrupted" });
   });
 });

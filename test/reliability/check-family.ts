@@ -55,7 +55,7 @@ export function checkFamily(evidence: Omit<Evidence, "forbidden">): Finding {
 
 /** Its process was lost and nobody has gone on with it: what it had not begun is still to be done. */
 function isLeft(lines: readonly Line[]): boolean {
-  const last = lines.at(-1);
+  const last = lines.findLast(({ type }) => type !== "run.cleaned");
   return last?.type === "run.ended" && last.reason === "process_lost";
 }
 

@@ -219,7 +219,7 @@ export function checkEnds(lines: readonly Line[], ends: Evidence["ends"]): strin
     open = undefined;
   }
   if (open !== undefined) violations.push(`I10 the run ${open} has no end`);
-  const last = lines.at(-1);
+  const last = lines.findLast(({ type }) => type !== "run.cleaned");
   if (ends === "done" && !(last?.type === "run.ended" && last.reason === "done")) {
     violations.push(`I10 the session is not done: its last line is ${last?.type}`);
   }

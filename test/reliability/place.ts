@@ -58,7 +58,7 @@ export function isDone(place: Pick<Place, "home">): boolean {
   const path = transcriptPath(place);
   if (path === undefined) return false;
   try {
-    const last = readTranscript(path).at(-1);
+    const last = readTranscript(path).findLast(({ type }) => type !== "run.cleaned");
     return last?.type === "run.ended" && last.reason === "done";
   } catch {
     return false;

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
 import { type Line, type Message, type RunResult, type RunUpdate, textOf } from "../../src/protocol/index.ts";
 import { type Cast, createCast, type ScriptedStep } from "../../src/testing/index.ts";
@@ -67,14 +67,29 @@ export function transcriptsIn({ home }: Place, sessionId: string): Map<string, L
   return new Map(
     readdirSync(directory)
       .filter((name) => name.endsWith(".jsonl"))
-      .map((name) => [
-        name,
-        readFileSync(join(directory, name), "utf8")
-          .trimEnd()
-          .split("\n")
-          .map((line) => JSON.parse(line) as Line),
-      ]),
+      .map((name) => [name, linesOf(join(directory, name))]),
   );
+}
+
+function linesOf(path: string): Line[] {
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  return lines.map((line) => JSON.parse(line) as Line);
+}
+
+export function mainLines({ home }: Place, sessionId: string): Line[] {
+  const project = join(home, "projects", readdirSync(join(home, "projects"))[0] ?? "");
+  return linesOf(join(project, `${sessionId}.jsonl`));
+}
+
+/** How many runs there are; each must have begun, ended and been cleaned up after, once and in this order. */
+export function wholeRuns(lines: readonly Line[]): number {
+  const steps = ["run.started", "run.ended", "run.cleaned"] as const;
+  const runs = lines.flatMap((line) => (line.type === "run.started" ? [line.runId] : []));
+  for (const run of runs) {
+    const own = lines.filter((line) => "runId" in line && line.runId === run).map(({ type }) => type);
+    expect(own.filter((type) => steps.some((step) => step === type))).toEqual(steps);
+  }
+  return runs.length;
 }
 
 /** What a kill -9 leaves: the files as they are now, and nothing of what the process would have written. */

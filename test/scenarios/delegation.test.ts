@@ -6,6 +6,7 @@ import type { ScriptedStep } from "../../src/testing/index.ts";
 import {
   asAfterKill,
   lastWords,
+  mainLines,
   newPlace,
   open,
   type Parts,
@@ -14,6 +15,7 @@ import {
   task,
   transcriptsIn,
   walk,
+  wholeRuns,
 } from "./delegation-place.ts";
 
 describe("a foreground agent", () => {
@@ -43,6 +45,7 @@ describe("a foreground agent", () => {
       "model.requested",
       "model.ended",
       "run.ended",
+      "run.cleaned",
     ]);
     const seen = walked.updates.flatMap((update) => (update.type === "subagent.event" ? [update.event] : []));
     expect(seen.filter((event): event is Line => "id" in event)).toEqual(lines);
@@ -287,7 +290,9 @@ describe("stopping", () => {
     await session.close();
     expect(result).toMatchObject({ outcome: "stopped", reason: "interrupted" });
     const [[, lines = []] = []] = transcriptsIn(at, session.id);
-    expect(lines.at(-1)).toMatchObject({ type: "run.ended", outcome: "stopped", text: "Hm." });
+    expect(lines.at(-2)).toMatchObject({ type: "run.ended", outcome: "stopped", text: "Hm." });
+    expect(wholeRuns(lines)).toBe(1);
+    expect(wholeRuns(mainLines(at, session.id))).toBe(1);
     expect(model.requests("CHILD")).toHaveLength(1);
   });
 
@@ -361,5 +366,7 @@ describe("a process that dies while an agent works for a call", () => {
     expect(model.requests("CHILD")).toHaveLength(1);
     const [report = ""] = resultsIn(model.requests("MAIN")[0]);
     expect(report).toContain("\nalpha\n");
+    const [[, lines = []] = []] = transcriptsIn(left, session.id);
+    expect([wholeRuns(lines), wholeRuns(mainLines(left, session.id))]).toEqual([2, 2]);
   });
 });

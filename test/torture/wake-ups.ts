@@ -113,7 +113,7 @@ function checkWords(family: Family, nursery: Nursery): { violations: string[]; r
 /** Then the words are in its transcript, for when somebody goes on with it. */
 function wasStopped(family: Family, name: string): boolean {
   const lines = [...family.values()].find(([first]) => first?.type === "agent.created" && first.name === name);
-  const last = lines?.at(-1);
+  const last = lines?.findLast(({ type }) => type !== "run.cleaned");
   return last?.type === "run.ended" && last.outcome === "stopped";
 }
 

@@ -31,6 +31,7 @@ function sessionWith(agentId: string, maxDepth: number) {
     journal: createMemorySession({ cwd: "/", sessionId: "s", clock }),
     offered: () => ["Explore"],
     forks: false,
+    settleLost: async () => undefined,
     prepare: async () => {
       prepared += 1;
       return { ok: false, message: "The work was looked at." };
