@@ -1,8 +1,6 @@
-import type { ForkChoice, Settings } from "../protocol/index.ts";
+import type { Settings } from "../protocol/index.ts";
 
 export interface ForkPlace {
-  /** Of the program or the command line; beats the settings. */
-  readonly asked?: ForkChoice | undefined;
   readonly settings: Settings;
   /** A person is there. */
   readonly interactive: boolean;
@@ -11,8 +9,7 @@ export interface ForkPlace {
 }
 
 /** Whether agents may start forks of themselves. */
-export function mayFork({ asked, settings, interactive, coordinator }: ForkPlace): boolean {
+export function mayFork({ settings: { fork = "auto" }, interactive, coordinator }: ForkPlace): boolean {
   if (coordinator) return false;
-  const choice = asked ?? settings.fork ?? "auto";
-  return choice === "auto" ? interactive : choice === "on";
+  return fork === "auto" ? interactive : fork === "on";
 }

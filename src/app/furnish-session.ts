@@ -85,7 +85,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     modelIsGiven,
     interactive,
     planning: offerPlanMode(options, settings),
-    forks: mayFork({ asked: options.fork, settings, interactive, coordinator: options.coordinator === true }),
+    forks: mayFork({ settings, interactive, coordinator: options.coordinator === true }),
     tell: options.onTrouble,
   });
   const resolution = await resolveMain(options, { ...served, equipped, rules, outputDirectory });

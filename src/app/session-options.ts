@@ -1,5 +1,5 @@
 import type { Approvals, Clock, Model } from "../ports/index.ts";
-import type { Effort, ForkChoice, PermissionMode, Rule, SessionId, Settings, SettingsOrigin } from "../protocol/index.ts";
+import type { Effort, PermissionMode, Rule, SessionId, Settings, SettingsOrigin } from "../protocol/index.ts";
 import type { CatalogPlace } from "./agent-catalog.ts";
 import type { Environment } from "./places.ts";
 import type { SessionHookOptions } from "./session-hooks.ts";
@@ -25,11 +25,6 @@ export interface SessionOptions {
   readonly agent?: string;
   /** The agent gets only the tools that give work to others; those have what it would have had. */
   readonly coordinator?: boolean;
-  /**
-   * Whether agents may start forks of themselves, which know all they know; beats the settings. `auto`: where a person
-   * is there. Never with a coordinator.
-   */
-  readonly fork?: ForkChoice;
   /** Agents for this session, by name: made with `defineAgent`, or in the form of the settings key `agents`. */
   readonly agents?: Readonly<Record<string, unknown>>;
   /**

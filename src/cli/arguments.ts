@@ -1,6 +1,13 @@
 import type { OnAsk } from "../app/index.ts";
 import { describeError, nearest } from "../lib/index.ts";
-import { type Effort, type JsonObject, type PermissionMode, permissionModes } from "../protocol/index.ts";
+import {
+  type Effort,
+  type ForkChoice,
+  forkChoices,
+  type JsonObject,
+  type PermissionMode,
+  permissionModes,
+} from "../protocol/index.ts";
 import { parseAgents } from "./agents-arguments.ts";
 import { parseApprovals } from "./approvals-arguments.ts";
 import type { Command, HelpTopic, OutputFormat, PrintOptions } from "./command.ts";
@@ -57,6 +64,7 @@ const root: Readonly<Record<string, OptionKind>> = {
   agent: { value: "NAME" },
   agents: { value: "JSON" },
   coordinator: {},
+  fork: { value: "WHEN", choices: forkChoices },
   model,
   provider,
   effort: { value: "LEVEL", choices: efforts },
@@ -69,8 +77,8 @@ const root: Readonly<Record<string, OptionKind>> = {
   resume: { value: "ID", short: "r" },
   continue: { short: "c" },
   "permission-mode": { value: "MODE", choices: permissionModes },
-  "allowed-tools": { value: "RULES" },
   "on-ask": { value: "WHAT", choices: onAskChoices },
+  "allowed-tools": { value: "RULES" },
   "disallowed-tools": { value: "RULES" },
   settings,
   trust: {},
@@ -114,9 +122,9 @@ function parsePrint(options: ReadOptions): Command {
   }
   const permissionMode = options.value("permission-mode") as PermissionMode | undefined;
   const effort = options.value("effort") as Effort | undefined;
-  return {
   const fork = options.value("fork") as ForkChoice | undefined;
   const onAsk = options.value("on-ask") as OnAsk | undefined;
+  return {
     kind: "print",
     options: {
       prompt: options.words.join(" "),
@@ -132,10 +140,11 @@ function parsePrint(options: ReadOptions): Command {
       quiet: options.has("quiet"),
       ...limits(options),
       ...(permissionMode === undefined ? {} : { permissionMode }),
-      ...(effort === undefined ? {} : { effort }),
       ...(onAsk === undefined ? {} : { onAsk }),
+      ...(effort === undefined ? {} : { effort }),
       ...given(options, ["agent", "model", "provider", "cwd", "resume", "settings"]),
       ...(options.has("coordinator") ? { coordinator: true } : {}),
+      ...(fork === undefined ? {} : { fork }),
       ...(options.has("agents") ? { agents: jsonObject(options, "agents") } : {}),
     },
   };

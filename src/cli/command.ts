@@ -47,6 +47,8 @@ export interface PrintOptions {
   readonly settings?: string;
   /** The main agent only gives work to others. */
   readonly coordinator?: boolean;
+  /** Whether agents may start forks of themselves. */
+  readonly fork?: ForkChoice;
   /** The directory's own files count for this run. */
   readonly trust: boolean;
   readonly verbose: boolean;
@@ -96,8 +98,6 @@ export type Command =
       readonly mode?: PermissionMode;
       readonly background: boolean;
     } & AgentsPlace)
-  | ({ readonly kind: "permissions.list" } & SettingsQuestion)
-  | { readonly kind: "permissions.check"; readonly root?: string }
   | {
       readonly kind: "approvals.list";
       readonly json: boolean;
@@ -106,6 +106,8 @@ export type Command =
       readonly cwd?: string;
     }
   | ({ readonly kind: "approvals.answer"; readonly json: boolean } & Omit<AnswerWish, "home" | "by">)
+  | ({ readonly kind: "permissions.list" } & SettingsQuestion)
+  | { readonly kind: "permissions.check"; readonly root?: string }
   | { readonly kind: "plugins.list"; readonly json: boolean }
   | { readonly kind: "plugins.add"; readonly source: string; readonly yes: boolean }
   | {

@@ -42,6 +42,8 @@ Agent
       --agents JSON                Agents for this run, by name:
                                    {"x": {"description": "…", "prompt": "…"}}
       --coordinator                The main agent only gives work to others
+      --fork on|off|auto           Whether agents may start forks, which know
+                                   all they know (auto: not without a person)
 
 Model
   -m, --model NAME                 A model, or small, medium, large
@@ -52,10 +54,10 @@ Model
 Permissions
       --permission-mode MODE       default, acceptEdits, dontAsk, plan or
                                    bypassPermissions
-      --allowed-tools RULES        Allow, e.g. "Edit, Bash(npm test)"
-      --disallowed-tools RULES     Deny, e.g. "WebFetch, Read(.env)"
       --on-ask WHAT                What no rule allows: deny it, wait for
                                    "retinue approvals", or let a hook decide
+      --allowed-tools RULES        Allow, e.g. "Edit, Bash(npm test)"
+      --disallowed-tools RULES     Deny, e.g. "WebFetch, Read(.env)"
       --trust                      For this run, let the directory's own
                                    settings count; else they only restrict
 
@@ -217,8 +219,6 @@ What a list denies nothing allows. Of the lines in permissions.jsonc the last
 that matches counts. "retinue agents explain" shows the rule for one call.
 `;
 
-const config = `Shows the settings that count here, merged from every file.
-
 const approvals = `Calls that no rule allows wait for an answer, of whatever agent.
 
 Examples
@@ -245,6 +245,8 @@ Usage
 REQUEST is a request's id or its first letters. The first answer counts. What a
 rule denies is never asked.
 `;
+
+const config = `Shows the settings that count here, merged from every file.
 
 Examples
   retinue config show
@@ -310,6 +312,6 @@ const pages: Record<HelpTopic, string> = {
   config,
   worktrees,
   permissions,
+  approvals,
   doctor,
 };
-  approvals,

@@ -115,6 +115,16 @@ function hooksRan(state: LoopState, { callId, decision, inputJson, context }: Ev
   });
 }
 
+/** Who allows a call may change it first. */
+function approvalAnswered(state: LoopState, { callId, answer, inputJson }: EventOf<"approval.answered">): LoopState {
+  const call = state.calls.find((each) => each.call.callId === callId)?.call;
+  if (call === undefined || answer !== "allow") return state;
+  return withCall(state, callId, {
+    granted: true,
+    ...(inputJson === undefined ? {} : { call: { ...call, inputJson } }),
+  });
+}
+
 function modelRequested(state: LoopState, { turn }: EventOf<"model.requested">): LoopState {
   const context = requested(state.context, userTurn(state));
   return withRun({ ...state, turn, unanswered: true, calls: [], said: [], context }, (run) => ({
@@ -134,16 +144,6 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
   const calls = callsOf(event.message).map(
     ({ callId, name, inputJson }): CallState => ({ call: { callId, name, inputJson }, status: "new" }),
   );
-/** Who allows a call may change it first. */
-function approvalAnswered(state: LoopState, { callId, answer, inputJson }: EventOf<"approval.answered">): LoopState {
-  const call = state.calls.find((each) => each.call.callId === callId)?.call;
-  if (call === undefined || answer !== "allow") return state;
-  return withCall(state, callId, {
-    granted: true,
-    ...(inputJson === undefined ? {} : { call: { ...call, inputJson } }),
-  });
-}
-
   const text = textOf(event.message.content);
   // A damaged transcript may have lost the request; its number must not be given again, it is part of call ids.
   const turn = Math.max(state.turn, event.turn);

@@ -50,6 +50,8 @@ export type DurableEvent =
       readonly agentId: AgentId;
       readonly agentType: string;
       readonly description: string;
+      /** It goes on from this conversation, or knows it. */
+      readonly status?: "sub_agent_entered";
     }
   | {
       readonly type: "run.started";
@@ -132,24 +134,24 @@ export type DurableEvent =
       readonly name: string;
       readonly inputJson: string;
       readonly reason: string;
+      /** Rules that "always" can mean; absent: it can only be allowed once. */
+      readonly always?: readonly string[];
     }
   | {
       readonly type: "approval.answered";
       readonly requestId: string;
       readonly callId: CallId;
-      /** Rules that "always" can mean; absent: it can only be allowed once. */
-      readonly always?: readonly string[];
       readonly answer: "allow" | "deny";
       readonly by: string;
       readonly message?: string;
+      /** What the call is from here on, where who allowed it changed it. */
+      readonly inputJson?: string;
+      readonly always?: AlwaysAnswer;
     }
   /** The intent: from here on the call may have had its effect. */
   | { readonly type: "tool.started"; readonly callId: CallId }
   | {
       readonly type: "tool.ended";
-      /** What the call is from here on, where who allowed it changed it. */
-      readonly inputJson?: string;
-      readonly always?: AlwaysAnswer;
       readonly callId: CallId;
       readonly name: string;
       readonly result: ToolResult;

@@ -33,9 +33,9 @@ export type {
   SubagentEvent,
 } from "./event.ts";
 export { delivery } from "./event.ts";
-export type { Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
 export type { ForkChoice, ForkOrigin } from "./fork.ts";
 export { FORK_TYPE, forkChoices } from "./fork.ts";
+export type { Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
 export type {
   HookAnswer,
   HookCommon,

@@ -35,8 +35,8 @@ export interface Caller {
 
 /** What the caller gets. */
 export type Delegated =
-  | { readonly status: "ended"; readonly run: EndedRun }
-  | { readonly status: "launched"; readonly notice: Notice; readonly outputFile?: string }
+  | { readonly status: "ended"; readonly run: EndedRun; readonly entered?: true }
+  | { readonly status: "launched"; readonly notice: Notice; readonly outputFile?: string; readonly entered?: true }
   | { readonly status: "refused"; readonly message: string };
 
 /** Who delegates, with what it has. */

@@ -3,6 +3,8 @@ import type { Journal } from "../ports/index.ts";
 import {
   type AgentId,
   type CallId,
+  type EventOf,
+  type ForkOrigin,
   MAIN_AGENT,
   type Notice,
   type PermissionMode,
@@ -129,7 +131,7 @@ export class Dispatcher implements Retinue {
     if (begun !== undefined) await thread.restore();
     const { origin, ...beginning } = await this.begin(thread, prepared, { parent, wish });
     const who = { agentId, agentType: prepared.agent.agentType, description };
-    if (begun === undefined) await parent.record([{ type: "agent.spawned", callId, ...who }]);
+    if (begun === undefined) await parent.record([{ type: "agent.spawned", callId, ...who, ...entryOf(origin) }]);
     const member = this.registry.add({
       ...who,
       ...(name === undefined ? {} : { name }),
@@ -330,6 +332,10 @@ function forkWish({ fork }: Pick<Delegation, "fork">, { conversation }: Thread):
 
 function lostPast({ agentId, fork }: AgentRecord): string {
   return `Agent ${agentId} can't go on: the conversation of ${fork?.agentId} that it goes on from is gone from the disk. Start another one.`;
+}
+
+function entryOf(origin: ForkOrigin | undefined): Pick<EventOf<"agent.spawned">, "status"> {
+  return origin === undefined ? {} : { status: "sub_agent_entered" };
 }
 
 const asItIs: Remake = (policy) => policy;

@@ -11,6 +11,7 @@ interface Waiting {
 export async function waitForEnd(member: Member, { parent, caller: { signal } }: Waiting): Promise<Delegated> {
   const { running, record } = member;
   if (running === undefined) throw new Error(`agent ${record.agentId} does not run`);
+  const entered = record.fork === undefined ? {} : { entered: true as const };
   if (!running.background) {
     const onAbort = () => running.run.stop("interrupted");
     const goOn = parent.yield();
@@ -19,11 +20,12 @@ export async function waitForEnd(member: Member, { parent, caller: { signal } }:
     const ended = await Promise.race([running.done, running.detached.promise]);
     signal.removeEventListener("abort", onAbort);
     await goOn(signal);
-    if (ended) return { status: "ended", run: ended };
+    if (ended) return { status: "ended", run: ended, ...entered };
   }
   const { agentId, runId } = member.record;
   const { path } = running.output;
-  return { status: "launched", notice: { agentId, runId }, ...(path === undefined ? {} : { outputFile: path }) };
+  const where = path === undefined ? {} : { outputFile: path };
+  return { status: "launched", notice: { agentId, runId }, ...where, ...entered };
 }
 
 /** Undefined when the signal fires first. */

@@ -39,7 +39,13 @@ export async function stage(parts: Parts, cache: CacheOptions = {}, at: Place = 
   return {
     ...at,
     server,
-    open: (options = {}) => openSession({ ...at, fork: "on", environment: { ...environment, ...wire }, ...options }),
+    open: ({ settings, ...options } = {}) =>
+      openSession({
+        ...at,
+        settings: { fork: "on", ...settings },
+        environment: { ...environment, ...wire },
+        ...options,
+      }),
     requests: (part) => asked.get(part) ?? [],
   };
 }

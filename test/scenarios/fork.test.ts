@@ -1,30 +1,273 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { forkCall, messagesIn, play, stage, toolResults, unmarked } from "./fork-place.ts";
+import type { Line } from "../../src/protocol/index.ts";
+import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
+import { transcriptsIn } from "./delegation-place.ts";
+import { forkCall, messagesIn, type Part, play, type Stage, stage, toolResults, unmarked } from "./fork-place.ts";
 
 const read = { tool: "Read", input: { file_path: "notes.txt" } };
+const saying =
+  (...replies: readonly Reply[]): Part =>
+  (turn) =>
+    replies[turn - 1] ?? { content: "?" };
+const one = (request: RecordedRequest | undefined): RecordedRequest => {
+  if (request === undefined) throw new Error("a request is missing");
+  return request;
+};
+/** What a longer request must begin with. */
+const prefixOf = (request: RecordedRequest): string => unmarked(request).slice(0, -"]}".length);
+/** Everything up to the end of the placeholders. */
+const sharedPart = (request: RecordedRequest): string =>
+  unmarked(request).split(',{"type":"text","text":"[You are a fork')[0] ?? "";
 
 describe("a fork", () => {
   it("knows what its origin knows, byte for byte, and reports to it", async () => {
     const on = await stage({
-      MAIN: (turn) =>
-        [{ content: [read] }, { content: ["Split.", forkCall("ONE: count them")] }, { content: "There are two." }][
-          turn - 1
-        ] ?? { content: "?" },
-      ONE: (turn) => (turn === 1 ? { content: [read] } : { content: "I counted two." }),
+      MAIN: saying(
+        { content: [read] },
+        { content: ["Split.", forkCall("ONE: count them")] },
+        { content: "There are two." },
+      ),
+      ONE: saying({ content: [read] }, { content: "I counted two." }),
     });
-    const { result } = await play(on);
+    const { result, session } = await play(on);
     expect(result).toMatchObject({ outcome: "succeeded", text: "There are two." });
     expect(toolResults(on.requests("MAIN")[2])[0]).toContain("I counted two.");
-    const [, before] = on.requests("MAIN");
-    const [first, second] = on.requests("ONE");
-    if (!before || !first || !second) throw new Error("a request is missing");
-    const prefix = unmarked(before).slice(0, -"]}".length);
-    expect(unmarked(first).startsWith(prefix)).toBe(true);
-    expect(unmarked(second).startsWith(unmarked(first).slice(0, -"]}".length))).toBe(true);
-    const [answer, turn, ...more] = messagesIn(first).slice(messagesIn(before).length);
+    const before = one(on.requests("MAIN")[1]);
+    const [first, second] = on.requests("ONE").map(one);
+    expect(unmarked(one(first)).startsWith(prefixOf(before))).toBe(true);
+    expect(unmarked(one(second)).startsWith(prefixOf(one(first)))).toBe(true);
+    const [answer, turn, ...more] = messagesIn(one(first)).slice(messagesIn(before).length);
     expect(more).toEqual([]);
     expect(answer?.content.map(({ type }) => type)).toEqual(["text", "tool_use"]);
     expect(turn?.content.map(({ type }) => type)).toEqual(["tool_result", "text"]);
     expect(turn?.content[1]?.text).toMatch(/^\[You are a fork[^\]]+\]\n\nONE: count them$/);
+    // Its transcript says where it comes from, and has none of that.
+    const [[, lines = []] = []] = transcriptsIn(on, session.id);
+    expect(lines.map(({ type }) => type).slice(0, 4)).toEqual([
+      "agent.created",
+      "head.set",
+      "run.started",
+      "prompt.received",
+    ]);
+    expect(lines[0]).toMatchObject({ agentType: "fork", fork: { kind: "fork", agentId: "main", calls: ["main_2_0"] } });
+    expect(lines[2]).toMatchObject({ kind: "fork" });
+    expect(JSON.stringify(lines.slice(0, 5))).not.toContain("alpha");
+    expect(linesOfMain(on, session.id)).toContainEqual(
+      expect.objectContaining({ type: "agent.spawned", agentType: "fork", status: "sub_agent_entered" }),
+    );
+  });
+
+  it("shares with its siblings all but its directive: the first writes the cache, the others read it", async () => {
+    const forks = ["ONE", "TWO", "THREE"];
+    const on = await stage({
+      MAIN: saying(
+        { content: [read] },
+        { content: ["Three at once.", ...forks.map((name) => forkCall(`${name}: its part`))] },
+        { content: "All done." },
+      ),
+      ...Object.fromEntries(
+        forks.map((name) => [name, saying({ content: `${name} is done.`, pacing: { delayMs: 60 } })]),
+      ),
+    });
+    const { result } = await play(on);
+    expect(result.text).toBe("All done.");
+    expect(toolResults(on.requests("MAIN")[2])).toHaveLength(3);
+    const parent = one(on.requests("MAIN")[1]);
+    const firsts = forks.map((name) => one(on.requests(name)[0])).sort((left, right) => left.ordinal - right.ordinal);
+    const [leader, ...others] = firsts.map(one);
+    const shared = sharedPart(one(leader));
+    expect(shared.startsWith(prefixOf(parent))).toBe(true);
+    expect(shared.match(/A fork works on this/g)).toHaveLength(3);
+    for (const other of others) expect(sharedPart(other)).toBe(shared);
+    for (const other of others) expect(other.beganAt).toBeGreaterThanOrEqual(one(leader).firstByteAt ?? Infinity);
+    const inS = one(leader).cache?.written ?? 0;
+    expect(one(leader).cache).toMatchObject({ read: parent.cache?.prompt, missed: 0 });
+    for (const { cache } of others) {
+      if (!cache) throw new Error("no account");
+      const sharedTokens = (one(leader).cache?.prompt ?? 0) - directiveTokens;
+      expect(cache.missed).toBe(0);
+      expect(cache.read).toBeGreaterThanOrEqual(sharedTokens * 0.999);
+      expect(cache.written).toBeLessThan(inS);
+    }
   });
 });
+
+describe("what a fork may do", () => {
+  it("is what its origin may, without delegation; tools that it lacks stay declared and answer with an error", async () => {
+    const on = await stage({
+      MAIN: saying({ content: [forkCall("ONE: try", { subagent_type: "fork" })] }, { content: "ok" }),
+      ONE: saying(
+        {
+          content: [
+            forkCall("TWO: deeper"),
+            forkCall("and deeper", { subagent_type: "general-purpose" }),
+            { tool: "Write", input: { file_path: "new.txt", content: "x" } },
+            read,
+          ],
+        },
+        { content: "tried" },
+      ),
+    });
+    const { updates } = await play(on, { disallowedTools: ["Write(new.txt)"] });
+    const [first, second] = on.requests("ONE");
+    expect(toolsOf(one(first))).toEqual(toolsOf(one(on.requests("MAIN")[0])));
+    expect(toolsOf(one(first))).toContain("Task");
+    const [task, other, write, file] = toolResults(second);
+    expect(task).toContain("Task was not run.");
+    expect(other).toContain("Task was not run.");
+    expect(write).toContain("Write was not run.");
+    expect(file).toContain("alpha");
+    expect(updates.filter((update) => update.type === "agent.spawned")).toHaveLength(1);
+  });
+
+  it("can be less: the tools its call names, or nothing that changes anything", async () => {
+    const write = { tool: "Write", input: { file_path: "new.txt", content: "x" } };
+    const on = await stage({
+      MAIN: saying(
+        {
+          content: [
+            forkCall("ONE: look", { read_only: true }),
+            forkCall("TWO: read", { allowed_tools: ["read_file"] }),
+            forkCall("THREE: no", { allowed_tools: ["Raed"] }),
+          ],
+        },
+        { content: "ok" },
+      ),
+      ONE: saying({ content: [write, read] }, { content: "looked" }),
+      TWO: saying({ content: [{ tool: "LS", input: { path: "." } }, read] }, { content: "read" }),
+    });
+    await play(on, { permissionMode: "acceptEdits" });
+    const results = (part: string) => toolResults(on.requests(part)[1]);
+    expect(results("ONE")).toEqual([
+      expect.stringContaining("Mode plan changes no files"),
+      expect.stringContaining("alpha"),
+    ]);
+    expect(results("TWO")).toEqual([expect.stringContaining("LS was not run"), expect.stringContaining("alpha")]);
+    expect(results("MAIN")[2]).toContain("allowed_tools names what this fork can't have: Raed.");
+    expect(toolsOf(one(on.requests("TWO")[0]))).toEqual(toolsOf(one(on.requests("MAIN")[0])));
+  });
+
+  it("works in the background with the tools that are for it, and is told of", async () => {
+    const on = await stage({
+      MAIN: saying(
+        { content: [forkCall("ONE: slowly", { run_in_background: true })] },
+        { content: "Meanwhile." },
+        { content: "It is done." },
+      ),
+      ONE: saying({ content: [read] }, { content: "The slow answer." }),
+    });
+    const { result } = await play(on);
+    expect(result.text).toBe("It is done.");
+    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("works in the background");
+    const told = messagesIn(one(on.requests("MAIN")[2]))
+      .at(-1)
+      ?.content.map(({ text }) => text)
+      .join("");
+    expect(told).toContain('<task_notification agent="fork"');
+    expect(told).toContain("The slow answer.");
+  });
+});
+
+describe("a fork of some turns", () => {
+  it("has these alone, and its transcript says what that costs", async () => {
+    const on = await stage({
+      MAIN: saying(
+        { content: ["First look.", read] },
+        { content: ["Second look.", { tool: "LS", input: { path: "." } }] },
+        { content: ["Now.", forkCall("ONE: go", { context_turns: 2 })] },
+        { content: "ok" },
+      ),
+      ONE: saying({ content: "gone" }),
+    });
+    const { session } = await play(on);
+    const [words, answer] = messagesIn(one(on.requests("ONE")[0]));
+    expect(words?.content[0]?.text).toBe("[Earlier turns of this conversation are left out.]");
+    expect(answer?.content[0]?.text).toBe("Second look.");
+    const [[, lines = []] = []] = transcriptsIn(on, session.id);
+    expect(lines).toContainEqual(expect.objectContaining({ type: "cache.missed", dimension: "messages", turn: 1 }));
+    expect(lines).toContainEqual(
+      expect.objectContaining({ type: "notice.raised", message: expect.stringContaining("the 2 newest turns") }),
+    );
+  });
+});
+
+describe("an agent with forkContext", () => {
+  it("has its own prompt and tools, and the messages of who calls it", async () => {
+    const on = await stage({
+      MAIN: saying(
+        { content: [read] },
+        { content: [forkCall("judge it", { subagent_type: "judge" })] },
+        { content: "ok" },
+      ),
+    });
+    const judge = { description: "Judges.", prompt: "You are a judge.", tools: ["Read"], forkContext: true };
+    const { session } = await play(on, { agents: { judge } });
+    const asked = one(on.server.requests[2]);
+    expect(toolsOf(asked)).toEqual(["Read"]);
+    expect(JSON.stringify(asked.body)).toContain("You are a judge.");
+    expect(messagesIn(asked).slice(0, 3)).toMatchObject(
+      messagesIn(one(on.requests("MAIN")[1])).map(({ role }) => ({ role })),
+    );
+    expect(messagesIn(asked).at(-1)?.content.at(-1)?.text).toBe("judge it");
+    const [[, lines = []] = []] = transcriptsIn(on, session.id);
+    expect(lines[0]).toMatchObject({ agentType: "judge", fork: { kind: "context" } });
+    expect(lines).toContainEqual(expect.objectContaining({ type: "cache.missed", dimension: "tools_model_thinking" }));
+  });
+});
+
+describe("forks that are not", () => {
+  it.each([
+    ["a model", { model: "small" }, /goes on with the model of its conversation/],
+    ["a copy", { isolation: "worktree" }, /works where its conversation was held/],
+    ["a bound without a fork", { subagent_type: "Explore", read_only: true }, /read_only is for forks/],
+  ])("refuses %s", async (_, more, why) => {
+    const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x", more)] }, { content: "ok" }) });
+    await play(on);
+    expect(toolResults(on.requests("MAIN")[1])[0]).toMatch(why);
+    expect(on.server.requests).toHaveLength(2);
+  });
+
+  it.each([
+    ["off", { settings: { fork: "off" as const } }],
+    ["without a word of the settings, as nobody is there", { settings: { fork: "auto" as const } }],
+    ["of a coordinator", { coordinator: true }],
+  ])("do not exist %s: a missing type is told with those there are", async (_, options) => {
+    const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }) });
+    await play(on, options);
+    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("subagent_type is missing. There are");
+    expect(on.requests("MAIN")[0]?.rawBody.includes("fork")).toBe(false);
+  });
+
+  it("are there by themselves where a person is", async () => {
+    const on = await stage({
+      MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }),
+      ONE: saying({ content: "done" }),
+    });
+    await play(on, { settings: { fork: "auto" }, interactive: true });
+    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("done");
+  });
+
+  it("obey a rule by their name", async () => {
+    const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }) });
+    await play(on, { disallowedTools: ["Task(fork)"] });
+    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("Task(fork)");
+  });
+});
+
+function toolsOf({ body }: RecordedRequest): readonly string[] {
+  return (body as { readonly tools: readonly { readonly name: string }[] }).tools.map(({ name }) => name);
+}
+
+/** Of the words that only one fork has, at most, as the test server counts. */
+const directiveTokens = 130;
+
+function linesOfMain({ home }: Stage, sessionId: string): readonly Line[] {
+  const project = join(home, "projects", readdirSync(join(home, "projects"))[0] ?? "");
+  const text = readFileSync(join(project, `${sessionId}.jsonl`), "utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+}

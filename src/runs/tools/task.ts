@@ -115,6 +115,7 @@ function present(
   { wish, room }: { readonly wish: Delegation; readonly room: number | undefined },
 ): ToolOutput {
   if (delegated.status === "refused") return refused(wish.agentType, delegated.message);
+  const entry = delegated.entered ? { entry: "sub_agent_entered" } : {};
   if (delegated.status === "launched") {
     const { agentId } = delegated.notice;
     const { outputFile } = delegated;
@@ -122,11 +123,12 @@ function present(
     const { description, prompt } = wish;
     return {
       content: launchedText({ agentId, ...where }),
-      details: { status: "async_launched", agentId, description, prompt, ...where },
+      details: { status: "async_launched", ...entry, agentId, description, prompt, ...where },
       facts: { launched: delegated.notice },
     };
   }
-  return report(delegated.run, room);
+  const told = report(delegated.run, room);
+  return { ...told, details: { ...told.details, ...entry } };
 }
 
 function report(run: EndedRun, room: number | undefined): ToolOutput {
