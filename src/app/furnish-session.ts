@@ -13,6 +13,7 @@ import { offerDelegation, offeredAgents } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
 import { mayFork } from "./fork-choice.ts";
 import { checkMode } from "./heed-settings.ts";
+import type { Household as Agents } from "./household.ts";
 import { mainAcceptance } from "./main-acceptance.ts";
 import type { OpenedSession } from "./opened-session.ts";
 import { type Environment, stateDirectory } from "./places.ts";
@@ -97,7 +98,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
   const resolved = { ...resolution.agent, policy };
   const agent = withInstructions(options.coordinator ? coordinate(resolved) : resolved, [connection]);
   checkMode(settings, agent.policy.mode);
-  if (options.resume !== undefined) await dispatcher.tellOfLost();
+  if (options.resume !== undefined) await tellOfLost(dispatcher, hooks, gathered.household);
   return createSessionOf({
     transcript,
     agent,
@@ -206,6 +207,15 @@ async function settleLostPlace(
 ): Promise<KeptWorktree | undefined> {
   const { settleLostWorktree } = await import("./worktrees.ts");
   return settleLostWorktree({ agentId, ...place });
+}
+
+/** Where nobody has hooks the files of the agents are not read for this. */
+async function tellOfLost(dispatcher: Dispatcher, hooks: SessionHooks, household: Agents): Promise<void> {
+  if (!hooks.shared && !household.definitions.some((definition) => definition.hooks)) return;
+  await dispatcher.tellOfLost(async (agentType) => {
+    const definition = household.find(agentType)?.definition;
+    return (definition?.hooks && (await hooks.forAgent(definition))) ?? hooks.shared;
+  });
 }
 
 /** Who configured a search that can't work wants to know; who configured none does not. */

@@ -15,7 +15,7 @@ import type { AgentWish, PreparedAgent, ReadyAgent } from "./agent-wish.ts";
 import { type Caller, type Delegated, type Delegation, superior, termsOf } from "./delegation.ts";
 import type { ForkStart, Forks } from "./forks.ts";
 import { launch, type SharedServices } from "./launch.ts";
-import { tellOfLostRuns } from "./lost-runs.ts";
+import { type HooksOf, tellOfLostRuns } from "./lost-runs.ts";
 import type { Member } from "./member.ts";
 import { afterPlanMode, inPlanMode, type Remake, withPolicies } from "./plan-mode.ts";
 import { Registry, type SettleLost } from "./registry.ts";
@@ -159,12 +159,9 @@ export class Dispatcher implements Retinue {
     return this.registry.records();
   }
 
-  /** Hooks hear of the runs that an earlier process did not live to end. */
-  async tellOfLost(): Promise<void> {
-    const { hooks, journal } = this.services;
-    if (!hooks?.has("SubagentStop")) return;
-    const agents = (await this.records()).map(({ agentId }) => agentId);
-    await tellOfLostRuns(agents, hooks, journal);
+  /** Hooks hear of the runs that an earlier process did not live to end: those of each agent. */
+  async tellOfLost(hooksOf: HooksOf): Promise<void> {
+    await tellOfLostRuns(await this.records(), hooksOf, this.services.journal);
   }
 
   /** By name, id or the beginning of an id that only one has. */

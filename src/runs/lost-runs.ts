@@ -1,13 +1,21 @@
 import type { Hooks, Journal } from "../ports/index.ts";
 import type { AgentId, EventOf, Line, RunEnd, RunId } from "../protocol/index.ts";
-import { endIn } from "./agent-record.ts";
+import { type AgentRecord, endIn } from "./agent-record.ts";
 import { hookLines, withoutContext } from "./ask-hooks.ts";
 import { endFacts } from "./run-hooks.ts";
 
+/** Those that an agent of this type has now: its definition's with everybody's. */
+export type HooksOf = (agentType: string) => Promise<Hooks | undefined>;
+
 /** Tells hooks of the ends that an earlier process did not live to tell them of. The runs have their ends by now. */
-export async function tellOfLostRuns(agents: readonly AgentId[], hooks: Hooks, journal: Journal): Promise<void> {
-  if (!hooks.has("SubagentStop")) return;
-  for (const agentId of agents) {
+export async function tellOfLostRuns(
+  agents: readonly Pick<AgentRecord, "agentId" | "agentType">[],
+  hooksOf: HooksOf,
+  journal: Journal,
+): Promise<void> {
+  for (const { agentId, agentType } of agents) {
+    const hooks = await hooksOf(agentType);
+    if (!hooks?.has("SubagentStop")) continue;
     const lines = await journal.read(agentId);
     for (const end of untold(lines)) await tell(end, lines, { agentId, hooks, journal });
   }

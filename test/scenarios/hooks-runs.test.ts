@@ -246,8 +246,14 @@ describe("the beginning and the end of an agent's run", () => {
     expect(JSON.stringify(walked.model.requests("CHILD")[0])).toContain("mind the budget");
   });
 
-  it("the end is told by the next process when its own was killed, exactly once", async () => {
-    const { session, ...at } = await open(child({ hangs: true }), { settings: pair });
+  it.each([
+    ["settings", { settings: pair }],
+    [
+      "its definition",
+      { agents: { "general-purpose": { description: "Works.", prompt: "Work.", hooks: pair.hooks } } },
+    ],
+  ])("the end is told by the next process when its own was killed, exactly once: hooks of %s", async (_, given) => {
+    const { session, ...at } = await open(child({ hangs: true }), given);
     const run = session.prompt("MAIN: do it.");
     const begun = (async () => {
       for await (const update of run)
@@ -260,14 +266,15 @@ describe("the beginning and the end of an agent's run", () => {
     // What the first process told in its own life is not the question here.
     writeFileSync(join(at.cwd, "told.jsonl"), "");
     for (const expected of [["SubagentStop"], ["SubagentStop"]]) {
-      const next = await open({}, { at: left, settings: pair, resume: session.id });
+      const next = await open({}, { at: left, ...given, resume: session.id });
       await next.session.close();
       expect(namesIn(at)).toEqual(expected);
     }
     expect(reasonsIn(at)).toEqual(["process_lost"]);
     const [[, lines = []] = []] = transcriptsIn(left, session.id);
     const types = lines.map((line: Line) => (line.type === "hooks.started" ? `${line.type} ${line.event}` : line.type));
-    expect(types.slice(-3)).toEqual(["run.ended", "hooks.started SubagentStop", "hooks.ran"]);
+    const told = types.filter((type) => type !== "run.cleaned");
+    expect(told.slice(-3)).toEqual(["run.ended", "hooks.started SubagentStop", "hooks.ran"]);
   });
 });
 
