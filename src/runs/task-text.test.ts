@@ -83,12 +83,15 @@ describe("what a parent reads of an agent", () => {
         { command: "npm test", exitCode: 1 },
         { command: "sleep 9\nmore", exitCode: null },
       ],
-      denied: [{ tool: "Write", input: "{}", reason: "no" }],
+      denied: [
+        { tool: "Write", input: "{}", reason: "no" },
+        { tool: "Bash", input: '{"command":"npm publish"}', reason: "no" },
+      ],
       unknown: ["c1"],
       agentsCut: 1,
     });
     expect(resultText(run).split("\n").at(-1)).toBe(
-      '[agentId: a1; 3 tool calls; 0 tokens; 5 ms; changed: src/a.ts, "app/[id].tsx"; ran: "npm test" (exit 1), "sleep 9…" (no exit code); denied: Write; outcome unknown: 1 call; 1 agent of its own cut short]',
+      '[agentId: a1; 3 tool calls; 0 tokens; 5 ms; changed: src/a.ts, "app/[id].tsx"; ran: "npm test" (exit 1), "sleep 9…" (no exit code); denied: Write, Bash "npm publish"; outcome unknown: 1 call; 1 agent of its own cut short]',
     );
   });
 

@@ -1,5 +1,5 @@
 import { boundText, formatCount, formatDuration, plural } from "../lib/index.ts";
-import type { AcceptanceResult, CommandFact, Outcome, RunEnd } from "../protocol/index.ts";
+import type { AcceptanceResult, CommandFact, DeniedFact, Outcome, RunEnd } from "../protocol/index.ts";
 import type { EndedRun } from "./run-host.ts";
 
 /** Characters of a report that a parent's context is given; the rest is kept where it can be read. */
@@ -79,7 +79,7 @@ function trailer({ agentId, worktree, acceptance, end: { usage, facts, milliseco
     formatDuration(milliseconds),
     ...(facts.filesChanged.length === 0 ? [] : [`changed: ${list(facts.filesChanged.map(asName))}`]),
     ...(facts.commands.length === 0 ? [] : [`ran: ${list(facts.commands.map(ran))}`]),
-    ...(facts.denied.length === 0 ? [] : [`denied: ${list(facts.denied.map(({ tool }) => tool))}`]),
+    ...(facts.denied.length === 0 ? [] : [`denied: ${list(facts.denied.map(denied))}`]),
     ...(facts.unknown.length === 0 ? [] : [`outcome unknown: ${plural(facts.unknown.length, "call")}`]),
     ...(facts.agentsCut > 0 ? [`${plural(facts.agentsCut, "agent")} of its own cut short`] : []),
     ...(worktree ? [`worktree: ${worktree.path}, branch ${worktree.branch} (${neutral(worktree.changes)})`] : []),
@@ -95,9 +95,26 @@ export function totalsOf({ usage, facts }: Pick<RunEnd, "usage" | "facts">): { c
 
 /** `"npm test" (exit 1)` */
 function ran({ command, exitCode }: CommandFact): string {
-  const [line = "", ...more] = command.trim().split("\n");
-  const shown = more.length > 0 || line.length > LONGEST_COMMAND ? `${line.slice(0, LONGEST_COMMAND)}…` : line;
-  return `${JSON.stringify(shown)} (${exitCode === null ? "no exit code" : `exit ${exitCode}`})`;
+  return `${quoted(command)} (${exitCode === null ? "no exit code" : `exit ${exitCode}`})`;
+}
+
+/** `Bash "npm publish"`: the tool, and what its call was about first. */
+function denied({ tool, input }: DeniedFact): string {
+  const first = Object.values(objectIn(input)).find((value) => typeof value === "string");
+  return first === undefined ? tool : `${tool} ${quoted(first)}`;
+}
+
+function objectIn(json: string): object {
+  try {
+    return Object(JSON.parse(json));
+  } catch {
+    return {};
+  }
+}
+
+function quoted(text: string): string {
+  const [line = "", ...more] = text.trim().split("\n");
+  return JSON.stringify(more.length > 0 || line.length > LONGEST_COMMAND ? `${line.slice(0, LONGEST_COMMAND)}…` : line);
 }
 
 const LONGEST_COMMAND = 60;

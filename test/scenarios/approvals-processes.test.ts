@@ -1,0 +1,65 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { createApiServer } from "../../src/testing/index.ts";
+import { startCommandLine } from "../reliability/command-line.ts";
+import { createPlace, readTranscript, sessionIdOf, transcriptPath } from "../reliability/place.ts";
+
+const place = createPlace();
+afterAll(() => place.remove());
+
+describe("retinue approvals", () => {
+  it("answers a session of another process, also one that was killed while it waited: the first of two counts", async () => {
+    const server = await createApiServer({
+      script: {
+        conversations: [
+          {
+            match: { firstUserContains: "MAIN:" },
+            steps: [
+              { reply: { content: [{ tool: "Bash", input: { command: "mkdir one" } }] } },
+              { reply: { content: [{ tool: "Bash", input: { command: "mkdir two" } }] } },
+              { reply: { content: "Made." } },
+            ],
+          },
+        ],
+      },
+    });
+    try {
+      const start = (...args: string[]) => startCommandLine({ place, url: server.url, args });
+      const first = start("-p", "MAIN: go", "--on-ask", "wait");
+      await first.told("retinue approvals answer ask_");
+      first.child.kill("SIGKILL");
+      await first.ended;
+      const [waiting] = JSON.parse((await start("approvals", "list", "--json").ended).stdout);
+      expect(waiting).toMatchObject({ isRunning: false, call: { inputJson: '{"command":"mkdir one"}' } });
+      const agents = await startCommandLine({
+        place,
+        url: server.url,
+        args: ["approvals", "answer", waiting.requestId, "allow"],
+        environment: { RETINUE_CALL_ID: "main_1_0" },
+      }).ended;
+      expect(agents).toMatchObject({ code: 1, stderr: expect.stringContaining("can't answer for a person") });
+      const answers = await Promise.all([
+        start("approvals", "answer", waiting.requestId, "allow").ended,
+        start("approvals", "answer", waiting.requestId, "allow").ended,
+      ]);
+      expect(answers.map(({ code }) => code).sort()).toEqual([0, 1]);
+      expect(answers.find(({ code }) => code === 1)?.stderr).toContain("was already answered by");
+
+      const path = transcriptPath(place) ?? "";
+      const second = start("-p", "--resume", sessionIdOf(path), "--on-ask", "wait");
+      await second.told("mkdir two waits for your answer");
+      expect(existsSync(join(place.cwd, "one"))).toBe(true);
+      const id = /answer (ask_\w+)/.exec(second.stderr())?.[1] ?? "";
+      const no = await start("approvals", "answer", id, "deny", "--message", "One is enough.").ended;
+      expect(no).toMatchObject({ code: 0, stdout: `${id} denied: Bash mkdir two.\n` });
+      expect(await second.ended).toMatchObject({ code: 0, stdout: "Made.\n" });
+      expect(existsSync(join(place.cwd, "two"))).toBe(false);
+      const ends = readTranscript(path).filter((line) => line.type === "tool.ended");
+      expect(ends.map(({ result }) => result.outcome)).toEqual(["ok", "denied"]);
+      expect(JSON.stringify(ends[1]?.result.content)).toContain("One is enough.");
+    } finally {
+      await server.close();
+    }
+  });
+});

@@ -1,0 +1,198 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { answerApproval, listApprovals } from "../../src/app/approvals.ts";
+import { loadProjectSettings } from "../../src/app/index.ts";
+import { addTrust } from "../../src/app/trust.ts";
+import type { EventOf, RunUpdate } from "../../src/protocol/index.ts";
+import {
+  asAfterKill,
+  mainLines,
+  newPlace,
+  type Options,
+  open,
+  type Parts,
+  type Place,
+  resultsIn,
+  task,
+} from "./delegation-place.ts";
+
+type Asked = EventOf<"approval.requested">;
+const bash = (command: string) => ({ name: "Bash", input: { command } });
+const by = "ana";
+
+function askedIn(update: RunUpdate): Asked | undefined {
+  const event = update.type === "subagent.event" ? update.event : update;
+  return event.type === "approval.requested" ? event : undefined;
+}
+
+/** Runs to the end, and lets `answer` see each request from outside, as another process would. */
+async function answered(parts: Parts, answer: (asked: Asked, place: Place) => unknown, options: Options = {}) {
+  const { session, model, ...at } = await open(parts, { onAsk: "wait", ...options });
+  const run = session.prompt("MAIN: do it.");
+  const asked: Asked[] = [];
+  for await (const update of run) {
+    const request = askedIn(update);
+    if (request === undefined) continue;
+    asked.push(request);
+    await answer(request, at);
+  }
+  const result = await run.result;
+  await session.close();
+  return { result, model, asked, sessionId: session.id, ...at };
+}
+
+const say = (verb: "allow" | "deny" | "always", more: Record<string, unknown> = {}) => {
+  return ({ requestId }: Asked, { home }: Place) =>
+    answerApproval({ home, request: requestId, verb, by, project: false, ...more });
+};
+
+describe("an inbox for every depth", () => {
+  it("has what a subagent asks, durable before it is told, and its answer lets the agent go on", async () => {
+    const { result, cwd, asked, home } = await answered(
+      {
+        MAIN: [{ calls: [task("CHILD: make it")] }, { text: "Made." }],
+        CHILD: [{ calls: [bash("mkdir one")] }, { text: "ok" }],
+      },
+      async (request, place) => {
+        const [waiting, ...others] = await listApprovals({ home: place.home, cwd: place.cwd });
+        expect(others).toEqual([]);
+        expect(waiting?.question).toMatchObject({
+          requestId: request.requestId,
+          kind: "call",
+          agentType: "general-purpose",
+          path: [expect.any(String)],
+          call: { name: "Bash", inputJson: '{"command":"mkdir one"}' },
+          decision: { effect: "ask", scope: "builtin" },
+          always: ["Bash(mkdir one)", "Bash(mkdir *)"],
+        });
+        await say("allow")(request, place);
+        await expect(say("deny")(request, place)).rejects.toThrow("already answered by ana: allow");
+      },
+    );
+    expect(result.outcome).toBe("succeeded");
+    expect(asked).toHaveLength(1);
+    expect(existsSync(join(cwd, "one"))).toBe(true);
+    expect(await listApprovals({ home })).toEqual([]);
+  });
+
+  it("settles with one always what it covers: others that wait, and whatever comes later", async () => {
+    const seen: Asked[] = [];
+    const { result, cwd, asked } = await answered(
+      {
+        MAIN: [
+          { calls: [task("ONE: make it"), task("TWO: make it")] },
+          { calls: [bash("mkdir three"), bash("rmdir three")] },
+          { text: "Made." },
+        ],
+        ONE: [{ calls: [bash("mkdir one")] }, { text: "ok" }],
+        TWO: [{ calls: [bash("mkdir two")] }, { text: "ok" }],
+      },
+      async (request, place) => {
+        seen.push(request);
+        if (seen.length === 2) await say("always", { pattern: "mkdir *" })(request, place);
+        if (seen.length === 3) await say("deny", { message: "Keep it." })(request, place);
+      },
+    );
+    expect(["one", "two", "three"].map((name) => existsSync(join(cwd, name)))).toEqual([true, true, true]);
+    expect(asked.map(({ inputJson }) => inputJson).at(-1)).toContain("rmdir");
+    expect(result.facts.denied).toMatchObject([{ tool: "Bash", reason: "Keep it." }]);
+  });
+
+  it("decides about changed input from the start, and takes what its author wrote as allowed", async () => {
+    const answers = [{ inputJson: '{"command":"mkdir better"}' }, { inputJson: '{"command":"mkdir forbidden"}' }];
+    const { model, cwd, asked } = await answered(
+      { MAIN: [{ calls: [bash("mkdir one")] }, { calls: [bash("mkdir two")] }, { text: "Made." }] },
+      (request, place) => {
+        const edit = answers.shift();
+        return edit && say("allow", edit)(request, place);
+      },
+      { settings: { permissions: { deny: ["Bash(mkdir forbidden)"] } } },
+    );
+    expect(["one", "better", "two", "forbidden"].filter((name) => existsSync(join(cwd, name)))).toEqual(["better"]);
+    expect(asked).toHaveLength(2);
+    expect(resultsIn(model.requests("MAIN")[2])[0]).toContain("forbidden");
+  });
+});
+
+describe("a process that dies while somebody is asked", () => {
+  const parts: Parts = { MAIN: [{ calls: [bash("mkdir one")] }, { text: "Made." }] };
+
+  async function killedWhileWaiting() {
+    let left: Place | undefined;
+    const { sessionId, asked } = await answered(parts, (request, place) => {
+      left = asAfterKill(place);
+      return say("deny")(request, place);
+    });
+    return { at: left!, resume: sessionId, requestId: asked[0]?.requestId };
+  }
+
+  it("asks again under the same id", async () => {
+    const { at, resume, requestId } = await killedWhileWaiting();
+    const again = await answered({ MAIN: [{ text: "Made." }] }, say("allow"), { at, resume });
+    expect(again.asked.map((request) => request.requestId)).toEqual([requestId]);
+    expect(existsSync(join(at.cwd, "one"))).toBe(true);
+  });
+
+  it.each([
+    ["allow", "approval.answered", { answer: "allow", by }],
+    ["always", "tool.requested", { decision: { effect: "allow", rule: "Bash(mkdir one)", scope: "session" } }],
+  ] as const)("does not ask what was answered meanwhile (%s), also where nobody is asked", async (verb, type, line) => {
+    const { at, resume, requestId } = await killedWhileWaiting();
+    const [waiting] = await listApprovals({ home: at.home });
+    expect(waiting).toMatchObject({ isRunning: false, question: { requestId } });
+    await answerApproval({ home: at.home, request: requestId ?? "", verb, by, project: false });
+    const again = await answered({ MAIN: [{ text: "Made." }] }, () => {}, { at, resume, onAsk: "deny" });
+    expect(again.asked).toEqual([]);
+    expect(existsSync(join(at.cwd, "one"))).toBe(true);
+    expect(mainLines(at, resume).findLast((each) => each.type === type)).toMatchObject(line);
+  });
+});
+
+describe("agents in the background", () => {
+  const parts: Parts = {
+    MAIN: [{ calls: [task("CHILD: make it", { run_in_background: true })] }, { text: "Started." }, { text: "Told." }],
+    CHILD: [{ calls: [bash("mkdir one")] }, { text: "I could not." }],
+  };
+
+  it("wait in the inbox where somebody answers", async () => {
+    const { cwd, asked } = await answered(parts, async (request, place) => {
+      expect((await listApprovals({ home: place.home }))[0]?.question.background).toBe(true);
+      await say("allow")(request, place);
+    });
+    expect(asked).toHaveLength(1);
+    expect(existsSync(join(cwd, "one"))).toBe(true);
+  });
+
+  it.each([
+    ["nobody is asked", { onAsk: "deny" }],
+    ["the settings deny it", { settings: { background: { approvals: "deny" } } }],
+  ] as const)("go on with a denial where %s, and their report lists it", async (_, options) => {
+    const { model, cwd, home } = await answered(parts, () => {}, options);
+    expect(existsSync(join(cwd, "one"))).toBe(false);
+    expect(resultsIn(model.requests("CHILD")[1])[0]).toContain("It needs the user's yes");
+    expect(JSON.stringify(model.requests("MAIN").at(-1))).toContain(String.raw`denied: Bash \"mkdir one\"`);
+    expect(await listApprovals({ home })).toEqual([]);
+  });
+});
+
+describe("always, for this project", () => {
+  it("stands in the directory's local settings, which stay approved", async () => {
+    const at = newPlace();
+    mkdirSync(join(at.cwd, ".retinue"));
+    const file = join(at.cwd, ".retinue/settings.local.json");
+    writeFileSync(file, '{"permissions":{"allow":["Bash(true)"]},"model":"m"}');
+    const environment = { HOME: at.home };
+    await addTrust({ ...at, environment });
+    const told: string[] = [];
+    await answered({ MAIN: [{ calls: [bash("mkdir one")] }, { text: "Made." }] }, say("always", { project: true }), {
+      at,
+      onTrouble: (message) => told.push(message),
+    });
+    expect(told).toEqual([`Bash(mkdir one) stands in ${file} now.`]);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ model: "m" });
+    const { settings, notices } = loadProjectSettings({ ...at, environment, trust: false });
+    expect(notices).toEqual([]);
+    expect(settings.permissions?.allow).toEqual(["Bash(true)", "Bash(mkdir one)"]);
+  });
+});
