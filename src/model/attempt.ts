@@ -3,7 +3,7 @@ import type { About } from "./about.ts";
 import { failureOfConnection } from "./connection-failure.ts";
 import type { Connector } from "./connector.ts";
 import { type Failure, failure } from "./failure.ts";
-import { type ReceiveOptions, receiveAnswer, type Verdict } from "./receive-answer.ts";
+import { isAnswer, type ReceiveOptions, receiveAnswer, type Verdict } from "./receive-answer.ts";
 import { writePieces } from "./write-pieces.ts";
 
 export interface AttemptOptions extends ReceiveOptions {
@@ -15,6 +15,8 @@ export interface AttemptOptions extends ReceiveOptions {
   readonly idleMs: number;
   /** The system has taken every byte of the request. */
   readonly onGone: () => void;
+  /** The server has taken the request: its answer begins. */
+  readonly onTaken: () => void;
 }
 
 export type AttemptEnd =
@@ -85,6 +87,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
       response = incoming;
       connector.reached = true;
       heard();
+      if (!settled && isAnswer(incoming)) options.onTaken();
       const receiver = receiveAnswer(incoming, options);
       incoming.on("data", (chunk: Buffer) => {
         heard();

@@ -58,51 +58,96 @@ describe("the limiter", () => {
   it("lets everybody through while nobody refuses", async () => {
     const limiter = createLimiter({ clock: { monotonic: () => 0 } });
     await Promise.all(Array.from({ length: 1_000 }, () => enter(limiter)));
-    expect(limiter.state()).toEqual({ limit: Number.POSITIVE_INFINITY, active: 1_000, waiting: 0, held: false });
+    expect(limiter.state()).toMatchObject({ limit: Number.POSITIVE_INFINITY, active: 1_000, waiting: 0, held: false });
   });
 
-  it("holds everybody for as long as the provider asked, then lets one ahead", async () => {
+  it("holds everybody for as long as the provider asked, then lets one at a time ahead", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const passes = await Promise.all(Array.from({ length: 8 }, () => enter(limiter)));
-    for (const pass of passes) pass.leave({ kind: "throttled", holdMs: 5_000 });
-    expect(limiter.state().limit).toBe(4);
+    for (const pass of passes) pass.leave({ kind: "throttled", holdMs: 500 });
     const entered: number[] = [];
     const all = Promise.all(
-      Array.from({ length: 6 }, async () => {
+      Array.from({ length: 9 }, async () => {
         const pass = await enter(limiter);
         entered.push(time.now());
-        expect(limiter.state().active).toBeLessThanOrEqual(4);
-        await time.delay(1_000);
+        await time.delay(100);
+        // What counts is that it was taken; the answers are long.
+        pass.taken();
+        await time.delay(60_000);
         pass.leave({ kind: "answered" });
       }),
     );
     await time.run(all);
-    // Nothing went well before, so one goes alone, then another, then as many as the limit allows.
-    expect(entered).toEqual([5_000, 6_000, 7_000, 8_000, 8_000, 8_000]);
+    // None was taken before. When the same time again has passed without a refusal, more may go than went.
+    expect(entered).toEqual([500, 600, 700, 800, 900, 1_000, 1_100, 1_100, 1_200]);
   });
 
-  it("counts a burst of refusals once", async () => {
-    const limiter = createLimiter(createVirtualTime());
-    const passes = await Promise.all(Array.from({ length: 100 }, () => enter(limiter)));
-    for (const pass of passes) pass.leave({ kind: "throttled", holdMs: 1 });
-    expect(limiter.state().limit).toBe(50);
+  it("lets as many through as were taken before a refusal, more with each that is taken, then one at a time", async () => {
+    const time = createVirtualTime();
+    const limiter = createLimiter(time);
+    const taken = await Promise.all(Array.from({ length: 4 }, () => enter(limiter)));
+    const refused = await Promise.all(Array.from({ length: 50 }, () => enter(limiter)));
+    for (const pass of taken.slice(1)) pass.taken();
+    for (const pass of refused) pass.leave({ kind: "throttled", holdMs: 10_000 });
+    // It was sent before the refusal; that it was taken is known only now.
+    taken[0]?.taken();
+    expect(limiter.state()).toMatchObject({ learnt: 4, active: 4 });
+    const entered: number[] = [];
+    const call = async () => {
+      const pass = await enter(limiter);
+      entered.push(time.now());
+      await time.delay(100);
+      pass.leave({ kind: "answered" });
+    };
+    await time.run(Promise.all(Array.from({ length: 6 }, call)));
+    expect(entered).toEqual([10_000, 10_100, 10_100, 10_200, 10_300, 10_400]);
   });
 
-  it("forgets its limit when a quiet time has passed", async () => {
+  it("learns how many a provider answers at once, when it is not their rate", async () => {
+    const time = createVirtualTime();
+    const limiter = createLimiter(time);
+    const count = { answering: 0, refused: 0, finished: 0 };
+    const call = async () => {
+      const ticket = limiter.ticket();
+      for (;;) {
+        const pass = await limiter.enter(ticket, free());
+        await time.delay(5);
+        if (count.answering < 3) {
+          count.answering += 1;
+          pass?.taken();
+          await time.delay(5_000);
+          count.answering -= 1;
+          count.finished += 1;
+          return pass?.leave({ kind: "answered" });
+        }
+        count.refused += 1;
+        pass?.leave({ kind: "throttled", holdMs: 50 });
+      }
+    };
+    const first = Array.from({ length: 20 }, call);
+    await time.run(Promise.race(first));
+    expect(limiter.state().limit).toBe(3);
+    const burst = count.refused;
+    await time.run(Promise.all(first));
+    expect(count).toMatchObject({ answering: 0, finished: 20 });
+    expect(count.refused).toBe(burst);
+  });
+
+  it("relies on nothing it has learnt when a quiet time has passed", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     (await enter(limiter)).leave({ kind: "throttled", holdMs: 1_000 });
-    expect(limiter.state().limit).toBe(1);
+    expect(limiter.state().learnt).toBe(0);
     const use = async () => {
-      for (let index = 0; index < 30; index += 1) {
+      for (let index = 0; index < 8; index += 1) {
         const pass = await enter(limiter);
         await time.delay(10_000);
         pass.leave({ kind: "answered" });
       }
     };
     await time.run(use());
-    expect(limiter.state().limit).toBe(Number.POSITIVE_INFINITY);
+    expect(limiter.state().learnt).toBe(Number.POSITIVE_INFINITY);
   });
 
   it("lets those who came first go first, also after their retry", async () => {
@@ -136,10 +181,11 @@ describe("the limiter", () => {
     expect(limiter.state()).toMatchObject({ waiting: 0, held: false });
   });
 
-  it("never has more active than its limit, and everybody gets through", async () => {
+  it("brings everybody through, whatever becomes of the requests", async () => {
+    const takes = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
     const ends = fc.array(fc.constantFrom("answered", "failed", "throttled"), { minLength: 1, maxLength: 30 });
     await fc.assert(
-      fc.asyncProperty(ends, fc.integer({ min: 1, max: 20 }), async (script, callers) => {
+      fc.asyncProperty(ends, takes, fc.integer({ min: 1, max: 20 }), async (script, taken, callers) => {
         const time = createVirtualTime();
         const limiter = createLimiter(time);
         let next = 0;
@@ -147,10 +193,9 @@ describe("the limiter", () => {
         const work = async (): Promise<void> => {
           const ticket = limiter.ticket();
           for (;;) {
-            const before = limiter.state().limit;
             const pass = await limiter.enter(ticket, free());
-            expect(limiter.state().active).toBeLessThanOrEqual(Math.max(before, limiter.state().limit, callers));
             await time.delay(7);
+            if (taken[next % taken.length]) pass?.taken();
             const end = script[next++] ?? "answered";
             pass?.leave(
               end === "throttled" ? { kind: "throttled", holdMs: 50 } : { kind: end as "answered" | "failed" },
@@ -200,6 +245,57 @@ describe("the limiter", () => {
     // The first burst can't know the limit; from then on it is learnt.
     expect(Math.max(...later)).toBeLessThanOrEqual(1);
     expect(most.attempts).toBeLessThanOrEqual(5);
+  });
+});
+
+describe("the limiter at a server that takes five requests a second", () => {
+  const perWindow = 5;
+  const windowMs = 1_000;
+  const untilWindowEnd = (now: number) => windowMs - (now % windowMs);
+  const ways = {
+    "how many milliseconds to wait": untilWindowEnd,
+    "to wait a second": () => 1_000,
+  };
+
+  it.each(Object.entries(ways))("is refused once a second by 40 agents that are told %s", async (_, holdAt) => {
+    const time = createVirtualTime();
+    const limiter = createLimiter(time);
+    let drawn = 0;
+    const between = (least: number, most: number) => {
+      drawn += 7_919;
+      return least + (drawn % (most - least + 1));
+    };
+    const taken = new Map<number, number>();
+    const refused: number[] = [];
+    const request = async () => {
+      const ticket = limiter.ticket();
+      for (;;) {
+        const pass = await limiter.enter(ticket, free());
+        await time.delay(between(1, 4));
+        const window = Math.floor(time.now() / windowMs);
+        const count = taken.get(window) ?? 0;
+        if (count < perWindow) {
+          taken.set(window, count + 1);
+          await time.delay(between(5, 100));
+          pass?.taken();
+          await time.delay(between(0, 5_000));
+          return pass?.leave({ kind: "answered" });
+        }
+        refused[window] = (refused[window] ?? 0) + 1;
+        pass?.leave({ kind: "throttled", holdMs: holdAt(time.now()) });
+      }
+    };
+    const agent = async () => {
+      await time.delay(between(0, 50));
+      for (let step = 0; step < 3; step += 1) await request();
+    };
+    await time.run(Promise.all(Array.from({ length: 40 }, agent)));
+    const [burst = 0, ...later] = Array.from(refused, (count = 0) => count);
+    expect(burst).toBeGreaterThan(0);
+    expect(Math.max(...later)).toBe(1);
+    expect([...taken.values()].reduce((sum, count) => sum + count, 0)).toBe(120);
+    // The server alone needs 24 seconds for 120 requests.
+    expect(time.now()).toBeLessThan(40_000);
   });
 });
 

@@ -2,9 +2,10 @@ import type { Clock } from "../ports/index.ts";
 import { type Delay, realDelay } from "./delay.ts";
 
 /**
- * How many requests one provider gets at once from this process. Begins without a limit; learns one from refusals
- * (halved at each, grown again by successes). The time between two refusals is a period: what went well in one is let
- * through in the next, a few at a time, and beyond that one request goes ahead to see whether more is possible.
+ * How many requests one provider gets from this process, and when. Begins without a limit and learns from refusals.
+ * The time between two refusals is a period: as many as were taken in one are let through in the next, a few at a
+ * time; beyond that one goes ahead to see whether more is possible, so that a limit that is known costs one refusal.
+ * What counts is whether a request was taken, not when its answer ends: providers count requests, answers are long.
  */
 export interface Limiter {
   /** A place in the queue. A retry keeps the place of its first try, so nobody is overtaken for ever. */
@@ -15,6 +16,8 @@ export interface Limiter {
 }
 
 export interface Pass {
+  /** The provider has taken the request: the answer begins. */
+  taken(): void;
   /** Must be called exactly once, when the request is over. */
   leave(end: PassEnd): void;
 }
@@ -26,6 +29,9 @@ export type PassEnd =
   | { readonly kind: "throttled"; readonly holdMs: number };
 
 export interface LimiterState {
+  /** How many are let through at once without a look at what becomes of them. */
+  readonly learnt: number;
+  /** How many may be answered at once. */
   readonly limit: number;
   readonly active: number;
   readonly waiting: number;
@@ -37,32 +43,42 @@ interface LimiterOptions {
   readonly delay?: Delay;
 }
 
-/** Successes per unit of limit before one more is tried: slow, so that a steady rate limit is met once, not always. */
-const successesToGrow = 8;
-/** After this long without a refusal the limit doubles with each further `doubleMs`. */
+/** So often refused without one request taken in between, it is not their rate: too many are answered at once. */
+const refusalsInRow = 3;
+/** Answers per unit of limit before one more is tried: slow, so that a limit of this kind is met once, not always. */
+const answersToGrow = 8;
+/** After this long without a refusal what was learnt is no longer relied on. */
 const quietMs = 60_000;
-const doubleMs = 10_000;
-const noLimitFrom = 4_096;
 
 export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Limiter {
   const waiting: Waiting[] = [];
   let tickets = 0;
   let active = 0;
+  /** Of the active ones those of which it is not known yet whether they are taken. */
+  let undecided = 0;
   let limit = Number.POSITIVE_INFINITY;
-  /** How many may go while it is not known yet whether the refusals are over. */
-  let ramp = Number.POSITIVE_INFINITY;
+  let answers = 0;
   let period = 0;
-  /** How many went well in the last period. */
+  let inRow = 0;
   let learnt = Number.POSITIVE_INFINITY;
+  /** What the successes of the last period, of which some are known late, may add up to. */
+  let most = Number.POSITIVE_INFINITY;
+  /** A refusal after requests that were taken one by one, and not only a burst, has said how many are. */
+  let isMeasured = false;
   let granted = 0;
   let successes = 0;
-  let sinceGrowth = 0;
-  let growAt = 0;
+  /** How many may be undecided. One more per success doubles what is let through with each round. */
+  let ramp = Number.POSITIVE_INFINITY;
+  let refusedAt: number | undefined;
+  /** In this time the provider's own period is over too, however the two lie. */
+  let cycleMs = 0;
+  let cycleEnd = Number.NEGATIVE_INFINITY;
   let heldUntil = Number.NEGATIVE_INFINITY;
   let hold: AbortController | undefined;
 
   function pump(): void {
-    while (hold === undefined && waiting.length > 0 && active < allowed()) waiting.shift()?.go(pass());
+    turnCycle();
+    while (hold === undefined && waiting.length > 0 && mayGo()) waiting.shift()?.go(pass());
     if (waiting.length === 0) dropHold();
   }
 
@@ -73,43 +89,84 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     dropped?.abort();
   }
 
-  function allowed(): number {
-    return Math.min(limit, ramp, granted < learnt ? Number.POSITIVE_INFINITY : 1);
+  function mayGo(): boolean {
+    if (active >= limit) return false;
+    return undecided < (granted < learnt ? ramp : 1);
   }
 
   function pass(): Pass {
     active += 1;
+    undecided += 1;
     granted += 1;
     const own = period;
-    let left = false;
+    let isDecided = false;
+    let hasLeft = false;
+    const decide = () => {
+      if (isDecided) return false;
+      isDecided = true;
+      undecided -= 1;
+      return true;
+    };
     return {
+      taken() {
+        if (hasLeft || !decide()) return;
+        succeed(own);
+        pump();
+      },
       leave(end) {
-        if (left) throw new Error("A pass of the limiter was given back twice.");
-        left = true;
-        if (end.kind === "throttled") throttle(own, end.holdMs);
+        if (hasLeft) throw new Error("A pass of the limiter was given back twice.");
+        hasLeft = true;
+        if (decide() && end.kind === "answered") succeed(own);
         active -= 1;
-        if (end.kind === "answered") succeed(own);
+        if (end.kind === "throttled") throttle(own, end.holdMs);
+        if (end.kind === "answered") growLimit();
         pump();
       },
     };
   }
 
   function throttle(own: number, holdMs: number): void {
+    const now = clock.monotonic();
     // The other refusals of the same burst say nothing new.
-    if (own === period) {
-      period += 1;
-      limit = Math.max(1, Math.floor(active / 2));
-      learnt = successes;
-      granted = 0;
-      successes = 0;
-      sinceGrowth = 0;
-      ramp = 1;
-    }
-    const until = clock.monotonic() + holdMs;
-    if (until <= heldUntil) return;
-    heldUntil = until;
-    growAt = until + quietMs;
+    if (own === period) endPeriod(now, holdMs);
+    if (now + holdMs <= heldUntil) return;
+    heldUntil = now + holdMs;
     holdFor(holdMs);
+  }
+
+  function endPeriod(now: number, holdMs: number): void {
+    period += 1;
+    inRow = successes > 0 ? 1 : inRow + 1;
+    const answered = active - undecided;
+    if (inRow >= refusalsInRow && answered > 0) limit = answered;
+    answers = 0;
+    // Nothing was taken: the hold was too short, which says nothing about how many are.
+    if (successes > 0 || learnt === Number.POSITIVE_INFINITY) {
+      isMeasured = learnt !== Number.POSITIVE_INFINITY;
+      most = learnt + 1;
+      learnt = Math.min(successes, most);
+      cycleMs = Math.max(2 * holdMs, 1.5 * Math.min(now - (refusedAt ?? now), quietMs));
+      refusedAt = now;
+    }
+    cycleEnd = now + cycleMs;
+    granted = 0;
+    successes = 0;
+    ramp = 1;
+  }
+
+  /** A whole cycle without a refusal: what was taken in it may be let through at once in the next. */
+  function turnCycle(): void {
+    const now = clock.monotonic();
+    if (learnt === Number.POSITIVE_INFINITY || now < cycleEnd) return;
+    const isQuiet = now >= (refusedAt ?? now) + quietMs;
+    if (successes > learnt) learnt = isMeasured && !isQuiet ? learnt + 1 : successes * 2;
+    ramp = 1;
+    if (isQuiet) limit = Number.POSITIVE_INFINITY;
+    if (isQuiet && waiting.length === 0) learnt = ramp = Number.POSITIVE_INFINITY;
+    most = learnt;
+    cycleEnd = now + cycleMs;
+    granted = undecided;
+    successes = 0;
   }
 
   function holdFor(milliseconds: number): void {
@@ -124,25 +181,17 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   }
 
   function succeed(own: number): void {
-    if (own !== period) {
-      if (own === period - 1) learnt += 1;
-      return;
-    }
-    successes += 1;
-    // One more per success doubles what is let through with each round of answers.
-    ramp += 1;
-    if (successes > learnt) learnt = successes * 2;
-    if (limit === Number.POSITIVE_INFINITY) return;
-    sinceGrowth += 1;
-    const now = clock.monotonic();
-    if (now >= growAt) {
-      growAt = now + doubleMs;
-      limit *= 2;
-    } else if (sinceGrowth >= limit * successesToGrow) {
-      sinceGrowth = 0;
-      limit += 1;
-    }
-    if (limit >= noLimitFrom) limit = Number.POSITIVE_INFINITY;
+    if (own === period) {
+      successes += 1;
+      ramp += 1;
+    } else if (own === period - 1 && learnt < most) learnt += 1;
+  }
+
+  function growLimit(): void {
+    answers += 1;
+    if (answers < limit * answersToGrow) return;
+    answers = 0;
+    limit += 1;
   }
 
   function queue(ticket: number, signal: AbortSignal): Promise<Pass | undefined> {
@@ -173,7 +222,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
       return tickets;
     },
     enter: (ticket, signal) => (signal.aborted ? Promise.resolve(undefined) : queue(ticket, signal)),
-    state: () => ({ limit, active, waiting: waiting.length, held: hold !== undefined }),
+    state: () => ({ learnt, limit, active, waiting: waiting.length, held: hold !== undefined }),
   };
 }
 

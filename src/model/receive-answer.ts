@@ -24,9 +24,8 @@ export interface Receiver {
 
 export function receiveAnswer(incoming: IncomingMessage, options: ReceiveOptions): Receiver {
   const { maxAnswerBytes, about } = options;
-  const { statusCode = 0, headers } = incoming;
-  const packed = headers["content-encoding"] ?? "identity";
-  const inner = statusCode >= 200 && statusCode < 300 ? answerReceiver(options) : errorReceiver(incoming, options);
+  const packed = incoming.headers["content-encoding"] ?? "identity";
+  const inner = isAnswer(incoming) ? answerReceiver(options) : errorReceiver(incoming, options);
   let bytes = 0;
   return {
     data(chunk) {
@@ -36,6 +35,10 @@ export function receiveAnswer(incoming: IncomingMessage, options: ReceiveOptions
     },
     end: inner.end,
   };
+}
+
+export function isAnswer({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode >= 200 && statusCode < 300;
 }
 
 /** Looks at the first character instead of trusting the content type: servers and gateways get that wrong. */

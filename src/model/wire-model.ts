@@ -79,7 +79,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
     if (pass === undefined) return lost.aborted();
     emit({ type: "sent" });
     const reader = readerFor(wire, request, emit);
-    const end = await sendOnce(pass, () => send(reader));
+    const end = await sendOnce(pass, () => send(reader, () => pass.taken()));
     if (end.kind === "complete") {
       pass.leave({ kind: "answered" });
       return reader.answer();
@@ -119,16 +119,29 @@ function sender(
   wire: Wire,
   { prompt, signal }: ModelRequest,
   onGone: () => void,
-): (reader: AnswerReader) => Promise<AttemptEnd> {
+): (reader: AnswerReader, onTaken: () => void) => Promise<AttemptEnd> {
   const { options, about, url, connections } = wire;
   const { provider, clock, idleMs = 300_000, maxAnswerBytes = 32_000_000 } = options;
   const body = prompt.body(provider.dialect);
   const headers = headersFor(provider, lengthOf(body));
-  return async (reader) => {
+  return async (reader, onTaken) => {
     const connector = await connections.prepare(url);
     for (let tries = 1; ; tries += 1) {
       const now = () => clock.now();
-      const all = { connector, url, headers, body, reader, signal, idleMs, maxAnswerBytes, about, now, onGone };
+      const all = {
+        connector,
+        url,
+        headers,
+        body,
+        reader,
+        signal,
+        idleMs,
+        maxAnswerBytes,
+        about,
+        now,
+        onGone,
+        onTaken,
+      };
       const end = await attempt(all);
       if (end.kind !== "stale") return end;
       if (tries < staleTries) continue;
