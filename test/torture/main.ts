@@ -12,6 +12,7 @@ import { kill } from "./kill.ts";
 import { killFamily } from "./kill-family.ts";
 import { killPoints } from "./kill-points.ts";
 import { mcpServers } from "./mcp-servers.ts";
+import { rateLimit } from "./rate-limit.ts";
 import { sameBytes } from "./same-bytes.ts";
 import { shellFuzz } from "./shell-fuzz.ts";
 import { streamSplit } from "./stream-split.ts";
@@ -29,6 +30,7 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   abort: { run: abort, count: 1 },
   "abort-family": { run: abortFamily, count: 1 },
   "api-faults": { run: apiFaults, count: 500 },
+  "rate-limit": { run: rateLimit, count: 6 },
   "stream-split": { run: streamSplit, count: 40 },
   "full-disk": { run: fullDisk, count: 30 },
   "write-errors": { run: writeErrors, count: 80 },

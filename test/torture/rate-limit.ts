@@ -1,0 +1,77 @@
+import { createApiServer, type ReplyFunction } from "../../src/testing/index.ts";
+import { checkFamily } from "../reliability/check-family.ts";
+import { startCommandLine } from "../reliability/command-line.ts";
+import { planFamily } from "../reliability/family.ts";
+import { createPlace, transcriptPath } from "../reliability/place.ts";
+import { seededRandom } from "../reliability/seeded-random.ts";
+import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
+
+const children = 40;
+const perWindow = 5;
+const windowMs = 1_000;
+
+/** Servers that say when to come again, exactly or in whole seconds, and one that does not. */
+const ways = ["milliseconds", "seconds", "nothing"] as const;
+type Way = (typeof ways)[number];
+
+/**
+ * R8: 40 agents at a server that takes 5 requests a second. All finish; after their first burst it refuses at most one
+ * request in a second if it says when to come again.
+ */
+export const rateLimit: Campaign = (options) => runSeeds(options, oneFamily, { workers: 1 });
+
+async function oneFamily(seed: number): Promise<Verdict> {
+  const way = ways[seed % ways.length] ?? "nothing";
+  const place = createPlace();
+  const windows: number[] = [];
+  const family = planFamily({ random: seededRandom(seed), children, steps: 1, background: 0 });
+  const server = await createApiServer({ script: limited(family, { way, windows }), seed });
+  try {
+    const startedAt = performance.now();
+    const args = ["-p", "Do the work.", "--allowed-tools", "Bash", "--output-format", "stream-json"];
+    const { code, stderr } = await startCommandLine({ place, url: server.url, args }).ended;
+    const seconds = Math.round((performance.now() - startedAt) / 1_000);
+    const violations = code === 0 ? [] : [`exit code ${code}: ${stderr}`];
+    const served = server.requests.filter(({ status }) => status === 200);
+    const transcript = transcriptPath(place) ?? "";
+    violations.push(...checkFamily({ place, transcript, requests: served, ends: "done" }).violations);
+    const refusals = Array.from(windows, (refused = 0) => refused);
+    const burst = refusals.findIndex((refused) => refused > 0);
+    // On a busy machine the agents need more than one window to begin.
+    const later = refusals.slice(burst + 2);
+    const most = Math.max(0, ...later);
+    if (burst < 0) violations.push("nothing was refused");
+    if (most > 1 && way !== "nothing") violations.push(`a window had ${most} refusals: ${refusals.join(" ")}`);
+    place.remove();
+    const work = { agents: children, served: served.length, "refused at first": sum(refusals) - sum(later) };
+    return {
+      violations: violations.map((text) => `told ${way}: ${text}`),
+      work: { ...work, "windows later": later.length, "refused in them": sum(later), seconds },
+    };
+  } finally {
+    await server.close();
+  }
+}
+
+function sum(amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + amount, 0);
+}
+
+/** Counts the refusals of each window in `windows`. */
+function limited(script: ReplyFunction, { way, windows }: { way: Way; windows: number[] }): ReplyFunction {
+  const startedAt = performance.now();
+  let window = -1;
+  let taken = 0;
+  return (request, context) => {
+    const elapsed = performance.now() - startedAt;
+    const now = Math.floor(elapsed / windowMs);
+    if (now !== window) taken = 0;
+    window = now;
+    taken += 1;
+    if (taken <= perWindow) return script(request, context);
+    windows[now] = (windows[now] ?? 0) + 1;
+    const left = Math.ceil((now + 1) * windowMs - elapsed);
+    const retryAfter = { milliseconds: { milliseconds: left }, seconds: { seconds: 1 }, nothing: undefined }[way];
+    return { content: "", fault: { kind: "status", status: 429, ...(retryAfter ? { retryAfter } : {}) } };
+  };
+}
