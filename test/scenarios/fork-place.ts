@@ -73,6 +73,22 @@ export async function play(on: Stage, options: SessionOptions = {}, words = "MAI
   return { result, updates, session };
 }
 
+/** One answer after the other. */
+export const saying =
+  (...replies: readonly Reply[]): Part =>
+  (turn) =>
+    replies[turn - 1] ?? { content: "?" };
+
+export function one(request: RecordedRequest | undefined): RecordedRequest {
+  if (request === undefined) throw new Error("a request is missing");
+  return request;
+}
+
+/** What a longer request must begin with. */
+export function prefixOf(request: RecordedRequest): string {
+  return unmarked(request).slice(0, -"]}".length);
+}
+
 export const forkCall = (prompt: string, more: Record<string, unknown> = {}) => ({
   tool: "Task",
   input: { description: "a piece of it", prompt, ...more },

@@ -2,21 +2,22 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Line } from "../../src/protocol/index.ts";
-import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
+import type { RecordedRequest } from "../../src/testing/index.ts";
 import { transcriptsIn } from "./delegation-place.ts";
-import { forkCall, messagesIn, type Part, play, type Stage, stage, toolResults, unmarked } from "./fork-place.ts";
+import {
+  forkCall,
+  messagesIn,
+  one,
+  play,
+  prefixOf,
+  type Stage,
+  saying,
+  stage,
+  toolResults,
+  unmarked,
+} from "./fork-place.ts";
 
 const read = { tool: "Read", input: { file_path: "notes.txt" } };
-const saying =
-  (...replies: readonly Reply[]): Part =>
-  (turn) =>
-    replies[turn - 1] ?? { content: "?" };
-const one = (request: RecordedRequest | undefined): RecordedRequest => {
-  if (request === undefined) throw new Error("a request is missing");
-  return request;
-};
-/** What a longer request must begin with. */
-const prefixOf = (request: RecordedRequest): string => unmarked(request).slice(0, -"]}".length);
 /** Everything up to the end of the placeholders. */
 const sharedPart = (request: RecordedRequest): string =>
   unmarked(request).split(',{"type":"text","text":"[You are a fork')[0] ?? "";

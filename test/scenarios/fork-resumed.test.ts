@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { RunUpdate } from "../../src/protocol/index.ts";
+import { asAfterKill, type Place } from "./delegation-place.ts";
+import { forkCall, messagesIn, one, play, prefixOf, saying, stage, toolResults, unmarked } from "./fork-place.ts";
+
+const read = { tool: "Read", input: { file_path: "notes.txt" } };
+
+describe("a fork that its process did not live to end", () => {
+  it("goes on with the same bytes, and its origin gets the report", async () => {
+    let left: Place | undefined;
+    const on = await stage({
+      MAIN: saying({ content: [read] }, { content: [forkCall("ONE: a"), forkCall("TWO: b")] }, { content: "Both." }),
+      ONE: (turn) => {
+        if (turn === 1) return { content: [read] };
+        left = asAfterKill(on);
+        return { content: "One is done." };
+      },
+      TWO: saying({ content: "Two is done." }),
+    });
+    const { session } = await play(on);
+    if (left === undefined) throw new Error("nothing was left");
+    const after = await stage(
+      {
+        MAIN: saying({ content: "Both, at last." }),
+        ONE: saying({ content: "One, at last." }),
+        TWO: saying({ content: "Two, at last." }),
+      },
+      {},
+      left,
+    );
+    const { result } = await play(after, { resume: session.id }, "");
+    expect(result).toMatchObject({ outcome: "succeeded", text: "Both, at last." });
+    const reports = toolResults(after.requests("MAIN")[0]);
+    expect(reports[0]).toContain("One, at last.");
+    expect(reports[1]).toMatch(/Two(, at last| is done)\./);
+    const resumed = one(after.requests("ONE")[0]);
+    expect(unmarked(resumed).startsWith(prefixOf(one(on.requests("ONE")[1])))).toBe(true);
+    expect(one(after.requests("MAIN")[0]).rawBody.includes("You are a fork")).toBe(false);
+  });
+});
+
+describe("a fork whose origin's transcript", () => {
+  async function endedFork(change: (home: string, sessionId: string) => void) {
+    const on = await stage({
+      MAIN: saying({ content: [read] }, { content: [forkCall("ONE: a")] }, { content: "Done." }),
+      ONE: saying({ content: "One is done." }),
+    });
+    const { session } = await play(on);
+    const [report = ""] = toolResults(on.requests("MAIN")[2]);
+    const id = /id="(a\w+)"/.exec(report)?.[1] ?? "";
+    change(on.home, session.id);
+    const after = await stage(
+      {
+        MAIN: saying({ content: [forkCall("and more", { resume: id, subagent_type: "fork" })] }, { content: "ok" }),
+        ONE: saying({ content: "More is done." }),
+      },
+      {},
+      on,
+    );
+    return { ...(await play(after, { resume: session.id }, "Go on.")), after };
+  }
+  const eventsOf = (updates: readonly RunUpdate[]) =>
+    updates.flatMap((update) => (update.type === "subagent.event" ? [update.event] : []));
+
+  it("is as it was reads all of it from the cache", async () => {
+    const { after, updates } = await endedFork(() => {});
+    expect(toolResults(after.requests("MAIN")[1])[0]).toContain("More is done.");
+    expect(messagesIn(one(after.requests("ONE")[0])).at(-1)?.content[0]?.text).toBe("and more");
+    expect(eventsOf(updates).map(({ type }) => type)).not.toContain("cache.missed");
+  });
+
+  it("was changed goes on with what is there, and says what that costs", async () => {
+    const { after, updates } = await endedFork((home, sessionId) =>
+      edit(home, `${sessionId}.jsonl`, (text) => text.replaceAll("alpha", "ALPHA")),
+    );
+    expect(toolResults(after.requests("MAIN")[1])[0]).toContain("More is done.");
+    expect(eventsOf(updates)).toContainEqual(expect.objectContaining({ type: "cache.missed", dimension: "messages" }));
+    expect(eventsOf(updates)).toContainEqual(expect.objectContaining({ type: "notice.raised", code: "fork" }));
+  });
+
+  it("is gone can't go on, and says so", async () => {
+    const { after } = await endedFork((home, sessionId) =>
+      edit(home, join(sessionId, "subagents"), (text) =>
+        text.replace('"agentId":"main","line":"', '"agentId":"main","line":"9'),
+      ),
+    );
+    expect(toolResults(after.requests("MAIN")[1])[0]).toMatch(/can't go on: the conversation of main .* is gone/);
+    expect(after.requests("ONE")).toEqual([]);
+  });
+});
+
+/** A file of the session, or the only one in a directory of it. */
+function edit(home: string, name: string, change: (text: string) => string): void {
+  const project = join(home, "projects", readdirSync(join(home, "projects"))[0] ?? "");
+  const path = name.endsWith(".jsonl")
+    ? join(project, name)
+    : join(project, name, readdirSync(join(project, name)).find((each) => each.endsWith(".jsonl")) ?? "");
+  const before = readFileSync(path, "utf8");
+  const after = change(before);
+  if (after === before) throw new Error("nothing was changed");
+  writeFileSync(path, after);
+}
