@@ -102,6 +102,14 @@ it("writes as the mode says", async () => {
   expect((await call("Write", { ...input, file_path: ".git/config" }, { mode: "acceptEdits" })).outcome).toBe("denied");
 });
 
+it("runs no command whose call asks for what the tool does not know, such as leaving the sandbox", async () => {
+  const input = { command: "touch made.txt", dangerouslyDisableSandbox: true };
+  const allowed = { pool: ["Bash"], rules: [{ text: "Bash", effect: "allow", scope: "user" } as const] };
+  for (const mode of ["default", "bypassPermissions"] as const)
+    expect(await call("Bash", input, { ...allowed, mode, granted: true })).toMatchObject({ outcome: "error" });
+  expect(existsSync(join(root, "made.txt"))).toBe(false);
+});
+
 it("gives the rest of a long result by its address", async () => {
   const lines = Array.from({ length: 1_000 }, (_, index) => `line ${index}`);
   writeFileSync(join(root, "long.txt"), lines.join("\n"));
