@@ -23,6 +23,13 @@ export function cacheDifference(earlier: Prompt, later: Prompt): CacheDifference
   return { dimension, firstDifference };
 }
 
+/** What stands at a byte of the request, cache marks left out, with a little of what comes before it. */
+export function excerptAt(prompt: Prompt, byte: number): string {
+  const bytes = withoutMarks(prompt).subarray(Math.max(0, byte - 20), byte + 40);
+  // A character that was cut in two at either end is no part of it.
+  return bytes.toString("utf8").replace(/^\uFFFD+|\uFFFD+$/g, "");
+}
+
 const order: readonly CacheDimension[] = [
   "tools_model_thinking",
   "system",

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AssistantMessage, Head, Message, UserMessage } from "../protocol/index.ts";
-import { Chain, cacheDifference, headFingerprints, prefixPoints, type WrittenPrompt } from "./index.ts";
+import {
+  Chain,
+  cacheDifference,
+  headFingerprints,
+  type PrefixPoint,
+  prefixPoints,
+  type WrittenPrompt,
+} from "./index.ts";
 
 const head: Head = {
   provider: "anthropic",
@@ -337,7 +344,7 @@ describe("fingerprints of messages", () => {
 describe("points of a request", () => {
   it("are shared exactly as far as the bytes are, up to the results that forks share", () => {
     const parent = begin(head);
-    const earlier = prefixPoints(parent.request().view);
+    const earlier = prefixPoints(parent.request().view).points;
     parent.append({ role: "assistant", content: [{ type: "tool_call", callId: "c1", name: "Task", inputJson: "{}" }] });
     const directed = (directive: string) => {
       const child = parent.fork();
@@ -348,12 +355,16 @@ describe("points of a request", () => {
         isError: false,
       };
       child.append({ role: "user", content: [result, { type: "text", text: directive }] } as UserMessage);
-      return prefixPoints(child.request().view);
+      return child.request().view;
     };
-    const [left, right] = [directed("One."), directed("Two.")];
+    const views = [directed("One."), directed("Two.")] as const;
+    const [left, right] = views.map((view) => prefixPoints(view).points) as [PrefixPoint[], PrefixPoint[]];
     const shared = left.filter(({ key }, index) => right[index]?.key === key);
     expect(shared.length).toBe(left.length - 1);
     expect(left.slice(0, earlier.length)).toEqual(earlier);
+    const behind = { head: left.slice(0, 4), points: left.slice(earlier.length), continues: true };
+    expect(prefixPoints(views[0], earlier.at(-1))).toEqual(behind);
+    expect(prefixPoints(views[1], left.at(-1))).toEqual({ head: right.slice(0, 4), points: right, continues: false });
     expect(earlier.at(-1)?.bytes).toBe(Buffer.byteLength(prefixOf(bodyOf(begin(head)))));
   });
 });

@@ -9,17 +9,30 @@ export interface PrefixPoint {
   readonly bytes: number;
 }
 
-/** Behind each dimension of the head, behind the tool results and behind the end of each message; the last is the whole. */
-export function prefixPoints(view: ChainView): readonly PrefixPoint[] {
+export interface PrefixPoints {
+  /** Behind each dimension that stands before the messages. */
+  readonly head: readonly PrefixPoint[];
+  /** In order; the last is the whole request. */
+  readonly points: readonly PrefixPoint[];
+  /** Whether the request has the point that was asked about: `points` are those behind it. */
+  readonly continues: boolean;
+}
+
+/** Behind each dimension of the head, behind the tool results and behind the end of each message. */
+export function prefixPoints(view: ChainView, after?: PrefixPoint): PrefixPoints {
   const { head, chunks, segments } = view;
-  const points: PrefixPoint[] = [];
   const { bytes, dimensions, holdsMessage } = headBytes(head);
+  const points: PrefixPoint[] = [];
   const fingerprints = headFingerprints(head);
   let key = `${head.provider} ${head.dialect}`;
   for (const { name, end } of dimensions) {
     key += ` ${fingerprints[name]}`;
     points.push({ key, bytes: end });
   }
+  const ofHead = [...points];
+  // A conversation that goes on is looked at from where it was.
+  const known = after?.key.startsWith(`${key} `) ? after.key.slice(key.length + 1) : undefined;
+  let continues = false;
   // Every segment begins with a comma; the very first of the list is sent without.
   let before = bytes.length - (holdsMessage ? 0 : 1);
   let left = segments;
@@ -27,12 +40,17 @@ export function prefixPoints(view: ChainView): readonly PrefixPoint[] {
     const count = Math.min(chunk.messages.length, left);
     if (count <= 0) break;
     writeBytes(chunk, head, count);
-    for (const { end, hash } of chunkPoints(chunks, { index, count }))
-      points.push({ key: `${key} ${hash}`, bytes: before + end });
+    const found = chunkPoints(chunks, { index, count });
+    const at = known === undefined ? -1 : found.findLastIndex(({ hash }) => hash === known);
+    if (at >= 0) {
+      points.length = 0;
+      continues = true;
+    }
+    for (const { end, hash } of found.slice(at + 1)) points.push({ key: `${key} ${hash}`, bytes: before + end });
     before += chunk.tape.endOf(count - 1);
     left -= count;
   }
-  return points;
+  return { head: ofHead, points, continues };
 }
 
 interface ChunkPoint {

@@ -31,6 +31,8 @@ interface Entry {
 export class Thread {
   readonly agentId: AgentId;
   private readonly journal: Journal;
+  /** Told of every request, of restored ones too. */
+  private readonly onRequest: ((prompt: WrittenPrompt) => void) | undefined;
   private readonly heads = new Map<string, Head>();
   private current: LoopState = initialState;
   private chain: Chain | undefined;
@@ -46,9 +48,10 @@ export class Thread {
   private readonly waiting: Entry[] = [];
   private isWriting = false;
 
-  constructor(agentId: AgentId, journal: Journal) {
+  constructor(agentId: AgentId, journal: Journal, onRequest?: (prompt: WrittenPrompt) => void) {
     this.agentId = agentId;
     this.journal = journal;
+    this.onRequest = onRequest;
   }
 
   get state(): LoopState {
@@ -241,6 +244,7 @@ export class Thread {
       if (this.isAtFork) chain.markForkPoint();
       this.isAtFork = false;
       this.prompt = chain.request();
+      this.onRequest?.(this.prompt);
     } else if (event.type === "model.ended") {
       // Nothing is left to seal here unless a damaged transcript has lost the request: no call may stay without a result.
       // Words that came while the model answered belong to the next turn.

@@ -50,11 +50,15 @@ export function createHeads({ directory, patience, alsoSync }: HeadsOptions): He
       return hash;
     },
     async load(hash) {
-      if (!/^[0-9a-f]{64}$/.test(hash)) return undefined;
-      const json = readVerified(join(directory, `${hash}.json`), hash);
-      return json === undefined ? undefined : (JSON.parse(json) as Head);
+      return readHead(directory, hash);
     },
   };
+}
+
+export function readHead(directory: string, hash: string): Head | undefined {
+  if (!/^[0-9a-f]{64}$/.test(hash)) return undefined;
+  const json = readVerified(join(directory, `${hash}.json`), hash);
+  return json === undefined ? undefined : (JSON.parse(json) as Head);
 }
 
 export function hashHead(head: Head): { hash: string; json: string } {

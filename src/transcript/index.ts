@@ -18,6 +18,7 @@ export { createMemorySession } from "./memory-session.ts";
 export { listRequests, openInbox } from "./open-inbox.ts";
 export type { Problem } from "./parse-transcript.ts";
 export type { Trouble } from "./patience.ts";
+export { type ReadSession, readSession } from "./read-session.ts";
 export { type ReadTranscript, readTranscript } from "./read-transcript.ts";
 export { createSession, openSession, type Session, type SessionOptions } from "./session.ts";
 export type { SessionSummary } from "./summarize-session.ts";

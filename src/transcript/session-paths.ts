@@ -24,10 +24,13 @@ export interface SessionPaths {
 
 export function sessionPaths(place: { home: string; project: string; sessionId: SessionId }): SessionPaths {
   if (!isSessionId(place.sessionId)) throw new Error(`"${place.sessionId}" is no session id.`);
-  const projectDirectory = join(projectsDirectory(place.home), place.project);
-  const directory = join(projectDirectory, place.sessionId);
+  return sessionPathsIn(join(projectsDirectory(place.home), place.project), place.sessionId);
+}
+
+export function sessionPathsIn(projectDirectory: string, sessionId: SessionId): SessionPaths {
+  const directory = join(projectDirectory, sessionId);
   return {
-    project: place.project,
+    project: basename(projectDirectory),
     projectDirectory,
     transcript: `${directory}.jsonl`,
     directory,

@@ -1,0 +1,176 @@
+import { type CacheDifference, cacheDifference, excerptAt } from "../conversation/index.ts";
+import { noUsage, type Usage } from "../protocol/index.ts";
+import type { SentPrompt, SentRequest } from "./cache-replay.ts";
+
+/** What a cache gave for one request, and what it could have given. */
+export interface CacheAccount {
+  readonly request: SentRequest;
+  /** Of its agent, from 1. */
+  readonly number: number;
+  readonly usage: Usage;
+  /** What an unlimited cache of every earlier request's bytes would have read: the longest prefix they share. */
+  readonly idealTokens: number;
+  /** Of these what was not read. */
+  readonly missedTokens: number;
+  /** Why that is much, where it is. */
+  readonly reason?: MissReason;
+  /** The request does not go on where the one before it stood. */
+  readonly broken?: BrokenPrefix;
+}
+
+/**
+ * early: sent before an answer to the request that writes it had come. expired: nobody had asked for it for five minutes.
+ * small: too little for most providers to keep. unreported: this provider tells of no cache. provider: the bytes were the same.
+ */
+export type MissReason = "early" | "expired" | "small" | "unreported" | "provider";
+
+export interface BrokenPrefix extends CacheDifference {
+  /** About how many tokens could be read if it had gone on there. */
+  readonly tokens: number;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Requests in the order in which they were sent. */
+export function accountsOf(requests: readonly SentRequest[]): readonly CacheAccount[] {
+  const seen: SeenPoints = new Map();
+  const tokens = new Map<SentPrompt, number>();
+  const numbers = new Map<string, number>();
+  const siblings = new Map<string, SentPrompt>();
+  const reporting = new Set(requests.flatMap(({ model, answer }) => (answer && reports(answer.usage) ? [model] : [])));
+  return requests.map((request): CacheAccount => {
+    const { agentId, agentType, model, answer, prompt } = request;
+    const number = (numbers.get(agentId) ?? 0) + 1;
+    numbers.set(agentId, number);
+    const usage = answer?.usage ?? noUsage;
+    const read = usage.cacheReadTokens;
+    if (prompt === undefined || answer === undefined)
+      return { request, number, usage, idealTokens: read, missedTokens: 0 };
+    const total = inputOf(usage);
+    tokens.set(prompt, total);
+    const shared = longestSeen(prompt, { total, seen });
+    const idealTokens = Math.max(read, shared?.tokens ?? 0);
+    const missedTokens = idealTokens - read;
+    const sibling = siblings.get(`${agentType} ${model}`);
+    const broken = brokenPrefix(prompt, { sibling, tokens });
+    const reason = shared && reasonOf(request, { shared, missedTokens, reports: reporting.has(model) });
+    remember(prompt, { seen, sentAt: request.sentAt, answeredAt: answer.at, total });
+    if (prompt.before === undefined) siblings.set(`${agentType} ${model}`, prompt);
+    return { request, number, usage, idealTokens, missedTokens, ...(reason && { reason }), ...(broken && { broken }) };
+  });
+}
+
+export function inputOf({ inputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number {
+  return inputTokens + cacheReadTokens + cacheWriteTokens;
+}
+
+function reports({ cacheReadTokens, cacheWriteTokens }: Usage): boolean {
+  return cacheReadTokens + cacheWriteTokens > 0;
+}
+
+interface SeenPoint {
+  /** When the first answer to a request with it had come, and when it was last asked for. */
+  answeredAt: number;
+  usedAt: number;
+  /** Known where a request ended there. */
+  tokens?: number;
+}
+
+type SeenPoints = Map<string, SeenPoint>;
+
+interface SharedPrefix {
+  readonly tokens: number;
+  readonly point: SeenPoint;
+}
+
+function longestSeen(
+  prompt: SentPrompt,
+  { total, seen }: { readonly total: number; readonly seen: SeenPoints },
+): SharedPrefix | undefined {
+  for (let at: SentPrompt | undefined = prompt; at !== undefined; at = at.continues) {
+    for (const { key, bytes } of at.points.toReversed()) {
+      const point = seen.get(key);
+      // Between requests whose tokens are known, tokens are about as long as everywhere in this one.
+      if (point) return { point, tokens: Math.min(total, point.tokens ?? Math.round((total * bytes) / prompt.bytes)) };
+    }
+  }
+  return undefined;
+}
+
+interface Sent {
+  readonly seen: SeenPoints;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  readonly total: number;
+}
+
+function remember(prompt: SentPrompt, { seen, sentAt, answeredAt, total }: Sent): void {
+  for (let at: SentPrompt | undefined = prompt; at !== undefined; at = at.continues) {
+    for (const { key } of at.points) {
+      const point = seen.get(key) ?? { answeredAt, usedAt: sentAt };
+      point.answeredAt = Math.min(point.answeredAt, answeredAt);
+      point.usedAt = sentAt;
+      seen.set(key, point);
+    }
+    const next: SentPrompt | undefined = at.continues;
+    const known = next && seen.get(next.end.key);
+    // All before it was remembered with it.
+    if (known) {
+      known.usedAt = sentAt;
+      break;
+    }
+  }
+  // Every request marks what stands before its messages anew.
+  for (const { key } of prompt.head) {
+    const point = seen.get(key);
+    if (point) point.usedAt = sentAt;
+  }
+  const end = seen.get(prompt.end.key);
+  if (end) end.tokens ??= total;
+}
+
+const LIFE_MS = 5 * 60_000;
+/** Below about this many tokens providers keep nothing. */
+const SMALLEST = 1_024;
+/** Some providers count in steps of this many. */
+const STEP = 128;
+
+interface Miss {
+  readonly shared: SharedPrefix;
+  readonly missedTokens: number;
+  readonly reports: boolean;
+}
+
+function reasonOf(
+  { sentAt }: SentRequest,
+  { shared: { tokens, point }, missedTokens, reports: isReported }: Miss,
+): MissReason | undefined {
+  if (missedTokens <= Math.max(STEP, tokens / 100)) return undefined;
+  if (!isReported) return "unreported";
+  if (point.answeredAt > sentAt) return "early";
+  if (sentAt - point.usedAt > LIFE_MS) return "expired";
+  return tokens < SMALLEST ? "small" : "provider";
+}
+
+interface Earlier {
+  /** The first request of an agent of the same type. */
+  readonly sibling: SentPrompt | undefined;
+  readonly tokens: ReadonlyMap<SentPrompt, number>;
+}
+
+function brokenPrefix(prompt: SentPrompt, { sibling, tokens }: Earlier): BrokenPrefix | undefined {
+  const { before, continues } = prompt;
+  const earlier = before ?? sibling;
+  if (continues !== undefined || earlier === undefined) return undefined;
+  const difference = cacheDifference(earlier.prompt, prompt.prompt);
+  // Agents of one type share what stands before their messages, and no more.
+  if (difference === undefined || (before === undefined && difference.dimension === "messages")) return undefined;
+  const until = before === undefined ? (earlier.head.at(-1)?.bytes ?? 0) : earlier.bytes;
+  const share = Math.max(0, until - difference.firstDifference) / earlier.bytes;
+  return {
+    ...difference,
+    tokens: Math.round((tokens.get(earlier) ?? 0) * share),
+    before: excerptAt(earlier.prompt, difference.firstDifference),
+    after: excerptAt(prompt.prompt, difference.firstDifference),
+  };
+}

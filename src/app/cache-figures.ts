@@ -1,0 +1,99 @@
+import { type AgentId, addUsage, costOf, noUsage, type Prices, type Usage } from "../protocol/index.ts";
+import { type CacheAccount, inputOf } from "./cache-accounts.ts";
+
+/** What input took, what it would have taken without a cache, and with one that forgets nothing. */
+export interface CacheFigures {
+  readonly requests: number;
+  /** By kind; `inputTokens` are those that came from no cache and went into none. */
+  readonly usage: Usage;
+  readonly idealReadTokens: number;
+  /** Input alone, in tokens at the plain price: written ones count 1.25, read ones 0.1. */
+  readonly baseTokens: Amounts;
+  /** US dollars, output included; absent where a price is not known. */
+  readonly usd?: Amounts;
+}
+
+export interface Amounts {
+  readonly spent: number;
+  readonly withoutCache: number;
+  readonly ideal: number;
+}
+
+export interface AgentFigures extends CacheFigures {
+  readonly agentId: AgentId;
+  readonly agentType: string;
+}
+
+export function figuresOf(accounts: readonly CacheAccount[]): CacheFigures {
+  const answered = accounts.filter(({ request }) => request.answer !== undefined);
+  const base = answered.map((account) => amountsOf(account, basePrices));
+  const usd = answered.map((account) => usdOf(account));
+  const isPriced = usd.every((amounts) => amounts !== undefined);
+  return {
+    requests: answered.length,
+    usage: answered.reduce((sum, { usage }) => addUsage(sum, usage), noUsage),
+    idealReadTokens: answered.reduce((sum, { idealTokens }) => sum + idealTokens, 0),
+    baseTokens: rounded(total(base)),
+    ...(isPriced ? { usd: total(usd) } : {}),
+  };
+}
+
+/** The main agent first, then the others in the order of their first requests. */
+export function figuresByAgent(accounts: readonly CacheAccount[]): readonly AgentFigures[] {
+  const byAgent = new Map<AgentId, CacheAccount[]>();
+  for (const account of accounts) {
+    const { agentId } = account.request;
+    const own = byAgent.get(agentId);
+    if (own) own.push(account);
+    else byAgent.set(agentId, [account]);
+  }
+  return [...byAgent].map(([agentId, own]) => ({
+    agentId,
+    agentType: own[0]?.request.agentType ?? "",
+    ...figuresOf(own),
+  }));
+}
+
+/** Millionths, so that a token of plain input counts one. */
+const basePrices: Prices = { input: 1e6, cacheRead: 0.1e6, cacheWrite: 1.25e6, output: 0 };
+
+function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amounts {
+  const { outputTokens } = usage;
+  const plain = { ...noUsage, inputTokens: inputOf(usage), outputTokens };
+  return {
+    spent: costOf(usage, prices),
+    withoutCache: costOf(plain, prices),
+    ideal: costOf(withoutMiss(usage, missedTokens), prices),
+  };
+}
+
+/** What was missed had to be written again, or was plain input. */
+function withoutMiss(usage: Usage, missed: number): Usage {
+  const written = Math.min(missed, usage.cacheWriteTokens);
+  return {
+    ...usage,
+    cacheReadTokens: usage.cacheReadTokens + missed,
+    cacheWriteTokens: usage.cacheWriteTokens - written,
+    inputTokens: usage.inputTokens - (missed - written),
+  };
+}
+
+function usdOf(account: CacheAccount): Amounts | undefined {
+  const { prices, answer } = account.request;
+  if (prices === undefined) return undefined;
+  const amounts = amountsOf(account, prices);
+  return { ...amounts, spent: answer?.costUsd ?? amounts.spent };
+}
+
+function total(all: readonly Amounts[]): Amounts {
+  const sum = (pick: (amounts: Amounts) => number): number => all.reduce((left, right) => left + pick(right), 0);
+  return {
+    spent: sum(({ spent }) => spent),
+    withoutCache: sum(({ withoutCache }) => withoutCache),
+    ideal: sum(({ ideal }) => ideal),
+  };
+}
+
+function rounded({ spent, withoutCache, ideal }: Amounts): Amounts {
+  return { spent: Math.round(spent), withoutCache: Math.round(withoutCache), ideal: Math.round(ideal) };
+}

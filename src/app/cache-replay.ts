@@ -1,0 +1,174 @@
+import { type PrefixPoint, type PrefixPoints, prefixPoints, type WrittenPrompt } from "../conversation/index.ts";
+import type { Journal } from "../ports/index.ts";
+import { type AgentId, type EventOf, type Line, MAIN_AGENT, type Prices, type Usage } from "../protocol/index.ts";
+import { Thread } from "../runs/index.ts";
+import type { ReadSession } from "../transcript/index.ts";
+
+/** A request as it was sent, by what the transcripts say. */
+export interface SentRequest {
+  readonly agentId: AgentId;
+  readonly agentType: string;
+  readonly turn: number;
+  /** Milliseconds since 1970. */
+  readonly sentAt: number;
+  /** Undefined: no answer was recorded. */
+  readonly answer: Answer | undefined;
+  readonly model: string;
+  readonly prices: Prices | undefined;
+  /** Undefined for the question for a summary, which stands in no transcript. */
+  readonly prompt: SentPrompt | undefined;
+}
+
+export interface Answer {
+  readonly at: number;
+  readonly usage: Usage;
+  readonly costUsd: number | undefined;
+}
+
+export interface SentPrompt {
+  readonly prompt: WrittenPrompt;
+  readonly bytes: number;
+  /** Behind each dimension that stands before the messages. */
+  readonly head: readonly PrefixPoint[];
+  readonly end: PrefixPoint;
+  /** The request of the same agent that it continues, byte for byte. */
+  readonly continues: SentPrompt | undefined;
+  /** Those that the request it continues does not have; in order. */
+  readonly points: readonly PrefixPoint[];
+  /** The one it should continue: the one before it, or that of the agent it was forked from. */
+  readonly before: SentPrompt | undefined;
+  /** The transcript gives other bytes than those that were sent. */
+  readonly isChanged: boolean;
+}
+
+/** All requests of a session and its agents, the earliest first. */
+export async function replaySession(session: ReadSession): Promise<readonly SentRequest[]> {
+  const requests: SentRequest[] = [];
+  const promptsOf = new Map<AgentId, readonly { readonly sentAt: number; readonly prompt: SentPrompt }[]>();
+  for (const agentId of [MAIN_AGENT, ...(await session.agents())]) {
+    const lines = await session.read(agentId);
+    const origin = forkedFrom(lines);
+    const parent = origin && promptsOf.get(origin.agentId)?.findLast(({ sentAt }) => sentAt <= origin.at)?.prompt;
+    const prompts = promptsIn(await writtenPrompts(session, agentId, parent?.end), { lines, parent });
+    const found = requestsIn(lines, prompts);
+    promptsOf.set(
+      agentId,
+      found.flatMap(({ sentAt, prompt }) => (prompt ? [{ sentAt, prompt }] : [])),
+    );
+    requests.push(...found);
+  }
+  return requests.sort((left, right) => left.sentAt - right.sentAt);
+}
+
+function forkedFrom([created]: readonly Line[]): { readonly agentId: AgentId; readonly at: number } | undefined {
+  if (created?.type !== "agent.created" || created.fork === undefined) return undefined;
+  return { agentId: created.fork.agentId, at: created.at };
+}
+
+interface Written extends PrefixPoints {
+  readonly prompt: WrittenPrompt;
+}
+
+/** Looked at one by one while the conversation grows, as they were made. */
+async function writtenPrompts(
+  session: ReadSession,
+  agentId: AgentId,
+  parent: PrefixPoint | undefined,
+): Promise<readonly Written[]> {
+  const written: Written[] = [];
+  let last = parent;
+  const heed = (prompt: WrittenPrompt): void => {
+    const found = prefixPoints(prompt.view, last);
+    written.push({ prompt, ...found });
+    last = found.points.at(-1) ?? last;
+  };
+  await new Thread(agentId, asJournal(session), heed).restore();
+  return written;
+}
+
+/** What a thread wants to repair in it stays in memory. */
+function asJournal({ sessionId, agents, read, loadHead }: ReadSession): Journal {
+  const refuse = async (): Promise<never> => {
+    throw new Error("a session that is only looked at keeps nothing");
+  };
+  return {
+    sessionId,
+    agents,
+    read,
+    loadHead,
+    append: async () => [],
+    sync: async () => {},
+    syncSoon: () => {},
+    output: () => undefined,
+    saveHead: refuse,
+    close: async () => {},
+  };
+}
+
+interface Recorded {
+  readonly lines: readonly Line[];
+  readonly parent: SentPrompt | undefined;
+}
+
+function promptsIn(written: readonly Written[], { lines, parent }: Recorded): readonly SentPrompt[] {
+  const answers = answersIn(lines);
+  const prompts: SentPrompt[] = [];
+  for (const [index, { prompt, head, points, continues }] of written.entries()) {
+    const before = prompts.at(-1) ?? parent;
+    // A request that adds nothing is the one before it, sent again.
+    const end = points.at(-1) ?? before?.end ?? { key: "", bytes: 0 };
+    const fingerprint = answers[index]?.fingerprint;
+    prompts.push({
+      prompt,
+      bytes: end.bytes,
+      head,
+      end,
+      continues: continues ? before : undefined,
+      points,
+      before,
+      isChanged: fingerprint !== undefined && !end.key.endsWith(fingerprint),
+    });
+  }
+  return prompts;
+}
+
+type AnswerLine = Line & EventOf<"model.ended" | "model.failed">;
+
+/** Of the n-th request what came of it. */
+function answersIn(lines: readonly Line[]): readonly (AnswerLine | undefined)[] {
+  const answers: (AnswerLine | undefined)[] = [];
+  for (const line of lines) {
+    if (line.type === "model.requested") answers.push(undefined);
+    if (answers.length > 0 && (line.type === "model.ended" || line.type === "model.failed"))
+      answers[answers.length - 1] = line;
+  }
+  return answers;
+}
+
+function requestsIn(lines: readonly Line[], prompts: readonly SentPrompt[]): readonly SentRequest[] {
+  const answers = answersIn(lines);
+  const requests: SentRequest[] = [];
+  let run: (Line & EventOf<"run.started">) | undefined;
+  let count = 0;
+  for (const line of lines) {
+    if (line.type === "run.started") run = line;
+    if (run === undefined) continue;
+    const { agentId, agentType, model, prices } = run;
+    const common = { agentId, agentType, model, prices };
+    if (line.type === "model.requested") {
+      const prompt = prompts[count];
+      requests.push({ ...common, turn: line.turn, sentAt: line.at, answer: answerOf(answers[count]), prompt });
+      count += 1;
+    }
+    if (line.type === "conversation.compacted" && line.usage) {
+      const answer = { at: line.at, usage: line.usage, costUsd: line.costUsd };
+      const sentAt = line.at - (line.milliseconds ?? 0);
+      requests.push({ ...common, turn: requests.at(-1)?.turn ?? 0, sentAt, answer, prompt: undefined });
+    }
+  }
+  return requests;
+}
+
+function answerOf(line: AnswerLine | undefined): Answer | undefined {
+  return line?.usage && { at: line.at, usage: line.usage, costUsd: line.costUsd };
+}
