@@ -5,6 +5,7 @@ export type { AgentRequest, AgentResolution, Wishes } from "./assemble-agent.ts"
 export { compactionPrompt } from "./compaction-prompt.ts";
 export { type ForkedAgent, type ForkRequest, forkAgent } from "./fork-agent.ts";
 export type { AgentMemory } from "./give-memory.ts";
+export { judgeAgent } from "./judge-agent.ts";
 export { MAIN_TYPE } from "./main-agent.ts";
 export { narrowTo, recordPolicy } from "./recorded-policy.ts";
 export { resolveAgent } from "./resolve-agent.ts";

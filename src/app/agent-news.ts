@@ -8,11 +8,11 @@ import type { Household } from "./household.ts";
  * that was declared with the tool stays, for the cache.
  */
 export function createAgentNews(household: Household, rules: readonly Rule[]): () => Promise<string | undefined> {
-  let known = offeredAgents(household, rules);
+  let known = offeredAgents(household, { rules });
   return async () => {
     await household.renew?.();
     const before = linesOf(known);
-    known = offeredAgents(household, rules);
+    known = offeredAgents(household, { rules });
     const now = linesOf(known);
     const fresh = [...now].filter(([name]) => !before.has(name)).map(([, line]) => line);
     const other = [...now].filter(([name, line]) => (before.get(name) ?? line) !== line).map(([, line]) => line);

@@ -1,9 +1,9 @@
+import { judgeAgent } from "../agents/index.ts";
 import { delegationList } from "../definitions/index.ts";
 import type { ToolFace } from "../ports/index.ts";
-import type { AgentDefinition, Rule, Settings } from "../protocol/index.ts";
+import type { AgentDefinition, Policy, Rule, Settings } from "../protocol/index.ts";
 import { delegationFaces } from "../runs/index.ts";
 import type { Household } from "./household.ts";
-import { isAbout } from "./is-about.ts";
 import type { Environment } from "./places.ts";
 
 export interface DelegationPlace {
@@ -24,7 +24,7 @@ export function offerDelegation({
   forks,
 }: DelegationPlace): readonly ToolFace[] {
   const { subagents = {} } = settings;
-  const offered = offeredAgents(household, rules);
+  const offered = offeredAgents(household, { rules });
   if (offered.length === 0 || subagents.maxDepth === 0) return [];
   const background = subagents.background !== false && !isSet(environment, "RETINUE_DISABLE_BACKGROUND");
   return delegationFaces({
@@ -36,9 +36,11 @@ export function offerDelegation({
 }
 
 /** Those that no rule denies and that do not hide. */
-export function offeredAgents({ definitions }: Household, rules: readonly Rule[]): readonly AgentDefinition[] {
-  const denied = rules.filter(({ effect }) => effect === "deny");
-  return definitions.filter(({ name, hidden }) => !hidden && !denied.some(({ text }) => isAbout(text, name)));
+export function offeredAgents(
+  { definitions }: Household,
+  policy: Pick<Policy, "rules" | "layers">,
+): readonly AgentDefinition[] {
+  return definitions.filter(({ name, hidden }) => !hidden && judgeAgent(name, policy).effect !== "deny");
 }
 
 function isSet(environment: Environment, name: string): boolean {

@@ -17,8 +17,8 @@ import type { Household as Agents } from "./household.ts";
 import { mainAcceptance } from "./main-acceptance.ts";
 import type { OpenedSession } from "./opened-session.ts";
 import { type Environment, stateDirectory } from "./places.ts";
-import type { Preparer } from "./prepare-agent.ts";
 import { modeAfterPlan, offerPlanMode } from "./plan-mode.ts";
+import type { Preparer } from "./prepare-agent.ts";
 import { resolveMain } from "./resolve-main.ts";
 import { collectRules } from "./rules.ts";
 import { createSessionOf, type Session } from "./session.ts";
@@ -173,7 +173,7 @@ function equipSession(place: Household): {
     plan: { main: served.thread, after: modeAfterPlan(settings) },
     forks,
     settleLost: (agentId) => settleLostPlace(agentId, { transcript, environment }),
-    offered: () => offeredAgents(household, rules).map(({ name }) => name),
+    offered: () => offeredAgents(household, { rules }).map(({ name }) => name),
     prepare: async (wish) => {
       preparing ??= import("./prepare-agent.ts").then(({ preparerOf }) => {
         const tools = () => equipped.hands.declarations();

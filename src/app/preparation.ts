@@ -1,10 +1,9 @@
-import type { createSharing } from "../agents/index.ts";
+import { type createSharing, judgeAgent } from "../agents/index.ts";
 import type { Clock, Hands, McpConnection } from "../ports/index.ts";
-import type { AgentDefinition, Policy, Rule, Settings } from "../protocol/index.ts";
+import type { AgentDefinition, Policy, Settings } from "../protocol/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { AgentServers } from "./agent-servers.ts";
 import type { Household } from "./household.ts";
-import { isAbout } from "./is-about.ts";
 import type { Environment } from "./places.ts";
 import type { SessionHooks } from "./session-hooks.ts";
 
@@ -46,10 +45,6 @@ export function mayDetach(preparation: Preparation): boolean {
 
 /** `Task(Explore)` in a deny list: nobody gives it work, by whatever name. */
 export function denialOf({ name }: Pick<AgentDefinition, "name">, policy: Policy): string | undefined {
-  const rule = allRules(policy).find(({ effect, text }) => effect === "deny" && isAbout(text, name));
-  return rule && `Agent "${name}" can't be used here: the ${rule.scope} rule ${rule.text} denies it.`;
-}
-
-export function allRules({ rules, layers = [] }: Policy): readonly Rule[] {
-  return [...rules, ...layers.flatMap((layer) => layer.rules)];
+  const { effect, scope, rule } = judgeAgent(name, policy);
+  return effect === "deny" ? `Agent "${name}" can't be used here: the ${scope} rule ${rule} denies it.` : undefined;
 }

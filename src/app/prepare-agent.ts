@@ -19,14 +19,7 @@ import { withInstructions } from "./agent-servers.ts";
 import { offeredAgents } from "./delegation.ts";
 import type { Household, HouseholdAgent } from "./household.ts";
 import { existingDirectories } from "./places.ts";
-import {
-  allRules,
-  denialOf,
-  mayBackground,
-  mayDetach,
-  type Preparation,
-  type SharedPreparation,
-} from "./preparation.ts";
+import { denialOf, mayBackground, mayDetach, type Preparation, type SharedPreparation } from "./preparation.ts";
 import { prepareFork } from "./prepare-fork.ts";
 import { subagentModel } from "./subagent-model.ts";
 import { callBack } from "./with-callback.ts";
@@ -193,7 +186,7 @@ function unknownType(
   agentType: string,
   { household, policy }: { readonly household: Household; readonly policy: Policy },
 ): string {
-  const offered = new Set(offeredAgents(household, allRules(policy)).map(({ name }) => name));
+  const offered = new Set(offeredAgents(household, policy).map(({ name }) => name));
   const names = household
     .nearest(agentType, household.definitions.length)
     .filter((name) => offered.has(name))

@@ -94,6 +94,11 @@ export class Dispatcher implements Retinue {
     return narrowed;
   }
 
+  isBehind(agentId: AgentId): boolean {
+    const member = this.registry.present(agentId);
+    return member !== undefined && (member.running?.background === true || this.isBehind(member.record.parent));
+  }
+
   /** Starts an agent for a call, or takes up the one that already works on it. */
   async delegate(wish: Delegation, caller: Caller): Promise<Delegated> {
     const parent = this.liveAgent(caller.agentId);
@@ -114,11 +119,6 @@ export class Dispatcher implements Retinue {
     const depth = this.depthOf(caller.agentId) + 1;
     const copy = wish.isolation === undefined ? {} : { isolation: wish.isolation };
     const chosen = model === undefined ? {} : { model };
-  isBehind(agentId: AgentId): boolean {
-    const member = this.registry.present(agentId);
-    return member !== undefined && (member.running?.background === true || this.isBehind(member.record.parent));
-  }
-
     const more = { ...chosen, ...termsOf(wish), ...copy, ...forkWish(wish, parent.thread) };
     const named = name !== undefined;
     const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };
@@ -154,9 +154,9 @@ export class Dispatcher implements Retinue {
     return this.reactivate(member, { parent: this.liveAgent(caller.agentId), wish, caller });
   }
 
-  /** Every agent of the session, the oldest first. */
-  records(): Promise<readonly AgentRecord[]> {
-    return this.registry.records();
+  /** Every agent of the session, the oldest first; or those below one of them. */
+  records(above?: AgentId): Promise<readonly AgentRecord[]> {
+    return this.registry.records(above);
   }
 
   /** Hooks hear of the runs that an earlier process did not live to end: those of each agent. */
@@ -165,8 +165,8 @@ export class Dispatcher implements Retinue {
   }
 
   /** By name, id or the beginning of an id that only one has. */
-  find(reference: string): Promise<AgentRecord | undefined> {
-    return this.registry.find(reference);
+  find(reference: string, above?: AgentId): Promise<AgentRecord | undefined> {
+    return this.registry.find(reference, above);
   }
 
   offered(): readonly string[] {
@@ -259,7 +259,14 @@ export class Dispatcher implements Retinue {
   }
 
   private launch(member: Member, prepared: ReadyAgent, { parent, thread, prompt }: Beginning): void {
-    const { journal, prepare: _prepare, offered: _offered, forks: _forks, settleLost: _settle, ...shared } = this.services;
+    const {
+      journal,
+      prepare: _prepare,
+      offered: _offered,
+      forks: _forks,
+      settleLost: _settle,
+      ...shared
+    } = this.services;
     const path = this.registry.pathTo(member.record);
     launch(member, { prepared, thread, prompt, parent, path, shared, retinue: this, journal });
   }

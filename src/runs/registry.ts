@@ -1,6 +1,6 @@
 import { matchPrefix } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
-import type { AgentId, KeptWorktree, Notice, RunId } from "../protocol/index.ts";
+import { type AgentId, type KeptWorktree, MAIN_AGENT, type Notice, type RunId } from "../protocol/index.ts";
 import { type AgentRecord, aftermathIn, endedRun, endIn, isCleaned, lostRun, recordOf } from "./agent-record.ts";
 import type { Member, Running } from "./member.ts";
 import type { EndedRun } from "./run-host.ts";
@@ -41,14 +41,17 @@ export class Registry {
     return this.members.get(agentId);
   }
 
-  async records(): Promise<readonly AgentRecord[]> {
+  /** Those that this agent, or one of its own, has started. */
+  async records(above: AgentId = MAIN_AGENT): Promise<readonly AgentRecord[]> {
     await this.load();
-    return [...this.members.values()].map(({ record }) => record);
+    const all = [...this.members.values()].map(({ record }) => record);
+    if (above === MAIN_AGENT) return all;
+    return all.filter((record) => this.pathTo(record).slice(0, -1).includes(above));
   }
 
   /** By name, id or the beginning of an id that only one has. */
-  async find(reference: string): Promise<AgentRecord | undefined> {
-    const records = await this.records();
+  async find(reference: string, above?: AgentId): Promise<AgentRecord | undefined> {
+    const records = await this.records(above);
     const named = records.findLast(({ name }) => name === reference);
     if (named) return named;
     const ids = records.map(({ agentId }) => agentId);

@@ -39,3 +39,55 @@ describe("an agent with a name that may not delegate", () => {
     expect(lastWords(model.requests("BUSY")[1])).toContain("PEER: go on");
   });
 });
+
+describe("an agent that delegates itself", () => {
+  it("reaches the agents below it, and none beside or above", async () => {
+    const hang = { text: "Working.", hangs: true } as const;
+    const idOf = (messages: Parameters<typeof resultsIn>[0]) =>
+      /agentId: (a\w+)/.exec(resultsIn(messages)[0] ?? "")?.[1];
+    let beside = "";
+    const { model, result } = await walk(
+      {
+        MAIN: [
+          { calls: [task("BESIDE: hang", { run_in_background: true }), task("ENDED: be quick", { name: "ended" })] },
+          (messages) => {
+            beside = idOf(messages) ?? "";
+            return { calls: [task("LEAD: look after yours")] };
+          },
+          () => ({ calls: [{ name: "TaskStop", input: { task_id: beside } }] }),
+          { text: "All stopped." },
+          { text: "And told." },
+        ],
+        BESIDE: [hang],
+        ENDED: [{ text: "Done." }, { text: "never asked" }],
+        LEAD: [
+          () => ({
+            calls: [
+              { name: "TaskStop", input: { task_id: beside } },
+              { name: "TaskOutput", input: { task_id: beside } },
+              task("LEAD: more", { resume: beside }),
+              message("ended"),
+              task("BELOW: hang", { run_in_background: true }),
+            ],
+          }),
+          (messages) => ({
+            calls: [
+              { name: "TaskStop", input: { task_id: /agentId: (a\w+)/.exec(resultsIn(messages).join())?.[1] ?? "" } },
+            ],
+          }),
+          { text: "Looked." },
+          { text: "Looked again." },
+        ],
+        BELOW: [hang],
+      },
+      { settings: { subagents: { maxDepth: 2 } } },
+    );
+    expect(result.outcome).toBe("succeeded");
+    const [stop = "", output = "", resume = "", wake = ""] = resultsIn(model.requests("LEAD")[1]);
+    for (const answer of [stop, output, resume]) expect(answer).toContain(`no agent ${beside} among yours`);
+    expect(wake).toMatch(/has ended.*who started it/);
+    expect(resultsIn(model.requests("LEAD")[2])[0]).toContain("was stopped");
+    expect(resultsIn(model.requests("MAIN")[3])[0]).toContain("was stopped");
+    expect(model.requests("ENDED")).toHaveLength(1);
+  });
+});

@@ -175,6 +175,37 @@ describe("a rule that asks about one agent", () => {
   });
 });
 
+describe("a rule with a pattern", () => {
+  it("is about every agent it covers: none of them is offered or started", async () => {
+    const { answer, types } = await askFor({ ...work, subagent_type: "reviewer" }, { disallowedTools: ["Task(rev*)"] });
+    expect(types).toEqual([]);
+    expect(answer).toMatch(/Task\(rev\*\)/);
+    const { answer: choices } = await askFor(work, { disallowedTools: ["Task(rev*)"] });
+    expect(choices).not.toContain("reviewer");
+  });
+});
+
+describe("a message that would wake an agent", () => {
+  it.each([["Task(reviewer)"], ["Task"]])("is a launch: %s asks first", async (rule) => {
+    const approvals = { ask: async () => ({ answer: "allow", by: "a person" }) as const };
+    const { model } = await walk(
+      {
+        MAIN: [
+          { calls: [task("CHILD: go", { subagent_type: "reviewer", name: "critic" })] },
+          { calls: [{ name: "SendMessage", input: { to: "critic", message: "more" } }] },
+          { text: "ok" },
+        ],
+        CHILD: [{ text: "Done." }, { text: "never" }],
+      },
+      { agents, settings: { permissions: { ask: [rule] } }, approvals },
+    );
+    expect(model.requests("CHILD")).toHaveLength(1);
+    expect(resultsIn(model.requests("MAIN")[2])[0]).toMatch(
+      /asks first\. Use Task with resume: "a\w+" and subagent_type/,
+    );
+  });
+});
+
 describe("a session that may not delegate", () => {
   it("has no tools about agents", async () => {
     for (const options of [{ disallowedTools: ["Task"] }, { settings: { permissions: { deny: ["Agent"] } } }]) {

@@ -1,4 +1,6 @@
-import type { Tool, ToolFace, ToolOutput } from "../../ports/index.ts";
+import { judgeAgent } from "../../agents/index.ts";
+import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
+import type { AgentRecord } from "../agent-record.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { mayDelegate, notADelegator } from "./for-delegators.ts";
 import { unknownId } from "./task.ts";
@@ -9,26 +11,50 @@ export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof Tool
       const to = String(input["to"]);
       const prompt = String(input["message"]);
       const record = await dispatcher.find(to);
-      if (record === undefined) return { content: await unknownId(dispatcher, to), isError: true };
-      const { agentId, agentType, description } = record;
+      if (record === undefined) return failed(await unknownId(dispatcher, to, context.agentId));
+      const { agentId } = record;
       if (await dispatcher.tell(agentId, prompt))
         return { content: `Agent ${agentId} will read it at its next step.`, details: { agentId, delivered: true } };
-      if (!mayDelegate(dispatcher, context.agentId))
-        return { content: `Agent ${agentId} has ended and can't be told anything: ${notADelegator}`, isError: true };
-      if (record.end?.reason === "stopped")
-        return {
-          content: `Agent ${agentId} was stopped. Use Task with resume: "${agentId}" to go on with it.`,
-          isError: true,
-        };
-      const wish = { agentType, description, prompt, background: true };
-      const delegated = await dispatcher.resume(agentId, wish, context);
-      if (delegated.status === "refused") return { content: delegated.message, isError: true };
-      const launched = delegated.status === "launched" ? { facts: { launched: delegated.notice } } : {};
-      return {
-        content: `Agent ${agentId} had ended and goes on with it in the background.`,
-        details: { agentId },
-        ...launched,
-      };
+      const refusal = await refusalToWake(record, { dispatcher, context });
+      return refusal === undefined ? wake(record, { dispatcher, prompt, context }) : failed(refusal);
     },
   };
+}
+
+interface Waking {
+  readonly dispatcher: Dispatcher;
+  readonly context: ToolContext;
+}
+
+/** To wake an agent is to launch it: the same callers may, and the same rules are asked. */
+async function refusalToWake(
+  { agentId, agentType, end }: AgentRecord,
+  { dispatcher, context }: Waking,
+): Promise<string | undefined> {
+  const ended = `Agent ${agentId} has ended and can't be told anything`;
+  const caller = dispatcher.live.get(context.agentId);
+  if (caller === undefined || !mayDelegate(dispatcher, context.agentId)) return `${ended}: ${notADelegator}`;
+  if ((await dispatcher.find(agentId, context.agentId)) === undefined)
+    return `${ended}: only who started it, or who is above, goes on with it.`;
+  const { effect, rule, scope } = judgeAgent(agentType, caller.agent.policy);
+  if (effect === "deny") return `Agent ${agentId} can't go on: the ${scope} rule ${rule} denies it.`;
+  const cure = `Use Task with resume: "${agentId}" and subagent_type: "${agentType}"`;
+  if (effect === "ask") return `${ended}: the rule ${rule} asks first. ${cure}, so that somebody can be asked.`;
+  return end?.reason === "stopped" ? `Agent ${agentId} was stopped. ${cure} to go on with it.` : undefined;
+}
+
+async function wake(
+  { agentId, agentType, description }: AgentRecord,
+  { dispatcher, prompt, context }: Waking & { readonly prompt: string },
+): Promise<ToolOutput> {
+  const wish = { agentType, description, prompt, background: true };
+  const delegated = await dispatcher.resume(agentId, wish, context);
+  if (delegated.status === "refused") return failed(delegated.message);
+  const launched = delegated.status === "launched" ? { facts: { launched: delegated.notice } } : {};
+  const content = `Agent ${agentId} had ended and goes on with it in the background.`;
+  return { content, details: { agentId }, ...launched };
+}
+
+function failed(content: string): ToolOutput {
+  return { content, isError: true };
 }

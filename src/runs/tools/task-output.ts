@@ -14,8 +14,9 @@ export function createTaskOutput(dispatcher: Dispatcher): Omit<Tool, keyof ToolF
     maxCharacters: 2 * LONGEST_REPORT,
     run: async (input, context) => {
       const id = String(input["task_id"]);
-      const record = await dispatcher.find(id);
-      if (record === undefined) return { content: await unknownId(dispatcher, id), isError: true };
+      const { agentId: caller } = context;
+      const record = await dispatcher.find(id, caller);
+      if (record === undefined) return { content: await unknownId(dispatcher, id, caller), isError: true };
       return show(record, { dispatcher, input, context });
     },
   };

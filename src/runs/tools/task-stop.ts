@@ -4,10 +4,10 @@ import { unknownId } from "./task.ts";
 
 export function createTaskStop(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
   return {
-    run: async (input) => {
+    run: async (input, { agentId: caller }) => {
       const id = String(input["task_id"]);
-      const record = await dispatcher.find(id);
-      if (record === undefined) return { content: await unknownId(dispatcher, id), isError: true };
+      const record = await dispatcher.find(id, caller);
+      if (record === undefined) return { content: await unknownId(dispatcher, id, caller), isError: true };
       const { agentId } = record;
       const stopped = await dispatcher.stop(agentId);
       const content = stopped

@@ -1,5 +1,5 @@
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
-import { isSameAgent, type JsonObject } from "../../protocol/index.ts";
+import { type AgentId, isSameAgent, type JsonObject, MAIN_AGENT } from "../../protocol/index.ts";
 import type { Delegated, Delegation } from "../delegation.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { EndedRun } from "../run-host.ts";
@@ -44,8 +44,8 @@ async function resumeAgent(
   dispatcher: Dispatcher,
   { resume, wish, input, context }: Request & { readonly resume: string },
 ): Promise<ToolOutput> {
-  const record = await dispatcher.find(resume);
-  if (record === undefined) return refused(wish.agentType, await unknownId(dispatcher, resume));
+  const record = await dispatcher.find(resume, context.agentId);
+  if (record === undefined) return refused(wish.agentType, await unknownId(dispatcher, resume, context.agentId));
   const { agentId, agentType } = record;
   if (wish.agentType !== "" && !isSameAgent(wish.agentType, agentType))
     return refused(
@@ -100,14 +100,16 @@ function namesOf(agentType: string, offered: readonly string[]): readonly string
   return [agentType, ...offered.filter((name) => name.toLowerCase().endsWith(ending))];
 }
 
-/** The valid choices are named. */
-export async function unknownId(dispatcher: Dispatcher, id: string): Promise<string> {
-  const records = await dispatcher.records();
+/** The valid choices are named: an agent can reach those that it or its own have started. */
+export async function unknownId(dispatcher: Dispatcher, id: string, caller: AgentId): Promise<string> {
+  const records = await dispatcher.records(caller);
+  if (records.length === 0 && caller !== MAIN_AGENT) return `There is no agent ${id} among yours: you started none.`;
   if (records.length === 0) return `There is no agent ${id} in this session: none was started.`;
   const newest = records.slice(-10).reverse();
   const known = newest.map(({ agentId, agentType, description }) => `${agentId} (${agentType}: ${description})`);
   const more = records.length > newest.length ? ` and ${records.length - newest.length} older ones` : "";
-  return `There is no agent ${id} in this session. There are ${known.join(", ")}${more}.`;
+  const where = caller === MAIN_AGENT ? "in this session" : "among yours";
+  return `There is no agent ${id} ${where}. There are ${known.join(", ")}${more}.`;
 }
 
 function present(
