@@ -112,6 +112,45 @@ describe("a chain", () => {
     );
   });
 
+  it("has the same fingerprint however it was made: through forks, or anew from the same messages", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(head, otherProvider), fc.array(step, { maxLength: 10 }), (of, steps) => {
+        let chain = begin(of);
+        for (const made of steps) {
+          if (made.do === "turn") for (const message of made.turn) chain.append(message);
+          if (made.do === "fork") chain = chain.fork();
+          if (made.do === "request") chain.request().fingerprint();
+        }
+        const again = new Chain(of);
+        for (const message of chain.messages()) again.append(message);
+        expect(chain.fingerprint()).toBe(again.fingerprint());
+        chain.append({ role: "assistant", content: [{ type: "text", text: "more" }] });
+        expect(chain.fingerprint()).not.toBe(again.fingerprint());
+      }),
+    );
+  });
+
+  it("leaves out all but its newest turns, whose bytes stay", () => {
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 1, maxLength: 6 }), fc.nat(7), (past, wanted) => {
+        const chain = begin(head);
+        for (const message of past.flat()) chain.append(message);
+        const turns = wanted + 1;
+        const bounded = chain.newestTurns(turns, "[left out]");
+        if (turns >= past.length) {
+          expect(bounded).toBeUndefined();
+          return;
+        }
+        const kept = past.slice(-turns).flat();
+        expect(bounded?.messages().slice(1)).toEqual(kept);
+        const own = new Chain(head);
+        own.append({ role: "user", content: [{ type: "text", text: "[left out]" }] });
+        for (const message of kept) own.append(message);
+        expect(bounded?.fingerprint()).toBe(own.fingerprint());
+      }),
+    );
+  });
+
   it("gives a fork the parent's bytes, whichever goes on", () => {
     fc.assert(
       fc.property(fc.array(turn, { maxLength: 5 }), turn, turn, (past, mine, theirs) => {

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { subagentFor } from "../../agents/subagent.test-support.ts";
+import { Chain } from "../../conversation/index.ts";
 import { checkSchema } from "../../lib/index.ts";
 import type { ToolContext } from "../../ports/index.ts";
 import { createMemorySession } from "../../transcript/index.ts";
+import { createApprovalDesk } from "../approval-desk.ts";
 import { Dispatcher } from "../dispatcher.ts";
+import { forkWords } from "../fork-words.ts";
 import type { LiveAgent } from "../run-host.ts";
 import { delegationTools } from "./delegation-tools.ts";
 import { delegationFaces } from "./faces.ts";
@@ -21,14 +24,15 @@ const faces = delegationFaces({
 });
 
 /** A session with one agent under way that was given its tools for this depth. */
-function sessionWith(agentId: string, maxDepth: number) {
+function sessionWith(agentId: string, maxDepth: number, words = "Look.") {
   let prepared = 0;
+  const journal = createMemorySession({ cwd: "/", sessionId: "s", clock });
   const dispatcher = new Dispatcher({
     sessionId: "s",
     version: "0",
-    approvals: { policyFor: (policy) => policy, ask: async () => ({ answer: "deny", by: "nobody" }) },
+    approvals: createApprovalDesk({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
     clock,
-    journal: createMemorySession({ cwd: "/", sessionId: "s", clock }),
+    journal,
     offered: () => ["Explore"],
     forks: false,
     settleLost: async () => undefined,
@@ -46,7 +50,9 @@ function sessionWith(agentId: string, maxDepth: number) {
     named: false,
   } as const;
   const { agent } = subagentFor({}, { tier });
-  dispatcher.enter({ agentId, agent } as unknown as LiveAgent);
+  const conversation = new Chain(agent.head);
+  conversation.append({ role: "user", content: [{ type: "text", text: words }] });
+  dispatcher.enter({ agentId, agent, thread: { conversation } } as unknown as LiveAgent);
   return { tools: delegationTools(dispatcher, faces), prepared: () => prepared };
 }
 
@@ -73,6 +79,14 @@ describe("a tool of delegation", () => {
       const output = await tool.run(inputs[tool.declaration.name] ?? {}, contextOf("a1"));
       expect(output).toMatchObject({ isError: true, content: expect.stringContaining("is not for this agent") });
     }
+    expect(prepared()).toBe(0);
+  });
+
+  it("knows a fork by what it was told, where its record was lost", async () => {
+    const { tools, prepared } = sessionWith("a1", 2, forkWords("Look."));
+    const task = tools.find(({ declaration }) => declaration.name === "Task");
+    const output = await task?.run({ description: "look", prompt: "look", subagent_type: "Explore" }, contextOf("a1"));
+    expect(output).toMatchObject({ isError: true, content: expect.stringContaining("is not for this agent") });
     expect(prepared()).toBe(0);
   });
 
