@@ -22,7 +22,7 @@ import type { Preparer } from "./prepare-agent.ts";
 import { resolveMain } from "./resolve-main.ts";
 import { collectRules } from "./rules.ts";
 import { createSessionOf, type Session } from "./session.ts";
-import { sessionApprovals } from "./session-approvals.ts";
+import { missedAnswers, sessionApprovals } from "./session-approvals.ts";
 import { sessionBudget } from "./session-budget.ts";
 import { gatherHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -116,6 +116,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
       ...hooks.notices,
       ...aboutGit,
       ...missedTools(settings, equipped),
+      ...missedAnswers(options, hooks),
       ...transcript.problems.map(({ message }) => message),
     ],
     dispatcher,

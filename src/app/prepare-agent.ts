@@ -18,6 +18,7 @@ import {
 import { withInstructions } from "./agent-servers.ts";
 import { offeredAgents } from "./delegation.ts";
 import type { Household, HouseholdAgent } from "./household.ts";
+import { launchGrants } from "./launch-grants.ts";
 import { existingDirectories } from "./places.ts";
 import { denialOf, mayBackground, mayDetach, type Preparation, type SharedPreparation } from "./preparation.ts";
 import { prepareFork } from "./prepare-fork.ts";
@@ -122,6 +123,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     budget: definition.budget ?? {},
     limits: clockLimits({ definition, settings, background, isMain: false, mayDetach: mayDetach(equipment) }),
     background,
+    ...(settings.background?.preapprove ? { grants: launchGrants(definition) } : {}),
     ...(definition.forkContext ? { inherits: "context" } : {}),
     ...(acceptance === undefined ? {} : { acceptance }),
     ...followUpOf(found),

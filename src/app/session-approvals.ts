@@ -3,6 +3,7 @@ import { createApprovalDesk, type SessionDesk } from "../runs/index.ts";
 import { openInbox } from "../transcript/index.ts";
 import type { OpenedSession } from "./opened-session.ts";
 import { stateDirectory } from "./places.ts";
+import type { SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
 import type { TrustPlace } from "./trust.ts";
 
@@ -24,6 +25,12 @@ export async function sessionApprovals(
   });
   if (resume !== undefined && path !== undefined && existsSync(path)) await desk.load();
   return desk;
+}
+
+/** Who wants hooks to decide and has none would wonder why everything is denied. */
+export function missedAnswers({ onAsk }: SessionOptions, { main }: Pick<SessionHooks, "main">): readonly string[] {
+  if (onAsk !== "hook" || main?.has("PermissionRequest")) return [];
+  return ["There is no PermissionRequest hook, so what would have to be asked is denied."];
 }
 
 function keeping(place: TrustPlace, tell: SessionOptions["onTrouble"]): (rule: string) => Promise<void> {

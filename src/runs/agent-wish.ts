@@ -68,6 +68,8 @@ export interface ReadyAgent {
   readonly limits: ClockLimits;
   /** The definition or the call wants nobody to wait for it. */
   readonly background: boolean;
+  /** Rules that its definition lists, to be allowed before it works in the background; absent: nobody is asked for them. */
+  readonly grants?: readonly string[];
   /** It begins with the messages of its superior: with the same head, or with one of its own. */
   readonly inherits?: ForkOrigin["kind"];
   /** A command that its work has to stand. */

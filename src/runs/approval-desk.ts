@@ -3,6 +3,8 @@ import { type ApprovalAnswer, type ApprovalQuestion, NOBODY, type Policy, type R
 
 /** Where calls of a session's agents wait for somebody's word. */
 export interface ApprovalDesk {
+  /** Somebody may answer. */
+  readonly attended: boolean;
   /** With what people allowed for this session; the same object as long as that is the same. */
   policyFor(policy: Policy): Policy;
   /** Undefined: the signal fired first. Never rejects for what a program or another process does. */
@@ -46,6 +48,7 @@ export function createApprovalDesk(options: DeskOptions): SessionDesk {
     return inbox;
   };
   return {
+    attended: options.attended,
     policyFor: widened,
     ask: async (question, asking) => {
       const attended = options.attended && !(question.background && options.deniesBackground);

@@ -3,6 +3,7 @@ import { next, sizeOf, userTurn } from "../loop/index.ts";
 import type { Hands, Journal, Model } from "../ports/index.ts";
 import { type DurableEvent, type Head, type Message, noUsage, type ToolCall } from "../protocol/index.ts";
 import { createMemorySession } from "../transcript/index.ts";
+import { createApprovalDesk } from "./approval-desk.ts";
 import { type BudgetLimits, createBudget } from "./budget.ts";
 import { startClocks } from "./clocks.ts";
 import { type CompactionWish, compactConversation } from "./compaction.ts";
@@ -71,7 +72,7 @@ export async function testRun(
       cwd: "/",
       model,
       hands: {} as Hands,
-      approvals: { policyFor: (policy) => policy, ask: async () => ({ answer: "deny", by: "nobody" }) },
+      approvals: createApprovalDesk({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
       clock,
       budget: createBudget({ limits: budget, clock }),
       limits: { idleMs: 60_000 },

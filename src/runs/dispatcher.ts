@@ -43,6 +43,8 @@ interface Continuation {
   readonly caller: Caller;
 }
 
+type Preapproval = Pick<Continuation, "parent" | "caller">;
+
 interface Beginning {
   readonly parent: LiveAgent;
   readonly thread: Thread;
@@ -122,11 +124,12 @@ export class Dispatcher implements Retinue {
     const more = { ...chosen, ...termsOf(wish), ...copy, ...forkWish(wish, parent.thread) };
     const named = name !== undefined;
     const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };
-    const prepared = await this.services.prepare(asked);
-    if (!prepared.ok) {
+    const ready = await this.services.prepare(asked);
+    if (!ready.ok) {
       if (begun === undefined) budget.unspawn();
-      return { status: "refused", message: prepared.message };
+      return { status: "refused", message: ready.message };
     }
+    const prepared = await this.preapproved(ready, { parent, caller });
     const thread = new Thread(agentId, this.services.journal);
     if (begun !== undefined) await thread.restore();
     const { origin, ...beginning } = await this.begin(thread, prepared, { parent, wish });
@@ -321,6 +324,16 @@ export class Dispatcher implements Retinue {
     if (this.isPlanning) return inPlanMode;
     const hasLeft = agentId === MAIN_AGENT && this.services.plan?.main.state.plan === "left";
     return hasLeft ? this.leftPlan : asItIs;
+  }
+
+  private async preapproved(
+    ready: ReadyAgent,
+    { parent, caller: { callId, signal } }: Preapproval,
+  ): Promise<ReadyAgent> {
+    if (!ready.background || ready.grants === undefined || !this.services.approvals.attended) return ready;
+    const { preapprove } = await import("./preapprove.ts");
+    const own = this.registry.present(parent.agentId)?.record;
+    return preapprove(ready, { parent, path: own ? this.registry.pathTo(own) : [], callId, signal });
   }
 
   private depthOf(agentId: AgentId): number {

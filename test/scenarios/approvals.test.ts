@@ -176,6 +176,39 @@ describe("agents in the background", () => {
   });
 });
 
+describe("a launch in the background", () => {
+  const maker = {
+    description: "Makes directories. Use it.",
+    prompt: "Make them.",
+    tools: ["Read", "Bash(mkdir one)", "Bash(rmdir *)", "Edit(*)"],
+    background: true,
+  };
+  const parts: Parts = {
+    MAIN: [{ calls: [task("CHILD: make it", { subagent_type: "maker" })] }, { text: "Started." }, { text: "Told." }],
+    CHILD: [{ calls: [bash("mkdir one")] }, { text: "Done." }],
+  };
+
+  it.each([
+    ["allow", 1, true],
+    ["deny", 2, false],
+  ] as const)("is asked about once, with what the definition lists (%s)", async (verb, questions, isMade) => {
+    const kinds: string[] = [];
+    const { asked, cwd } = await answered(
+      parts,
+      async (request, place) => {
+        const [waiting] = await listApprovals({ home: place.home });
+        kinds.push(waiting?.question.kind ?? "");
+        if (kinds.length === 1) expect(waiting?.question.grants).toEqual(["Bash(mkdir one)", "Bash(rmdir *)"]);
+        await say(verb)(request, place);
+      },
+      { agents: { maker }, settings: { background: { preapprove: true } } },
+    );
+    expect(asked).toHaveLength(questions);
+    expect(kinds).toEqual(["launch", "call"].slice(0, questions));
+    expect(existsSync(join(cwd, "one"))).toBe(isMade);
+  });
+});
+
 describe("always, for this project", () => {
   it("stands in the directory's local settings, which stay approved", async () => {
     const at = newPlace();
