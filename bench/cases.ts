@@ -8,6 +8,7 @@ import { decisionCase } from "./decision-case.ts";
 import { definitionsCase } from "./definitions-case.ts";
 import { delegationCase } from "./delegation-case.ts";
 import type { Figure } from "./figure.ts";
+import { forkCase } from "./fork-case.ts";
 import { grepCase } from "./grep-case.ts";
 import { sandboxCase } from "./sandbox-case.ts";
 
@@ -22,6 +23,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   definitions: definitionsCase,
   delegation: delegationCase,
   decision: decisionCase,
+  fork: forkCase,
 };
 
 const text = (said: string): Reply => ({ content: said });

@@ -76,7 +76,7 @@ export class Tape {
   private reserve(bytes: number): void {
     const needed = this.used + bytes;
     if (needed <= this.buffer.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.buffer.length * 2, 4096));
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.buffer.length * 2, 1024));
     this.buffer.copy(grown, 0, 0, this.used);
     this.buffer = grown;
   }

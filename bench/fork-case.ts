@@ -1,0 +1,169 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { Journal } from "../src/ports/index.ts";
+import type { DurableEvent, Head, Line } from "../src/protocol/index.ts";
+import { forkPoint } from "../src/runs/fork-origin.ts";
+import { forkWords } from "../src/runs/fork-words.ts";
+import { Thread } from "../src/runs/index.ts";
+import { median } from "./client.ts";
+import type { Figure } from "./figure.ts";
+
+const forks = 100;
+
+/** What it takes to make a fork, and what a hundred of them hold. */
+export async function forkCase(): Promise<Figure[]> {
+  // First: what longer conversations leave behind would be counted in.
+  const memoryOfForks = await memory();
+  // What is timed first would pay for the compiler.
+  for (let round = 0; round < 3; round += 1) await creation(100);
+  const short = await creation(100);
+  const long = await creation(10_000);
+  return [
+    { name: "a fork of 10,000 messages is made in", ours: long.first, floor: 0, unit: "ms", limit: 1, kind: "value" },
+    { name: "its siblings, against those of 100 messages", ours: long.more, floor: short.more, unit: "µs", limit: 2 },
+    memoryOfForks,
+  ];
+}
+
+/** The first fork of an answer seals what was added since the last request; the others find that done. */
+async function creation(messages: number): Promise<{ readonly first: number; readonly more: number }> {
+  const parent = await converse(messages, 200);
+  const times = Array.from({ length: forks }, () => {
+    const startedAt = performance.now();
+    new Thread("a1", nowhere).inherit(forkPoint(parent, { kind: "fork" }).past);
+    return performance.now() - startedAt;
+  });
+  return { first: Number((times[0] ?? 0).toFixed(3)), more: median(times.slice(1)) * 1_000 };
+}
+
+/** Conversations with their bytes, up to the first request of each fork. */
+async function memory(): Promise<Figure> {
+  const tokens = 50_000;
+  // What was compiled and thrown away by the first ones is no part of it.
+  await fork(await converse(10, 100), 0);
+  const before = held();
+  const parent = await converse(100, (tokens * 4) / 100);
+  const one = held() - before;
+  const all: Thread[] = [];
+  for (let index = 0; index < forks; index += 1) all.push(await fork(parent, index));
+  const more = held() - before - one;
+  if (all.some(({ newestPrompt }) => newestPrompt === undefined)) throw new Error("a fork has asked nothing");
+  const name = `memory of ${forks} forks of ${tokens.toLocaleString("en")} tokens, against the conversation itself`;
+  return { name, ours: more / 1024, floor: one / 1024, unit: "KB", limit: 1.3 };
+}
+
+async function fork(parent: Thread, index: number): Promise<Thread> {
+  const agentId = `a${index}`;
+  const { origin, past } = forkPoint(parent, { kind: "fork" });
+  const thread = new Thread(agentId, nowhere);
+  thread.inherit(past);
+  const words = forkWords(`Take part ${index} of the work and say what you found there.`);
+  await thread.record([
+    {
+      type: "agent.created",
+      sessionId: "s",
+      agentId,
+      agentType: "fork",
+      description: "a part",
+      parent: { agentId: "main", callId: "c" },
+      depth: 1,
+      fork: origin,
+      cwd: "/",
+      version: "0",
+      serializer: 1,
+    },
+    { type: "prompt.received", content: [{ type: "text", text: words }], from: "agent" },
+    { type: "model.requested", turn: 1 },
+  ]);
+  thread.newestPrompt?.body(head.dialect);
+  return thread;
+}
+
+/** A main agent whose newest answer starts forks. */
+async function converse(messages: number, bytes: number): Promise<Thread> {
+  const thread = new Thread("main", nowhere);
+  const text = (index: number): string => wordsOf(index, bytes);
+  await thread.keepHead(head);
+  await thread.record([
+    { type: "session.created", sessionId: "s", cwd: "/", version: "0", serializer: 1 },
+    { type: "head.set", hash: "h" },
+    { type: "prompt.received", content: [{ type: "text", text: text(0) }], from: "person" },
+  ]);
+  for (let turn = 1; turn <= messages / 2; turn += 1) {
+    await thread.record([{ type: "model.requested", turn }]);
+    thread.newestPrompt?.body(head.dialect);
+    thread.newestPrompt?.fingerprint();
+    await thread.record(answer(turn, text(turn)));
+  }
+  return thread;
+}
+
+function answer(turn: number, text: string): DurableEvent[] {
+  const callId = `main_${turn}_0`;
+  const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  return [
+    {
+      type: "model.ended",
+      turn,
+      message: {
+        role: "assistant",
+        content: [
+          { type: "text", text: wordsOf(-turn, text.length) },
+          { type: "tool_call", callId, name: "Read", inputJson: "{}" },
+        ],
+      },
+      stopReason: "tool_calls",
+      incompleteCalls: 0,
+      usage,
+      milliseconds: 1,
+    },
+    {
+      type: "tool.ended",
+      callId,
+      name: "Read",
+      result: { outcome: "ok", content: [{ type: "text", text }] },
+      milliseconds: 1,
+    },
+  ];
+}
+
+/** Never the same, as in life: V8 keeps equal texts once. */
+function wordsOf(seed: number, bytes: number): string {
+  let text = "";
+  for (let index = 0; text.length < bytes; index += 1) text += `${(seed * 7_919 + index * 104_729) % 99_991} `;
+  return Buffer.from(text).toString("latin1", 0, bytes);
+}
+
+const head: Head = {
+  provider: "anthropic",
+  model: "bench-model",
+  dialect: "anthropic",
+  maxTokens: 1_000,
+  tools: [],
+  system: "You help.",
+  systemContext: "",
+  userContext: "",
+};
+
+/** Numbers lines and keeps none. */
+const nowhere: Journal = {
+  sessionId: "s",
+  append: async (_, events) =>
+    events.map((event, index): Line => ({ v: 1, id: String(index + 1), parentId: null, at: 0, ...event })),
+  sync: async () => {},
+  syncSoon: () => {},
+  read: async () => [],
+  agents: async () => [],
+  output: () => undefined,
+  saveHead: async () => "h",
+  loadHead: async () => head,
+  close: async () => {},
+};
+
+function held(): number {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  for (let round = 0; round < 4; round += 1) collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
