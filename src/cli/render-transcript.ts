@@ -38,6 +38,8 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
       return `Agent ${oneLine(line.agentType)} · ${oneLine(line.description)} · for ${oneLine(line.parent.agentId)} · begun ${timeOf(line.at)}`;
     case "agent.spawned":
       return `  → ${oneLine(line.agentType)} ${oneLine(line.agentId)} · ${oneLine(line.description)}`;
+    case "agent.resumed":
+      return `  → ${oneLine(line.agentId)} goes on`;
     case "run.backgrounded":
       return "  (from here on in the background)";
     case "plan.entered":

@@ -53,6 +53,8 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
       return withCall(state, event.callId, { status: "started" });
     case "agent.spawned":
       return withCall(state, event.callId, { status: "started", agentId: event.agentId });
+    case "agent.resumed":
+      return withCall(state, event.callId, { status: "started", agentId: event.agentId, resumes: event.runId });
     case "tool.ended":
       return toolEnded(state, event);
     case "notices.delivered":

@@ -5,5 +5,5 @@ export { type ContextLimits, estimated, expectedTokens, sizeOf } from "./context
 export { fold, userTurn } from "./fold.ts";
 export type { Operation } from "./next.ts";
 export { next, recovery, unknownResults } from "./next.ts";
-export type { LoopState } from "./state.ts";
+export type { CallState, LoopState } from "./state.ts";
 export { initialState } from "./state.ts";

@@ -226,11 +226,16 @@ describe("recovery after a lost process", () => {
     }
   });
 
-  it("can't tell how far a delegation to an older agent came", () => {
-    expect(recovery(begun("Task", '{"prompt":"more","resume":"a1"}'))).toMatchObject([
-      { type: "tool.ended", callId: "a", result: { outcome: "unknown" } },
-      { type: "run.ended" },
-    ]);
+  it("takes up a call that an older agent goes on for, and one that was only to", () => {
+    for (const name of ["Task", "SendMessage"]) {
+      const input = '{"to":"a1","prompt":"more","resume":"a1"}';
+      const resumed = fold(begun(name, input), { type: "agent.resumed", callId: "a", agentId: "a1", runId: "r9" });
+      expect(recovery(resumed).map((event) => event.type)).toEqual(["run.ended"]);
+      expect(resumed.calls[0]).toMatchObject({ status: "started", agentId: "a1", resumes: "r9" });
+      const before = recovery(begun(name, input)).map((event) => event.type);
+      // Words for an agent that runs have no line of their own.
+      expect(before).toEqual(name === "Task" ? ["run.ended"] : ["tool.ended", "run.ended"]);
+    }
   });
 
   it("knows that somebody allowed a call", () => {

@@ -52,18 +52,8 @@ function isOpen(call: CallState): boolean {
 }
 
 /** Its agent has the result or goes on to make it; or it was to get one and has none yet, so nothing was done. */
-function canBeTakenUp({ agentId, call: { name, inputJson } }: CallState): boolean {
-  return agentId !== undefined || (canonicalToolName(name) === "Task" && !namesOlderAgent(inputJson));
-}
-
-/** An agent that goes on says nowhere for which call. */
-function namesOlderAgent(inputJson: string): boolean {
-  try {
-    const { resume } = JSON.parse(inputJson) as { readonly resume?: unknown };
-    return typeof resume === "string" && resume.trim() !== "";
-  } catch {
-    return true;
-  }
+function canBeTakenUp({ agentId, call: { name } }: CallState): boolean {
+  return agentId !== undefined || canonicalToolName(name) === "Task";
 }
 
 /** What must be written about a run that its process did not live to end, and about calls a broken run left begun. */

@@ -72,6 +72,8 @@ export interface CallState {
   readonly status: "new" | "asked" | "started" | "ended";
   /** The agent that works on it: its result is not lost with the process that waited for it. */
   readonly agentId?: AgentId;
+  /** That agent is older than the call, and goes on with this run. */
+  readonly resumes?: RunId;
   /** Somebody was asked and allowed it. */
   readonly granted?: true;
   readonly result?: ToolResult;

@@ -53,6 +53,14 @@ export type DurableEvent =
       /** It goes on from this conversation, or knows it. */
       readonly status?: "sub_agent_entered";
     }
+  /** In the caller's transcript, before an older agent goes on for its call: after a crash the call is taken up too. */
+  | {
+      readonly type: "agent.resumed";
+      readonly callId: CallId;
+      readonly agentId: AgentId;
+      /** The run that is to begin. */
+      readonly runId: RunId;
+    }
   | {
       readonly type: "run.started";
       readonly runId: RunId;
@@ -273,6 +281,7 @@ export const delivery = {
   "session.created": "durable",
   "agent.created": "durable",
   "agent.spawned": "durable",
+  "agent.resumed": "durable",
   "run.started": "durable",
   "run.backgrounded": "durable",
   "plan.entered": "durable",

@@ -1,4 +1,5 @@
 import { newAgentId, newRunId } from "../lib/index.ts";
+import type { CallState } from "../loop/index.ts";
 import type { Journal } from "../ports/index.ts";
 import {
   type AgentId,
@@ -9,6 +10,7 @@ import {
   type Notice,
   type PermissionMode,
   type Policy,
+  type RunId,
 } from "../protocol/index.ts";
 import { type AgentRecord, endedRun } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent } from "./agent-wish.ts";
@@ -56,6 +58,8 @@ export class Dispatcher implements Retinue {
   readonly live = new Map<AgentId, LiveAgent>();
   private readonly services: DispatcherServices;
   private readonly registry: Registry;
+  /** They are about to go on. */
+  private readonly waking = new Set<AgentId>();
   private readonly narrowed = new WeakMap<Policy, Policy>();
   private readonly leftPlan: Remake;
   private forks: Promise<Forks> | undefined;
@@ -104,7 +108,7 @@ export class Dispatcher implements Retinue {
   /** Starts an agent for a call, or takes up the one that already works on it. */
   async delegate(wish: Delegation, caller: Caller): Promise<Delegated> {
     const parent = this.liveAgent(caller.agentId);
-    const begun = spawnedFor(caller.callId, parent);
+    const begun = callState(caller.callId, parent)?.agentId;
     const known = begun === undefined ? undefined : await this.registry.member(begun);
     if (known !== undefined) return this.rejoin(known, { parent, wish, caller });
     const { budget } = parent.services;
@@ -154,7 +158,20 @@ export class Dispatcher implements Retinue {
   async resume(agentId: AgentId, wish: Delegation, caller: Caller): Promise<Delegated> {
     const member = await this.registry.member(agentId);
     if (member === undefined) return { status: "refused", message: `There is no agent ${agentId} in this session.` };
-    return this.reactivate(member, { parent: this.liveAgent(caller.agentId), wish, caller });
+    const request = { parent: this.liveAgent(caller.agentId), wish, caller };
+    const begun = callState(caller.callId, request.parent)?.resumes;
+    if (begun !== undefined && (await this.hasHeard(agentId, begun))) return this.rejoin(member, request);
+    if (this.waking.has(agentId))
+      return { status: "refused", message: `Agent ${agentId} goes on already, for another call.` };
+    this.waking.add(agentId);
+    return this.reactivate(member, request).finally(() => this.waking.delete(agentId));
+  }
+
+  /** Whether the run that a call wanted has begun, with the words of that call. */
+  private async hasHeard(agentId: AgentId, runId: RunId): Promise<boolean> {
+    const lines = await this.services.journal.read(agentId);
+    const from = lines.findIndex((line) => line.type === "run.started" && line.runId === runId);
+    return from !== -1 && lines.slice(from).some(({ type }) => type === "prompt.received");
   }
 
   /** Every agent of the session, the oldest first; or those below one of them. */
@@ -305,7 +322,9 @@ export class Dispatcher implements Retinue {
     const more = { ...copy, ...before, ...chosen, ...termsOf(wish), ...own };
     const prepared = await this.services.prepare({ ...asked, background: wish.background, ...more });
     if (!prepared.ok) return { status: "refused", message: prepared.message };
-    member.record = { ...record, ...chosen, runId: newRunId() };
+    const runId = newRunId();
+    if (how === undefined) await parent.record([{ type: "agent.resumed", callId: caller.callId, agentId, runId }]);
+    member.record = { ...record, ...chosen, runId };
     // Its words were recorded, unless its process was lost before it could begin.
     const isSilent = thread.state.asked === undefined;
     const words = isSilent && fork ? (await import("./forks.ts")).firstWords(wish.prompt, fork) : wish.prompt;
@@ -357,7 +376,7 @@ function entryOf(origin: ForkOrigin | undefined): Pick<EventOf<"agent.spawned">,
 
 const asItIs: Remake = (policy) => policy;
 
-/** The agent that was started for a call before. */
-function spawnedFor(callId: CallId, { thread }: LiveAgent): AgentId | undefined {
-  return thread.state.calls.find(({ call }) => call.callId === callId)?.agentId;
+/** What was done for a call before. */
+function callState(callId: CallId, { thread }: LiveAgent): CallState | undefined {
+  return thread.state.calls.find(({ call }) => call.callId === callId);
 }

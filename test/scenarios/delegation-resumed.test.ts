@@ -80,6 +80,56 @@ function forgetAgents({ home }: Place, forget: (transcript: string) => void): vo
   }
 }
 
+describe("an agent that goes on for a call when the process dies", () => {
+  const again = (messages: Parameters<typeof resultsIn>[0], by: string) => {
+    const id = /agentId: (a\w+)/.exec(resultsIn(messages)[0] ?? "")?.[1] ?? "";
+    const call = {
+      Task: { description: "more", prompt: "More.", resume: id },
+      SendMessage: { to: id, message: "More." },
+    };
+    return { calls: [{ name: by, input: call[by as "Task"] }] };
+  };
+
+  it.each([
+    ["Task", "agent.resumed"],
+    ["Task", "model.requested"],
+    ["SendMessage", "agent.resumed"],
+  ])("goes on for it: %s, killed after %s", async (by, after) => {
+    const at = newPlace();
+    const parts = {
+      MAIN: [
+        { calls: [task("CHILD: go")] },
+        (messages: Parameters<typeof resultsIn>[0]) => again(messages, by),
+        { hangs: true },
+      ],
+      CHILD: [{ text: "First." }, { hangs: true }],
+    } as const;
+    const first = await open(parts, { at });
+    const run = first.session.prompt("MAIN: do it.");
+    let seen = "";
+    for await (const update of run) {
+      if (update.type === "agent.resumed") seen = update.type;
+      if (seen !== "" && update.type === "subagent.event") seen = update.event.type;
+      if (seen === after) break;
+    }
+    const left = asAfterKill(at);
+    run.stop("stopped");
+    await run.result;
+    await first.session.close();
+    const { model, session } = await open(
+      { MAIN: [{ text: "Well." }, { text: "Good." }], CHILD: [{ text: "Second." }] },
+      { at: left, resume: first.session.id },
+    );
+    const result = await session.prompt("").result;
+    await session.close();
+    expect(result).toMatchObject({ outcome: "succeeded", facts: { unknown: [] } });
+    const words = JSON.stringify(model.requests("CHILD")[0]);
+    expect(words.split("More.")).toHaveLength(2);
+    expect(JSON.stringify(model.requests("MAIN").at(-1))).toContain("Second.");
+    expect(JSON.stringify(model.requests("MAIN"))).not.toContain("Outcome unknown");
+  });
+});
+
 describe("an agent that goes on while it has agents in the background", () => {
   const background = { run_in_background: true };
   const later = { text: "Later.", hangs: true } as const;
