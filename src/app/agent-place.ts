@@ -9,6 +9,7 @@ import {
   type Policy,
   type Rule,
   type ToolCall,
+  VERIFIER,
 } from "../protocol/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { Environment } from "./places.ts";
@@ -141,5 +142,5 @@ function names(inputJson: string, path: string): boolean {
 }
 
 export function isVerification({ source, name }: AgentDefinition): boolean {
-  return source === "built-in" && name === "Verification";
+  return source === "built-in" && name === VERIFIER;
 }

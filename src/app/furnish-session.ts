@@ -8,6 +8,7 @@ import type { Session as Transcript } from "../transcript/index.ts";
 import { createAgentNews } from "./agent-news.ts";
 import { type AgentServers, createAgentServers, withInstructions } from "./agent-servers.ts";
 import { askAboutGit } from "./ask-about-git.ts";
+import { chooseVerification } from "./choose-verification.ts";
 import { coordinate } from "./coordinate.ts";
 import { offerDelegation, offeredAgents } from "./delegation.ts";
 import { type Equipped, equip } from "./equip.ts";
@@ -98,6 +99,12 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
   const resolved = { ...resolution.agent, policy };
   const agent = withInstructions(options.coordinator ? coordinate(resolved) : resolved, [connection]);
   checkMode(settings, agent.policy.mode);
+  const offered = dispatcher.offered();
+  const { notices: aboutVerification, ...verification } = chooseVerification({
+    settings,
+    policy: agent.policy,
+    offered,
+  });
   if (options.resume !== undefined) await tellOfLost(dispatcher, hooks, gathered.household);
   return createSessionOf({
     transcript,
@@ -115,6 +122,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
       ...connection.problems,
       ...hooks.notices,
       ...aboutGit,
+      ...aboutVerification,
       ...missedTools(settings, equipped),
       ...missedAnswers(options, hooks),
       ...transcript.problems.map(({ message }) => message),
@@ -122,6 +130,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     dispatcher,
     waits: !interactive,
     ...(options.permissionMode === undefined ? {} : { askedMode: options.permissionMode }),
+    ...verification,
     ...mainAcceptance({ definition, given: options.acceptance ?? [], policy: agent.policy }),
     news: agent.policy.pool.includes("Task") ? createAgentNews(gathered.household, rules) : async () => undefined,
     release: async () => {

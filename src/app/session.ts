@@ -67,6 +67,8 @@ export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers"
   readonly news: () => Promise<string | undefined>;
   /** What its work has to stand. */
   readonly acceptance?: Acceptance;
+  /** Whether somebody else tries to break work that changed files. */
+  readonly verify?: "suggest" | "auto";
   /** Lets go of what the session holds beside its hands. */
   readonly release: () => Promise<void>;
   readonly callback?: AgentCallback;
@@ -86,6 +88,7 @@ export function createSessionOf({
   askedMode,
   news,
   acceptance,
+  verify,
   release,
   callback,
 }: SessionParts): Session {
@@ -116,7 +119,10 @@ export function createSessionOf({
       const prompt = [...opening(), ...blocksOf(words)];
       const place = isOpen ? { news } : { opens: thread.isNew ? ("startup" as const) : ("resume" as const), ...plan() };
       isOpen = true;
-      const check = acceptance === undefined ? {} : { acceptance };
+      const check = {
+        ...(acceptance === undefined ? {} : { acceptance }),
+        ...(verify === undefined ? {} : { verify }),
+      };
       const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits, ...check, ...place });
       running = run;
       void run.result.finally(() => {

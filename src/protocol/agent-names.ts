@@ -5,6 +5,9 @@ export const agentAliases: Readonly<Record<string, string>> = {
   "claude-code-guide": "retinue-guide",
 };
 
+/** Who tries to break the work of others. */
+export const VERIFIER = "Verification";
+
 /** Whether a rule that names one means the other: aliases count, and case does not. */
 export function isSameAgent(left: string, right: string): boolean {
   return folded(left) === folded(right);

@@ -249,6 +249,7 @@ export type ContextCause =
   | "cut_off"
   | "resumed"
   | "reminder"
+  | "verification"
   | "hook";
 /** By a tool of the agent (leaving needs a person's yes), or by who opened the session in another mode. */
 export type PlanChange = "agent" | "person";

@@ -1,7 +1,7 @@
 // Owns: every word that touches disk or wire, as plain types and tables.
 // Does not own: behaviour, schemas for checking (protocol/schemas), input and output.
 // Called by: every room.
-export { agentAliases, isSameAgent } from "./agent-names.ts";
+export { agentAliases, isSameAgent, VERIFIER } from "./agent-names.ts";
 export type { AlwaysAnswer, ApprovalAnswer, ApprovalQuestion, InboxLine } from "./approval.ts";
 export { NOBODY } from "./approval.ts";
 export { backgroundTools } from "./background-tools.ts";
@@ -77,6 +77,7 @@ export type {
   RunEnd,
   RunFacts,
   RunResult,
+  Verdict,
 } from "./outcome.ts";
 export { noFacts, outcomeOf } from "./outcome.ts";
 export type {

@@ -96,15 +96,21 @@ export interface RunEnd {
   readonly acceptance?: AcceptanceResult;
 }
 
-/** Of the command that says whether an agent's work holds; run by the host, not by the agent. */
+/** Of the check that says whether an agent's work holds; made by the host, not by the agent. */
 export interface AcceptanceResult {
+  /** Or the name of the agent that tried to break the work. */
   readonly command: string;
   readonly ok: boolean;
-  /** null: it was not run, or did not end by itself. */
+  /** null: it was not run, did not end by itself, or is no command. */
   readonly exitCode: number | null;
   /** Its last lines, or why it was not run. */
   readonly output: string;
+  /** Of an agent; absent for a command. */
+  readonly verdict?: Verdict;
 }
+
+/** Of who tried to break something: it held, it did not, nobody knows. */
+export type Verdict = "pass" | "fail" | "inconclusive";
 
 export interface RunResult extends RunEnd {
   readonly sessionId: SessionId;

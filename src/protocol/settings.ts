@@ -92,6 +92,8 @@ export interface Settings {
   /** For commands that a model wrote. No project can say anything about it. */
   readonly sandbox?: SandboxMode | SandboxSettings;
   readonly maxTurns?: number;
+  /** Whether an agent that changed files is told that somebody could try to break its work, or that happens by itself. */
+  readonly verify?: "off" | "suggest" | "auto";
   /** For the session with all its agents. A project's file can only lower it. */
   readonly budget?: AgentBudget;
   readonly cleanupPeriodDays?: number;

@@ -74,7 +74,7 @@ async function ask(
   return answer;
 }
 
-function lastLines(text: string): string {
+export function lastLines(text: string): string {
   const lines = text.trimEnd().split("\n").slice(-20).join("\n");
   return lines.length > 2_000 ? `…${lines.slice(-2_000)}` : lines;
 }

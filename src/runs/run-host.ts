@@ -21,6 +21,7 @@ import type { ApprovalDesk } from "./approval-desk.ts";
 import type { Budget, BudgetRefusal } from "./budget.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 import type { RunClocks } from "./clocks.ts";
+import type { Caller, Delegated, Delegation } from "./delegation.ts";
 import type { RunOutlet } from "./run.ts";
 import type { Thread } from "./thread.ts";
 
@@ -55,6 +56,8 @@ export interface RunRequest {
   readonly opens?: "startup" | "resume";
   /** What its work has to stand before it ends as done. */
   readonly acceptance?: Acceptance;
+  /** Whether somebody else tries to break work that changed files: it is told that this is possible, or it happens. */
+  readonly verify?: "suggest" | "auto";
   /** What has changed around the agent since its last prompt, in words for it. Never rejects. */
   readonly news?: () => Promise<string | undefined>;
   /** Absent for the main agent. */
@@ -104,6 +107,11 @@ export interface LiveAgent {
 export interface Retinue {
   enter(agent: LiveAgent): void;
   leave(agentId: AgentId): void;
+  /** Starts an agent for a call, or takes up the one that already works on it. */
+  delegate(wish: Delegation, caller: Caller): Promise<Delegated>;
+  /** Resolves with how it ended; undefined when the signal fires first. */
+  endOf(agentId: AgentId, signal: AbortSignal): Promise<EndedRun | undefined>;
+  stop(agentId: AgentId): Promise<EndedRun | undefined>;
   /** Those of the runs that have ended, with how; empty when none has. */
   ended(runs: readonly Notice[]): Promise<readonly EndedRun[]>;
   /** Resolves when one of them has ended, or the signal fires. */
@@ -145,6 +153,8 @@ export interface RunHost {
   acceptance: AcceptanceResult | undefined;
   /** Hooks were told of its beginning. */
   isTold?: true;
+  /** How many calls it had made when its work was verified last, or when it was told that it could be. */
+  verification?: { readonly calls: number };
   /** How often a Stop hook wanted more of it. */
   keptGoing?: number;
   /** An agent it wanted to start and may not. */

@@ -1,7 +1,7 @@
 import { createDeferred } from "../lib/index.ts";
 import { type LoopState, next, type Operation } from "../loop/index.ts";
 import type { Prompt } from "../ports/index.ts";
-import type { AcceptanceResult, DurableEvent, RunResult } from "../protocol/index.ts";
+import type { AcceptanceResult, DurableEvent, RunResult, ToolCall } from "../protocol/index.ts";
 import { acceptWork } from "./accept-work.ts";
 import { askHooks } from "./ask-hooks.ts";
 import { askModel } from "./ask-model.ts";
@@ -119,16 +119,29 @@ class Host implements RunHost {
       if (this.outlet.signal.aborted) return endStopped(this);
       if (!isAccepted) return undefined;
     }
+    if (this.request.verify === "auto" && ending.reason === "done") {
+      const { verifyWork } = await import("./verify-work.ts");
+      const stands = await verifyWork(this);
+      if (this.outlet.signal.aborted) return endStopped(this);
+      if (!stands) return undefined;
+    }
     return endUnlessTold(this, ending);
   }
 
   private async perform(operation: Operation): Promise<BudgetRefusal | undefined> {
     if (operation.kind === "request") return askModel(this, operation.turn);
-    if (operation.kind === "act") await performCalls(this, operation.calls);
+    if (operation.kind === "act") await this.act(operation.calls);
     if (operation.kind === "wait") await waitForBackground(this);
     if (operation.kind === "compact") await this.compact(operation.cause);
     if (operation.kind === "tell") await this.record([{ type: "context.added", ...operation.telling }]);
     return undefined;
+  }
+
+  private async act(calls: readonly ToolCall[]): Promise<void> {
+    await performCalls(this, calls);
+    if (this.request.verify !== "suggest" || this.outlet.signal.aborted) return;
+    const { suggestVerification } = await import("./verify-work.ts");
+    await suggestVerification(this);
   }
 
   private async compact(cause: "full" | "overflow"): Promise<void> {

@@ -20,3 +20,8 @@ describe("settings of subagents", () => {
     expect(problems[0]).toContain(message);
   });
 });
+
+it("verify is off, suggest or auto", () => {
+  for (const verify of ["off", "suggest", "auto"]) expect(checkSettings({ verify }).problems).toEqual([]);
+  expect(checkSettings({ verify: true }).problems).toEqual([expect.stringContaining("verify must be")]);
+});

@@ -110,6 +110,7 @@ const properties: Record<string, JsonSchema> = {
     ],
   },
   maxTurns: count,
+  verify: { enum: ["off", "suggest", "auto"] },
   budget,
   cleanupPeriodDays: { type: "integer", minimum: 0 },
   env: { type: "object", additionalProperties: { type: "string" } },

@@ -1,0 +1,156 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import { type Line, textOf } from "../../src/protocol/index.ts";
+import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
+
+const write = (file_path: string, content = "text\n") => ({
+  calls: [{ name: "Write", input: { file_path, content } }],
+});
+const bash = (command: string) => ({ calls: [{ name: "Bash", input: { command } }] });
+const says = (text: string) => ({ text });
+
+interface Walk extends SessionOptions {
+  readonly main: readonly ScriptedStep[];
+  readonly verification?: readonly ScriptedStep[];
+  readonly verify?: "off" | "suggest" | "auto";
+  /** No repository. */
+  readonly bare?: true;
+}
+
+async function walk({ main, verification = [], verify, bare, ...options }: Walk) {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-verify-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const cwd = join(root, "work");
+  mkdirSync(cwd);
+  const author = ["-c", "user.name=T", "-c", "user.email=t@example.org"];
+  const git = (...words: string[]) => execFileSync("git", [...author, ...words], { cwd, stdio: "ignore" });
+  if (!bare) {
+    git("init", "-q");
+    git("commit", "-q", "--allow-empty", "-m", "first");
+  }
+  const cast = createCast({ Asked: verification, MAIN: main });
+  const session = await openSession({
+    permissionMode: "acceptEdits",
+    ...options,
+    ...(verify === undefined ? {} : { settings: { verify } }),
+    cwd,
+    home: join(root, "home"),
+    model: cast,
+    environment: { PATH: process.env["PATH"], HOME: root },
+  });
+  const run = session.prompt("MAIN: make it.");
+  const lines: Line[] = [];
+  for await (const update of run) if ("id" in update) lines.push(update);
+  const result = await run.result;
+  await session.close();
+  cast.assertDone();
+  const heard = cast.requests("MAIN").map((messages) => {
+    const { content = [] } = messages.at(-1) ?? {};
+    return textOf(content.filter((block) => block.type === "text"));
+  });
+  return { result, heard, lines, notices: session.notices, asked: cast.requests("Asked") };
+}
+
+describe("verify: auto", () => {
+  it("lets somebody else try to break what was changed; what holds is verified, and the answer stays", async () => {
+    const { result, asked, heard, lines } = await walk({
+      verify: "auto",
+      main: [write("a.txt"), says("Made.")],
+      verification: [bash("cat a.txt"), says("It holds.\nVERDICT: pass")],
+    });
+    expect(result).toMatchObject({ outcome: "succeeded", text: "Made.", turns: 2 });
+    expect(result.acceptance).toEqual({
+      command: "Verification",
+      ok: true,
+      exitCode: null,
+      verdict: "pass",
+      output: "It holds.\nVERDICT: pass",
+    });
+    expect(textOf(asked[0]?.[0]?.content ?? [])).toMatch(
+      /^Asked for:\nMAIN: make it\.\n\nWhat its author reports:\nMade\.\n\nFiles changed:\na\.txt\n/,
+    );
+    expect(heard).toHaveLength(2);
+    expect(lines.map(({ type }) => type).slice(-2)).toEqual(["acceptance.checked", "run.ended"]);
+  });
+
+  it("tells the author what does not hold, who has one more go; then it is looked at again", async () => {
+    const { result, heard } = await walk({
+      verify: "auto",
+      main: [write("a.txt"), says("Made."), write("a.txt", "better\n"), says("Mended.")],
+      verification: [
+        bash("cat a.txt"),
+        says("a.txt:1 is text.\n**VERDICT: fail**"),
+        bash("cat a.txt"),
+        says("VERDICT: pass"),
+      ],
+    });
+    expect(result).toMatchObject({ text: "Mended.", acceptance: { ok: true, verdict: "pass" } });
+    expect(heard[2]).toMatch(/did not stand its verification.*<task_result agent="Verification".*a\.txt:1 is text/s);
+  });
+
+  it("ends as not verified when it fails twice, or when nothing is done about it", async () => {
+    const fails = [bash("cat a.txt"), says("Wrong.\nVERDICT: fail")];
+    const twice = await walk({
+      verify: "auto",
+      main: [write("a.txt"), says("Made."), write("a.txt", "worse\n"), says("Mended?")],
+      verification: [...fails, ...fails],
+    });
+    expect(twice.result).toMatchObject({ text: "Mended?", acceptance: { ok: false, verdict: "fail" } });
+    const stubborn = await walk({
+      verify: "auto",
+      main: [write("a.txt"), says("Made."), says("It is right.")],
+      verification: fails,
+    });
+    expect(stubborn.result).toMatchObject({ text: "It is right.", acceptance: { ok: false, verdict: "fail" } });
+  });
+
+  it("takes no word of who ran nothing, and says why nobody could be asked", async () => {
+    const idle = await walk({
+      verify: "auto",
+      main: [write("a.txt"), says("Made.")],
+      verification: [says("Looks good.\nVERDICT: pass")],
+    });
+    expect(idle.result.acceptance).toMatchObject({ ok: false, verdict: "inconclusive" });
+    const bare = await walk({ verify: "auto", bare: true, main: [write("a.txt"), says("Made.")] });
+    const output = expect.stringContaining("needs a worktree of its own");
+    expect(bare.result.acceptance).toMatchObject({ ok: false, verdict: "inconclusive", output });
+  });
+
+  it("does nothing where no file was changed, or where the checks that were given fail", async () => {
+    const { result } = await walk({ verify: "auto", main: [bash("ls"), says("Looked.")] });
+    expect(result.acceptance).toBeUndefined();
+    const checked = await walk({
+      verify: "auto",
+      acceptance: ["test -f b.txt"],
+      main: [write("a.txt"), says("Made."), says("Still.")],
+    });
+    expect(checked.result.acceptance).toMatchObject({ command: "test -f b.txt", ok: false });
+  });
+
+  it("says so where there is nobody who verifies", async () => {
+    const main = [write("a.txt"), says("Made.")];
+    const { notices, result } = await walk({ verify: "auto", main, disallowedTools: ["Task(Verification)"] });
+    expect(notices).toEqual([expect.stringContaining("there is no agent Verification here")]);
+    expect(result.acceptance).toBeUndefined();
+  });
+});
+
+describe("verify: suggest", () => {
+  it("tells the author once, after its first change", async () => {
+    const main = [bash("ls"), write("a.txt"), write("b.txt"), says("Made.")];
+    const { heard, result } = await walk({ verify: "suggest", main });
+    expect(heard.map((text) => text.includes("subagent_type Verification"))).toEqual([false, false, true, false]);
+    expect(result.acceptance).toBeUndefined();
+  });
+
+  it("is quiet where there is nothing to suggest, and off if nobody says otherwise", async () => {
+    const main = [write("a.txt"), says("Made.")];
+    const without = await walk({ verify: "suggest", main, disallowedTools: ["Task"] });
+    const off = await walk({ main });
+    for (const { heard } of [without, off]) expect(heard[1]).toBe("");
+  });
+});
