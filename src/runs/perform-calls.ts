@@ -1,7 +1,16 @@
 import type { HandsRequest } from "../ports/index.ts";
-import type { CallOutcome, DurableEvent, EventOf, JsonObject, ToolCall, ToolResult } from "../protocol/index.ts";
+import type {
+  CallOutcome,
+  DurableEvent,
+  EventOf,
+  JsonObject,
+  Policy,
+  ToolCall,
+  ToolResult,
+} from "../protocol/index.ts";
 import { askHooks } from "./ask-hooks.ts";
 import { decideCall, grantOf, inputOf } from "./decide-call.ts";
+import { currentPolicy } from "./plan-mode.ts";
 import type { RunHost } from "./run-host.ts";
 
 /** Performs the calls of one answer: neighbours that may run side by side do, all others alone and in order. */
@@ -29,9 +38,8 @@ function sideBySide(host: RunHost, call: ToolCall | undefined): boolean {
 }
 
 async function performCall(host: RunHost, made: ToolCall): Promise<void> {
-  const { services, request, outlet, thread } = host;
-  const own = services.retinue?.policyOf(thread.agentId, request.agent.policy) ?? request.agent.policy;
-  const policy = services.approvals.policyFor(own);
+  const { services, outlet, thread } = host;
+  const policy = policyNow(host);
   const startedAt = services.clock.monotonic();
   const { callId, name } = made;
   const ended = (result: ToolResult): Ended => {
@@ -44,7 +52,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   // Work was given away before a restart: decided, asked and begun it is already.
   if (known?.status === "started") {
     const grant = known.granted ? { grant: grantOf(made, "person") } : {};
-    return finish(host, made, ended(await execute(host, { call: made, policy, ...grant })));
+    return finish(host, made, ended(await execute(host, { call: made, ...grant })));
   }
 
   const decided = await decideCall(host, made, policy);
@@ -69,7 +77,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
 
   const { effects } = services.hands.traits(name);
   if (effects) await thread.sync();
-  const result = await execute(host, { call, policy, ...(grant ? { grant } : {}) });
+  const result = await execute(host, { call, ...(grant ? { grant } : {}) });
   await finish(host, call, ended(result));
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
   if (effects) thread.syncSoon();
@@ -93,11 +101,17 @@ async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void
   );
 }
 
-function execute(host: RunHost, request: Omit<HandsRequest, "agentId">): Promise<ToolResult> {
+/** By what holds then: while a person was asked, plan mode may have begun. */
+function execute(host: RunHost, request: Omit<HandsRequest, "agentId" | "policy">): Promise<ToolResult> {
   const { services, outlet, thread } = host;
   const { callId } = request.call;
   const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId, text });
-  return services.hands.execute({ agentId: thread.agentId, ...request }, progress, outlet.signal);
+  const { agentId } = thread;
+  return services.hands.execute({ agentId, policy: policyNow(host), ...request }, progress, outlet.signal);
+}
+
+function policyNow(host: RunHost): Policy {
+  return host.services.approvals.policyFor(currentPolicy(host));
 }
 
 function textResult(outcome: CallOutcome, text: string): ToolResult {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createDeferred } from "../../src/lib/index.ts";
 import type { Approvals } from "../../src/ports/index.ts";
 import { type ApprovalQuestion, type RunUpdate, textOf } from "../../src/protocol/index.ts";
 import {
@@ -84,24 +85,31 @@ describe("plan mode", () => {
     expect(made(walked)).toBe(false);
   });
 
-  it("binds an agent in the background that began before it", async () => {
-    let tell = (): void => {};
-    const planned = new Promise<void>((resolve) => {
-      tell = resolve;
-    });
-    const { approvals } = person({ answer: "allow" });
-    const background = task("CHILD: write it.", { run_in_background: true });
-    const main = [
-      { calls: [background] },
-      { calls: [enter] },
-      () => {
-        tell();
-        return done;
+  it.each([
+    ["begins to write", true],
+    ["has asked whether it may write", false],
+  ])("binds an agent in the background that %s", async (_, waits) => {
+    const planned = createDeferred<void>();
+    const asked = createDeferred<void>();
+    const approvals: Approvals = {
+      ask: async () => {
+        asked.resolve();
+        await planned.promise;
+        return { answer: "allow", by: "a person" };
       },
-      done,
-    ];
-    const child = [{ calls: [write], after: planned }, { text: "I could not." }];
-    const walked = await walk({ MAIN: main, CHILD: child }, { approvals, permissionMode: "acceptEdits" });
+    };
+    const background = task("CHILD: write it.", { run_in_background: true });
+    const begun = () => {
+      planned.resolve();
+      return done;
+    };
+    const entering = waits ? { calls: [enter] } : { calls: [enter], after: asked.promise };
+    const writing = waits ? { calls: [write], after: planned.promise } : { calls: [write] };
+    const parts = {
+      MAIN: [{ calls: [background] }, entering, begun, done],
+      CHILD: [writing, { text: "I could not." }],
+    };
+    const walked = await walk(parts, { approvals, permissionMode: waits ? "acceptEdits" : "default" });
     expect(resultsIn(walked.model.requests("CHILD")[1])[0]).toContain("Mode plan");
     expect(made(walked)).toBe(false);
   });
