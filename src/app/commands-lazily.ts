@@ -23,6 +23,11 @@ export function worktreeCommands(): Promise<typeof import("./worktrees.ts")> {
   return import("./worktrees.ts");
 }
 
+/** What `retinue cache` needs, and who tells of a session's cache. */
+export function cacheCommands(): Promise<typeof import("./cache.ts")> {
+  return import("./cache.ts");
+}
+
 /** What `retinue trust` needs. */
 export function trustCommands(): Promise<typeof import("./trust.ts")> {
   return import("./trust.ts");

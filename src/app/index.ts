@@ -46,11 +46,13 @@ export {
 export type { ListedWorktree, PrunedWorktrees } from "../workspace/index.ts";
 export type { CatalogPlace } from "./agent-catalog.ts";
 export type { AgentCheck, AgentDetails, AgentList, LintReport, NewAgent } from "./agents.ts";
-export { cleanUpDaily } from "./clean-up-daily.ts";
 export type { AnsweredRequest, AnswerWish, ListedRequest } from "./approvals.ts";
+export type { AgentFigures, CacheFigures, CacheReport, ExplainedRequest } from "./cache.ts";
+export { cleanUpDaily } from "./clean-up-daily.ts";
 export {
   agentCommands,
   approvalCommands,
+  cacheCommands,
   permissionCommands,
   pluginCommands,
   trustCommands,

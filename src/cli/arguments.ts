@@ -10,6 +10,7 @@ import {
 } from "../protocol/index.ts";
 import { parseAgents } from "./agents-arguments.ts";
 import { parseApprovals } from "./approvals-arguments.ts";
+import { parseCache } from "./cache-arguments.ts";
 import type { Command, HelpTopic, OutputFormat, PrintOptions } from "./command.ts";
 import { parsePermissions } from "./permissions-arguments.ts";
 import { parsePlugins } from "./plugins-arguments.ts";
@@ -27,6 +28,7 @@ export function parseArguments(argv: readonly string[]): Command {
   if (first === "plugins") return parsePlugins(rest);
   if (first === "trust") return parseTrust(rest);
   if (first === "config") return parseConfig(rest);
+  if (first === "cache") return parseCache(rest);
   if (first === "worktrees") return parseWorktrees(rest);
   if (first === "approvals") return parseApprovals(rest);
   if (first === "permissions") return parsePermissions(rest);
@@ -47,6 +49,7 @@ const topics = [
   "permissions",
   "approvals",
   "doctor",
+  "cache",
 ] as const;
 const onAskChoices: readonly OnAsk[] = ["deny", "wait", "hook"];
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];

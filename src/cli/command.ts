@@ -13,7 +13,8 @@ export type HelpTopic =
   | "worktrees"
   | "permissions"
   | "approvals"
-  | "doctor";
+  | "doctor"
+  | "cache";
 
 export interface PrintOptions {
   readonly prompt: string;
@@ -118,6 +119,14 @@ export type Command =
   | { readonly kind: "trust.list"; readonly json: boolean }
   | { readonly kind: "trust.add" | "trust.remove"; readonly directory: string }
   | ({ readonly kind: "config.show" } & SettingsQuestion)
+  | { readonly kind: "cache.report"; readonly id?: string; readonly json: boolean; readonly cwd?: string }
+  | {
+      readonly kind: "cache.explain";
+      readonly id?: string;
+      readonly agent?: string;
+      readonly json: boolean;
+      readonly cwd?: string;
+    }
   | { readonly kind: "worktrees.list"; readonly json: boolean }
   | { readonly kind: "worktrees.prune"; readonly json: boolean; readonly dryRun: boolean }
   | { readonly kind: "doctor"; readonly options: DoctorOptions }

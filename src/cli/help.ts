@@ -23,6 +23,7 @@ Usage
   retinue trust [command]          List, add or remove trusted directories
   retinue config show              Show the settings that count here
   retinue worktrees [command]      List or prune worktrees of agents
+  retinue cache [command]          Say what prompt caches gave and lost
   retinue doctor                   Check what is installed and configured
   retinue help [command]           Show help
 
@@ -286,6 +287,27 @@ says how. It leaves alone what is in use, and ends with 1 if it could not remove
 one.
 `;
 
+const cache = `What providers' prompt caches gave to a session, what they lost, and why.
+
+Examples
+  retinue cache report
+  retinue cache explain 01m7gf
+  retinue cache explain 01m7gf/a7k3 --json
+
+Usage
+  retinue cache report [ID]        Tokens by kind, money spent, without a cache
+                                   and at the ideal, of a session and its agents
+  retinue cache explain [ID]       Each request: what was read, written, missed,
+                                   why, and the first byte that differs
+      --agent ID                   Only one of its agents, also as ID/AGENT
+  -C, --cwd DIRECTORY              Without an ID: the latest session there
+      --json                       As JSON
+
+ID is a session's id or its first letters; without it the latest of this
+directory. The ideal is a cache that forgets nothing and reads the longest
+beginning that any earlier request of the session had.
+`;
+
 const doctor = `Checks what Retinue finds here and says how to repair what is missing.
 
 Examples
@@ -314,4 +336,5 @@ const pages: Record<HelpTopic, string> = {
   permissions,
   approvals,
   doctor,
+  cache,
 };

@@ -1,4 +1,4 @@
-import type { Run, Session, Settings } from "../app/index.ts";
+import { type CacheReport, cacheCommands, type Run, type Session, type Settings } from "../app/index.ts";
 import { describeError } from "../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../protocol/index.ts";
 import { unseenEnds } from "./agent-files.ts";
@@ -97,7 +97,7 @@ async function perform(
     await session.close().catch((error: unknown) => progress.tell(describeError(error)));
     for (const end of endsOf(session, agents)) await show(end);
     progress.end();
-    await output.write(format.result(result));
+    await output.write(format.result(result, await cacheOf(session, options)));
     await errors.write(
       closingWords(result, { sessionId: session.id, agents: agents.inOrder(), isTold: notices.isTold }),
     );
@@ -114,6 +114,13 @@ async function perform(
 async function cleanUp(settings: Settings, { verbose }: PrintOptions, tell: (notice: string) => void): Promise<void> {
   const words = await cleanUpSessions(settings);
   if (verbose && words !== undefined) tell(words);
+}
+
+/** For programs: who reads words does not wait until every transcript is looked at. */
+async function cacheOf({ transcriptPath }: Session, { outputFormat }: PrintOptions): Promise<CacheReport | undefined> {
+  if (outputFormat === "text" || transcriptPath === undefined) return undefined;
+  const { reportCache } = await cacheCommands();
+  return reportCache(transcriptPath).catch(() => undefined);
 }
 
 function endsOf({ transcriptPath }: Session, agents: AgentViews): readonly RunUpdate[] {

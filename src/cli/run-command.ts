@@ -85,6 +85,11 @@ async function dispatch(command: Command): Promise<number> {
       const { trust } = await import("./trust.ts");
       return trust(command);
     }
+    case "cache.report":
+    case "cache.explain": {
+      const { cache } = await import("./cache.ts");
+      return cache(command);
+    }
     case "worktrees.list":
     case "worktrees.prune": {
       const { worktrees } = await import("./worktrees.ts");

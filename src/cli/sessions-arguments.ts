@@ -43,7 +43,10 @@ export function needsSession(verb: string): UserError {
 }
 
 /** An agent's id stands behind a slash, or in an option of its own. */
-function sessionAndAgent(word: string, option: string | undefined): { readonly id: string; readonly agent?: string } {
+export function sessionAndAgent(
+  word: string,
+  option: string | undefined,
+): { readonly id: string; readonly agent?: string } {
   const at = word.indexOf("/");
   const behind = at < 0 ? undefined : word.slice(at + 1);
   if (behind === "") throw usageError(`"${word}" names no agent`, "Write SESSION/AGENT, or leave the slash out.");

@@ -1,8 +1,9 @@
-import { deleteSession, listSessions, readTranscript, stateDirectory } from "../app/index.ts";
+import { cacheCommands, deleteSession, listSessions, readTranscript, stateDirectory } from "../app/index.ts";
 import { plural } from "../lib/index.ts";
 import { type Line, MAIN_AGENT } from "../protocol/index.ts";
 import { readAgentFiles } from "./agent-files.ts";
 import { agentByPrefix, agentsOf } from "./agent-tree.ts";
+import { renderReport } from "./cache-render.ts";
 import { sessionByPrefix } from "./choose-session.ts";
 import type { Command } from "./command.ts";
 import { confirm } from "./confirm.ts";
@@ -19,7 +20,7 @@ export async function sessions(command: SessionsCommand): Promise<number> {
   const home = stateDirectory(process.env);
   const output = createOutput(process.stdout, () => undefined);
   if (command.kind === "sessions.list") await output.write(list(command, home));
-  else if (command.kind === "sessions.show") await output.write(show(command, home));
+  else if (command.kind === "sessions.show") await output.write(await show(command, home));
   else if (command.kind === "sessions.export") {
     for (const part of exported(command, home)) await output.write(part);
   } else await output.write(await remove(command, home));
@@ -35,7 +36,7 @@ function list({ all, json, cwd }: Extract<Command, { kind: "sessions.list" }>, h
   return `There are no sessions ${where} yet.${all ? "" : ' "retinue sessions list --all" looks everywhere.'}\n`;
 }
 
-function show({ id, agent, json }: Extract<Command, { kind: "sessions.show" }>, home: string): string {
+async function show({ id, agent, json }: Extract<Command, { kind: "sessions.show" }>, home: string): Promise<string> {
   const session = sessionByPrefix({ home, prefix: id });
   const files = readAgentFiles(session.path);
   if (agent !== undefined && agent !== MAIN_AGENT) {
@@ -46,7 +47,14 @@ function show({ id, agent, json }: Extract<Command, { kind: "sessions.show" }>, 
   const { lines, problems } = readTranscript(session.path);
   if (json) return jsonLines(lines);
   const transcript = renderTranscript(lines, { id: session.id, problems: problems.map(({ message }) => message) });
-  return `${transcript}${renderAgents(agentsOf(files), session)}`;
+  return `${transcript}${renderAgents(agentsOf(files), session)}${await cacheSection(session.path)}`;
+}
+
+/** Empty where no model has answered, and where the transcripts are too damaged to tell. */
+async function cacheSection(path: string): Promise<string> {
+  const { reportCache } = await cacheCommands();
+  const report = await reportCache(path).catch(() => undefined);
+  return report === undefined || report.total.requests === 0 ? "" : `\n${renderReport(report)}`;
 }
 
 /** Every recorded line, each with whose it is; a part for each agent. */

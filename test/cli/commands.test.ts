@@ -4,6 +4,39 @@ import { describe, expect, it } from "vitest";
 import { VERSION } from "../../src/app/index.ts";
 import { createPlace, resultOf, retinue, serve } from "./command-line.ts";
 
+describe("retinue cache", () => {
+  it("reports what caches gave, and explains what was lost", async () => {
+    const place = createPlace();
+    const server = await serve([{ content: "One." }, { content: "Two." }, { content: "Three." }]);
+    await retinue(["-p", "Say one."], { ...place, server });
+    await retinue(["-p", "Say two.", "--continue"], { ...place, server });
+    const last = await retinue(
+      ["-p", "Say three.", "--continue", "--model", "claude-opus-5-5", "--output-format", "json"],
+      { ...place, server },
+    );
+    const { cache, session_id: id } = resultOf(last) as { cache?: { requests: number }; session_id: string };
+    const report = JSON.parse((await retinue(["cache", "report", "--json"], place)).stdout) as { total: object };
+    expect(report).toMatchObject({ sessionId: id, agents: [{ agentId: "main", requests: 3 }] });
+    expect(report.total).toMatchObject({ requests: 3, usd: { spent: expect.any(Number) } });
+    expect(cache).toMatchObject({ requests: 3, idealReadTokens: expect.any(Number) });
+
+    const { stdout } = await retinue(["cache", "explain", id.slice(0, 20)], place);
+    const rows = stdout.split("\n").filter((line) => /^ +\d /.test(line));
+    const [first, second, third] = rows.map((row) =>
+      row
+        .trim()
+        .split(/ {2,}/)
+        .map((cell) => cell.replace(",", "")),
+    );
+    expect([first?.[2], third?.[2]]).toEqual(["0", "0"]);
+    expect(second?.[2]).toBe(first?.[1]);
+    expect(stdout).toMatch(/Tools, model or thinking differ from byte \d+ on: about [\d,]+ tokens/);
+    expect(stdout).toMatch(/before: .*claude-sonnet-5-5.*\n.*now: .*claude-opus-5-5/);
+    expect((await retinue(["sessions", "show", id], place)).stdout).toMatch(/Cache: [\d,]+ tokens read .*at the ideal/);
+    expect((await retinue(["cache", "explain", id, "--agent", "zzz"], place)).stderr).toContain("There are main.");
+  });
+});
+
 describe("retinue sessions", () => {
   it("lists, shows and deletes", async () => {
     const place = createPlace();

@@ -1,9 +1,14 @@
+import type { CacheFigures, CacheReport } from "../../app/index.ts";
 import type { RunResult, Usage } from "../../protocol/index.ts";
 import type { AgentView } from "../agent-view.ts";
 import { wireUsage } from "./wire-blocks.ts";
 
 /** What became of each subagent, for programs. */
-export function agentObjects(agents: readonly AgentView[]): readonly Record<string, unknown>[] {
+export function agentObjects(
+  agents: readonly AgentView[],
+  cache: CacheReport | undefined,
+): readonly Record<string, unknown>[] {
+  const figures = new Map(cache?.agents.map((one) => [one.agentId, one]));
   return agents.map((agent) => ({
     id: agent.agentId,
     type: agent.agentType,
@@ -21,7 +26,18 @@ export function agentObjects(agents: readonly AgentView[]): readonly Record<stri
     costUsd: agent.costUsd ?? null,
     denied: agent.denied,
     duration_ms: agent.end?.milliseconds ?? null,
+    ...withCache(figures.get(agent.agentId)),
   }));
+}
+
+function withCache(figures: CacheFigures | undefined): { readonly cache?: object } {
+  return figures ? { cache: cacheObject(figures) } : {};
+}
+
+/** What caches gave in the whole session. */
+export function cacheObject({ requests, usage, idealReadTokens, baseTokens, usd }: CacheFigures): object {
+  const { outputTokens: _, ...input } = usage;
+  return { requests, ...input, idealReadTokens, baseTokens, ...(usd ? { usd } : {}) };
 }
 
 export interface Totals {

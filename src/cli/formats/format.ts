@@ -1,4 +1,4 @@
-import type { Session } from "../../app/index.ts";
+import type { CacheReport, Session } from "../../app/index.ts";
 import type { RunResult, RunUpdate } from "../../protocol/index.ts";
 
 /** What went wrong before there was a run, or outside of it. */
@@ -11,6 +11,7 @@ export interface Failure {
 export interface Format {
   opened(session: Session): string;
   update(update: RunUpdate): string;
-  result(result: RunResult): string;
+  /** With what caches gave, where that is known. */
+  result(result: RunResult, cache?: CacheReport): string;
   failure(failure: Failure): string;
 }

@@ -16,7 +16,8 @@ export function createJsonFormat(agents: AgentViews): Format {
       witness.see(update);
       return "";
     },
-    result: (result) => `${JSON.stringify(resultObject(result, { witness, agents: agents.inOrder() }))}\n`,
+    result: (result, cache) =>
+      `${JSON.stringify(resultObject(result, { witness, agents: agents.inOrder(), cache }))}\n`,
     failure: (failure) => `${JSON.stringify(failureObject(failure, sessionId))}\n`,
   };
 }

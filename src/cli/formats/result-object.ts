@@ -1,16 +1,20 @@
+import type { CacheReport } from "../../app/index.ts";
 import { type EndReason, noFacts, noUsage, type RunResult } from "../../protocol/index.ts";
 import type { AgentView } from "../agent-view.ts";
 import { unverifiedWords } from "../unverified-words.ts";
-import { agentObjects, totalsOf } from "./agent-objects.ts";
+import { agentObjects, cacheObject, totalsOf } from "./agent-objects.ts";
 import type { Failure } from "./format.ts";
 import { wireStopReason, wireUsage } from "./wire-blocks.ts";
 import type { Witness } from "./witness.ts";
 
+export interface Seen {
+  readonly witness: Witness;
+  readonly agents: readonly AgentView[];
+  readonly cache: CacheReport | undefined;
+}
+
 /** The last line of a stream and the whole of `json`: the fields others read, then our own. */
-export function resultObject(
-  result: RunResult,
-  { witness, agents }: { readonly witness: Witness; readonly agents: readonly AgentView[] },
-): Record<string, unknown> {
+export function resultObject(result: RunResult, { witness, agents, cache }: Seen): Record<string, unknown> {
   const { outcome, reason, usage, acceptance } = result;
   const totals = totalsOf(result, agents);
   const failure = failureOf(result);
@@ -40,7 +44,8 @@ export function resultObject(
     cost_known: totals.isCostKnown,
     run_id: result.runId,
     facts: result.facts,
-    agents: agentObjects(agents),
+    agents: agentObjects(agents, cache),
+    ...(cache ? { cache: cacheObject(cache.total) } : {}),
   };
 }
 

@@ -32,7 +32,7 @@ export function createStreamJsonFormat({ partialMessages, subagentText, agents, 
       witness.see(seen);
       return (seen.type === "subagent.event" ? tasks(seen) : steps(seen)).map(line).join("");
     },
-    result: (result) => line(resultObject(result, { witness, agents: agents.inOrder() })),
+    result: (result, cache) => line(resultObject(result, { witness, agents: agents.inOrder(), cache })),
     failure: (failure) => line(failureObject(failure, sessionId)),
   };
 }
