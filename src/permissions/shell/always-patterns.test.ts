@@ -14,6 +14,7 @@ describe("alwaysPatterns", () => {
     ["pytest -q tests", "pytest *"],
     ["git add -A && git status", "git add *"],
     ["npm test 2>&1 | tail -20", "npm test *"],
+    ["npm test > /dev/null", "npm test *"],
   ])("%s may be %s", (command, pattern) => expect(alwaysPatterns(command)).toMatchObject({ pattern }));
 
   it.each([
@@ -36,6 +37,9 @@ describe("alwaysPatterns", () => {
     "$x a",
     "echo $((x))",
     "./x.sh",
+    "echo x > out.txt",
+    "npm test > out.txt",
+    "npm test >> out.txt 2>&1",
   ])("%s only as it is", (command) => expect(alwaysPatterns(command)).toEqual({ exact: command }));
 
   it("keeps plain stars plain", () => {

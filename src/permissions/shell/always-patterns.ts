@@ -3,7 +3,7 @@ import { allowsUnit, parseCommandPattern } from "../command-pattern.ts";
 import { analyseCommand } from "./analyse-command.ts";
 import { unitsOf } from "./command-units.ts";
 import { isReadOnly } from "./read-only.ts";
-import { programOf, type SimpleCommand } from "./shell-analysis.ts";
+import { programOf, redirectionsOf, type SimpleCommand } from "./shell-analysis.ts";
 
 export interface AlwaysPatterns {
   /** The specifier of a rule that allows this command line and no other. */
@@ -22,6 +22,8 @@ export function alwaysPatterns(command: string): AlwaysPatterns {
 function patternFor(line: string): string | undefined {
   const analysis = analyseCommand(line);
   if (analysis.obscure !== undefined || analysis.caution !== undefined) return undefined;
+  // No pattern covers the files that a line writes: only the line itself does.
+  if (redirectionsOf(analysis).some(({ kind }) => kind === "write")) return undefined;
   const open = unitsOf(analysis).filter(({ command }) => !isReadOnly(command));
   const [unit] = open;
   if (unit === undefined || open.length > 1 || unit.wrappers.length > 0) return undefined;
