@@ -40,8 +40,8 @@ function waitingWords(request: EventOf<"approval.requested">, agentType: string 
 function deniedWords(request: EventOf<"approval.requested">): string {
   const [rule] = request.always ?? [];
   const quoted = rule?.replaceAll("'", "'\\''");
-  const cure = quoted === undefined ? "" : ` Allow it with --allowed-tools '${quoted}', or`;
-  return `${wordsFor(request)} was denied, since nobody is asked.${cure === "" ? " To" : `${cure} to`} be asked, add --on-ask wait.`;
+  const allow = quoted === undefined ? "Be" : `Allow it with --allowed-tools '${quoted}', or be`;
+  return `${wordsFor(request)} was denied, since nobody is asked. ${allow} asked with --on-ask wait.`;
 }
 
 function wordsFor({ name, inputJson }: EventOf<"approval.requested">): string {
