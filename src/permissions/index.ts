@@ -6,7 +6,7 @@ export { compilePolicy } from "./compile-policy.ts";
 export { type DecideRequest, decide } from "./decide.ts";
 export { explainDenial, suggestRule } from "./explain-denial.ts";
 export { hiddenPredicate } from "./hidden-predicate.ts";
-export { mayRunHooks } from "./judge-hooks.ts";
+export { mindsHooks } from "./judge-hooks.ts";
 export { checkRules, type ParsedRule, parseRule, type RuleProblem } from "./parse-rule.ts";
 export { type AlwaysPatterns, alwaysPatterns } from "./shell/always-patterns.ts";
 export { analyseCommand } from "./shell/analyse-command.ts";
