@@ -1,13 +1,7 @@
 import { onTestFinished } from "vitest";
 import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
 import type { RunResult, RunUpdate } from "../../src/protocol/index.ts";
-import {
-  type ApiServer,
-  type CacheOptions,
-  createApiServer,
-  type RecordedRequest,
-  type Reply,
-} from "../../src/testing/index.ts";
+import { type ApiServer, createApiServer, type RecordedRequest, type Reply } from "../../src/testing/index.ts";
 import { newPlace, type Place } from "./delegation-place.ts";
 
 /** What the model answers: to the main agent by its turn, to a fork by the words of its directive and its own turn. */
@@ -22,10 +16,13 @@ export interface Stage extends Place {
 }
 
 /** A wire server that plays the main agent (`MAIN`) and its forks, known by a word of their directives. */
-export async function stage(parts: Parts, cache: CacheOptions = {}, at: Place = newPlace()): Promise<Stage> {
+export async function stage(
+  parts: Parts,
+  { at = newPlace(), wire = "anthropic" }: { readonly at?: Place; readonly wire?: keyof typeof environments } = {},
+): Promise<Stage> {
   const asked = new Map<string, RecordedRequest[]>();
   const server = await createApiServer({
-    cache: { readableAfter: "response-start", ...cache },
+    cache: { readableAfter: "response-start" },
     script: (request) => {
       const who = partOf(request, Object.keys(parts));
       const mine = asked.get(who) ?? [];
@@ -35,7 +32,6 @@ export async function stage(parts: Parts, cache: CacheOptions = {}, at: Place = 
   });
   onTestFinished(() => server.close());
   const environment = { PATH: process.env["PATH"], HOME: at.home };
-  const wire = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url };
   return {
     ...at,
     server,
@@ -43,12 +39,17 @@ export async function stage(parts: Parts, cache: CacheOptions = {}, at: Place = 
       openSession({
         ...at,
         settings: { fork: "on", ...settings },
-        environment: { ...environment, ...wire },
+        environment: { ...environment, ...environments[wire](server.url) },
         ...options,
       }),
     requests: (part) => asked.get(part) ?? [],
   };
 }
+
+const environments = {
+  anthropic: (url: string) => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url }),
+  openai: (url: string) => ({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` }),
+};
 
 /** The last part whose word a user turn has: what a fork is told comes behind what its origin was told. */
 function partOf({ rawBody }: RecordedRequest, parts: readonly string[]): string {

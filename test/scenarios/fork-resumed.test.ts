@@ -27,8 +27,7 @@ describe("a fork that its process did not live to end", () => {
         ONE: saying({ content: "One, at last." }),
         TWO: saying({ content: "Two, at last." }),
       },
-      {},
-      left,
+      { at: left },
     );
     const { result } = await play(after, { resume: session.id }, "");
     expect(result).toMatchObject({ outcome: "succeeded", text: "Both, at last." });
@@ -56,8 +55,7 @@ describe("a fork whose origin's transcript", () => {
         MAIN: saying({ content: [forkCall("and more", { resume: id, subagent_type: "fork" })] }, { content: "ok" }),
         ONE: saying({ content: "More is done." }),
       },
-      {},
-      on,
+      { at: on },
     );
     return { ...(await play(after, { resume: session.id }, "Go on.")), after };
   }

@@ -95,6 +95,29 @@ describe("a fork", () => {
   });
 });
 
+describe("a fork over the other wire", () => {
+  it("has the same bytes as its origin and its siblings too", async () => {
+    const on = await stage(
+      {
+        MAIN: saying({ content: [read] }, { content: [forkCall("ONE: a"), forkCall("TWO: b")] }, { content: "Both." }),
+        ONE: saying({ content: [read] }, { content: "One." }),
+        TWO: saying({ content: "Two." }),
+      },
+      { wire: "openai" },
+    );
+    const { result } = await play(on);
+    expect(result.text).toBe("Both.");
+    const messagesEnd = (request: RecordedRequest): string => unmarked(request).replace(/\][^\]]*$/, "");
+    const [first, second] = on.requests("ONE").map(one);
+    const before = messagesEnd(one(on.requests("MAIN")[1]));
+    const shared = unmarked(one(first)).split("[You are a fork")[0] ?? "";
+    expect(shared.startsWith(before)).toBe(true);
+    expect(unmarked(one(on.requests("TWO")[0])).startsWith(shared)).toBe(true);
+    expect(unmarked(one(second)).startsWith(messagesEnd(one(first)))).toBe(true);
+    expect(shared.match(/A fork works on this/g)).toHaveLength(2);
+  });
+});
+
 describe("what a fork may do", () => {
   it("is what its origin may, without delegation; tools that it lacks stay declared and answer with an error", async () => {
     const on = await stage({
