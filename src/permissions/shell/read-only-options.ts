@@ -21,8 +21,8 @@ export interface ProgramSpec {
   /** Options that give the data which else is the first operand (`grep -e`). */
   readonly dataBy?: RegExp;
   readonly maxOperands?: number;
-  /** An option that takes a value does so only where it stands first in its word. */
-  readonly apart?: boolean;
+  /** It reads words in its own way: a value belongs only to the first letter of one, and behind an operand are no options. */
+  readonly strict?: boolean;
   readonly check?: (given: readonly ShellWord[]) => ProgramUse | undefined;
 }
 
@@ -34,13 +34,14 @@ export function readOptions(spec: ProgramSpec, given: readonly ShellWord[]): Pro
   let data = typeof spec.data === "number" ? spec.data : 0;
   for (let index = 0; index < given.length; index += 1) {
     const word = given[index]!;
-    if (word.open === undefined && word.text === "--") {
-      operands.push(...given.slice(index + 1));
-      break;
-    }
     const isOption = word.text.startsWith("-") && word.text !== "-";
     // The shell may put an option here.
     if (word.open !== undefined && !/^[^-]/.test(word.lead) && spec.anyOption !== true) return undefined;
+    const endsOptions = word.open === undefined && word.text === "--";
+    if (endsOptions || (spec.strict && !isOption)) {
+      operands.push(...given.slice(endsOptions ? index + 1 : index));
+      break;
+    }
     if (!isOption) operands.push(word);
     else {
       const option = readOption(spec, given, index);
@@ -76,7 +77,7 @@ function readOption(
   for (let at = 1; at < text.length; at += 1) {
     const letter = text[at]!;
     if (valued.includes(letter)) {
-      if (spec.apart && at > 1) return undefined;
+      if (spec.strict && at > 1) return undefined;
       const apart = at === text.length - 1;
       const value = apart ? given.slice(index + 1, index + 2) : [fixedWord(text.slice(at + 1))];
       return { width: apart ? 2 : 1, paths: pathValued.includes(letter) ? value : [] };

@@ -91,7 +91,7 @@ export const programs: ReadonlyMap<string, ProgramSpec> = new Map<string, Progra
       maxOperands: 1,
     },
   ],
-  ["xxd", { flags: "abEeipuC", valued: "cglos", apart: true, maxOperands: 1 }],
+  ["xxd", { flags: "abEeipuC", valued: "cglos", strict: true, maxOperands: 1 }],
   ["base64", { flags: "dD", valued: "w", long: "decode wrap= ignore-garbage", maxOperands: 1 }],
   ["base32", { flags: "d", valued: "w", long: "decode wrap= ignore-garbage", maxOperands: 1 }],
   [
