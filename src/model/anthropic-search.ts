@@ -19,7 +19,8 @@ export type ProviderSearchOutcome =
       readonly usage: Usage;
       readonly costUsd?: number;
     }
-  | { readonly ok: false; readonly message: string };
+  /** What failed may have cost something too. */
+  | { readonly ok: false; readonly message: string; readonly usage?: Usage; readonly costUsd?: number };
 
 const maxTokens = 2_048;
 const maxSearches = 3;
@@ -41,15 +42,17 @@ export function createAnthropicSearch(options: WireModelOptions): ProviderSearch
 }
 
 function priced(outcome: ProviderSearchOutcome, { prices }: ModelDescription): ProviderSearchOutcome {
-  return outcome.ok && prices ? { ...outcome, costUsd: costOf(outcome.usage, prices) } : outcome;
+  return outcome.usage && prices ? { ...outcome, costUsd: costOf(outcome.usage, prices) } : outcome;
 }
 
 function readSearch(outcome: ModelOutcome): ProviderSearchOutcome {
-  if (!outcome.ok) return { ok: false, message: outcome.error.message };
+  if (!outcome.ok)
+    return { ok: false, message: outcome.error.message, ...(outcome.usage ? { usage: outcome.usage } : {}) };
   const found = hitsIn(outcome.message);
   const summary = textIn(outcome.message).trim();
   if (found.hits.length === 0 && found.problem !== undefined) {
-    return { ok: false, message: `The search failed (${found.problem}); try again or use other words.` };
+    const message = `The search failed (${found.problem}); try again or use other words.`;
+    return { ok: false, message, usage: outcome.usage };
   }
   return { ok: true, hits: found.hits, ...(summary === "" ? {} : { summary }), usage: outcome.usage };
 }

@@ -17,6 +17,8 @@ export interface Budget {
    * Aborted while waiting: the refusal as it stands.
    */
   reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal>;
+  /** What a tool took that asked a model by itself: nobody could know before, so the next request is refused if it was too much. */
+  spend(actual: Spent): void;
   /** Of the one who wants to start an agent, before it does; it counts at once. */
   spawn(): BudgetRefusal | undefined;
   /** Of one that came to nothing before it ran: it is as if it had not been counted. */
@@ -56,8 +58,14 @@ export interface BudgetEstimate {
 export interface Reservation {
   readonly refused?: never;
   /** What it really took, even if that is more than was reserved: then the next one is refused. */
-  settle(actual: { readonly usage: Usage; readonly costUsd?: number }): void;
+  settle(actual: Spent): void;
   cancel(): void;
+}
+
+export interface Spent {
+  readonly usage: Usage;
+  /** Absent: nobody knows the price. */
+  readonly costUsd?: number;
 }
 
 export interface BudgetRefusal {
@@ -156,6 +164,15 @@ class Node implements Budget {
       signal.addEventListener("abort", onAbort, { once: true });
       tree.waiting.push(retry);
     });
+  }
+
+  spend({ usage, costUsd }: Spent): void {
+    const tokens = tokensOf(usage);
+    const usd = unitsOf("usd", costUsd ?? 0);
+    for (const account of this.accounts) {
+      account.use({ tokens: isAmount(tokens) ? tokens : 0, usd: isAmount(usd) ? usd : 0, turns: 1 });
+      if (costUsd === undefined) account.unpriced += 1;
+    }
   }
 
   spawn(): BudgetRefusal | undefined {

@@ -102,12 +102,14 @@ async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void
 }
 
 /** By what holds then: while a person was asked, plan mode may have begun. */
-function execute(host: RunHost, request: Omit<HandsRequest, "agentId" | "policy">): Promise<ToolResult> {
+async function execute(host: RunHost, request: Omit<HandsRequest, "agentId" | "policy">): Promise<ToolResult> {
   const { services, outlet, thread } = host;
   const { callId } = request.call;
   const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId, text });
   const { agentId } = thread;
-  return services.hands.execute({ agentId, policy: policyNow(host), ...request }, progress, outlet.signal);
+  const result = await services.hands.execute({ agentId, policy: policyNow(host), ...request }, progress, outlet.signal);
+  if (result.facts?.spent) services.budget.spend(result.facts.spent);
+  return result;
 }
 
 function policyNow(host: RunHost): Policy {

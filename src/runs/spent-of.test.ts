@@ -46,6 +46,12 @@ describe("spentOf", () => {
     expect(budget.left().usd?.left).toBe(0);
   });
 
+  it("counts what a tool took that asked a model by itself", () => {
+    const result = { outcome: "ok", content: [], facts: { spent: { usage, costUsd: 0.1 } } } as const;
+    const searched: DurableEvent = { type: "tool.ended", callId: "c", name: "WebSearch", result, milliseconds: 1 };
+    expect(spentOf([lines(ended, searched)])).toMatchObject({ tokens: 2 * 43_210, turns: 2, usd: 0.2, unpriced: 0 });
+  });
+
   it("counts agents that were started, and the time of several at once only once", () => {
     const long = { ...ended, milliseconds: 61_000 };
     const spent = spentOf([lines(spawned, spawned, ended), lines(failed, long, long)]);

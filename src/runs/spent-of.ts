@@ -11,16 +11,22 @@ export function spentOf(transcripts: Iterable<readonly Line[]>): BudgetSpent {
   const times: Span[] = [];
   for (const line of [...transcripts].flat()) {
     if (line.type === "agent.spawned") spawns += 1;
-    if (line.type !== "model.ended" && line.type !== "model.failed" && line.type !== "conversation.compacted") continue;
-    if (line.milliseconds) times.push({ from: line.at - line.milliseconds, to: line.at });
+    if (isRequest(line) && line.milliseconds) times.push({ from: line.at - line.milliseconds, to: line.at });
+    const spent = line.type === "tool.ended" ? line.result.facts?.spent : isRequest(line) ? line : undefined;
     // A request that failed before it took anything was given back.
-    if (line.usage === undefined) continue;
-    usage = addUsage(usage, line.usage);
+    if (spent?.usage === undefined) continue;
+    usage = addUsage(usage, spent.usage);
     turns += 1;
-    if (line.costUsd === undefined) unpriced += 1;
-    else usd += line.costUsd;
+    if (spent.costUsd === undefined) unpriced += 1;
+    else usd += spent.costUsd;
   }
   return { tokens: tokensOf(usage), usd, turns, seconds: lengthOf(times) / 1_000, spawns, unpriced };
+}
+
+type Request = Extract<Line, { type: "model.ended" | "model.failed" | "conversation.compacted" }>;
+
+function isRequest(line: Line): line is Request {
+  return line.type === "model.ended" || line.type === "model.failed" || line.type === "conversation.compacted";
 }
 
 interface Span {

@@ -157,6 +157,12 @@ describe("WebSearch through the provider", () => {
     const ownInput = [first, last].reduce((sum, request) => sum + (request?.cache?.prompt ?? 0), 0);
     const { inputTokens, cacheReadTokens, cacheWriteTokens } = result.usage;
     expect(inputTokens + cacheReadTokens + cacheWriteTokens).toBe(ownInput + 700);
+    const limited = await talk("anthropic", script, {
+      allowedTools: ["WebSearch"],
+      settings: { budget: { turns: 2 } },
+    });
+    expect(limited.result).toMatchObject({ outcome: "incomplete", reason: "budget" });
+    expect(limited.result.message).toContain("2 requests used");
   });
 });
 

@@ -7,16 +7,19 @@ export interface SearchHit {
 }
 
 export type SearchOutcome =
-  | {
+  | ({
       readonly ok: true;
       readonly hits: readonly SearchHit[];
       /** What the engine says in its own words, if it does. */
       readonly summary?: string;
-      /** Where asking cost tokens. */
-      readonly usage?: Usage;
-      readonly costUsd?: number;
-    }
-  | { readonly ok: false; readonly message: string };
+    } & SearchCost)
+  | ({ readonly ok: false; readonly message: string } & SearchCost);
+
+/** Where asking cost tokens. */
+interface SearchCost {
+  readonly usage?: Usage;
+  readonly costUsd?: number;
+}
 
 export interface SearchOptions {
   readonly allowedDomains: readonly string[];

@@ -20,7 +20,7 @@ export function createWebSearchTool({ search }: { readonly search: Search }): To
       };
       context.progress(`Searching for ${query}`);
       const outcome = await withTimeLimit(context.signal, limitMs, (signal) => search(query, options, signal));
-      if (!outcome.ok) return { content: outcome.message, isError: true };
+      if (!outcome.ok) return { content: outcome.message, isError: true, ...spentOn(outcome) };
       const hits = outcome.hits.filter((hit) => isWanted(hit, options)).slice(0, maxHits);
       return {
         content: present(query, hits, outcome.summary),
@@ -31,7 +31,7 @@ export function createWebSearchTool({ search }: { readonly search: Search }): To
   };
 }
 
-function spentOn({ usage, costUsd }: SearchOutcome & { ok: true }): Pick<ToolOutput, "facts"> {
+function spentOn({ usage, costUsd }: SearchOutcome): Pick<ToolOutput, "facts"> {
   return usage ? { facts: { spent: { usage, ...(costUsd === undefined ? {} : { costUsd }) } } } : {};
 }
 
