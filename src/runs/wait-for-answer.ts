@@ -3,6 +3,7 @@ import type { Inbox } from "../ports/index.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "../protocol/index.ts";
 import { type Asking, type DeskOptions, nobodysAnswer } from "./approval-desk.ts";
 import { requestIdOf } from "./question.ts";
+import { orAbort } from "./wait-for-end.ts";
 
 interface Waiting extends Asking, Omit<DeskOptions, "openInbox"> {
   readonly inbox: Inbox;
@@ -13,14 +14,16 @@ export async function waitForAnswer(question: ApprovalQuestion, waiting: Waiting
   const { inbox, attended, onOpen, keepRule, signal } = waiting;
   const { requestId } = question;
   const known = inbox.answerTo(requestId);
-  if (known === undefined && attended) await inbox.request(question);
+  // A full disk may keep it for long.
+  if (known === undefined && attended) await orAbort(inbox.request(question), signal);
+  if (signal.aborted) return undefined;
   if (known === undefined) await onOpen();
   const answer = known ?? (attended ? await firstAnswer(question, waiting) : await denyOpen(question, inbox));
   if (answer === undefined || signal.aborted) {
     await inbox.withdraw(requestId, "The run was stopped.");
     return undefined;
   }
-  if (answer.answer === "allow" && answer.inputJson !== undefined) await allowEdited(question, answer, inbox);
+  if (answer.answer === "allow" && question.kind === "call") await allowEdited(question, answer, inbox);
   if (answer.always?.for === "project") await keepRule?.(answer.always.rule);
   return answer;
 }

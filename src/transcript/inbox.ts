@@ -35,7 +35,7 @@ export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
   }
 
   /** Resolves when it survives a power cut. One after the other, so that what was decided about is what is written behind. */
-  function write(lineFor: () => NewLine | undefined): Promise<void> {
+  function write(lineFor: () => NewLine | undefined, { patient = true } = {}): Promise<void> {
     const written = writing.then(async () => {
       const line = lineFor();
       if (line === undefined) return;
@@ -45,12 +45,15 @@ export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
         for (const onChange of [...watchers]) onChange();
         return;
       }
-      await patience.until(() => append(path, `${JSON.stringify(whole)}\n`));
+      const text = `${JSON.stringify(whole)}\n`;
+      await (patient ? patience.until(() => append(path, text)) : append(path, text));
       look();
     });
     writing = written.catch(() => {});
     return written;
   }
+
+  const isOpen = (requestId: string): boolean => openRequests(state).some((each) => each.requestId === requestId);
 
   look();
   return {
@@ -63,19 +66,17 @@ export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
       const answerId = createId("answer_");
       await write(() => {
         look();
-        const entry = state.requests.get(requestId);
-        if (entry === undefined || entry.answer || entry.isWithdrawn) return undefined;
-        const { inputHash } = entry.question;
+        const inputHash = state.requests.get(requestId)?.question.inputHash;
+        if (inputHash === undefined || !isOpen(requestId)) return undefined;
         return { type: "approval.answered", answerId, requestId, inputHash, ...answer };
       });
       return counted(state, requestId, answerId);
     },
+    // Who stops a run does not wait for room on the disk: a request that stays is asked for nobody, and harms nobody.
     withdraw: (requestId, reason) =>
-      write(() => {
-        const entry = state.requests.get(requestId);
-        if (entry === undefined || entry.answer || entry.isWithdrawn) return undefined;
-        return { type: "approval.withdrawn", requestId, reason };
-      }),
+      write(() => (isOpen(requestId) ? { type: "approval.withdrawn", requestId, reason } : undefined), {
+        patient: false,
+      }).catch(() => {}),
     answerTo: (requestId) => state.requests.get(requestId)?.answer?.answer,
     open: () => openRequests(state),
     rules: () => state.rules,
