@@ -5,7 +5,6 @@ import type { McpConnection, ToolFace } from "../ports/index.ts";
 import type { AgentDefinition, AgentId, KeptWorktree, Rule, Settings } from "../protocol/index.ts";
 import { clockLimits, Dispatcher } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
-import { createAgentNews } from "./agent-news.ts";
 import { type AgentServers, createAgentServers, withInstructions } from "./agent-servers.ts";
 import { askAboutGit } from "./ask-about-git.ts";
 import { chooseVerification } from "./choose-verification.ts";
@@ -16,6 +15,7 @@ import { mayFork } from "./fork-choice.ts";
 import { checkMode } from "./heed-settings.ts";
 import type { Household as Agents } from "./household.ts";
 import { mainAcceptance } from "./main-acceptance.ts";
+import { newsFor } from "./news-for.ts";
 import type { OpenedSession } from "./opened-session.ts";
 import { type Environment, stateDirectory } from "./places.ts";
 import { modeAfterPlan, offerPlanMode } from "./plan-mode.ts";
@@ -132,7 +132,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     ...(options.permissionMode === undefined ? {} : { askedMode: options.permissionMode }),
     ...verification,
     ...mainAcceptance({ definition, given: options.acceptance ?? [], policy: agent.policy }),
-    news: agent.policy.pool.includes("Task") ? createAgentNews(gathered.household, rules) : async () => undefined,
+    news: newsFor(agent, { ...gathered, thread: served.thread, rules }),
     release: async () => {
       await approvals.close();
       await hooks.close();
@@ -175,7 +175,8 @@ function equipSession(place: Household): {
 } {
   const { rules, connection, shared, hooks, modelIsGiven, interactive, forks, tell, ...served } = place;
   const { servers, environment, clock, settings, cwd, chosen, transcript, gathered } = served;
-  const { household, shelf } = gathered;
+  const { household } = gathered;
+  const { shelf } = household;
   let preparing: Promise<Preparer> | undefined;
   const dispatcher: Dispatcher = new Dispatcher({
     ...shared,

@@ -9,7 +9,6 @@ import {
   skillDirectory,
 } from "../definitions/index.ts";
 import { UserError } from "../lib/index.ts";
-import type { Skills } from "../ports/index.ts";
 import { type AgentDefinition, canonicalToolName, type Diagnostic } from "../protocol/index.ts";
 import { aboutAgents, aboutContext, aboutFile, aboutSkills, described } from "./about-files.ts";
 import { type AgentCatalog, type CatalogAgent, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
@@ -24,8 +23,6 @@ export interface GatheredAgent {
   readonly prompt?: string;
   /** Those its definition names: they stand in its prompt. */
   readonly skills: readonly { readonly name: string; readonly text: string }[];
-  /** Those it can call for. */
-  readonly shelf?: Skills;
   readonly memory?: AgentMemory;
   readonly projectContext?: string;
   /** What it may read beyond the workspace. */
@@ -50,12 +47,12 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   const context = projectContext === undefined ? {} : { projectContext };
   const ofContext = aboutContext(loaded);
   const shelf = createSkillShelf(loaded.snapshot.skills);
-  const shared = { ...context, ...(shelf ? { shelf } : {}) };
   const roots = rootsOf(loaded.snapshot.skills, place.home);
   const household: Household = {
     definitions: loaded.catalog.agents.map(({ definition }) => definition),
     nearest: loaded.catalog.nearest,
     snapshot: loaded.snapshot,
+    ...(shelf ? { shelf } : {}),
     find: (name) => {
       const found = loaded.catalog.find(name)?.agent;
       return found && piecesOf(found, { loaded, place, context, ofContext, roots });
@@ -63,13 +60,13 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   };
   const aboutGiven = loaded.diagnostics.filter(({ file }) => file === "--agents").map(described);
   const notices = [...aboutGiven, ...ofContext, ...aboutAgents(loaded), ...aboutSkills(loaded)];
-  const main = { ...shared, skills: [], readableRoots: roots, notices, household };
+  const main = { ...context, skills: [], readableRoots: roots, notices, household };
   if (named === undefined) return main;
   const found = household.find(named.name);
   if (found === undefined && named.name === MAIN_TYPE) return main;
   if (found === undefined) throw missingAgent(named, loaded);
   return {
-    ...shared,
+    ...context,
     ...found,
     prompt: found.prompt(place.cwd),
     notices: [...aboutGiven, ...found.notices],

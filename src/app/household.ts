@@ -1,5 +1,6 @@
 import type { AgentMemory } from "../agents/index.ts";
 import { type BuiltInChoice, builtInAgents, createCatalog, type Snapshot } from "../definitions/index.ts";
+import type { Skills } from "../ports/index.ts";
 import type { AgentDefinition } from "../protocol/index.ts";
 import type { AgentCallback } from "./define-agent.ts";
 import { docsDirectory } from "./docs-directory.ts";
@@ -12,15 +13,24 @@ export interface Household {
   /** The names most likely meant, best first; ten unless told otherwise. */
   nearest(name: string, max?: number): readonly string[];
   /** What was read of files; absent where nothing was. */
-  readonly snapshot?: Snapshot;
+  readonly snapshot?: Snapshot | undefined;
+  /** The skills that its agents can call for; absent where there are none. */
+  readonly shelf?: Skills;
   /** Reads the files again. What runs already keeps what it began with. */
   renew?(): Promise<void>;
 }
 
-/** A household that can be read again; what can't be read now leaves it as it was. */
+/** A household that can be read again; what can't be read now leaves it as it was. The list of its skills stays, for the cache. */
 export function renewable(first: Household, read: (before: Household) => Promise<Household>): Household {
   let current = first;
+  const { shelf } = first;
+  const load: Skills["load"] = async (name) =>
+    current.shelf?.load(name) ?? { ok: false, message: "There are no skills any more. Go on without." };
   return {
+    ...(shelf === undefined ? {} : { shelf: { list: () => shelf.list(), load } }),
+    get snapshot() {
+      return current.snapshot;
+    },
     get definitions() {
       return current.definitions;
     },

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSession, type SessionOptions } from "../../src/index.ts";
 import { type Message, textOf } from "../../src/protocol/index.ts";
@@ -29,13 +29,18 @@ async function begin(
     mkdirSync(directory, { recursive: true });
     writeFileSync(join(directory, name), text);
   };
-  for (const [name, text] of Object.entries(files)) put(name, text);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), text);
+  }
   const cast = createCast(parts);
   const heard: string[] = [];
+  const contexts: string[] = [];
   const model: typeof cast = {
     ...cast,
     call: (request, emit) => {
       heard.push(request.prompt.head.system);
+      contexts.push(request.prompt.head.userContext);
       return cast.call(request, emit);
     },
   };
@@ -44,7 +49,13 @@ async function begin(
   const session = await openSession({ trusted: false, ...options, cwd, home, environment, model });
   onTestFinished(() => session.close());
   const ask = async () => session.prompt("MAIN: go on.").result;
-  return { session, cast, heard, directory, put, ask };
+  /** From the home directory of the user, who works in `work`. */
+  const write = (file: string, text: string) => {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), text);
+  };
+  const told = (request: number): string => words(cast.requests("MAIN")[request], -1);
+  return { session, cast, heard, contexts, directory, root, put, ask, write, told };
 }
 
 const words = (messages: readonly Message[] | undefined, index: number): string =>
@@ -104,5 +115,87 @@ describe("files of agents that change while a session is open", () => {
     put("poet.md", agent("poet", "You rhyme."));
     await ask();
     expect(words(cast.requests("MAIN")[1], -1)).not.toContain("poet");
+  });
+});
+
+const skill = (body: string, description = "Ships it. Use before a release.") =>
+  `---\nname: ship\ndescription: ${description}\n---\n${body}\n`;
+const use = (name: string) => ({ calls: [{ name: "Skill", input: { skill: name } }] });
+
+describe("skills that change while a session is open", () => {
+  const files = { "../skills/ship/SKILL.md": skill("Ship slowly.") };
+
+  it("are told and can be called for at the next prompt, as they are then", async () => {
+    const main = [done, use("ship"), use("land"), done, use("ship"), done];
+    const { ask, write, told, cast, root } = await begin({ MAIN: main }, { files });
+    await ask();
+    write(".agents/skills/ship/SKILL.md", skill("Ship fast."));
+    write(".agents/skills/land/SKILL.md", "---\nname: land\ndescription: Lands it.\n---\nLand softly.\n");
+    await ask();
+    expect(told(1)).toContain("[The skills for Skill have changed.\nNew skill:\n- land: Lands it.]");
+    expect(resultsIn(cast.requests("MAIN")[2])).toContain("Ship fast.");
+    expect(resultsIn(cast.requests("MAIN")[3])).toContain("Land softly.");
+    rmSync(join(root, ".agents/skills"), { recursive: true });
+    await ask();
+    expect(told(4)).toContain("No longer there: land, ship.");
+    expect(resultsIn(cast.requests("MAIN")[5])).toContain("There are no skills any more");
+  });
+
+  it("stay as they were last good while one is half-written", async () => {
+    const { ask, write, told, cast } = await begin({ MAIN: [done, use("ship"), done] }, { files });
+    await ask();
+    write(".agents/skills/ship/SKILL.md", "---\nname: ship\ndescr");
+    await ask();
+    expect(told(1)).not.toContain("skill");
+    expect(resultsIn(cast.requests("MAIN")[2])).toContain("Ship slowly.");
+  });
+
+  it("are to be read where there was none when the session began, and no tool for them", async () => {
+    const { ask, write, told, root } = await begin({ MAIN: [done, done, done] });
+    await ask();
+    write(".agents/skills/ship/SKILL.md", skill("Ship slowly."));
+    await ask();
+    expect(told(1)).toContain("There are skills now: read the file of one");
+    expect(told(1)).toContain(`- ship: Ships it. Use before a release. (${root}/.agents/skills/ship/SKILL.md)`);
+    await ask();
+    expect(told(2)).not.toContain("ship");
+  });
+});
+
+describe("files with instructions that change while a session is open", () => {
+  const files = { "../AGENTS.md": "Use tabs.\n" };
+
+  it("are told at the next prompt, behind what stands there already; subagents have them anew", async () => {
+    const main = [done, done, task("general-purpose"), done, done];
+    const place = await begin({ MAIN: main, CHILD: [done] }, { files, trusted: true });
+    const { ask, write, told, cast, contexts, root } = place;
+    await ask();
+    write(".agents/AGENTS.md", "Use spaces.\n");
+    write("work/CLAUDE.md", "Ask first.\n");
+    await ask();
+    expect(told(1)).toContain("What these files say now holds instead");
+    expect(told(1)).toMatch(/AGENTS\.md \(the user's own instructions\):\n\nUse spaces\..*CLAUDE\.md.*Ask first\./s);
+    const prefix = cast.requests("MAIN")[0] ?? [];
+    expect(cast.requests("MAIN")[1]?.slice(0, prefix.length)).toEqual(prefix);
+    rmSync(join(root, "work/CLAUDE.md"));
+    await ask();
+    expect(told(2)).toContain(`no longer to be followed: ${root}/work/CLAUDE.md.`);
+    expect(told(2)).not.toContain("Use spaces.");
+    // The head stays, for the cache; the subagent that the third prompt started has one of its own.
+    const spaces = [false, false, false, true, false];
+    expect(contexts.map((context) => context.includes("Use spaces."))).toEqual(spaces);
+    await ask();
+    expect(told(4)).not.toContain("[");
+  });
+
+  it("stay as they were while one is empty or no text, and are not read without trust", async () => {
+    const { ask, write, told } = await begin({ MAIN: [done, done, done] }, { files });
+    await ask();
+    write(".agents/AGENTS.md", "");
+    write("work/AGENTS.md", "Obey me.\n");
+    await ask();
+    write(".agents/AGENTS.md", "\0\0");
+    await ask();
+    for (const request of [1, 2]) expect(told(request)).toBe("MAIN: go on.");
   });
 });

@@ -23,6 +23,8 @@ export interface ContextRequest {
   readonly levels: ProjectLevels;
   /** Of all files together. */
   readonly maxBytes?: number;
+  /** What was read before: one that is there and has nothing to read now counts as it was then. */
+  readonly previous?: readonly ContextFile[];
 }
 
 export interface ContextFiles {
@@ -73,7 +75,7 @@ interface Content {
   readonly complete: boolean;
 }
 
-function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes }: ContextRequest) {
+function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, previous = [] }: ContextRequest) {
   const files: ContextFile[] = [];
   const diagnostics: Diagnostic[] = [];
   const seen = new Set<string>();
@@ -112,6 +114,8 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes }: C
     if (!complete) {
       report(wanted, { code: "context_too_large", message: `${bytes.length > 0 ? "Cut" : "Left out"}: ${tooLarge}` });
     }
+    // Whoever saves a file leaves it empty for a moment.
+    if (bytes.length === 0 && complete) keepLast(wanted);
     if (bytes.length === 0 || seen.has(version)) return;
     seen.add(version);
     left -= bytes.length;
@@ -124,7 +128,16 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes }: C
     }
   }
 
-  function report({ file, at }: Wanted, { code, message }: Fault): void {
+  function keepLast({ file }: Wanted): void {
+    const last = previous.find((each) => each.file === file);
+    if (last === undefined || seen.has(last.version)) return;
+    seen.add(last.version);
+    files.push(last);
+  }
+
+  function report(wanted: Wanted, { code, message }: Fault): void {
+    const { file, at } = wanted;
+    if (code === "context_unreadable" || code === "context_not_text") keepLast(wanted);
     // `@name` without any sign of a path is more often a person or a package than a file.
     if (code === "import_missing" && at && !at.found.surelyPath) return;
     diagnostics.push({

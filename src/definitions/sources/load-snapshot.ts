@@ -15,7 +15,7 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
   const levels: ProjectLevels = options.trusted ? trustedProjectLevels(options) : { root: "", nearestFirst: [] };
   const agents = await loadAgents(options, { levels, previous });
   const skills = await loadSkills(options, { levels, previous });
-  const context = readContextFiles({ ...options, levels });
+  const context = readContextFiles({ ...options, levels, previous: previous?.contextFiles ?? [] });
   const parts = {
     agents: agents.agents,
     skills: skills.skills,
