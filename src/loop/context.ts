@@ -3,14 +3,16 @@ import type { AssistantBlock, EventOf, Message, UserBlock } from "../protocol/in
 
 /** How much of its window a conversation fills, as far as the journal tells. */
 export interface ContextState {
-  /** Of everything up to the newest request or answer. */
+  /** Of everything up to the newest answer. */
   readonly tokens: number;
   /** `count`: the provider's own number. `estimate`: added to one. `none`: nothing was counted yet, and the head is not in it. */
   readonly basis: "none" | "estimate" | "count";
-  /** What the request under way adds to a number that was counted. */
-  readonly sent: { readonly size: number; readonly before: number } | undefined;
-  /** Sizes and what the provider counted for them, newest last. */
-  readonly seen: readonly { readonly size: number; readonly tokens: number }[];
+  /** What requests have added since; how much that is, is found out when somebody wants to know. */
+  readonly added: readonly Message[];
+  /** The request under way adds to a number that was counted. */
+  readonly counted: boolean;
+  /** What was added, and what the provider counted for it, newest last. */
+  readonly seen: readonly { readonly turn: Message | undefined; readonly tokens: number }[];
   /** What the last compaction left: only what was added since can be gained by another. */
   readonly floor: number;
   /** Compacted, and nothing was asked since. */
@@ -30,7 +32,8 @@ export interface ContextLimits {
 export const emptyContext: ContextState = {
   tokens: 0,
   basis: "none",
-  sent: undefined,
+  added: [],
+  counted: false,
   seen: [],
   floor: 0,
   fresh: false,
@@ -60,13 +63,13 @@ export function expectedTokens(
   turn: Message | undefined,
 ): number {
   const head = context.basis === "none" ? limits.headTokens : 0;
-  return context.tokens + head + estimated(context, sizeOf(turn));
+  return tokensOf(context) + head + estimated(context, sizeOf(turn));
 }
 
 /** Tokens of something of this size, by what the provider counted lately. */
 export function estimated({ seen }: ContextState, size: number): number {
   const calibration = createCalibration({ bytesPerToken: 1 });
-  for (const { size, tokens } of seen) calibration.observe(size, tokens);
+  for (const { turn, tokens } of seen) calibration.observe(rememberedSize(turn), tokens);
   return calibration.estimate(size);
 }
 
@@ -81,34 +84,31 @@ export function restarted(context: ContextState): ContextState {
 }
 
 export function requested(context: ContextState, turn: Message | undefined): ContextState {
-  const size = sizeOf(turn);
   return {
     ...context,
-    tokens: context.tokens + estimated(context, size),
+    added: turn === undefined ? context.added : [...context.added, turn],
     basis: context.basis === "none" ? "none" : "estimate",
-    sent: context.basis === "count" ? { size, before: context.tokens } : undefined,
+    counted: context.basis === "count",
     fresh: false,
   };
 }
 
 export function answered(context: ContextState, { usage, message }: EventOf<"model.ended">): ContextState {
-  const calm = { ...context, sent: undefined, overflow: undefined, overflowed: false };
+  const calm = { ...context, added: [], counted: false, overflow: undefined, overflowed: false };
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   // Some servers count nothing.
-  if (input === 0) return { ...calm, tokens: context.tokens + estimated(context, sizeOf(message)) };
-  const { sent } = context;
-  const counted = sent === undefined ? 0 : input - sent.before;
+  if (input === 0) return { ...calm, tokens: tokensOf(context) + estimated(context, sizeOf(message)) };
+  const gained = context.counted ? input - context.tokens : 0;
   const seen =
-    sent === undefined || counted <= 0
-      ? context.seen
-      : [...context.seen, { size: sent.size, tokens: counted }].slice(-REMEMBERED);
+    gained > 0 ? [...context.seen.slice(1 - REMEMBERED), { turn: context.added[0], tokens: gained }] : context.seen;
   return { ...calm, tokens: input + usage.outputTokens, basis: "count", seen };
 }
 
 export function failed(context: ContextState, { error, partial }: EventOf<"model.failed">): ContextState {
-  const tokens = context.tokens + estimated(context, sizeOfBlocks(partial));
+  const added =
+    partial.length === 0 ? context.added : [...context.added, { role: "assistant" as const, content: partial }];
   const curable = error.code === "context_overflow" && !context.overflowed;
-  return { ...context, tokens, sent: undefined, overflow: curable ? error.message : undefined };
+  return { ...context, added, counted: false, overflow: curable ? error.message : undefined };
 }
 
 export function compacted(
@@ -120,12 +120,28 @@ export function compacted(
     ...context,
     tokens: Math.max(0, after - estimated(context, sizeOf(turn))),
     basis: "estimate",
-    sent: undefined,
+    added: [],
+    counted: false,
     floor: after,
     fresh: true,
     overflow: undefined,
     overflowed: context.overflowed || context.overflow !== undefined,
   };
+}
+
+function tokensOf(context: ContextState): number {
+  const size = context.added.reduce((sum, message) => sum + sizeOf(message), 0);
+  return context.tokens + estimated(context, size);
+}
+
+const sizes = new WeakMap<Message, number>();
+
+/** What was seen is looked at again before each of the next requests. */
+function rememberedSize(message: Message | undefined): number {
+  if (message === undefined) return 0;
+  const size = sizes.get(message) ?? sizeOf(message);
+  sizes.set(message, size);
+  return size;
 }
 
 function sizeOfBlocks(blocks: readonly (UserBlock | AssistantBlock)[]): number {
