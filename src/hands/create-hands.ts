@@ -4,7 +4,7 @@ import { describeError } from "../lib/index.ts";
 import { explainDenial } from "../permissions/index.ts";
 import type { Hands, HandsRequest, Judgement, ResultStore, Tool, Workspace } from "../ports/index.ts";
 import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
-import { executeCall, textResult } from "./execute-call.ts";
+import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
 import { judgeCall } from "./judge-call.ts";
 import { unknownTraits } from "./lazy-hands.ts";
 import { readCall } from "./read-call.ts";
@@ -40,16 +40,17 @@ export function createHands(options: HandsOptions): Hands {
   const declarations = options.tools.map((tool) => tool.declaration);
   const limits = { ...defaultLimits, ...options.limits };
   const place = { workspace, homes: homesOf(options.home ?? homedir()) };
+  /** What needs no answer is done at once: who asked for the judgement of this very call need not judge it again. */
+  const allowed: AllowedCalls = new WeakMap();
   const running = new Map<AgentId, Set<(reason: Error) => void>>();
   let closed = false;
 
   async function judge(call: ToolCall, policy: Policy): Promise<Judgement> {
     const read = readCall(call, tools);
     if (!read.ok) return { kind: "invalid", message: read.message };
-    const { decision, accesses } = await judgeCall(
-      { toolName: read.tool.declaration.name, input: read.input, policy },
-      place,
-    );
+    const judged = await judgeCall({ toolName: read.tool.declaration.name, input: read.input, policy }, place);
+    const { decision, accesses } = judged;
+    if (decision.effect === "allow") allowed.set(call, { policy, read, judged });
     const denial = decision.effect === "allow" ? {} : { denial: explainDenial(decision, call) };
     return { kind: "decided", decision, accesses, ...denial };
   }
@@ -59,7 +60,7 @@ export function createHands(options: HandsOptions): Hands {
     const mine = running.get(request.agentId) ?? new Set();
     running.set(request.agentId, mine);
     try {
-      return await executeCall(request, { tools, place, results, limits, emit, signal, running: mine });
+      return await executeCall(request, { tools, place, results, limits, allowed, emit, signal, running: mine });
     } catch (error) {
       return textResult("error", `${request.call.name} could not be run: ${describeError(error)}`);
     }

@@ -1,12 +1,21 @@
 import { describeError, formatDuration } from "../lib/index.ts";
 import { explainDenial, hiddenPredicate } from "../permissions/index.ts";
 import type { HandsRequest, ResultStore, Tool, ToolContext, ToolOutput } from "../ports/index.ts";
-import type { CallOutcome, JsonObject, ToolResult } from "../protocol/index.ts";
+import type { CallOutcome, JsonObject, Policy, ToolCall, ToolResult } from "../protocol/index.ts";
 import { authorizeAccess } from "./authorize-access.ts";
 import { boundResult } from "./bound-result.ts";
-import { judgeCall, type Place } from "./judge-call.ts";
-import { readCall } from "./read-call.ts";
+import { type JudgedCall, judgeCall, type Place } from "./judge-call.ts";
+import { type ReadCall, readCall } from "./read-call.ts";
 import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
+
+/** Calls that the policy allows without a word from anybody. */
+export type AllowedCalls = WeakMap<ToolCall, AllowedCall>;
+
+interface AllowedCall {
+  readonly policy: Policy;
+  readonly read: Extract<ReadCall, { ok: true }>;
+  readonly judged: JudgedCall;
+}
 
 export interface Circumstances {
   readonly tools: ReadonlyMap<string, Tool>;
@@ -18,15 +27,17 @@ export interface Circumstances {
     readonly abortGraceMs: number;
     readonly maxCharacters: number;
   };
+  readonly allowed: AllowedCalls;
   readonly emit: (progress: string) => void;
   readonly signal: AbortSignal;
   readonly running: RunLimits["running"];
 }
 
-/** Decides again, runs the tool within its limits, bounds what it says. Never rejects. */
+/** Decides (again, if somebody had to be asked meanwhile), runs the tool within its limits, bounds what it says. Never rejects. */
 export async function executeCall(request: HandsRequest, circumstances: Circumstances): Promise<ToolResult> {
   const { limits, signal, running } = circumstances;
-  const read = readCall(request.call, circumstances.tools);
+  const known = takeAllowed(request, circumstances.allowed);
+  const read = known?.read ?? readCall(request.call, circumstances.tools);
   if (!read.ok) return textResult("error", read.message);
   const { tool, input } = read;
   const limit = timeLimit(tool, input, limits.timeoutMs);
@@ -37,7 +48,7 @@ export async function executeCall(request: HandsRequest, circumstances: Circumst
     running,
   };
   const run = await runWithinLimits(
-    (own) => decideAndRun({ request, tool, input, circumstances, signal: own }),
+    (own) => decideAndRun({ request, tool, input, judged: known?.judged, circumstances, signal: own }),
     bounds,
   );
   switch (run.kind) {
@@ -55,19 +66,33 @@ export async function executeCall(request: HandsRequest, circumstances: Circumst
   }
 }
 
+function takeAllowed({ call, policy }: HandsRequest, allowed: AllowedCalls): AllowedCall | undefined {
+  const known = allowed.get(call);
+  allowed.delete(call);
+  return known?.policy === policy ? known : undefined;
+}
+
 interface Attempt {
   readonly request: HandsRequest;
   readonly tool: Tool;
   readonly input: JsonObject;
+  readonly judged: JudgedCall | undefined;
   readonly circumstances: Circumstances;
   readonly signal: AbortSignal;
 }
 
-async function decideAndRun({ request, tool, input, circumstances, signal }: Attempt): Promise<ToolResult> {
+async function decideAndRun({
+  request,
+  tool,
+  input,
+  judged: known,
+  circumstances,
+  signal,
+}: Attempt): Promise<ToolResult> {
   const { call, policy, grant, agentId } = request;
   const { place, results, limits, emit } = circumstances;
   const toolName = tool.declaration.name;
-  const judged = await judgeCall({ toolName, input, policy }, place);
+  const judged = known ?? (await judgeCall({ toolName, input, policy }, place));
   const granted = grant?.callId === call.callId && grant.inputJson === call.inputJson;
   const { decision } = judged;
   if (decision.effect === "deny" || (decision.effect === "ask" && !granted)) {

@@ -12,10 +12,8 @@ const MAX_LINKS = 40;
  */
 export function resolvePath(requested: string, place: { readonly root: string; readonly home: string }): ResolvedPath {
   const absolute = resolve(place.root, expandHome(requested, place.home));
-  const real = requested === "" || hasControls(requested) ? undefined : followLinks(absolute, MAX_LINKS);
-  if (real === undefined) return { requested, absolute, real: "", kind: "other" };
-  const stat = lstatOrUndefined(real);
-  return { requested, absolute, real, kind: stat ? kindOf(stat) : "missing" };
+  const found = requested === "" || hasControls(requested) ? undefined : followLinks(absolute, MAX_LINKS);
+  return { requested, absolute, ...(found ?? { real: "", kind: "other" }) };
 }
 
 export function hasControls(path: string): boolean {
@@ -31,35 +29,36 @@ function expandHome(path: string, home: string): string {
   return path.startsWith("~/") ? join(home, path.slice(2)) : path;
 }
 
-function followLinks(path: string, linksLeft: number): string | undefined {
+type Found = Pick<ResolvedPath, "real" | "kind">;
+
+/** Undefined where nobody can follow it. Asks before it looks closer: an exception costs more than all the rest. */
+function followLinks(path: string, linksLeft: number): Found | undefined {
   try {
-    return realpathSync.native(path);
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return missingAt(path, linksLeft);
+    const real = realpathSync.native(path);
+    return { real, kind: kindOf(real === path ? stat : lstatSync(real)) };
   } catch (error) {
     const code = codeOf(error);
     if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
   }
-  const parent = dirname(path);
-  if (parent === path) return path;
-  const realParent = followLinks(parent, linksLeft);
-  if (realParent === undefined) return undefined;
-  const place = join(realParent, basename(path));
-  const target = linkTarget(place);
-  if (target === undefined) return place;
   // A link to nothing: a write through it would land where it points, so that is what must be judged.
-  return linksLeft === 0 ? undefined : followLinks(resolve(realParent, target), linksLeft - 1);
+  const target = linkTarget(path);
+  if (target === undefined) return missingAt(path, linksLeft);
+  const parent = followLinks(dirname(path), linksLeft);
+  return parent === undefined || linksLeft === 0 ? undefined : followLinks(resolve(parent.real, target), linksLeft - 1);
+}
+
+function missingAt(path: string, linksLeft: number): Found | undefined {
+  const parent = dirname(path);
+  if (parent === path) return { real: path, kind: "missing" };
+  const above = followLinks(parent, linksLeft);
+  return above && { real: join(above.real, basename(path)), kind: "missing" };
 }
 
 function linkTarget(path: string): string | undefined {
   try {
     return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-function lstatOrUndefined(path: string) {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import {
-  close,
+  closeSync,
   constants,
   fchmodSync,
   fchownSync,
@@ -26,7 +26,6 @@ const SMALL = 256 * 1024;
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow;
 const writeLater = promisify(write);
 const syncLater = promisify(fdatasync);
-const closeLater = promisify(close);
 
 /** Replaces or makes a regular file. Whoever swaps a directory of the path for a link meanwhile gets nothing written. */
 export async function writeWholeFile(realPath: string, bytes: Uint8Array, options: WriteOptions): Promise<WriteResult> {
@@ -90,7 +89,7 @@ async function writeTemporary(
     }
     await syncLater(descriptor);
   } finally {
-    await closeLater(descriptor);
+    closeSync(descriptor);
   }
 }
 
