@@ -12,5 +12,5 @@ export { resolveAgent } from "./resolve-agent.ts";
 export { resolvePlain } from "./resolve-plain.ts";
 export { resolveSubagent, type SubagentRequest } from "./resolve-subagent.ts";
 export type { ResolvedAgent } from "./resolved-agent.ts";
-export { createSharing } from "./share-parts.ts";
+export { createResolving, createSharing } from "./share-parts.ts";
 export type { Tier } from "./withhold-tools.ts";

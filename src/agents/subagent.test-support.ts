@@ -26,9 +26,9 @@ export const background: Tier = { ...foreground, background: true };
 
 export type Change = Partial<Omit<SubagentRequest, "definition" | "superior">> & { superior?: Partial<Policy> };
 
-export function resolveFor(definition: Partial<AgentDefinition>, change: Change = {}) {
+export function requestFor(definition: Partial<AgentDefinition>, change: Change = {}): SubagentRequest {
   const { superior, ...rest } = change;
-  return resolveSubagent({
+  return {
     definition: { name: "tester", description: "Tests.", source: "project", ...definition },
     prompt: "Test things.",
     superior: { ...mainPolicy, ...superior },
@@ -44,7 +44,11 @@ export function resolveFor(definition: Partial<AgentDefinition>, change: Change 
     readableRoots: [],
     platform: "linux",
     ...rest,
-  });
+  };
+}
+
+export function resolveFor(definition: Partial<AgentDefinition>, change: Change = {}) {
+  return resolveSubagent(requestFor(definition, change));
 }
 
 export function subagentFor(definition: Partial<AgentDefinition>, change: Change = {}) {

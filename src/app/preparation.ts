@@ -1,4 +1,4 @@
-import { type createSharing, judgeAgent } from "../agents/index.ts";
+import { type createResolving, type createSharing, judgeAgent } from "../agents/index.ts";
 import type { Clock, Hands, McpConnection } from "../ports/index.ts";
 import type { AgentDefinition, Policy, Settings } from "../protocol/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
@@ -32,6 +32,7 @@ export interface Preparation {
 /** The same for all agents of a session, with what they have in common. */
 export interface SharedPreparation extends Preparation {
   readonly share: ReturnType<typeof createSharing>;
+  readonly resolve: ReturnType<typeof createResolving>;
 }
 
 /** `subagents.background: false` holds for agents whose file says otherwise too. */

@@ -1,5 +1,5 @@
 import { platform } from "node:os";
-import { createSharing, resolveSubagent } from "../agents/index.ts";
+import { createResolving, createSharing } from "../agents/index.ts";
 import { addTools, createHands } from "../hands/index.ts";
 import { describeError, nearest, UserError } from "../lib/index.ts";
 import type { Hands, McpConnection } from "../ports/index.ts";
@@ -29,7 +29,7 @@ import { callBack } from "./with-callback.ts";
 export type Preparer = (wish: AgentWish) => Promise<PreparedAgent>;
 
 export function preparerOf(preparation: Preparation): Preparer {
-  const shared = { ...preparation, share: createSharing() };
+  const shared = { ...preparation, share: createSharing(), resolve: createResolving() };
   return (wish) => prepareAgent(wish, shared);
 }
 
@@ -82,7 +82,7 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
   const ownNames = ownTools.map(({ name }) => name);
   const prompt = promptFor(found, root);
   if (typeof prompt !== "string") return prompt;
-  const resolution = resolveSubagent({
+  const resolution = equipment.resolve({
     ...found,
     prompt,
     superior,

@@ -13,7 +13,7 @@ export interface BackgroundKeyOptions {
 }
 
 export interface BackgroundKey {
-  see(update: RunUpdate): Promise<void>;
+  see(update: RunUpdate): Promise<void> | undefined;
   /** Gives the terminal back. */
   release(): void;
 }
@@ -36,16 +36,17 @@ export function createBackgroundKey({ session, agents, progress }: BackgroundKey
     if (name !== "SIGINT") progress.clear();
     process.kill(0, name);
   };
+  const listen = async (): Promise<void> => {
+    const isWaitedFor = agents.inOrder().some(({ path, end, background }) => path.length === 1 && !end && !background);
+    if (isWaitedFor) keys ??= await openKeys({ onBackground: () => void press(), onSignal: send });
+    if (isOver || keys === undefined || keys === "none") return;
+    keys.listen(isWaitedFor);
+    progress.hint(keys.isListening ? "Ctrl+B: background" : "");
+  };
   return {
-    see: async (update) => {
-      if (!canBe || update.type !== "subagent.event" || !changes.includes(update.event.type)) return;
-      const isWaitedFor = agents
-        .inOrder()
-        .some(({ path, end, background }) => path.length === 1 && !end && !background);
-      if (isWaitedFor) keys ??= await openKeys({ onBackground: () => void press(), onSignal: send });
-      if (isOver || keys === undefined || keys === "none") return;
-      keys.listen(isWaitedFor);
-      progress.hint(keys.isListening ? "Ctrl+B: background" : "");
+    see: (update) => {
+      const isChange = update.type === "subagent.event" && changes.includes(update.event.type);
+      return canBe && isChange ? listen() : undefined;
     },
     release: () => {
       isOver = true;

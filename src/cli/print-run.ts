@@ -69,15 +69,17 @@ async function perform(
   const notices = createNoticeTeller(progress.tell);
   const approvals = createApprovalTeller(options.onAsk ?? "deny", progress.tell);
   let key: BackgroundKey | undefined;
-  const show = async (update: RunUpdate): Promise<void> => {
+  /** A promise only where there is something to wait for: of a thousand agents there are fifty thousand updates. */
+  const show = (update: RunUpdate): Promise<void> | undefined => {
     if (agents.size >= MANY_AGENTS) spareOptimizer();
     notices.see(update);
     approvals.see(update);
     agents.see(update, upTime());
     progress.see(update);
-    await key?.see(update);
+    const keys = key?.see(update);
     const text = format.update(update);
-    if (text !== "") await output.write(text);
+    if (keys !== undefined) return keys.then(() => output.write(text));
+    return text === "" ? undefined : output.write(text);
   };
   try {
     const prompt = await readPrompt(options.prompt, progress.tell);
@@ -90,7 +92,8 @@ async function perform(
     let modelError: ModelErrorCode | undefined;
     for await (const update of run) {
       modelError = errorAfter(update, modelError);
-      await show(update);
+      const shown = show(update);
+      if (shown !== undefined) await shown;
     }
     const result = await run.result;
     // Before the result is told: who reads it may open the session again at once.

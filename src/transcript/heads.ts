@@ -19,8 +19,8 @@ export interface HeadsOptions {
 /** A head is stored under the hash of its JSON, keys in the order they were given. */
 export function createHeads({ directory, patience, alsoSync }: HeadsOptions): Heads {
   const saved = new Set<string>();
-  /** Many agents stand on one head. */
-  const hashes = new WeakMap<Head, string>();
+  /** Many agents stand on one head, and come for it in one moment. */
+  const saving = new WeakMap<Head, Promise<string>>();
 
   function write(hash: string, json: string): void {
     const path = join(directory, `${hash}.json`);
@@ -39,15 +39,21 @@ export function createHeads({ directory, patience, alsoSync }: HeadsOptions): He
     alsoSync(directory);
   }
 
+  async function store(head: Head): Promise<string> {
+    const { hash, json } = hashHead(head);
+    if (!saved.has(hash)) await patience.until(() => write(hash, json));
+    saved.add(hash);
+    return hash;
+  }
+
   return {
-    async save(head) {
-      const known = hashes.get(head);
+    save(head) {
+      const known = saving.get(head);
       if (known !== undefined) return known;
-      const { hash, json } = hashHead(head);
-      if (!saved.has(hash)) await patience.until(() => write(hash, json));
-      saved.add(hash);
-      hashes.set(head, hash);
-      return hash;
+      const begun = store(head);
+      saving.set(head, begun);
+      begun.catch(() => saving.delete(head));
+      return begun;
     },
     async load(hash) {
       return readHead(directory, hash);
