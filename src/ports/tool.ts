@@ -14,6 +14,8 @@ export interface ToolTraits {
   readonly parallel: boolean;
   /** Changes something outside the agent: its intent and result are synced to disk. */
   readonly effects: boolean;
+  /** Over before anybody could look: that it began is written together with how it ended. */
+  readonly momentary?: true;
 }
 
 /** What is known of a tool before anything of it has to be loaded. */

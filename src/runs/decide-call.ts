@@ -68,6 +68,7 @@ type Word =
 /** First who wants to see every call; then, where a person would be asked, who may answer in their place. */
 async function consult(host: RunHost, considered: Considered): Promise<Word> {
   const { call, policy } = considered;
+  if (host.services.hooks === undefined && considered.decision.effect === "allow") return { kind: "allow" };
   const { callId, name } = call;
   const facts = { tool_name: name, tool_input: inputOf(call), tool_use_id: callId };
   const before = { event: "PreToolUse", callId, about: `PreToolUse hook on ${name}` } as const;

@@ -64,6 +64,8 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   if (decided.effect === "refused")
     return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
   let { grant } = decided.effect === "allow" ? decided : {};
+  const { effects, momentary } = services.hands.traits(name);
+  let unwritten: readonly DurableEvent[] = [requested, started];
   if (decided.effect === "ask") {
     const { askPerson } = await import("./ask-person.ts");
     const answer = await askPerson(host, decided, policy);
@@ -71,14 +73,15 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
     if (answer.kind === "refused") return host.record([ended(textResult(answer.outcome, answer.message))]);
     ({ call, grant } = answer);
     await host.record([started]);
-  } else {
-    await host.record([requested, started]);
+    unwritten = [];
+  } else if (!momentary) {
+    await host.record(unwritten);
+    unwritten = [];
   }
 
-  const { effects } = services.hands.traits(name);
   if (effects) await thread.sync();
   const result = await execute(host, { call, ...(grant ? { grant } : {}) });
-  await finish(host, call, ended(result));
+  await finish(host, call, ended(result), unwritten);
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
   if (effects) thread.syncSoon();
 }
@@ -86,8 +89,13 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
 type Ended = EventOf<"tool.ended">;
 
 /** The result is kept before anybody is told of it: a hook may take its time. */
-async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void> {
-  await host.record([ended]);
+async function finish(
+  host: RunHost,
+  call: ToolCall,
+  ended: Ended,
+  before: readonly DurableEvent[] = [],
+): Promise<void> {
+  await host.record([...before, ended]);
   const { result, milliseconds } = ended;
   if (!host.services.hooks?.has("PostToolUse") || result.outcome === "denied" || result.outcome === "cancelled") return;
   const { callId, name } = call;

@@ -13,5 +13,5 @@ export const lsFace: ToolFace = {
       },
     },
   },
-  traits: { parallel: true, effects: false },
+  traits: { parallel: true, effects: false, momentary: true },
 };

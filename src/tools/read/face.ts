@@ -15,5 +15,5 @@ export const readFace: ToolFace = {
       required: ["file_path"],
     },
   },
-  traits: { parallel: true, effects: false },
+  traits: { parallel: true, effects: false, momentary: true },
 };

@@ -24,5 +24,5 @@ export const todoWriteFace: ToolFace = {
       required: ["todos"],
     },
   },
-  traits: { parallel: false, effects: false },
+  traits: { parallel: false, effects: false, momentary: true },
 };
