@@ -52,7 +52,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   // Work was given away before a restart: decided, asked and begun it is already.
   if (known?.status === "started") {
     const grant = known.granted ? { grant: grantOf(made, "person") } : {};
-    return finish(host, made, ended(await execute(host, { call: made, ...grant })));
+    return finish(host, made, { ended: ended(await execute(host, { call: made, ...grant })) });
   }
 
   const decided = await decideCall(host, made, policy);
@@ -81,21 +81,22 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
 
   if (effects) await thread.sync();
   const result = await execute(host, { call, ...(grant ? { grant } : {}) });
-  await finish(host, call, ended(result), unwritten);
+  await finish(host, call, { ended: ended(result), unwritten });
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
   if (effects) thread.syncSoon();
 }
 
 type Ended = EventOf<"tool.ended">;
 
+interface Ending {
+  readonly ended: Ended;
+  /** What nobody needed to know before. */
+  readonly unwritten?: readonly DurableEvent[];
+}
+
 /** The result is kept before anybody is told of it: a hook may take its time. */
-async function finish(
-  host: RunHost,
-  call: ToolCall,
-  ended: Ended,
-  before: readonly DurableEvent[] = [],
-): Promise<void> {
-  await host.record([...before, ended]);
+async function finish(host: RunHost, call: ToolCall, { ended, unwritten = [] }: Ending): Promise<void> {
+  await host.record([...unwritten, ended]);
   const { result, milliseconds } = ended;
   if (!host.services.hooks?.has("PostToolUse") || result.outcome === "denied" || result.outcome === "cancelled") return;
   const { callId, name } = call;
