@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { programs as readOnly } from "../../src/permissions/shell/read-only-programs.ts";
 import type { Random } from "../reliability/work-script.ts";
 
 /** A command line as people, models and attackers may write it: from a grammar, or spliced from known rows. */
@@ -87,9 +88,13 @@ const known: readonly string[] = ["own-bash-attacks.jsonl", "bash-attacks.jsonl"
   .filter((command) => command.length < longest);
 
 const split = (text: string): string[] => text.split(" ");
-const programs = split(
+/** They would only take the campaign's time. */
+const slow = new Set(["sleep", "yes", "wait"]);
+const common = split(
   "ls cat head tail wc grep egrep find sed awk sort uniq cut tr diff stat file du echo printf test [ read date tee xargs env git git git git rg fd jq tar xxd base64 tree column paste comm nl od rev tac seq basename realpath cd command type export set tr fold xargs timeout uniq sort sed find awk touch cp rm",
 );
+/** Mostly those that people use; now and then any that may be used without a question. */
+const programs = [...common, ...common, ...[...readOnly.keys()].filter((name) => !slow.has(name))];
 const wrappers = [
   "timeout 2",
   "env",
