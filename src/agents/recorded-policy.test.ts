@@ -24,7 +24,7 @@ describe("going on under a recorded policy", () => {
         if (after === "allow") expect(both).toEqual(["allow", "allow"]);
         expect(severity[after]).toBeGreaterThanOrEqual(Math.max(...both.map((effect) => severity[effect])));
       }),
-      { numRuns: 800 },
+      { numRuns: 400 },
     );
   });
 

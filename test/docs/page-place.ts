@@ -111,7 +111,7 @@ function makeRepository(cwd: string): void {
   for (const [path, text] of Object.entries(repository)) {
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
     writeFileSync(join(cwd, path), text);
-    if (path !== ".env") git("add", path);
   }
+  git("add", ...Object.keys(repository).filter((path) => path !== ".env"));
   git("commit", "-m", "A shop with a cart");
 }

@@ -44,7 +44,7 @@ async function build(files: Record<string, string>, ...options: string[]) {
   return { house, finished: await house.run("build.mjs", ...options) };
 }
 
-describe("scripts/build.mjs", { timeout: 60_000 }, () => {
+describe("scripts/build.mjs", { timeout: 120_000 }, () => {
   it("builds the command line and the library, each when it is stale", async () => {
     const { house, finished } = await build({ ...sources, "src/lib/a.test.ts": "", "src/lib/a.ts": "export {};\n" });
     expect(finished).toEqual({ code: 0, stdout: "", stderr: "" });
@@ -66,13 +66,29 @@ describe("scripts/build.mjs", { timeout: 60_000 }, () => {
     expect(await readFile(join(library, "index.js"), "utf8")).toContain("42");
   });
 
-  it("keeps CommonJS packages working, named exports of import() included", async () => {
+  it("keeps CommonJS packages working, builds only what is stale if asked, and keeps the last good build", async () => {
     const { house } = await build(sources, "--cli-only");
     const cli = join(house.directory, "dist/cli.js");
     const asked = await finish(process.execPath, [cli, "legacy"], house.directory);
     expect(asked).toEqual({ code: 0, stdout: "true\n", stderr: "" });
+    // Named exports of import() included.
     const patched = await finish(process.execPath, [cli, "patch"], house.directory);
     expect(patched).toEqual({ code: 0, stdout: "true function\n", stderr: "" });
+
+    await utimes(cli, 1, 1);
+    await house.write({ "src/cli/more.test.ts": "export {};\n" });
+    expect((await house.run("build.mjs", "--cli-only", "--if-stale")).code).toBe(0);
+    expect((await stat(cli)).mtimeMs).toBe(1000);
+    await house.write({ "src/cli/main.ts": 'console.log("changed");\n' });
+    expect((await house.run("build.mjs", "--cli-only", "--if-stale")).code).toBe(0);
+    expect((await finish(process.execPath, [cli], house.directory)).stdout).toBe("changed\n");
+
+    await house.write({ "src/cli/main.ts": 'import "./gone.ts";\n' });
+    const finished = await house.run("build.mjs", "--cli-only");
+    expect(finished.code).toBe(1);
+    expect(finished.stderr).toContain('Could not resolve "./gone.ts"');
+    expect((await finish(process.execPath, [cli], house.directory)).stdout).toBe("changed\n");
+    expect(await leftovers(house)).toEqual([]);
   });
 
   it("refuses a command line that loads a slow package at its start", async () => {
@@ -91,28 +107,6 @@ describe("scripts/build.mjs", { timeout: 60_000 }, () => {
     await expect(access(join(house.directory, "dist"))).rejects.toThrow();
   });
 
-  it("says what is wrong and keeps the last good build", async () => {
-    const { house } = await build(sources, "--cli-only");
-    await house.write({ "src/cli/main.ts": 'import "./gone.ts";\n' });
-    const finished = await house.run("build.mjs", "--cli-only");
-    expect(finished.code).toBe(1);
-    expect(finished.stderr).toContain('Could not resolve "./gone.ts"');
-    await access(join(house.directory, "dist/cli.js"));
-    expect(await leftovers(house)).toEqual([]);
-  });
-
-  it("--if-stale builds only when an input changed", async () => {
-    const { house } = await build(sources, "--cli-only");
-    const cli = join(house.directory, "dist/cli.js");
-    await utimes(cli, 1, 1);
-    await house.write({ "src/cli/more.test.ts": "export {};\n" });
-    expect((await house.run("build.mjs", "--cli-only", "--if-stale")).code).toBe(0);
-    expect((await stat(cli)).mtimeMs).toBe(1000);
-    await house.write({ "src/cli/main.ts": 'console.log("changed");\n' });
-    expect((await house.run("build.mjs", "--cli-only", "--if-stale")).code).toBe(0);
-    expect((await finish(process.execPath, [cli], house.directory)).stdout).toBe("changed\n");
-  });
-
   it("stands several builds at once", async () => {
     const house = await createHouse(sources);
     houses.push(house);
@@ -125,8 +119,8 @@ describe("scripts/build.mjs", { timeout: 60_000 }, () => {
   });
 });
 
-describe("scripts/start.mjs", { timeout: 60_000 }, () => {
-  it("builds once, works where the person stands and passes arguments and the exit code on", async () => {
+describe("scripts/start.mjs", { timeout: 120_000 }, () => {
+  it("builds once, works where the person stands and passes arguments, signals and the exit code on", async () => {
     const house = await createHouse(sources);
     houses.push(house);
     const elsewhere = await realpath(await mkdtemp(join(tmpdir(), "retinue-elsewhere-")));
@@ -138,17 +132,13 @@ describe("scripts/start.mjs", { timeout: 60_000 }, () => {
       const second = await finish("npm", [...start, "exit", "5"], elsewhere);
       expect(second.code).toBe(5);
       expect(second.stderr).not.toContain("building");
+      const child = spawn(process.execPath, [join(house.directory, "scripts/start.mjs"), "wait"]);
+      await once(child.stdout, "data");
+      child.kill("SIGTERM");
+      expect(await once(child, "exit")).toEqual([7, null]);
     } finally {
       await rm(elsewhere, { recursive: true });
     }
-  });
-
-  it("passes signals on", async () => {
-    const { house } = await build(sources, "--cli-only");
-    const child = spawn(process.execPath, [join(house.directory, "scripts/start.mjs"), "wait"]);
-    await once(child.stdout, "data");
-    child.kill("SIGTERM");
-    expect(await once(child, "exit")).toEqual([7, null]);
   });
 
   it("ends with the build's message when there is nothing to run", async () => {

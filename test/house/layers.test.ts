@@ -64,6 +64,9 @@ const targets = [
   "src/runs/planted-good.ts",
 ];
 
+/** `npm run check` looks at all rooms; that files as we write them are seen shows in a few. */
+const realRooms = ["protocol", "lib", "ports", "loop", "hooks"];
+
 interface Cruise {
   modules: { source: string; dependencies: unknown[] }[];
   summary: { violations: { from: string; rule: { name: string } }[] };
@@ -74,7 +77,8 @@ let cruise: Cruise;
 
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), "retinue-layers-"));
-  for (const name of ["src", "package.json", "tsconfig.json", "layers.cjs", ".dependency-cruiser.cjs"]) {
+  const copied = realRooms.map((name) => `src/${name}`);
+  for (const name of [...copied, "package.json", "tsconfig.json", "layers.cjs", ".dependency-cruiser.cjs"]) {
     await cp(join(root, name), join(copy, name), { recursive: true });
   }
   await symlink(join(root, "node_modules"), join(copy, "node_modules"));
@@ -87,8 +91,9 @@ beforeAll(async () => {
 afterAll(() => rm(copy, { recursive: true, force: true }));
 
 describe("layers.cjs", () => {
-  it("sees every file of src/ and what they import", async () => {
+  it("sees every file of rooms and what they import", async () => {
     const onDisk = (await readdir(join(copy, "src"), { recursive: true })).filter((name) => name.endsWith(".ts"));
+    expect(onDisk.length).toBeGreaterThan(plants.length + targets.length + 50);
     const seen = cruise.modules.filter((module) => module.source.startsWith("src/"));
     expect(seen.map((module) => module.source).sort()).toEqual(
       expect.arrayContaining(onDisk.map((name) => `src/${name.replaceAll("\\", "/")}`).sort()),
