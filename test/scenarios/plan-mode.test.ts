@@ -188,4 +188,19 @@ describe("its tools", () => {
     expect(ends(walked.updates)[1]).toContain("The plan was not approved");
     expect(made(walked)).toBe(false);
   });
+
+  it("take the word of a hook of the user, and of none of a project", async () => {
+    const entry = { command: `echo '{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}'` };
+    const settings = { hooks: { PermissionRequest: [entry] } };
+    const steps = [{ calls: [leave] }, done];
+    const path = "hooks.PermissionRequest[0]";
+    for (const [scope, outcome] of [
+      ["user", "ok"],
+      ["project", "denied"],
+    ] as const) {
+      const settingsOrigins = [{ path, scope, file: "settings.json", value: entry }];
+      const walked = await walk({ MAIN: steps }, { settings, settingsOrigins, onAsk: "hook", permissionMode: "plan" });
+      expect(ends(walked.updates)[0]).toContain(`ExitPlanMode ${outcome}`);
+    }
+  });
 });
