@@ -3,6 +3,7 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Reply } from "../src/testing/index.ts";
+import { cacheCase } from "./cache-case.ts";
 import { type Client, type Measured, median, newPlace, run } from "./client.ts";
 import { decisionCase } from "./decision-case.ts";
 import { definitionsCase } from "./definitions-case.ts";
@@ -24,6 +25,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   delegation: delegationCase,
   decision: decisionCase,
   fork: forkCase,
+  cache: cacheCase,
 };
 
 const text = (said: string): Reply => ({ content: said });

@@ -1,0 +1,60 @@
+import { equivalents, type FanOut, fanOut } from "./fan-out.ts";
+import type { Figure } from "./figure.ts";
+import { seedExample } from "./seed-example.ts";
+
+/** What input costs, and what the cache gives of what it could; tokens of four bytes, as the test server counts them. */
+export async function cacheCase(): Promise<Figure[]> {
+  const fresh = await fanOut({ kind: "fresh" });
+  const forked = await fanOut({ kind: "fork", flags: ["--fork", "on"] });
+  const shared = await fanOut({ kind: "fresh", cache: { readableAfter: "immediately" } });
+  const { parent, forks } = await seedExample();
+  const prefix = forks[1]?.read ?? 0;
+  const anew = forks.reduce((sum, { written }) => sum + written, parent.written);
+  return [
+    ...figuresOf("main + 8 agents × 5 steps, fresh", fresh),
+    ...figuresOf("the same where a cache can be read at once", shared),
+    ...figuresOf("main + 8 agents × 5 steps, forked", forked),
+    value(`3 forks of ${count(prefix)} tokens: tokens that are new, against ${count(3 * prefix)}`, anew, {
+      limit: 62_700,
+      unit: "tokens",
+    }),
+    value("of what forks 2 and 3 share with the first, part that is not read", notRead(forks.slice(1)), {
+      limit: 0.1,
+      unit: "%",
+    }),
+  ];
+}
+
+function figuresOf(name: string, result: FanOut): Figure[] {
+  return [
+    value(`${name}: base-token equivalents (files alone ${count(filesAlone(result))})`, equivalents(result.tokens), {
+      limit: 55_000,
+      unit: "tokens",
+    }),
+    missed(name, result),
+  ];
+}
+
+function missed(name: string, { tokens: { read, idealRead } }: FanOut): Figure {
+  return value(`${name}: part of the ideal that is not read`, (100 * (idealRead - read)) / idealRead, {
+    limit: 1,
+    unit: "%",
+  });
+}
+
+function notRead(forks: readonly { readonly read: number; readonly idealRead: number }[]): number {
+  return Math.max(...forks.map(({ read, idealRead }) => (100 * (idealRead - read)) / idealRead));
+}
+
+/** Written once, and read again by each later request of who read the file: three, two, one and none. */
+function filesAlone({ fileTokens }: FanOut): number {
+  return Math.round(fileTokens * (1.25 + 0.1 * 1.5));
+}
+
+function value(name: string, ours: number, most: Pick<Figure, "limit" | "unit">): Figure {
+  return { name, ours: Number(ours.toFixed(2)), floor: 0, kind: "value", ...most };
+}
+
+function count(tokens: number): string {
+  return tokens.toLocaleString("en");
+}

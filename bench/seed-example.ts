@@ -1,0 +1,71 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSession } from "../src/app/index.ts";
+import { type CacheAccount, createApiServer, type RecordedRequest, type Reply } from "../src/testing/index.ts";
+
+export interface SeedExample {
+  /** The request whose answer starts the forks. */
+  readonly parent: CacheAccount;
+  /** Their first requests, in the order in which they came. */
+  readonly forks: readonly CacheAccount[];
+  readonly bodies: readonly string[];
+}
+
+/** In tokens, of four bytes each. */
+const parentTokens = 60_000;
+const answerTokens = 2_000;
+const directiveTokens = 200;
+const forkCount = 3;
+
+/** A conversation of 60,000 tokens, an answer of 2,000 that starts three forks, a directive of 200 for each. */
+export async function seedExample(): Promise<SeedExample> {
+  const empty = await converse("", "");
+  const base = empty[0]?.cache?.prompt ?? 0;
+  const requests = await converse(filler(parentTokens - base), filler(answerTokens - 450));
+  const [parent, ...others] = requests.flatMap(({ cache }) => cache ?? []);
+  if (parent === undefined || others.length !== forkCount + 1) throw new Error(`${requests.length} requests`);
+  return {
+    parent,
+    forks: others.slice(0, forkCount),
+    bodies: requests.slice(1, forkCount + 1).map(({ rawBody }) => rawBody.toString("utf8")),
+  };
+}
+
+async function converse(words: string, thoughts: string): Promise<readonly RecordedRequest[]> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-seed-")));
+  const reply = (request: RecordedRequest): Reply => {
+    const body = request.rawBody.toString("utf8");
+    if (!body.includes('"role":"assistant"')) return { content: [`Three ways. ${thoughts}`, ...calls()] };
+    return { content: body.includes("part is done") ? "All is done." : "This part is done." };
+  };
+  const server = await createApiServer({ script: reply });
+  const environment = {
+    PATH: process.env["PATH"],
+    HOME: root,
+    ANTHROPIC_API_KEY: "k",
+    ANTHROPIC_BASE_URL: server.url,
+  };
+  try {
+    const session = await openSession({ home: join(root, "home"), cwd: root, environment, settings: { fork: "on" } });
+    const { outcome, message } = await session.prompt(`Think it through. ${words}`).result;
+    await session.close();
+    if (outcome !== "succeeded") throw new Error(message);
+    return server.requests;
+  } finally {
+    await server.close();
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+/** A fork's directive begins with words of ours; together they are as long as the example says. */
+function calls(): { readonly tool: string; readonly input: object }[] {
+  return Array.from({ length: forkCount }, (_, index) => ({
+    tool: "Task",
+    input: { description: `way ${index + 1}`, prompt: `Try way ${index + 1}. ${filler(directiveTokens - 100)}` },
+  }));
+}
+
+function filler(tokens: number): string {
+  return "word ".repeat(Math.max(0, Math.floor((tokens * 4) / 5)));
+}
