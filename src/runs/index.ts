@@ -3,9 +3,10 @@
 // Called by: app.
 export type { AgentRecord } from "./agent-record.ts";
 export type { AgentWish, ForkWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
-export { type ApprovalDesk, createApprovalDesk, type DeskOptions, type SessionDesk } from "./approval-desk.ts";
+export type { SessionDesk } from "./approval-desk.ts";
 export { type Budget, createBudget } from "./budget.ts";
 export { clockLimits, connectionSilenceMs } from "./clock-limits.ts";
+export { createApprovalDesk } from "./create-approval-desk.ts";
 export { Dispatcher, type DispatcherServices } from "./dispatcher.ts";
 export type { Run, StopCause } from "./run.ts";
 export { tellOfSessionEnd } from "./run-hooks.ts";

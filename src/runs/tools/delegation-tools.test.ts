@@ -4,7 +4,7 @@ import { Chain } from "../../conversation/index.ts";
 import { checkSchema } from "../../lib/index.ts";
 import type { ToolContext } from "../../ports/index.ts";
 import { createMemorySession } from "../../transcript/index.ts";
-import { createApprovalDesk } from "../approval-desk.ts";
+import { createApprovalDesk } from "../create-approval-desk.ts";
 import { Dispatcher } from "../dispatcher.ts";
 import { forkWords } from "../fork-words.ts";
 import type { LiveAgent } from "../run-host.ts";
