@@ -4,6 +4,7 @@ import {
   builtInAgents,
   type Catalog,
   type CatalogEntry,
+  compactLimits,
   createCatalog,
   installedPlugins,
   loadSnapshot,
@@ -113,7 +114,12 @@ function entriesOf(
     const { definition, ignored } = managedDefinition(agent.definition, settings.origins);
     const { file = `(${definition.source}) ${definition.name}` } = definition;
     for (const message of ignored) diagnostics.push({ severity: "notice", file, line: 1, code: "managed", message });
-    return { definition, body: agent.body, ...("place" in agent ? { place: agent.place } : {}) };
+    const limits = settings.builtIn.profile === "compact" ? compactLimits : {};
+    return {
+      definition: { ...limits, ...definition },
+      body: agent.body,
+      ...("place" in agent ? { place: agent.place } : {}),
+    };
   });
   return { agents, diagnostics };
 }

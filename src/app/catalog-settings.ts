@@ -32,8 +32,9 @@ export function catalogSettings(
 ): CatalogSettings {
   const noGuide = settings.subagents?.guide === false && asked.entryPoint === undefined;
   const disabled = [...(asked.disabled ?? []), ...agents.switchedOff.map(({ name }) => name)];
-  const builtIn: BuiltInChoice = { ...asked, disabled: [...disabled, ...(noGuide ? [guide] : [])] };
-  const { disabled: _, ...rest } = asked;
+  const profile = settings.profile === undefined ? {} : { profile: settings.profile };
+  const builtIn: BuiltInChoice = { ...profile, ...asked, disabled: [...disabled, ...(noGuide ? [guide] : [])] };
+  const { disabled: _, ...rest } = { ...profile, ...asked };
   const all = builtInAgents(rest);
   const offBy = (name: string) => all.find((agent) => agent.definition.name === name || agent.aliases.includes(name));
   const switchedOff = agents.switchedOff.flatMap(({ name, file = "the program" }): SwitchedOff[] => {

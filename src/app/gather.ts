@@ -37,7 +37,11 @@ export async function gather(
   const { agents, trusted = false, catalogSettings } = options;
   const agent = options.agent ?? (before === MAIN_TYPE ? undefined : before);
   const home = options.home || stateDirectory(environment);
-  const builtIn = { disabled: disabledAgents(settings), entryPoint: entryPointOf(options, { environment, settings }) };
+  const builtIn = {
+    disabled: disabledAgents(settings),
+    entryPoint: entryPointOf(options, { environment, settings }),
+    ...(settings.profile === undefined ? {} : { profile: settings.profile }),
+  };
   if (agent === undefined && agents === undefined) {
     const mayInstruct = trusted || (options.trusted !== undefined && hasTrustedFiles(home, environment));
     if (!mayInstruct && !hasAgents(settings)) {

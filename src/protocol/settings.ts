@@ -105,6 +105,8 @@ export interface Settings {
   readonly disableAllHooks?: boolean;
   /** Name to definition, as written. */
   readonly agents?: JsonObject;
+  /** `compact`: two built-in agents for short jobs, and tight limits for all others. */
+  readonly profile?: "standard" | "compact";
   readonly subagents?: SubagentSettings;
   readonly background?: BackgroundSettings;
   /** Whether agents may fork: start a copy of themselves that knows all they know. */

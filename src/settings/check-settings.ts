@@ -110,6 +110,7 @@ const properties: Record<string, JsonSchema> = {
     ],
   },
   maxTurns: count,
+  profile: { enum: ["standard", "compact"] },
   verify: { enum: ["off", "suggest", "auto"] },
   budget,
   cleanupPeriodDays: { type: "integer", minimum: 0 },

@@ -171,9 +171,13 @@ function bareName({ name, plugin }: AgentDefinition): string | undefined {
   return plugin !== undefined && name.startsWith(`${plugin}:`) ? name.slice(plugin.length + 1) : undefined;
 }
 
-function aliasTarget<Entry>(winners: ReadonlyMap<string, Entry>, name: string): Entry | undefined {
+/** In the compact profile the built-in agents have as names what are aliases elsewhere. */
+function aliasTarget<Entry extends CatalogEntry>(winners: ReadonlyMap<string, Entry>, name: string): Entry | undefined {
   const target = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
-  return target === undefined ? undefined : winners.get(target);
+  if (target !== undefined) return winners.get(target);
+  const short = Object.keys(aliases).find((alias) => aliases[alias] === name);
+  const entry = short === undefined ? undefined : winners.get(short);
+  return entry?.definition.source === "built-in" ? entry : undefined;
 }
 
 /** Every name that is answered to, in lower case, with all the agents it could mean. */
