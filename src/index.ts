@@ -37,6 +37,7 @@ export {
   type SessionHookOptions,
   type SessionOptions,
   type Settings,
+  type StopReceipt,
   type Usage,
   type UserBlock,
   UserError,

@@ -14,7 +14,10 @@ import {
   type Dispatcher,
   type Run,
   type RunServices,
+  type StopCause,
+  type StopReceipt,
   startRun,
+  stopWithReceipt,
   type Thread,
   tellOfSessionEnd,
 } from "../runs/index.ts";
@@ -49,6 +52,12 @@ export interface Session {
   prompt(words: string | readonly UserBlock[]): Run;
   /** Whom the main agent waits for now, it no longer waits for: they go on in the background. Answers with their ids. */
   moveToBackground(): Promise<readonly AgentId[]>;
+  /** Ends the turn under way, with the agents that it waits for; those in the background go on. */
+  interrupt(): Promise<StopReceipt>;
+  /** By id, the beginning of one, or name. Its own agents in the background go on. Undefined: there is no such agent. */
+  stopAgent(reference: string): Promise<StopReceipt | undefined>;
+  /** Ends the turn under way and every agent. The session stays open. */
+  stopAll(): Promise<StopReceipt>;
   /** Ends what is still running and gives up the session. */
   close(): Promise<void>;
 }
@@ -97,6 +106,16 @@ export function createSessionOf({
   let isOpen = false;
   const opening = (): readonly UserBlock[] => (thread.isNew ? blocksOf(agent.initialPrompt ?? "") : []);
   const plan = () => planChange({ asked: askedMode, mode: agent.policy.mode, before: thread.state.plan });
+  /** Of the main agent, with what that stops. */
+  const stopRun = async (cause: StopCause, stopOthers: () => Promise<unknown>): Promise<StopReceipt> => {
+    const run = running;
+    run?.stop(cause);
+    const receipt = await stopWithReceipt(dispatcher.working(), () => Promise.all([run?.result, stopOthers()]));
+    const end = await run?.result;
+    if (end?.outcome !== "stopped") return receipt;
+    const own = { agentId: MAIN_AGENT, agentType: agent.agentType, runId: end.runId, turns: end.turns };
+    return { ...receipt, stopped: [own, ...receipt.stopped] };
+  };
   return {
     id: services.sessionId,
     cwd: services.cwd,
@@ -133,6 +152,12 @@ export function createSessionOf({
       return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
     },
     moveToBackground: () => dispatcher.detachChildren(MAIN_AGENT, "person"),
+    interrupt: () => stopRun("interrupted", async () => undefined),
+    stopAll: () => stopRun("stopped", () => dispatcher.stopAll()),
+    stopAgent: async (reference) => {
+      const found = await dispatcher.find(reference);
+      return found && stopWithReceipt(dispatcher.working(), () => dispatcher.stop(found.agentId));
+    },
     close: async () => {
       running?.stop("stopped");
       await running?.result;

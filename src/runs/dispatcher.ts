@@ -254,6 +254,11 @@ export class Dispatcher implements Retinue {
     return true;
   }
 
+  /** Who works now, the oldest first; everywhere, or this agent and those below it. */
+  working(from?: AgentId): readonly Member[] {
+    return this.registry.working(from);
+  }
+
   async stop(agentId: AgentId): Promise<EndedRun | undefined> {
     const running = this.registry.present(agentId)?.running;
     running?.run.stop("stopped");
@@ -262,7 +267,7 @@ export class Dispatcher implements Retinue {
 
   /** Ends every agent that still runs; resolves when all have. */
   async stopAll(): Promise<readonly EndedRun[]> {
-    const all = this.registry.running();
+    const all = this.working().flatMap(({ running }) => running ?? []);
     for (const { run } of all) run.stop("stopped");
     return Promise.all(all.map(({ done }) => done));
   }

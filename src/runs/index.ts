@@ -13,6 +13,7 @@ export { tellOfSessionEnd } from "./run-hooks.ts";
 export type { Acceptance, RunRequest, RunServices } from "./run-host.ts";
 export { spentOf } from "./spent-of.ts";
 export { startRun } from "./start-run.ts";
+export { type StopReceipt, stopWithReceipt } from "./stop-receipt.ts";
 export { Thread } from "./thread.ts";
 export { delegationTools } from "./tools/delegation-tools.ts";
 export { type DelegationOffer, delegationFaces } from "./tools/faces.ts";

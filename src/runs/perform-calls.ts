@@ -116,7 +116,11 @@ async function execute(host: RunHost, request: Omit<HandsRequest, "agentId" | "p
   const { callId } = request.call;
   const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId, text });
   const { agentId } = thread;
-  const result = await services.hands.execute({ agentId, policy: policyNow(host), ...request }, progress, outlet.signal);
+  const result = await services.hands.execute(
+    { agentId, policy: policyNow(host), ...request },
+    progress,
+    outlet.signal,
+  );
   if (result.facts?.spent) services.budget.spend(result.facts.spent);
   return result;
 }

@@ -2,7 +2,7 @@ import { matchPrefix } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
 import { type AgentId, type KeptWorktree, MAIN_AGENT, type Notice, type RunId } from "../protocol/index.ts";
 import { type AgentRecord, aftermathIn, endedRun, endIn, isCleaned, lostRun, recordOf } from "./agent-record.ts";
-import type { Member, Running } from "./member.ts";
+import type { Member } from "./member.ts";
 import type { EndedRun } from "./run-host.ts";
 import { Thread } from "./thread.ts";
 
@@ -32,8 +32,10 @@ export class Registry {
     return this.members.get(agentId);
   }
 
-  running(): readonly Running[] {
-    return [...this.members.values()].flatMap(({ running }) => running ?? []);
+  /** Who works now; below an agent, or everywhere. */
+  working(above: AgentId = MAIN_AGENT): readonly Member[] {
+    const all = [...this.members.values()].filter(({ running }) => running !== undefined);
+    return above === MAIN_AGENT ? all : all.filter(({ record }) => this.pathTo(record).includes(above));
   }
 
   async member(agentId: AgentId): Promise<Member | undefined> {

@@ -296,6 +296,39 @@ describe("stopping", () => {
     expect(model.requests("CHILD")).toHaveLength(1);
   });
 
+  it("gives a receipt of what stopped and what goes on: a turn, an agent, everything", async () => {
+    const hang = { text: "Hm.", hangs: true } as const;
+    const { session } = await open({
+      MAIN: [{ calls: [task("BACK: hang", { run_in_background: true })] }, { calls: [task("FRONT: hang")] }, hang],
+      BACK: [hang],
+      FRONT: [hang],
+    });
+    const run = session.prompt("MAIN: do it.");
+    const ids: string[] = [];
+    let receipt: ReturnType<typeof session.interrupt> | undefined;
+    for await (const update of run) {
+      if (update.type === "agent.spawned") ids.push(update.agentId);
+      const isFront = update.type === "subagent.event" && update.agentId === ids[1];
+      if (isFront && update.event.type === "text.delta") receipt ??= session.interrupt();
+    }
+    const [back = "", front = ""] = ids;
+    const work = { agentType: "general-purpose", description: "a piece of work" };
+    expect(await receipt).toEqual({
+      stopped: [
+        { agentId: "main", agentType: "main", runId: expect.any(String), turns: 2 },
+        { agentId: front, ...work, runId: expect.any(String), turns: 1 },
+      ],
+      goesOn: [{ agentId: back, ...work, runId: expect.any(String) }],
+    });
+    expect(await session.stopAgent("nobody")).toBeUndefined();
+    expect(await session.stopAgent(back)).toMatchObject({ stopped: [{ agentId: back, turns: 1 }], goesOn: [] });
+    const again = session.prompt("And now?");
+    for await (const update of again) if (update.type === "text.delta") void session.stopAll();
+    expect((await again.result).reason).toBe("stopped");
+    expect(await session.stopAll()).toEqual({ stopped: [], goesOn: [] });
+    await session.close();
+  });
+
   it("leaves nothing running when the session is closed; an undelivered end is told in the next one", async () => {
     const first = await open({
       MAIN: [{ calls: [task("CHILD: hang", { run_in_background: true })] }, { text: "Later.", hangs: true }],
