@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createApiServer, type Fault, messagesOf, type Step } from "../../src/testing/index.ts";
-import { anyFaults, apiFaults, callFaults, workUnderFaults } from "../torture/api-faults.ts";
+import { anyFaults, apiFaults, apiFaultsFamily, callFaults, workUnderFaults } from "../torture/api-faults.ts";
 import { checkInvariants } from "./check-invariants.ts";
 import { startCommandLine } from "./command-line.ts";
 import { createPlace, readTranscript, transcriptPath } from "./place.ts";
@@ -14,6 +14,13 @@ describe("faults of the model API", () => {
     expect(violations).toEqual([]);
     expect(work["faults"]).toBe(2);
     expect(work["effects"]).toBeGreaterThan(0);
+  });
+
+  it("strike agents that work at once, each for itself", async () => {
+    const report = await apiFaultsFamily({ seed: 1, count: 4, until: Number.POSITIVE_INFINITY });
+    expect(report).toMatchObject({ passed: 4, run: 4, firstFailure: undefined });
+    expect(report.work["faults"]).toBeGreaterThan(5);
+    expect(report.work["effects"]).toBeGreaterThan(5);
   });
 
   it("come in any mixture", async () => {

@@ -1,7 +1,16 @@
 import { openSession, type RunResult, type Session } from "../../src/app/index.ts";
 import { createConnections, createLimiter, createWireModel } from "../../src/model/index.ts";
-import { type ApiServer, createApiServer, type Fault, type Reply } from "../../src/testing/index.ts";
-import { checkInvariants, type Work } from "../reliability/check-invariants.ts";
+import {
+  type ApiServer,
+  createApiServer,
+  type Fault,
+  type RecordedRequest,
+  type Reply,
+  type ReplyFunction,
+} from "../../src/testing/index.ts";
+import { checkFamily } from "../reliability/check-family.ts";
+import { checkInvariants, type Evidence, type Finding, type Work } from "../reliability/check-invariants.ts";
+import { childIn, planFamily } from "../reliability/family.ts";
 import { createPlace, MARK, type Place } from "../reliability/place.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
 import { FORBIDDEN, planWork, type Random } from "../reliability/work-script.ts";
@@ -54,23 +63,48 @@ function pick(random: Random, hasCall: boolean): Fault | undefined {
   return faults[Math.floor(random() * faults.length)];
 }
 
+const children = 6;
+
+/** Q7 with a family: the agents of one answer work at once, each under faults of its own. */
+export const apiFaultsFamily: Campaign = (options) =>
+  runSeeds(options, (seed) => {
+    const random = seededRandom(seed);
+    const rate = 0.1 + random() * 0.4;
+    // The main agent has but one answer with calls, and its own campaign.
+    const strike: FaultyWork["strike"] = (hasCall, request) =>
+      childIn(request) !== undefined && random() < rate ? pick(random, hasCall) : undefined;
+    const family = planFamily({ random, children, steps: 2, background: Math.floor(random() * 3) });
+    return underFaults({ strike, plan: () => family, check: checkFamily });
+  });
+
 export interface FaultyWork {
   readonly random: Random;
   /** The fault of the next answer, if any. */
-  readonly strike: (hasCall: boolean) => Fault | undefined;
+  readonly strike: (hasCall: boolean, request: RecordedRequest) => Fault | undefined;
 }
 
 const steps = 4;
 const mostRuns = 40;
 
-export async function workUnderFaults({ random, strike }: FaultyWork): Promise<Verdict> {
+export function workUnderFaults({ random, strike }: FaultyWork): Promise<Verdict> {
+  const plan = (place: Place) => planWork(place, { random, steps });
+  const check = (evidence: Evidence) => checkInvariants({ ...evidence, forbidden: FORBIDDEN });
+  return underFaults({ strike, plan, check });
+}
+
+interface FaultyPlan extends Pick<FaultyWork, "strike"> {
+  readonly plan: (place: Place) => ReplyFunction;
+  readonly check: (evidence: Evidence) => Finding;
+}
+
+async function underFaults({ strike, plan, check }: FaultyPlan): Promise<Verdict> {
   const place = createPlace();
-  const work = planWork(place, { random, steps });
+  const work = plan(place);
   let faults = 0;
   const server = await createApiServer({
     script: async (request, context) => {
       const reply = await work(request, context);
-      const fault = strike(hasCall(reply));
+      const fault = strike(hasCall(reply), request);
       if (fault !== undefined) faults += 1;
       return { ...reply, ...(fault ? { fault } : {}) };
     },
@@ -78,8 +112,7 @@ export async function workUnderFaults({ random, strike }: FaultyWork): Promise<V
   const connections = createConnections({ environment: {} });
   try {
     const { violations, runs, transcript } = await runToTheEnd(place, { server, connections });
-    const evidence = { place, transcript, requests: server.requests, forbidden: FORBIDDEN };
-    const checked = checkInvariants(evidence);
+    const checked = check({ place, transcript, requests: server.requests });
     violations.push(...checked.violations, ...tooLittle(checked.work));
     if (violations.length === 0) place.remove();
     else violations.push(`see ${place.root}`);

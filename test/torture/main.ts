@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { abort, abortFamily } from "./abort.ts";
-import { apiFaults } from "./api-faults.ts";
+import { apiFaults, apiFaultsFamily } from "./api-faults.ts";
 import type { Campaign, CampaignReport } from "./campaign.ts";
 import { damage } from "./damage.ts";
 import { fullDisk } from "./disk.ts";
@@ -30,6 +30,7 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   abort: { run: abort, count: 1 },
   "abort-family": { run: abortFamily, count: 1 },
   "api-faults": { run: apiFaults, count: 500 },
+  "api-faults-family": { run: apiFaultsFamily, count: 200 },
   "rate-limit": { run: rateLimit, count: 6 },
   "stream-split": { run: streamSplit, count: 40 },
   "full-disk": { run: fullDisk, count: 30 },
