@@ -1,8 +1,9 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Journal } from "../src/ports/index.ts";
 import type { DurableEvent, Head, Line } from "../src/protocol/index.ts";
-import { forkPoint } from "../src/runs/fork-origin.ts";
+import { forkPoint, type Siblings, siblingsOf } from "../src/runs/fork-origin.ts";
 import { forkWords } from "../src/runs/fork-words.ts";
 import { Thread } from "../src/runs/index.ts";
 import { median } from "./client.ts";
@@ -28,9 +29,10 @@ export async function forkCase(): Promise<Figure[]> {
 /** The first fork of an answer seals what was added since the last request; the others find that done. */
 async function creation(messages: number): Promise<{ readonly first: number; readonly more: number }> {
   const parent = await converse(messages, 200);
+  const siblings = siblingsOf(parent);
   const times = Array.from({ length: forks }, () => {
     const startedAt = performance.now();
-    new Thread("a1", nowhere).inherit(forkPoint(parent, { kind: "fork" }).past);
+    new Thread("a1", nowhere).inherit(forkPoint(parent, { kind: "fork", siblings }).past);
     return performance.now() - startedAt;
   });
   return { first: Number((times[0] ?? 0).toFixed(3)), more: median(times.slice(1)) * 1_000 };
@@ -40,21 +42,23 @@ async function creation(messages: number): Promise<{ readonly first: number; rea
 async function memory(): Promise<Figure> {
   const tokens = 50_000;
   // What was compiled and thrown away by the first ones is no part of it.
-  await fork(await converse(10, 100), 0);
-  const before = held();
+  const some = await converse(10, 100);
+  await fork(some, 0, siblingsOf(some));
+  const before = await held();
   const parent = await converse(100, (tokens * 4) / 100);
-  const one = held() - before;
+  const one = (await held()) - before;
+  const siblings = siblingsOf(parent);
   const all: Thread[] = [];
-  for (let index = 0; index < forks; index += 1) all.push(await fork(parent, index));
-  const more = held() - before - one;
+  for (let index = 0; index < forks; index += 1) all.push(await fork(parent, index, siblings));
+  const more = (await held()) - before - one;
   if (all.some(({ newestPrompt }) => newestPrompt === undefined)) throw new Error("a fork has asked nothing");
   const name = `memory of ${forks} forks of ${tokens.toLocaleString("en")} tokens, against the conversation itself`;
   return { name, ours: more / 1024, floor: one / 1024, unit: "KB", limit: 1.3 };
 }
 
-async function fork(parent: Thread, index: number): Promise<Thread> {
+async function fork(parent: Thread, index: number, siblings: Siblings): Promise<Thread> {
   const agentId = `a${index}`;
-  const { origin, past } = forkPoint(parent, { kind: "fork" });
+  const { origin, past } = forkPoint(parent, { kind: "fork", siblings });
   const thread = new Thread(agentId, nowhere);
   thread.inherit(past);
   const words = forkWords(`Take part ${index} of the work and say what you found there.`);
@@ -79,7 +83,7 @@ async function fork(parent: Thread, index: number): Promise<Thread> {
   return thread;
 }
 
-/** A main agent whose newest answer starts forks. */
+/** A main agent whose newest answer starts all forks at once. */
 async function converse(messages: number, bytes: number): Promise<Thread> {
   const thread = new Thread("main", nowhere);
   const text = (index: number): string => wordsOf(index, bytes);
@@ -93,12 +97,13 @@ async function converse(messages: number, bytes: number): Promise<Thread> {
     await thread.record([{ type: "model.requested", turn }]);
     thread.newestPrompt?.body(head.dialect);
     thread.newestPrompt?.fingerprint();
-    await thread.record(answer(turn, text(turn)));
+    const isLast = turn + 1 > messages / 2;
+    await thread.record(isLast ? answer(turn, text(turn), forks).slice(0, 1) : answer(turn, text(turn), 1));
   }
   return thread;
 }
 
-function answer(turn: number, text: string): DurableEvent[] {
+function answer(turn: number, text: string, calls: number): DurableEvent[] {
   const callId = `main_${turn}_0`;
   const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
   return [
@@ -109,7 +114,12 @@ function answer(turn: number, text: string): DurableEvent[] {
         role: "assistant",
         content: [
           { type: "text", text: wordsOf(-turn, text.length) },
-          { type: "tool_call", callId, name: "Read", inputJson: "{}" },
+          ...Array.from({ length: calls }, (_, index) => ({
+            type: "tool_call" as const,
+            callId: `main_${turn}_${index}`,
+            name: "Task",
+            inputJson: JSON.stringify({ description: "a part", prompt: `Take part ${index} of the work.` }),
+          })),
         ],
       },
       stopReason: "tool_calls",
@@ -160,10 +170,18 @@ const nowhere: Journal = {
   close: async () => {},
 };
 
-function held(): number {
+/** Once nothing more is let go. */
+async function held(): Promise<number> {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
-  for (let round = 0; round < 4; round += 1) collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
+  let last = Infinity;
+  for (let round = 0; round < 20; round += 1) {
+    await wait(20);
+    collect();
+    const { heapUsed, external } = process.memoryUsage();
+    const now = heapUsed + external;
+    if (now >= last) return now;
+    last = now;
+  }
+  return last;
 }

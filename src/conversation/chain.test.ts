@@ -130,6 +130,42 @@ describe("a chain", () => {
     );
   });
 
+  it("gives siblings that share a beginning the bytes they would have had alone", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(head, otherProvider),
+        fc.nat(40),
+        fc.array(text, { maxLength: 4 }),
+        (of, calls, said) => {
+          const parent = begin(of);
+          const beginning = {};
+          const placeholder = {
+            type: "tool_result" as const,
+            content: [{ type: "text" as const, text: "é" }],
+            isError: false,
+          };
+          const results = Array.from({ length: calls }, (_, index) => ({ ...placeholder, callId: `c_${index}` }));
+          for (const words of said) {
+            const turn: UserMessage = { role: "user", content: [...results, { type: "text", text: words }] };
+            const [sharing, alone] = [parent.fork(beginning), parent.fork()];
+            for (const chain of [sharing, alone]) {
+              chain.append(turn);
+              chain.markForkPoint();
+            }
+            expect(bodyOf(sharing)).toBe(bodyOf(alone));
+            for (const chain of [sharing, alone]) {
+              chain.append({ role: "assistant", content: [{ type: "text", text: words }] });
+              chain.append({ role: "user", content: [{ type: "text", text: "more" }] });
+            }
+            expect(bodyOf(sharing)).toBe(bodyOf(alone));
+            expect(sharing.fingerprint()).toBe(alone.fingerprint());
+            expect(bodyOf(sharing.compact("[short]", 3).chain)).toBe(bodyOf(alone.compact("[short]", 3).chain));
+          }
+        },
+      ),
+    );
+  });
+
   it("leaves out all but its newest turns, whose bytes stay", () => {
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 6 }), fc.nat(7), (past, wanted) => {

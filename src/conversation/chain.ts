@@ -3,6 +3,7 @@ import type { Head, Message } from "../protocol/index.ts";
 import { type ChainView, type Chunk, emptyChunk, type Mark, writeBytes } from "./chunk.ts";
 import { hashMessages } from "./hash-messages.ts";
 import { requestBody } from "./request-body.ts";
+import type { Beginning } from "./tape.ts";
 
 /** A prompt with the bytes it is made of. */
 export interface WrittenPrompt extends Prompt {
@@ -51,8 +52,11 @@ export class Chain {
     return promptOf(view);
   }
 
-  /** A chain with the same past. Both go on by themselves; neither copies a byte. */
-  fork(): Chain {
+  /**
+   * A chain with the same past. Both go on by themselves; neither copies a byte. Siblings that are given one beginning
+   * also share what their first messages begin with.
+   */
+  fork(beginning?: Beginning): Chain {
     if (this.open.messages.length > 0) {
       // Written now, while there is one owner, so that no branch writes them again.
       this.write(this.open);
@@ -60,6 +64,7 @@ export class Chain {
       this.open = emptyChunk();
     }
     const child = new Chain(this.head, this.sealed);
+    if (beginning) child.open = emptyChunk(beginning);
     child.lastMark = this.lastMark;
     return child;
   }

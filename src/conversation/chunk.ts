@@ -1,6 +1,6 @@
 import type { Head, Message } from "../protocol/index.ts";
 import { serializerFor } from "./dialects.ts";
-import { type MarkPlace, Tape } from "./tape.ts";
+import { type Beginning, type MarkPlace, Tape } from "./tape.ts";
 
 /** Consecutive messages and their bytes. A sealed chunk takes no more messages and is shared by every chain that has it. */
 export interface Chunk {
@@ -31,6 +31,6 @@ export function writeBytes(chunk: Chunk, head: Head, count: number): void {
   tape.write(fresh);
 }
 
-export function emptyChunk(): Chunk {
-  return { messages: [], tape: new Tape() };
+export function emptyChunk(beginning?: Beginning): Chunk {
+  return { messages: [], tape: new Tape(beginning) };
 }

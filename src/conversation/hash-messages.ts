@@ -37,7 +37,7 @@ export function hashUpTo(chunks: readonly Chunk[], { index, end }: ChunkPlace): 
   if (chunk === undefined) throw new Error("a place behind the last chunk");
   let progress = progressOfChunks.get(chunk);
   if (progress === undefined || progress.upTo > end) progress = { hash: hashBefore(chunks, index), upTo: 0 };
-  progress.hash.update(chunk.tape.view(progress.upTo, end));
+  for (const bytes of chunk.tape.views(progress.upTo, end)) progress.hash.update(bytes);
   progress.upTo = end;
   progressOfChunks.set(chunk, progress);
   return digestOf(progress.hash.copy());
@@ -52,7 +52,7 @@ function hashBefore(chunks: readonly Chunk[], index: number): Hash {
     progress = { hash: hashBefore(chunks, index - 1), upTo: 0 };
     progressOfChunks.set(before, progress);
   }
-  progress.hash.update(before.tape.view(progress.upTo, before.tape.length));
+  for (const bytes of before.tape.views(progress.upTo, before.tape.length)) progress.hash.update(bytes);
   progress.upTo = before.tape.length;
   return progress.hash.copy();
 }

@@ -7,4 +7,5 @@ export { Chain, canFollowSummary, type WrittenPrompt } from "./chain.ts";
 export { SERIALIZER_VERSION } from "./dialects.ts";
 export { headFingerprints, headLength } from "./head-bytes.ts";
 export { type PrefixPoint, type PrefixPoints, prefixPoints } from "./prefix-points.ts";
+export type { Beginning } from "./tape.ts";
 export { takesToolsOnlyWithoutReasoning } from "./tools-without-reasoning.ts";

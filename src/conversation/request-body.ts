@@ -51,11 +51,11 @@ function pushChunk(pieces: Uint8Array[], { tape }: Chunk, { start, count, mark, 
   if (mark.length > 0) {
     const offsets = marks.map(({ segment, place }) => tape.markOffset(segment, place)).filter((offset) => offset >= 0);
     for (const offset of offsets.sort((left, right) => left - right)) {
-      pieces.push(tape.view(from, offset), mark);
+      pieces.push(...tape.views(from, offset), mark);
       from = offset;
     }
   }
-  pieces.push(tape.view(from, tape.endOf(count - 1)));
+  pieces.push(...tape.views(from, tape.endOf(count - 1)));
 }
 
 function marksIn(view: ChainView, first: number, count: number): ChunkPart["marks"] {

@@ -1,20 +1,36 @@
 import { withoutLoneSurrogates } from "./lone-surrogates.ts";
 import type { SegmentText } from "./serializer.ts";
 
+/** What the first segments of siblings begin with: that of the first one that is written, for all of them. */
+export interface Beginning {
+  bytes?: Uint8Array;
+}
+
+/** For less it is not worth it. */
+const LEAST_SHARED = 512;
+
 /** The bytes of consecutive segments, written once. Only the tail grows; what was handed out as a view never changes. */
 export class Tape {
+  private readonly beginning: Beginning | undefined;
+  /** Of a sibling, before its own. */
+  private shared: Uint8Array = nothing;
   private buffer = Buffer.allocUnsafeSlow(0);
+  /** Of its own. */
   private used = 0;
   private readonly ends: number[] = [];
   private readonly lastBlockMarks: number[] = [];
   private readonly resultMarks: number[] = [];
+
+  constructor(beginning?: Beginning) {
+    this.beginning = beginning;
+  }
 
   get segments(): number {
     return this.ends.length;
   }
 
   get length(): number {
-    return this.used;
+    return this.shared.length + this.used;
   }
 
   write(segments: readonly SegmentText[]): void {
@@ -23,7 +39,8 @@ export class Tape {
     joined = withoutLoneSurrogates(joined);
     const size = Buffer.byteLength(joined, "utf8");
     this.reserve(size);
-    let end = this.used;
+    let end = this.length;
+    const isFirst = end === 0;
     this.used += this.buffer.write(joined, this.used, "utf8");
     // A long plain conversation is written at one go; where characters have several bytes each text is measured.
     const plain = size === joined.length;
@@ -31,6 +48,7 @@ export class Tape {
       end += plain ? segment.text.length : Buffer.byteLength(segment.text, "utf8");
       this.pushOffsets(segment, end);
     }
+    if (isFirst && this.beginning) this.share(this.beginning);
   }
 
   /** Copies one segment of another tape, bytes and marks. */
@@ -38,20 +56,22 @@ export class Tape {
     const from = source.startOf(index);
     const to = source.endOf(index);
     this.reserve(to - from);
-    source.buffer.copy(this.buffer, this.used, from, to);
-    const shift = this.used - from;
-    this.used += to - from;
-    this.ends.push(this.used);
+    const shift = this.length - from;
+    for (const piece of source.views(from, to)) {
+      this.buffer.set(piece, this.used);
+      this.used += piece.length;
+    }
+    this.ends.push(this.length);
     this.lastBlockMarks.push(shifted(source.lastBlockMarks[index], shift));
     this.resultMarks.push(shifted(source.resultMarks[index], shift));
   }
 
   startOf(index: number): number {
-    return index === 0 ? 0 : (this.ends[index - 1] ?? this.used);
+    return index === 0 ? 0 : (this.ends[index - 1] ?? this.length);
   }
 
   endOf(index: number): number {
-    return this.ends[index] ?? this.used;
+    return this.ends[index] ?? this.length;
   }
 
   /** Where a cache mark may be inserted, or -1. */
@@ -59,8 +79,24 @@ export class Tape {
     return (place === "end" ? this.lastBlockMarks[index] : this.resultMarks[index]) ?? -1;
   }
 
-  view(from: number, to: number): Uint8Array {
-    return this.buffer.subarray(from, to);
+  views(from: number, to: number): readonly Uint8Array[] {
+    const { length } = this.shared;
+    if (from >= length) return [this.buffer.subarray(from - length, to - length)];
+    const before = this.shared.subarray(from, Math.min(to, length));
+    return to <= length ? [before] : [before, this.buffer.subarray(0, to - length)];
+  }
+
+  /** Keeps of its own only what no sibling has written. */
+  private share(beginning: Beginning): void {
+    const first = this.buffer.subarray(0, this.endOf(0));
+    beginning.bytes ??= first;
+    const common = beginning.bytes === first ? 0 : commonLength(beginning.bytes, first);
+    if (common < LEAST_SHARED) return;
+    const own = Buffer.allocUnsafeSlow(this.used - common);
+    this.buffer.copy(own, 0, common, this.used);
+    this.shared = beginning.bytes.subarray(0, common);
+    this.buffer = own;
+    this.used = own.length;
   }
 
   private pushOffsets({ text, markAt, resultsMarkAt }: SegmentText, end: number): void {
@@ -80,6 +116,15 @@ export class Tape {
     this.buffer.copy(grown, 0, 0, this.used);
     this.buffer = grown;
   }
+}
+
+const nothing = new Uint8Array(0);
+
+function commonLength(left: Uint8Array, right: Uint8Array): number {
+  const most = Math.min(left.length, right.length);
+  let length = 0;
+  while (length < most && left[length] === right[length]) length += 1;
+  return length;
 }
 
 export type MarkPlace = "end" | "results";

@@ -3,7 +3,6 @@ import type {
   EndedNotice,
   EndReason,
   EventOf,
-  ForkOrigin,
   ModelError,
   RunFacts,
   ToolCall,
@@ -13,6 +12,7 @@ import type {
 } from "../protocol/index.ts";
 import { addUsage, callsOf, textOf } from "../protocol/index.ts";
 import { answered, compacted, failed, requested, restarted } from "./context.ts";
+import { forked, resultBlocks } from "./forked.ts";
 import { END_AT, remember, WARN_AT } from "./repetition.ts";
 import { type ActiveRun, type CallState, type LoopState, newRun } from "./state.ts";
 
@@ -74,27 +74,9 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
 
 /** The user turn that the next request seals, or undefined when nothing was added since the last one. */
 export function userTurn(state: LoopState): UserMessage | undefined {
-  const results = state.calls.map(({ call, result }) => ({
-    type: "tool_result" as const,
-    callId: call.callId,
-    content: result?.content ?? [],
-    isError: result?.outcome !== "ok",
-  }));
-  const content = [...results, ...state.said];
+  const content = [...resultBlocks(state.calls), ...state.said];
   return content.length === 0 ? undefined : { role: "user", content };
 }
-
-/** It stands where its origin's calls are under way; what becomes of them is not its business. */
-function forked(state: LoopState, { calls, tokens }: ForkOrigin): LoopState {
-  return {
-    ...state,
-    calls: calls.map((callId) => ({ call: { callId, name: "", inputJson: "{}" }, status: "ended", result: atWork })),
-    context: tokens === undefined ? state.context : { ...state.context, tokens, basis: "estimate" },
-  };
-}
-
-/** The same for every call of every fork, so that siblings share its bytes too. */
-const atWork: ToolResult = { outcome: "ok", content: [{ type: "text", text: "[A fork works on this.]" }] };
 
 function promptReceived(state: LoopState, { content }: EventOf<"prompt.received">): LoopState {
   const words = textOf(content);

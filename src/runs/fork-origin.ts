@@ -1,4 +1,5 @@
-import type { ForkOrigin } from "../protocol/index.ts";
+import type { Beginning } from "../conversation/index.ts";
+import type { CallId, ForkOrigin } from "../protocol/index.ts";
 import { branch, type Past } from "./fork-past.ts";
 import type { Thread } from "./thread.ts";
 
@@ -7,10 +8,27 @@ export interface ForkPoint {
   readonly past: Past;
 }
 
+/** What forks of one answer have in common: kept once, however many they are. */
+export interface Siblings {
+  readonly beginning: Beginning;
+  readonly calls: readonly CallId[];
+}
+
+export function siblingsOf({ state }: Thread): Siblings {
+  return { beginning: {}, calls: state.calls.map(({ call }) => call.callId) };
+}
+
+export interface ForkPointWish {
+  readonly kind: ForkOrigin["kind"];
+  readonly turns?: number | undefined;
+  readonly siblings: Siblings;
+}
+
 /** What an agent that goes on from this one's newest answer begins with, and how its transcript says so. */
-export function forkPoint(thread: Thread, { kind, turns }: Pick<ForkOrigin, "kind" | "turns">): ForkPoint {
+export function forkPoint(thread: Thread, { kind, turns, siblings }: ForkPointWish): ForkPoint {
   const { agentId, answerLine, state } = thread;
-  const past = branch(thread, turns);
+  const { beginning, calls } = siblings;
+  const past = branch(thread, { turns, beginning });
   if (past === undefined || answerLine === undefined) throw new Error(`agent ${agentId} forks without an answer`);
   const { tokens, basis } = state.context;
   const origin: ForkOrigin = {
@@ -18,7 +36,7 @@ export function forkPoint(thread: Thread, { kind, turns }: Pick<ForkOrigin, "kin
     agentId,
     line: answerLine,
     hash: past.chain.fingerprint(),
-    calls: state.calls.map(({ call }) => call.callId),
+    calls,
     ...(turns === undefined ? {} : { turns }),
     ...(basis === "none" || turns !== undefined ? {} : { tokens }),
   };

@@ -1,4 +1,4 @@
-import type { Chain, WrittenPrompt } from "../conversation/index.ts";
+import type { Beginning, Chain, WrittenPrompt } from "../conversation/index.ts";
 import type { Journal } from "../ports/index.ts";
 import type { AgentId, ForkOrigin, Line } from "../protocol/index.ts";
 
@@ -19,12 +19,19 @@ export interface Branching {
   readonly newestPrompt: WrittenPrompt | undefined;
 }
 
+export interface BranchWish {
+  /** Only so many of the newest turns. */
+  readonly turns?: number | undefined;
+  /** The same for siblings. */
+  readonly beginning?: Beginning | undefined;
+}
+
 /** What a fork of this conversation begins with; it shares every byte, or copies those of its newest turns. */
-export function branch(source: Branching, turns: number | undefined): Past | undefined {
+export function branch(source: Branching, { turns, beginning }: BranchWish): Past | undefined {
   const { conversation, headHash, newestPrompt } = source;
   if (conversation === undefined) return undefined;
   const bounded = turns === undefined ? undefined : conversation.newestTurns(turns, leftOut);
-  return { chain: bounded ?? conversation.fork(), headHash, prompt: newestPrompt, isSame: true };
+  return { chain: bounded ?? conversation.fork(beginning), headHash, prompt: newestPrompt, isSame: true };
 }
 
 const leftOut = "[Earlier turns of this conversation are left out.]";
@@ -34,27 +41,30 @@ export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<Branc
 
 /** The same from the transcript of who was forked; undefined where that is gone. */
 export async function readPast(origin: ForkOrigin, journal: Journal, replay: Replay): Promise<Past | undefined> {
-  const source = await restored(origin, journal, replay);
-  const past = source && branch(source, origin.turns);
+  const { source, beginning } = restored(origin, journal, replay);
+  const found = await source;
+  const past = found && branch(found, { turns: origin.turns, beginning });
   return past && { ...past, isSame: past.chain.fingerprint() === origin.hash };
 }
 
 interface Restored {
   readonly place: string;
   readonly source: Promise<Branching | undefined>;
+  readonly beginning: Beginning;
 }
 
 /** The newest one: siblings come one after the other, and share what is restored as they shared what was there. */
 const newest = new WeakMap<Journal, Restored>();
 
-function restored({ agentId, line }: ForkOrigin, journal: Journal, replay: Replay): Promise<Branching | undefined> {
+function restored({ agentId, line }: ForkOrigin, journal: Journal, replay: Replay): Restored {
   const place = `${agentId} ${line}`;
   const known = newest.get(journal);
-  if (known?.place === place) return known.source;
+  if (known?.place === place) return known;
   const source = journal.read(agentId).then((lines) => {
     const end = lines.findIndex(({ id, type }) => id === line && type === "model.ended");
     return end === -1 ? undefined : replay(agentId, lines.slice(0, end + 1));
   });
-  newest.set(journal, { place, source });
-  return source;
+  const fresh = { place, source, beginning: {} };
+  newest.set(journal, fresh);
+  return fresh;
 }

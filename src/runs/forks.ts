@@ -1,7 +1,7 @@
 import type { ForkOrigin, LineId } from "../protocol/index.ts";
 import type { ReadyAgent } from "./agent-wish.ts";
 import type { Delegation } from "./delegation.ts";
-import { forkPoint } from "./fork-origin.ts";
+import { forkPoint, type Siblings, siblingsOf } from "./fork-origin.ts";
 import { forkWords } from "./fork-words.ts";
 import type { LiveAgent } from "./run-host.ts";
 import { SiblingGate } from "./sibling-gate.ts";
@@ -18,28 +18,35 @@ export interface ForkStart {
 /** Lets agents of one session begin with the conversation of who starts them. */
 export class Forks {
   /** Of the newest answer of each agent that has forks, by what these begin with. */
-  private readonly gates = new Map<string, { readonly line: LineId; readonly gate: SiblingGate }>();
+  private readonly groups = new Map<string, Group>();
 
   /** The thread is new, and goes on from its parent's newest answer. */
   start(thread: Thread, ready: ReadyAgent, { parent, wish }: { parent: LiveAgent; wish: Delegation }): ForkStart {
     const { inherits: kind = "fork" } = ready;
     const turns = wish.fork?.turns;
-    const { origin, past } = forkPoint(parent.thread, { kind, ...(turns === undefined ? {} : { turns }) });
+    const { gate, siblings } = this.groupOf(parent.thread, `${ready.agent.agentType} ${turns ?? "all"}`);
+    const { origin, past } = forkPoint(parent.thread, { kind, turns, siblings });
     thread.inherit(past);
-    const model = this.gateAt(origin, ready).guard(ready.model);
+    const model = gate.guard(ready.model);
     const notices = turns === undefined ? ready.notices : [...ready.notices, boundedNotice(turns)];
     return { origin, prepared: { ...ready, model, notices }, prompt: firstWords(wish.prompt, origin) };
   }
 
-  /** Siblings share what they begin with, if they are of one kind. */
-  private gateAt({ agentId, line, turns }: ForkOrigin, { agent: { agentType } }: ReadyAgent): SiblingGate {
-    const kind = `${agentId} ${agentType} ${turns ?? "all"}`;
-    const known = this.gates.get(kind);
-    if (known?.line === line) return known.gate;
-    const gate = new SiblingGate();
-    this.gates.set(kind, { line, gate });
-    return gate;
+  /** Those that one answer starts, if they are of one kind: they share what they begin with. */
+  private groupOf(parent: Thread, kind: string): Group {
+    const key = `${parent.agentId} ${kind}`;
+    const known = this.groups.get(key);
+    if (known !== undefined && known.line === parent.answerLine) return known;
+    const group = { line: parent.answerLine, gate: new SiblingGate(), siblings: siblingsOf(parent) };
+    this.groups.set(key, group);
+    return group;
   }
+}
+
+interface Group {
+  readonly line: LineId | undefined;
+  readonly gate: SiblingGate;
+  readonly siblings: Siblings;
 }
 
 /** Who has a prompt of its own need not be told who it is. */
