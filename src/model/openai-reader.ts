@@ -143,15 +143,36 @@ const finishReasons: Readonly<Record<string, StopReason>> = {
   content_filter: "refusal",
 };
 
+/** All of what was read from a cache or written to one is part of the prompt's tokens. */
 function usageOf(tokens: WireUsage | undefined): Usage {
   const prompt = tokens?.prompt_tokens ?? 0;
-  const cached = Math.min(prompt, tokens?.prompt_tokens_details?.cached_tokens ?? 0);
+  const read = Math.min(prompt, most(cacheReads(tokens)));
+  const written = Math.min(prompt - read, most(cacheWrites(tokens)));
   return {
-    inputTokens: prompt - cached,
-    cacheReadTokens: cached,
-    cacheWriteTokens: 0,
+    inputTokens: prompt - read - written,
+    cacheReadTokens: read,
+    cacheWriteTokens: written,
     outputTokens: tokens?.completion_tokens ?? 0,
   };
+}
+
+function most(counts: readonly (number | null | undefined)[]): number {
+  return Math.max(0, ...counts.filter((count) => typeof count === "number"));
+}
+
+/** Servers of this dialect have several names for it: OpenAI's own, DeepSeek's, Moonshot's, Gemini's and those of gateways. */
+function cacheReads(tokens: WireUsage | undefined): readonly (number | null | undefined)[] {
+  return [
+    tokens?.prompt_tokens_details?.cached_tokens,
+    tokens?.prompt_cache_hit_tokens,
+    tokens?.cached_tokens,
+    tokens?.cached_content_token_count,
+    tokens?.cache_read_input_tokens,
+  ];
+}
+
+function cacheWrites(tokens: WireUsage | undefined): readonly (number | null | undefined)[] {
+  return [tokens?.prompt_tokens_details?.cache_write_tokens, tokens?.cache_creation_input_tokens];
 }
 
 interface WireChunk {
@@ -175,5 +196,13 @@ interface WireDelta {
 interface WireUsage {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
-  readonly prompt_tokens_details?: { readonly cached_tokens?: number } | null;
+  readonly prompt_tokens_details?: {
+    readonly cached_tokens?: number | null;
+    readonly cache_write_tokens?: number | null;
+  } | null;
+  readonly prompt_cache_hit_tokens?: number | null;
+  readonly cached_tokens?: number | null;
+  readonly cached_content_token_count?: number | null;
+  readonly cache_read_input_tokens?: number | null;
+  readonly cache_creation_input_tokens?: number | null;
 }

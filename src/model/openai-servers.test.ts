@@ -119,6 +119,21 @@ describe("OpenAI-compatible servers", () => {
     });
   });
 
+  it.each([
+    [{ prompt_tokens_details: { cached_tokens: 4 } }, [6, 4, 0]],
+    [{ prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 5 } }, [1, 4, 5]],
+    [{ prompt_tokens_details: null, prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 6 }, [6, 4, 0]],
+    [{ prompt_tokens_details: { cached_tokens: 0 }, cached_tokens: 4 }, [6, 4, 0]],
+    [{ cached_content_token_count: 10 }, [0, 10, 0]],
+    [{ cache_read_input_tokens: 3, cache_creation_input_tokens: 99 }, [0, 3, 7]],
+    [{ prompt_tokens_details: { cached_tokens: "4" } }, [10, 0, 0]],
+  ])("that tell of their cache as %j", async (told, [inputTokens, cacheReadTokens, cacheWriteTokens]) => {
+    const usage = { prompt_tokens: 10, completion_tokens: 2, ...told };
+    const body = JSON.stringify({ choices: [{ message: { content: "yes" }, finish_reason: "stop" }], usage });
+    const { outcome } = await callerFor(await answering(body, "application/json"), "openai").call();
+    expect(outcome.usage).toEqual({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens: 2 });
+  });
+
   it("that end a stream without a finish reason, or with half a JSON object, gave no answer", async () => {
     for (const body of [chunk({ content: "yes" }) + done, '{"choices":[{"message":', "", "data: {not json}\n\n"]) {
       const call = await callerFor(await answering(body), "openai", { retry: { maxAttempts: 2 } }).call();
