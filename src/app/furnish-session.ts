@@ -157,7 +157,7 @@ interface Household extends ServedSession {
   readonly hooks: SessionHooks;
   readonly shared: Omit<
     ConstructorParameters<typeof Dispatcher>[0],
-    "journal" | "prepare" | "offered" | "forks" | "settleLost"
+    "journal" | "prepare" | "offered" | "settleLost" | "forks"
   >;
   readonly forks: boolean;
   readonly modelIsGiven: boolean;

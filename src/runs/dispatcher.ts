@@ -371,12 +371,12 @@ function forkWish({ fork }: Pick<Delegation, "fork">, { conversation }: Thread):
   return { fork: { head: conversation.head, ...bounds } };
 }
 
-function lostPast({ agentId, fork }: AgentRecord): string {
-  return `Agent ${agentId} can't go on: the conversation of ${fork?.agentId} that it goes on from is gone from the disk. Start another one.`;
-}
-
 function entryOf(origin: ForkOrigin | undefined): Pick<EventOf<"agent.spawned">, "status"> {
   return origin === undefined ? {} : { status: "sub_agent_entered" };
+}
+
+function lostPast({ agentId, fork }: AgentRecord): string {
+  return `Agent ${agentId} can't go on: the conversation of ${fork?.agentId} that it goes on from is gone from the disk. Start another one.`;
 }
 
 const asItIs: Remake = (policy) => policy;

@@ -120,10 +120,10 @@ export interface Retinue {
   roster(agentId: AgentId, untold: readonly Notice[]): Promise<string>;
   /** Whoever waits for it stops waiting; it goes on. False: nobody does. */
   detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean>;
-  /** As it is now: moving an agent to the background takes tools away. */
-  policyOf(agent: AgentId, policy: Policy): Policy;
   /** Nobody waits for it, or for one it works for. */
   isBehind(agentId: AgentId): boolean;
+  /** As it is now: moving an agent to the background takes tools away. */
+  policyOf(agent: AgentId, policy: Policy): Policy;
 }
 
 export interface EndedRun {
