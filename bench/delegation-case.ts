@@ -10,6 +10,17 @@ const latencyMs = 200;
 
 /** N agents at once with 3 requests each, against a bare client that does the same requests. */
 export async function delegationCase(): Promise<Figure[]> {
+  try {
+    return await figuresOf();
+  } finally {
+    for (const remove of leftovers) remove();
+  }
+}
+
+/** A file system looks long for a place for new files where thousands were deleted a moment ago: that waits for the end. */
+const leftovers: (() => void)[] = [];
+
+async function figuresOf(): Promise<Figure[]> {
   const bytes = await requestBytes();
   const alone = await measure({ children: 1, rounds: 3, latencyMs, bytes });
   const sizes = [
@@ -70,6 +81,7 @@ async function delegate(
   onRequest: (request: RecordedRequest, who: keyof RequestBytes) => void = () => {},
 ): Promise<Measured> {
   const place = newPlace();
+  leftovers.push(place.remove);
   const settings = join(place.cwd, "..", "settings.json");
   writeFileSync(settings, JSON.stringify({ subagents: { maxSpawns: children } }));
   let reports = 0;
@@ -84,13 +96,9 @@ async function delegate(
   };
   const head = (who: keyof RequestBytes) => headFile(join(place.cwd, "..", `${who}.json`), bytes[who]);
   const floor = { program: "floor-retinue.mjs", args: ["Do the job.", head("main"), head("child")] };
-  try {
-    const measured = await run({ client, reply, place, flags: ["--settings", settings], usage, under, floor });
-    if (reports !== children) throw new Error(`${client}: ${reports} reports of ${children} agents`);
-    return measured;
-  } finally {
-    place.remove();
-  }
+  const measured = await run({ client, reply, place, flags: ["--settings", settings], usage, under, floor });
+  if (reports !== children) throw new Error(`${client}: ${reports} reports of ${children} agents`);
+  return measured;
 }
 
 function count(body: Buffer, text: string): number {
