@@ -130,5 +130,10 @@ export function checkNotices(parent: readonly Line[], family: Family): string[] 
     }),
     ...told.filter((run) => !launched.includes(run)).map((run) => `I6 told of ${run}, which nobody had launched`),
     ...told.filter((run) => !ends.has(run)).map((run) => `I6 told of ${run}, which has no end`),
+    ...parent.flatMap((line) => {
+      if (line.type !== "notices.delivered") return [];
+      const unsaid = line.notices.filter(({ agentId }) => line.text.split(`id="${agentId}"`).length !== 2);
+      return unsaid.map(({ agentId }) => `I6 the text of a notice does not tell of ${agentId} once`);
+    }),
   ];
 }
