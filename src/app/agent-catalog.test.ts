@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createTrustStore } from "../settings/index.ts";
 import { type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
-import { listAgents, showAgent } from "./agents.ts";
+import { lintAgents, listAgents, showAgent } from "./agents.ts";
 import { addTrust } from "./trust.ts";
 
 type Files = Readonly<Record<string, unknown>>;
@@ -228,5 +228,30 @@ describe("what the machine's settings decide", () => {
   it("is nothing of what the user's settings say", async () => {
     const at = place({ "user/.retinue/settings.json": settings, "user/.agents/agents/a.md": agent("A.", own) });
     expect((await loadAgentCatalog(at)).catalog.find("a")!.agent.definition).toMatchObject({ model: "mine" });
+  });
+});
+
+describe("what is said about agents that can't work as written", () => {
+  it("names the rule that denies one, which no model reads about", async () => {
+    const at = place({
+      "user/.retinue/settings.json": { permissions: { deny: ["Task(explore)"] } },
+      "shop/.agents/agents/a.md": agent("A."),
+    });
+    const { agents, tokens } = await listAgents(at);
+    const row = (name: string) => agents.find((each) => each.name === name);
+    const file = join(at.home, "settings.json");
+    expect(row("Explore")).toMatchObject({ denied: `The rule Task(explore) (${file}) denies it.`, tokens: 0 });
+    expect(row("a")?.denied).toBeNull();
+    expect(tokens).toBeLessThan((await listAgents({ ...at, home: join(at.root, "none") })).tokens);
+  });
+
+  it("names the skills that are not there", async () => {
+    const at = place({
+      "shop/.agents/agents/a.md": agent("A.", "skills: /ship, shop\n"),
+      "shop/.agents/skills/ship/SKILL.md": "---\ndescription: Ships.\n---\nShip.\n",
+    });
+    const told = [expect.objectContaining({ code: "unknown_skill", message: expect.stringContaining('"shop"') })];
+    expect((await showAgent("a", at)).diagnostics).toEqual(told);
+    expect((await lintAgents(["a"], at)).findings).toEqual(expect.arrayContaining(told));
   });
 });

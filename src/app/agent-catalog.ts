@@ -10,7 +10,7 @@ import {
   loadSnapshot,
   type Snapshot,
 } from "../definitions/index.ts";
-import type { Diagnostic } from "../protocol/index.ts";
+import type { Diagnostic, Rule } from "../protocol/index.ts";
 import { createTrustStore, type LoadedSettings, managedDirectory } from "../settings/index.ts";
 import { type CatalogSettings, catalogSettings, type SwitchedOff } from "./catalog-settings.ts";
 import { docsDirectory } from "./docs-directory.ts";
@@ -35,6 +35,8 @@ export interface AgentCatalog {
   /** The root of the project. */
   readonly root: string;
   readonly switchedOff: readonly SwitchedOff[];
+  /** Of the settings files that were read here. */
+  readonly rules: readonly Rule[];
 }
 
 export interface CatalogPlace {
@@ -62,7 +64,7 @@ export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalo
   const userHome = environment["HOME"] || homedir();
   const levels = trustedLevels({ cwd, userHome, store: createTrustStore({ stateHome: home }), trust });
   const trusted = levels.trustedRoot !== undefined;
-  const chosen = settingsOf(place);
+  const { chosen, rules } = settingsOf(place);
   const { plugins: installed, problem } = installedPlugins(home);
   const files = {
     cwd,
@@ -90,14 +92,18 @@ export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalo
   ];
   const { root, trustedRoot } = levels;
   const { switchedOff } = chosen;
-  return { catalog, snapshot, diagnostics, trusted, root, ...(trustedRoot ? { trustedRoot } : {}), switchedOff };
+  return { catalog, snapshot, diagnostics, trusted, root, ...(trustedRoot ? { trustedRoot } : {}), switchedOff, rules };
 }
 
-function settingsOf({ settings, builtIn, ...place }: CatalogPlace): CatalogSettings {
-  if (settings !== undefined) return catalogSettings({ ...settings, problems: [] }, builtIn);
+function settingsOf({ settings, builtIn, ...place }: CatalogPlace): {
+  readonly chosen: CatalogSettings;
+  readonly rules: readonly Rule[];
+} {
+  if (settings !== undefined) return { chosen: catalogSettings({ ...settings, problems: [] }, builtIn), rules: [] };
   const { home, cwd, environment, trust } = place;
   const managed = place.managedDirectory === undefined ? {} : { managedDirectory: place.managedDirectory };
-  return catalogSettings(readProjectSettings({ home, cwd, environment, trust, ...managed }), builtIn);
+  const loaded = readProjectSettings({ home, cwd, environment, trust, ...managed });
+  return { chosen: catalogSettings(loaded, builtIn), rules: loaded.rules };
 }
 
 /** The built-in ones and those of files, without what the machine's settings decide. */

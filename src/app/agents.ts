@@ -1,7 +1,15 @@
+import { judgeAgent } from "../agents/index.ts";
 import { delegationList } from "../definitions/index.ts";
-import { type AgentDefinition, canonicalToolName, type DefinitionSource, type Diagnostic } from "../protocol/index.ts";
+import {
+  type AgentDefinition,
+  canonicalToolName,
+  type DefinitionSource,
+  type Diagnostic,
+  type Rule,
+} from "../protocol/index.ts";
 import { type AgentCatalog, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
 import type { SwitchedOff } from "./catalog-settings.ts";
+import { missingSkills } from "./missing-skills.ts";
 import { unknownAgent } from "./unknown-agent.ts";
 
 export { type AgentCheck, checkAgents, definitionDirectories } from "./check-agents.ts";
@@ -30,6 +38,8 @@ export interface AgentRow {
   readonly tokens: number;
   /** Not in that list; only a name finds it. */
   readonly hidden: boolean;
+  /** Nobody can give it work, and why; null: no rule says so. */
+  readonly denied: string | null;
 }
 
 export interface AgentList {
@@ -75,12 +85,17 @@ export async function showAgent(name: string, place: CatalogPlace): Promise<Agen
     definition,
     resolvedTools: resolvedNames(definition),
     bodyCharacters: body().length,
-    diagnostics: loaded.diagnostics.filter(({ file }) => file === definition.file),
+    diagnostics: [
+      ...loaded.diagnostics.filter(({ file }) => file === definition.file),
+      ...missingSkills(definition, loaded),
+    ],
   };
 }
 
-function rowsOf({ catalog }: AgentCatalog): { agents: AgentRow[]; tokens: number } {
-  const { agents: listed, tokens } = delegationList(catalog.agents.map(({ definition }) => definition));
+function rowsOf({ catalog, rules }: AgentCatalog): { agents: AgentRow[]; tokens: number } {
+  const denied = new Map(catalog.agents.map(({ definition: { name } }) => [name, denialOf(name, rules)]));
+  const offered = catalog.agents.filter(({ definition: { name } }) => !denied.get(name));
+  const { agents: listed, tokens } = delegationList(offered.map(({ definition }) => definition));
   const costs = new Map(listed.map((each) => [each.name, each.tokens]));
   const agents = catalog.agents.map(({ definition }): AgentRow => {
     const { name, source, file, plugin, model, tools, disallowedTools = [], description } = definition;
@@ -92,10 +107,15 @@ function rowsOf({ catalog }: AgentCatalog): { agents: AgentRow[]; tokens: number
         reason,
       }));
     const written = { file: file ?? null, plugin: plugin ?? null, model: model ?? null, tools: tools ?? null };
-    const cost = { tokens: costs.get(name) ?? 0, hidden: definition.hidden === true };
+    const cost = { tokens: costs.get(name) ?? 0, hidden: definition.hidden === true, denied: denied.get(name) ?? null };
     return { name, source, ...written, disallowedTools, description, overrides, ...cost };
   });
   return { agents, tokens };
+}
+
+function denialOf(name: string, rules: readonly Rule[]): string | null {
+  const { effect, rule, scope, file } = judgeAgent(name, { rules });
+  return effect === "deny" ? `The rule ${rule} (${file ?? scope}) denies it.` : null;
 }
 
 /** Without what is bare in `disallowedTools`; a name with a specifier there restricts the tool and leaves it. */

@@ -4,6 +4,7 @@ import { lintAgent, type Override, readAgentFile } from "../definitions/index.ts
 import { type Diagnostic, toolNames } from "../protocol/index.ts";
 import { type AgentCatalog, type CatalogAgent, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
 import { type MarkdownFile, markdownFiles } from "./markdown-files.ts";
+import { missingSkills } from "./missing-skills.ts";
 import { readStart } from "./read-start.ts";
 import { unknownAgent } from "./unknown-agent.ts";
 
@@ -64,10 +65,12 @@ function written({ catalog }: AgentCatalog): CatalogAgent[] {
   return catalog.agents.filter(({ definition }) => definition.source !== "built-in");
 }
 
-function lintOne({ definition, body }: CatalogAgent, { catalog, diagnostics }: AgentCatalog): Diagnostic[] {
+function lintOne({ definition, body }: CatalogAgent, loaded: AgentCatalog): Diagnostic[] {
+  const { catalog, diagnostics } = loaded;
   const ofFile = diagnostics.filter(({ file }) => file === definition.file);
   const shadows = catalog.overrides.filter(({ winner }) => winner.definition === definition).map(shadowed);
-  return [...ofFile, ...shadows, ...lintAgent({ definition, body: body(), knownTools: toolNames })];
+  const skills = missingSkills(definition, loaded);
+  return [...ofFile, ...skills, ...shadows, ...lintAgent({ definition, body: body(), knownTools: toolNames })];
 }
 
 /** Mostly meant, so only good to know. */

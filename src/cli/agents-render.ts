@@ -15,7 +15,10 @@ export function renderAgent(details: AgentDetails): string {
       .filter(([key]) => key !== "model" && key !== "plugin")
       .map(([key, value]): [string, string] => [key, typeof value === "string" ? value : JSON.stringify(value)]),
     ["prompt", plural(bodyCharacters, "character")],
-    ["in the list", `${plural(tokens, "token")} in the list a model chooses from`],
+    [
+      "in the list",
+      details.denied === null ? `${plural(tokens, "token")} in the list a model chooses from` : `no. ${details.denied}`,
+    ],
     ...overrides.map((loser): [string, string] => [
       "instead of",
       `${loser.file ?? `that of ${loser.source}`}. ${loser.reason}`,

@@ -67,6 +67,7 @@ function renderList(list: AgentList, checked: readonly string[]): string {
     `${plural(rows.length, "agent")}; a model that can delegate reads ${plural(tokens, "token")} about them.`,
     ...overrides,
     ...rows.filter(({ hidden }) => hidden).map(({ name }) => `${name} is hidden: not in that list, and found by name.`),
+    ...rows.flatMap(({ name, denied }) => (denied === null ? [] : [`${name} can't be used: ${denied}`])),
     ...switchedOff.map(({ name, reason }) => `${name} is switched off: ${reason}`),
     ...whatIsOff(list),
   ].map((note) => `${stripControls(note)}\n`);
