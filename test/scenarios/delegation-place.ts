@@ -93,8 +93,8 @@ export function wholeRuns(lines: readonly Line[]): number {
 }
 
 /** What a kill -9 leaves: the files as they are now, and nothing of what the process would have written. */
-export function asAfterKill({ home, cwd }: Place): Place {
-  const left = `${home}-after`;
+export function asAfterKill({ home, cwd }: Place, which = 0): Place {
+  const left = `${home}-after-${which}`;
   cpSync(home, left, { recursive: true });
   for (const path of readdirSync(left, { recursive: true, encoding: "utf8" }))
     if (path.endsWith("/lock")) rmSync(join(left, path));

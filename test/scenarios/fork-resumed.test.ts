@@ -2,43 +2,65 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RunUpdate } from "../../src/protocol/index.ts";
+import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
 import { asAfterKill, type Place } from "./delegation-place.ts";
-import { forkCall, messagesIn, one, play, prefixOf, saying, stage, toolResults, unmarked } from "./fork-place.ts";
+import { forkCall, messagesIn, one, type Part, play, saying, stage, toolResults, unmarked } from "./fork-place.ts";
 
 const read = { tool: "Read", input: { file_path: "notes.txt" } };
 
 describe("a fork that its process did not live to end", () => {
-  it("goes on with the same bytes, and its origin gets the report", async () => {
-    let left: Place | undefined;
+  it("goes on with the same bytes, wherever that was, and its origin gets the report", async () => {
+    const left: Place[] = [];
+    const kill =
+      (part: Part): Part =>
+      (turn, request) => {
+        left.push(asAfterKill(on, left.length));
+        return part(turn, request);
+      };
     const on = await stage({
-      MAIN: saying({ content: [read] }, { content: [forkCall("ONE: a"), forkCall("TWO: b")] }, { content: "Both." }),
-      ONE: (turn) => {
-        if (turn === 1) return { content: [read] };
-        left = asAfterKill(on);
-        return { content: "One is done." };
-      },
-      TWO: saying({ content: "Two is done." }),
+      MAIN: kill(
+        saying({ content: [read] }, { content: [forkCall("ONE: a"), forkCall("TWO: b")] }, { content: "Both." }),
+      ),
+      ONE: kill(saying({ content: [read] }, { content: "One is done." })),
+      TWO: kill(saying({ content: "Two is done." })),
     });
     const { session } = await play(on);
-    if (left === undefined) throw new Error("nothing was left");
-    const after = await stage(
-      {
-        MAIN: saying({ content: "Both, at last." }),
-        ONE: saying({ content: "One, at last." }),
-        TWO: saying({ content: "Two, at last." }),
-      },
-      { at: left },
-    );
-    const { result } = await play(after, { resume: session.id }, "");
-    expect(result).toMatchObject({ outcome: "succeeded", text: "Both, at last." });
-    const reports = toolResults(after.requests("MAIN")[0]);
-    expect(reports[0]).toContain("One, at last.");
-    expect(reports[1]).toMatch(/Two(, at last| is done)\./);
-    const resumed = one(after.requests("ONE")[0]);
-    expect(unmarked(resumed).startsWith(prefixOf(one(on.requests("ONE")[1])))).toBe(true);
-    expect(one(after.requests("MAIN")[0]).rawBody.includes("You are a fork")).toBe(false);
+    expect(left).toHaveLength(6);
+    for (const [index, at] of left.entries()) {
+      const after = await stage(
+        {
+          MAIN: (_, request) => mainAnswer(request),
+          ONE: saying({ content: "One, at last." }),
+          TWO: saying({ content: "Two, at last." }),
+        },
+        { at },
+      );
+      const { result } = await play(after, { resume: session.id }, "");
+      expect(result).toMatchObject({ outcome: "succeeded", text: "Both, at last." });
+      const told = unmarked(one(after.requests("MAIN").at(-1)));
+      for (const report of [/One(, at last| is done)\./, /Two(, at last| is done)\./]) expect(told).toMatch(report);
+      // Before that there were none, and their origin has more to tell them now.
+      if (index < 2) continue;
+      const asked = [...on.requests("ONE"), ...on.requests("TWO")].map(shared);
+      for (const request of [...after.requests("ONE"), ...after.requests("TWO")])
+        expect(asked).toContain(shared(request));
+    }
   });
 });
+
+/** As far as it had come, a fork is told once what it is; what it shares with its siblings stands before that. */
+function shared(request: RecordedRequest): string {
+  const [before = "", ...more] = unmarked(request).split("[You are a fork");
+  expect(more).toHaveLength(1);
+  return before;
+}
+
+function mainAnswer(request: RecordedRequest): Reply {
+  const { rawBody } = request;
+  if (!rawBody.includes('"tool_use"')) return { content: [read] };
+  if (!rawBody.includes('"name":"Task","input"')) return { content: [forkCall("ONE: a"), forkCall("TWO: b")] };
+  return { content: "Both, at last." };
+}
 
 describe("a fork whose origin's transcript", () => {
   async function endedFork(change: (home: string, sessionId: string) => void) {
