@@ -21,7 +21,7 @@ interface Walk extends SessionOptions {
   readonly bare?: true;
 }
 
-async function walk({ main, verification = [], verify, bare, ...options }: Walk) {
+function createPlace({ bare }: Pick<Walk, "bare"> = {}) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-verify-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
   const cwd = join(root, "work");
@@ -32,6 +32,11 @@ async function walk({ main, verification = [], verify, bare, ...options }: Walk)
     git("init", "-q");
     git("commit", "-q", "--allow-empty", "-m", "first");
   }
+  return { root, cwd, environment: { PATH: process.env["PATH"], HOME: root } };
+}
+
+async function walk({ main, verification = [], verify, bare, ...options }: Walk) {
+  const { root, cwd, environment } = createPlace(bare ? { bare } : {});
   const cast = createCast({ Asked: verification, MAIN: main });
   const session = await openSession({
     permissionMode: "acceptEdits",
@@ -40,7 +45,7 @@ async function walk({ main, verification = [], verify, bare, ...options }: Walk)
     cwd,
     home: join(root, "home"),
     model: cast,
-    environment: { PATH: process.env["PATH"], HOME: root },
+    environment,
   });
   const run = session.prompt("MAIN: make it.");
   const lines: Line[] = [];
@@ -137,6 +142,29 @@ describe("verify: auto", () => {
     expect(notices).toEqual([expect.stringContaining("there is no agent Verification here")]);
     expect(result.acceptance).toBeUndefined();
   });
+});
+
+it("who is stopped while its work is verified leaves nobody behind, and can go on", async () => {
+  const { root, cwd, environment } = createPlace();
+  const first = createCast({ Asked: [{ hangs: true }], MAIN: [write("a.txt"), says("Made.")] });
+  const options = { cwd, home: join(root, "home"), environment, settings: { verify: "auto" as const } };
+  const session = await openSession({ permissionMode: "acceptEdits", ...options, model: first });
+  const run = session.prompt("MAIN: make it.");
+  const verifier: string[] = [];
+  for await (const update of run) {
+    if (update.type !== "subagent.event" || !("id" in update.event)) continue;
+    verifier.push(update.event.type);
+    if (update.event.type === "model.requested") run.stop("interrupted");
+  }
+  expect(await run.result).toMatchObject({ outcome: "stopped", reason: "interrupted" });
+  expect(verifier).toContain("run.ended");
+  await session.close();
+  const verification = [bash("cat a.txt"), says("VERDICT: pass")];
+  const model = createCast({ Asked: verification, MAIN: [write("b.txt"), says("Made more.")] });
+  const again = await openSession({ permissionMode: "acceptEdits", ...options, model, resume: session.id });
+  const result = await again.prompt("Go on.").result;
+  await again.close();
+  expect(result).toMatchObject({ text: "Made more.", acceptance: { ok: true } });
 });
 
 describe("verify: suggest", () => {
