@@ -11,7 +11,7 @@ export function renderReport({ sessionId, total, agents }: CacheReport): string 
   const money = ["SPENT", "WITHOUT CACHE", "AT THE IDEAL"];
   const rows = [
     figureCells(sessionId, total),
-    ...(agents.length < 2 ? [] : agents.map((one) => figureCells(`  ${one.agentType} ${one.agentId}`, one))),
+    ...(agents.length < 2 ? [] : agents.map((one) => figureCells(nameOf(one), one))),
   ];
   const isPriced = total.usd !== undefined;
   const table = [[...head, ...(isPriced ? money : [])], ...rows.map((row) => (isPriced ? row : row.slice(0, -3)))];
@@ -59,7 +59,12 @@ function renderAgent(requests: readonly ExplainedRequest[]): string {
     const request = requests[index - 1];
     return [`  ${line}`, ...(request ? wordsOf(request).map((words) => `      ${words}`) : [])];
   });
-  return `${oneLine(`${first?.agentType} ${first?.agentId} · ${first?.model}`)}\n${lines.join("\n")}\n`;
+  const name = first === undefined ? "" : `${nameOf(first)} · ${first.model}`;
+  return `${oneLine(name)}\n${lines.join("\n")}\n`;
+}
+
+function nameOf({ agentId, agentType }: { readonly agentId: string; readonly agentType: string }): string {
+  return agentType === agentId ? agentId : `${agentType} ${agentId}`;
 }
 
 function requestCells({ number, tokens, isSummary }: ExplainedRequest): string[] {
