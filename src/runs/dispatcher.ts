@@ -4,8 +4,6 @@ import type { Journal } from "../ports/index.ts";
 import {
   type AgentId,
   type CallId,
-  type EventOf,
-  type ForkOrigin,
   MAIN_AGENT,
   type Notice,
   type PermissionMode,
@@ -15,6 +13,7 @@ import {
 import { type AgentRecord, endedRun } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent } from "./agent-wish.ts";
 import { type Caller, type Delegated, type Delegation, superior, termsOf } from "./delegation.ts";
+import { entryOf, forkWish, lostPast } from "./fork-wish.ts";
 import type { ForkStart, Forks } from "./forks.ts";
 import { launch, type SharedServices } from "./launch.ts";
 import { type HooksOf, tellOfLostRuns } from "./lost-runs.ts";
@@ -363,20 +362,6 @@ export class Dispatcher implements Retinue {
   private depthOf(agentId: AgentId): number {
     return this.registry.present(agentId)?.record.depth ?? 0;
   }
-}
-
-function forkWish({ fork }: Pick<Delegation, "fork">, { conversation }: Thread): Pick<AgentWish, "fork"> {
-  if (fork === undefined || conversation === undefined) return {};
-  const { turns: _, ...bounds } = fork;
-  return { fork: { head: conversation.head, ...bounds } };
-}
-
-function entryOf(origin: ForkOrigin | undefined): Pick<EventOf<"agent.spawned">, "status"> {
-  return origin === undefined ? {} : { status: "sub_agent_entered" };
-}
-
-function lostPast({ agentId, fork }: AgentRecord): string {
-  return `Agent ${agentId} can't go on: the conversation of ${fork?.agentId} that it goes on from is gone from the disk. Start another one.`;
 }
 
 const asItIs: Remake = (policy) => policy;

@@ -37,8 +37,8 @@ export function forkPoint(thread: Thread, { kind, turns, siblings }: ForkPointWi
     line: answerLine,
     hash: past.chain.fingerprint(),
     calls,
-    ...(turns === undefined ? {} : { turns }),
-    ...(basis === "none" || turns !== undefined ? {} : { tokens }),
+    ...(turns === undefined || !past.isBounded ? {} : { turns }),
+    ...(basis === "none" || past.isBounded ? {} : { tokens }),
   };
   return { origin, past };
 }

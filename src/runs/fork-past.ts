@@ -8,6 +8,8 @@ export interface Past {
   readonly headHash: string | undefined;
   /** Its newest request. */
   readonly prompt: WrittenPrompt | undefined;
+  /** Only its newest turns are there. */
+  readonly isBounded: boolean;
   /** Its bytes are those that were there when it was forked. */
   readonly isSame: boolean;
 }
@@ -31,7 +33,8 @@ export function branch(source: Branching, { turns, beginning }: BranchWish): Pas
   const { conversation, headHash, newestPrompt } = source;
   if (conversation === undefined) return undefined;
   const bounded = turns === undefined ? undefined : conversation.newestTurns(turns, leftOut);
-  return { chain: bounded ?? conversation.fork(beginning), headHash, prompt: newestPrompt, isSame: true };
+  const chain = bounded ?? conversation.fork(beginning);
+  return { chain, headHash, prompt: newestPrompt, isBounded: bounded !== undefined, isSame: true };
 }
 
 const leftOut = "[Earlier turns of this conversation are left out.]";

@@ -28,7 +28,7 @@ export class Forks {
     const { origin, past } = forkPoint(parent.thread, { kind, turns, siblings });
     thread.inherit(past);
     const model = gate.guard(ready.model);
-    const notices = turns === undefined ? ready.notices : [...ready.notices, boundedNotice(turns)];
+    const notices = origin.turns === undefined ? ready.notices : [...ready.notices, boundedNotice(origin.turns)];
     return { origin, prepared: { ...ready, model, notices }, prompt: firstWords(wish.prompt, origin) };
   }
 

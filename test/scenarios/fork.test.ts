@@ -200,20 +200,26 @@ describe("a fork of some turns", () => {
       MAIN: saying(
         { content: ["First look.", read] },
         { content: ["Second look.", { tool: "LS", input: { path: "." } }] },
-        { content: ["Now.", forkCall("ONE: go", { context_turns: 2 })] },
+        { content: ["Now.", forkCall("ONE: go", { context_turns: 2 }), forkCall("TWO: go", { context_turns: 9 })] },
         { content: "ok" },
       ),
       ONE: saying({ content: "gone" }),
+      TWO: saying({ content: "gone too" }),
     });
     const { session } = await play(on);
     const [words, answer] = messagesIn(one(on.requests("ONE")[0]));
     expect(words?.content[0]?.text).toBe("[Earlier turns of this conversation are left out.]");
     expect(answer?.content[0]?.text).toBe("Second look.");
-    const [[, lines = []] = []] = transcriptsIn(on, session.id);
+    const transcripts = [...transcriptsIn(on, session.id).values()];
+    const missed = transcripts.filter((lines) => lines.some(({ type }) => type === "cache.missed"));
+    const lines = missed[0] ?? [];
     expect(lines).toContainEqual(expect.objectContaining({ type: "cache.missed", dimension: "messages", turn: 1 }));
     expect(lines).toContainEqual(
       expect.objectContaining({ type: "notice.raised", message: expect.stringContaining("the 2 newest turns") }),
     );
+    // Who wants more than there is gets all of it, cache and all.
+    expect([transcripts.length, missed.length]).toEqual([2, 1]);
+    expect(unmarked(one(on.requests("TWO")[0])).startsWith(prefixOf(one(on.requests("MAIN")[2])))).toBe(true);
   });
 });
 

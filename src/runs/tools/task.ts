@@ -55,6 +55,9 @@ async function resumeAgent(
   if (dispatcher.isRunning(agentId))
     return refused(agentType, `Agent ${agentId} is still running. Use SendMessage to tell it something.`);
   if (record.fork?.kind === "fork" && wish.model !== undefined) return refused(agentType, noModel);
+  const bound = boundIn(input);
+  if (bound !== undefined)
+    return refused(agentType, `${bound} is for a new fork: this one goes on with what it was given. Leave it out.`);
   const objection = await objectionTo([agentType], { wish, input, context });
   if (objection !== undefined) return refused(agentType, objection);
   const own = { ...wish, agentType };
@@ -64,13 +67,17 @@ async function resumeAgent(
 /** Words that mean nothing for what is asked for; to pass them over would be to do something else. */
 function mistakeIn(input: JsonObject, { fork, model, isolation }: Delegation): string | undefined {
   if (fork === undefined) {
-    const bound = forkBounds.find((name) => input[name] !== undefined && input[name] !== null);
+    const bound = boundIn(input);
     return bound && `${bound} is for forks: leave it out, or leave subagent_type out.`;
   }
   if (model !== undefined) return noModel;
   if (isolation !== undefined)
     return "A fork works where its conversation was held: leave isolation out, or name a subagent_type.";
   return undefined;
+}
+
+function boundIn(input: JsonObject): string | undefined {
+  return forkBounds.find((name) => input[name] !== undefined && input[name] !== null);
 }
 
 const noModel =
