@@ -96,6 +96,7 @@ describe("a session that outgrows its window", () => {
     expect(after?.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
     const compacted = lines.find((line) => line.type === "conversation.compacted");
     expect(compacted).toMatchObject({ trigger: "auto", kept: 1, usage: { outputTokens: 50 } });
+    expect(lines.filter((line) => line.type === "cache.missed")).toMatchObject([{ dimension: "messages" }]);
     const counted = lines.flatMap((line) =>
       line.type === "model.ended" || line.type === "conversation.compacted" ? [line.usage?.outputTokens ?? 0] : [],
     );

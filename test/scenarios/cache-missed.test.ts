@@ -1,0 +1,53 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import type { RunUpdate } from "../../src/protocol/index.ts";
+import { createScriptedModel } from "../../src/testing/index.ts";
+
+/** Says two things in one session, opened anew for the second with other options; what is told of the cache. */
+async function missesBetween(first: SessionOptions, second: SessionOptions): Promise<readonly RunUpdate[]> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-cache-missed-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const place = { home: join(root, "home"), cwd: root, environment: { PATH: process.env["PATH"], HOME: root } };
+  const missed: RunUpdate[] = [];
+  let resume: string | undefined;
+  for (const options of [first, second]) {
+    const model = createScriptedModel([{ text: "Yes." }, { text: "Yes." }]);
+    const session = await openSession({ model, ...place, ...options, ...(resume === undefined ? {} : { resume }) });
+    for (const words of ["Is it so?", "Really?"]) {
+      const run = session.prompt(words);
+      for await (const update of run) if (update.type === "cache.missed") missed.push(update);
+      await run.result;
+    }
+    await session.close();
+    resume = session.id;
+  }
+  return missed;
+}
+
+const agents = (prompt: string): SessionOptions => ({
+  agent: "judge",
+  agents: { judge: { description: "Judges. Use it.", prompt } },
+});
+
+describe("a cache that is lost is told, with the part of the request that differs", () => {
+  it("the model", async () => {
+    const model = createScriptedModel([{ text: "Yes." }, { text: "Yes." }], { model: "scripted-2" });
+    const [missed, ...more] = await missesBetween({}, { model });
+    expect(more).toEqual([]);
+    const firstDifference = '{"model":"scripted-'.length;
+    expect(missed).toMatchObject({ dimension: "tools_model_thinking", firstDifference, turn: 3 });
+  });
+
+  it("the system prompt", async () => {
+    expect(await missesBetween(agents("You judge mildly."), agents("You judge sternly."))).toMatchObject([
+      { dimension: "system" },
+    ]);
+  });
+
+  it("and nothing is told where a session goes on as it was", async () => {
+    expect(await missesBetween({}, {})).toEqual([]);
+  });
+});
