@@ -104,6 +104,15 @@ describe("the limiter", () => {
     expect(entered).toEqual([10_000, 10_100, 10_100, 10_200, 10_300, 10_400]);
   });
 
+  it("counts for the first refusal only what is being answered", async () => {
+    const limiter = createLimiter(createVirtualTime());
+    for (let index = 0; index < 100; index += 1) (await enter(limiter)).leave({ kind: "answered" });
+    const [taken, refused] = [await enter(limiter), await enter(limiter)];
+    taken.taken();
+    refused.leave({ kind: "throttled", holdMs: 1_000 });
+    expect(limiter.state()).toMatchObject({ learnt: 1, limit: Number.POSITIVE_INFINITY });
+  });
+
   it("learns how many a provider answers at once, when it is not their rate", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);

@@ -136,15 +136,17 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
 
   function endPeriod(now: number, holdMs: number): void {
     period += 1;
-    inRow = successes > 0 ? 1 : inRow + 1;
+    inRow += 1;
     const answered = active - undecided;
     if (inRow >= refusalsInRow && answered > 0) limit = answered;
     answers = 0;
+    const isFirst = learnt === Number.POSITIVE_INFINITY;
     // Nothing was taken: the hold was too short, which says nothing about how many are.
-    if (successes > 0 || learnt === Number.POSITIVE_INFINITY) {
-      isMeasured = learnt !== Number.POSITIVE_INFINITY;
+    if (successes > 0 || isFirst) {
+      isMeasured = !isFirst;
       most = learnt + 1;
-      learnt = Math.min(successes, most);
+      // Nobody has counted by periods before the first refusal: what was taken an hour ago says nothing.
+      learnt = isFirst ? answered : Math.min(successes, most);
       cycleMs = Math.max(2 * holdMs, 1.5 * Math.min(now - (refusedAt ?? now), quietMs));
       refusedAt = now;
     }
@@ -182,6 +184,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
 
   function succeed(own: number): void {
     if (own === period) {
+      inRow = 0;
       successes += 1;
       ramp += 1;
     } else if (own === period - 1 && learnt < most) learnt += 1;
