@@ -21,7 +21,7 @@ import type { Member } from "./member.ts";
 import { afterPlanMode, inPlanMode, type Remake, withPolicies } from "./plan-mode.ts";
 import { Registry, type SettleLost } from "./registry.ts";
 import { rosterText } from "./roster-text.ts";
-import type { EndedRun, LiveAgent, Retinue } from "./run-host.ts";
+import type { EndedRun, Entrusted, LiveAgent, Retinue } from "./run-host.ts";
 import { Thread } from "./thread.ts";
 import { orAbort, waitForEnd } from "./wait-for-end.ts";
 
@@ -151,6 +151,16 @@ export class Dispatcher implements Retinue {
     });
     this.launch(member, beginning.prepared, { parent, thread, prompt: beginning.prompt });
     return waitForEnd(member, { parent, caller });
+  }
+
+  async entrust(work: Entrusted, signal: AbortSignal): Promise<EndedRun | { readonly message: string }> {
+    const { for: agentId, callId, ...wish } = work;
+    const delegated = await this.delegate({ ...wish, background: true }, { agentId, callId, signal });
+    if (delegated.status === "refused") return delegated;
+    if (delegated.status === "ended") return delegated.run;
+    const { notice } = delegated;
+    const ended = await this.endOf(notice.agentId, signal);
+    return ended ?? (await this.stop(notice.agentId)) ?? { message: "It was stopped." };
   }
 
   /** Goes on with an agent whose last run has ended. */

@@ -4,6 +4,7 @@ import type { Clock, Hands, Hooks, Model, Prompt } from "../ports/index.ts";
 import type {
   AcceptanceResult,
   AgentId,
+  CallId,
   DurableEvent,
   EventOf,
   KeptWorktree,
@@ -21,7 +22,6 @@ import type { ApprovalDesk } from "./approval-desk.ts";
 import type { Budget, BudgetRefusal } from "./budget.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 import type { RunClocks } from "./clocks.ts";
-import type { Caller, Delegated, Delegation } from "./delegation.ts";
 import type { RunOutlet } from "./run.ts";
 import type { Thread } from "./thread.ts";
 
@@ -107,11 +107,8 @@ export interface LiveAgent {
 export interface Retinue {
   enter(agent: LiveAgent): void;
   leave(agentId: AgentId): void;
-  /** Starts an agent for a call, or takes up the one that already works on it. */
-  delegate(wish: Delegation, caller: Caller): Promise<Delegated>;
-  /** Resolves with how it ended; undefined when the signal fires first. */
-  endOf(agentId: AgentId, signal: AbortSignal): Promise<EndedRun | undefined>;
-  stop(agentId: AgentId): Promise<EndedRun | undefined>;
+  /** Has a background agent do what no call asked for, and waits for its end; it is stopped when the signal fires. */
+  entrust(work: Entrusted, signal: AbortSignal): Promise<EndedRun | { readonly message: string }>;
   /** Those of the runs that have ended, with how; empty when none has. */
   ended(runs: readonly Notice[]): Promise<readonly EndedRun[]>;
   /** Resolves when one of them has ended, or the signal fires. */
@@ -124,6 +121,16 @@ export interface Retinue {
   isBehind(agentId: AgentId): boolean;
   /** As it is now: moving an agent to the background takes tools away. */
   policyOf(agent: AgentId, policy: Policy): Policy;
+}
+
+/** What the host wants of an agent, on behalf of another. */
+export interface Entrusted {
+  readonly for: AgentId;
+  /** Stands where the id of a call would. */
+  readonly callId: CallId;
+  readonly agentType: string;
+  readonly description: string;
+  readonly prompt: string;
 }
 
 export interface EndedRun {

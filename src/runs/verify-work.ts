@@ -46,22 +46,16 @@ type Verified = EndedRun | { readonly message: string };
 
 async function verify(host: RunHost): Promise<Verified> {
   const { services, thread, request, outlet, clocks } = host;
-  const { retinue } = services;
-  if (retinue === undefined) return { message: "There are no other agents in this session." };
-  const { signal } = outlet;
-  const callId = `${request.runId}_verify${callsOf(host)}` as CallId;
+  if (services.retinue === undefined) return { message: "There are no other agents in this session." };
+  const work = {
+    for: thread.agentId,
+    callId: `${request.runId}_verify${callsOf(host)}` as CallId,
+    agentType: VERIFIER,
+    description: "verify the work",
+    prompt: taskOf(host),
+  };
   const goOn = clocks.pause();
-  try {
-    const wish = { agentType: VERIFIER, description: "verify the work", prompt: taskOf(host), background: true };
-    const delegated = await retinue.delegate(wish, { agentId: thread.agentId, callId, signal });
-    if (delegated.status === "refused") return delegated;
-    if (delegated.status === "ended") return delegated.run;
-    const { agentId } = delegated.notice;
-    const ended = await retinue.endOf(agentId, signal);
-    return ended ?? (await retinue.stop(agentId)) ?? { message: "It was stopped." };
-  } finally {
-    goOn();
-  }
+  return services.retinue.entrust(work, outlet.signal).finally(goOn);
 }
 
 const MOST_WORDS = 8_000;
