@@ -75,7 +75,7 @@ describe("a fork whose origin's transcript", () => {
     const after = await stage(
       {
         MAIN: saying({ content: [forkCall("and more", { resume: id, subagent_type: "fork" })] }, { content: "ok" }),
-        ONE: saying({ content: "More is done." }),
+        ONE: saying({ content: [forkCall("deeper")] }, { content: "More is done." }),
       },
       { at: on },
     );
@@ -88,6 +88,7 @@ describe("a fork whose origin's transcript", () => {
     const { after, updates } = await endedFork(() => {});
     expect(toolResults(after.requests("MAIN")[1])[0]).toContain("More is done.");
     expect(messagesIn(one(after.requests("ONE")[0])).at(-1)?.content[0]?.text).toBe("and more");
+    expect(toolResults(after.requests("ONE")[1])[0]).toContain("Task was not run.");
     expect(eventsOf(updates).map(({ type }) => type)).not.toContain("cache.missed");
   });
 

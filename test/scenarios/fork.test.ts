@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Line } from "../../src/protocol/index.ts";
@@ -144,6 +144,24 @@ describe("what a fork may do", () => {
     expect(write).toContain("Write was not run.");
     expect(file).toContain("alpha");
     expect(updates.filter((update) => update.type === "agent.spawned")).toHaveLength(1);
+  });
+
+  it("stays the same when its conversation was compacted", async () => {
+    const on = await stage({
+      MAIN: saying({ content: [forkCall("ONE: long")] }, { content: "ok" }),
+      ONE: saying(
+        { content: ["Reading.", read, { tool: "Read", input: { file_path: "notes.txt", offset: 2 } }] },
+        { content: "Nothing but alpha, many times." },
+        { content: [forkCall("TWO: deeper")] },
+        { content: "tried" },
+      ),
+    });
+    writeFileSync(join(on.cwd, "notes.txt"), "alpha beta gamma delta epsilon\n".repeat(2000));
+    const { result, updates } = await play(on, { settings: { compaction: { percent: 1 } } });
+    expect(result.outcome).toBe("succeeded");
+    const types = updates.flatMap((update) => (update.type === "subagent.event" ? [update.event.type] : []));
+    expect(types).toContain("conversation.compacted");
+    expect(toolResults(on.requests("ONE")[3])[0]).toContain("Task was not run.");
   });
 
   it("can be less: the tools its call names, or nothing that changes anything", async () => {
