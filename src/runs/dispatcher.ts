@@ -3,6 +3,7 @@ import type { CallState } from "../loop/index.ts";
 import type { Journal } from "../ports/index.ts";
 import {
   type AgentId,
+  type ApprovalAnswer,
   type CallId,
   MAIN_AGENT,
   type Notice,
@@ -12,6 +13,8 @@ import {
 } from "../protocol/index.ts";
 import { type AgentRecord, endedRun } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent } from "./agent-wish.ts";
+import type { BegunCall, Concern } from "./ask-about-call.ts";
+import type { Budget, BudgetRefusal } from "./budget.ts";
 import { type Caller, type Delegated, type Delegation, superior, termsOf } from "./delegation.ts";
 import { entryOf, forkWish, lostPast } from "./fork-wish.ts";
 import type { ForkStart, Forks } from "./forks.ts";
@@ -57,6 +60,7 @@ export class Dispatcher implements Retinue {
   readonly live = new Map<AgentId, LiveAgent>();
   private readonly services: DispatcherServices;
   private readonly registry: Registry;
+  private asksForMore: Promise<boolean> | undefined;
   /** They are about to go on. */
   private readonly waking = new Set<AgentId>();
   private readonly narrowed = new WeakMap<Policy, Policy>();
@@ -112,7 +116,7 @@ export class Dispatcher implements Retinue {
     if (known !== undefined) return this.rejoin(known, { parent, wish, caller });
     const { budget } = parent.services;
     // One that has its line is counted already.
-    const refusal = begun === undefined ? budget.spawn() : undefined;
+    const refusal = begun === undefined ? await this.spawn(parent, caller) : undefined;
     if (refusal) {
       await parent.refuseSpawn(refusal);
       return { status: "refused", message: refusal.message };
@@ -365,8 +369,44 @@ export class Dispatcher implements Retinue {
   ): Promise<ReadyAgent> {
     if (!ready.background || ready.grants === undefined || !this.services.approvals.attended) return ready;
     const { preapprove } = await import("./preapprove.ts");
-    const own = this.registry.present(parent.agentId)?.record;
-    return preapprove(ready, { parent, path: own ? this.registry.pathTo(own) : [], callId, signal });
+    return preapprove(ready, this.begunCall(parent, { callId, signal }));
+  }
+
+  /** Counts it; where the agents of one prompt are too many, somebody may want as many again. */
+  private async spawn(parent: LiveAgent, caller: Caller): Promise<BudgetRefusal | undefined> {
+    const { budget } = parent.services;
+    const refusal = budget.spawn();
+    if (refusal?.limit !== "promptSpawns" || !this.services.approvals.attended) return refusal;
+    // Many calls of one answer are one question.
+    this.asksForMore ??= this.askForMore(refusal, { budget, caller }).finally(() => {
+      this.asksForMore = undefined;
+    });
+    return (await this.asksForMore) ? this.spawn(parent, caller) : refusal;
+  }
+
+  private async askForMore(
+    { message }: BudgetRefusal,
+    { budget, caller }: { readonly budget: Budget; readonly caller: Caller },
+  ): Promise<boolean> {
+    const reason = `${message} Yes lets this prompt start as many again.`;
+    const answer = await this.askAbout(caller, { kind: "call", about: "spawns", rule: "subagents.maxSpawns", reason });
+    if (answer?.answer !== "allow") return false;
+    budget.resetSpawns();
+    return true;
+  }
+
+  /** About a call that has begun. Undefined: nobody can be asked, or wants to know any more. */
+  async askAbout(caller: Caller, concern: Concern): Promise<ApprovalAnswer | undefined> {
+    if (!this.services.approvals.attended) return undefined;
+    const { askAboutCall } = await import("./ask-about-call.ts");
+    return askAboutCall(this.begunCall(this.liveAgent(caller.agentId), caller), concern);
+  }
+
+  private begunCall(parent: LiveAgent, { callId, signal }: Pick<Caller, "callId" | "signal">): BegunCall {
+    const { agentId } = parent;
+    const own = this.registry.present(agentId)?.record;
+    const path = own ? this.registry.pathTo(own) : [];
+    return { parent, path, isBehind: this.isBehind(agentId), callId, signal };
   }
 
   private depthOf(agentId: AgentId): number {

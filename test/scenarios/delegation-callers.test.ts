@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lastWords, resultsIn, task, walk } from "./delegation-place.ts";
+import { lastWords, type Options, resultsIn, task, walk } from "./delegation-place.ts";
 
 const message = (to: string) => ({ name: "SendMessage", input: { to, message: "PEER: go on" } });
 
@@ -90,4 +90,31 @@ describe("an agent that delegates itself", () => {
     expect(resultsIn(model.requests("MAIN")[3])[0]).toContain("was stopped");
     expect(model.requests("ENDED")).toHaveLength(1);
   });
+});
+
+it.each(["allow", "deny"] as const)("a message to an agent that was stopped asks first: %s", async (answer) => {
+  const asked: string[] = [];
+  const approvals: Options["approvals"] = {
+    ask: async ({ decision, call }) => {
+      asked.push(`${call.name}: ${decision.reason}`);
+      return { answer, by: "a person" };
+    },
+  };
+  const { model } = await walk(
+    {
+      MAIN: [
+        { calls: [task("CHILD: hang", { name: "child", run_in_background: true })] },
+        { calls: [{ name: "TaskStop", input: { task_id: "child" } }] },
+        { calls: [message("child")] },
+        { text: "Well." },
+        { text: "Told." },
+      ],
+      CHILD: [{ text: "Hm.", hangs: true }, { text: "Good." }],
+    },
+    { approvals },
+  );
+  expect(asked).toEqual([expect.stringMatching(/^SendMessage: general-purpose a\w+ was stopped/)]);
+  const [told = ""] = resultsIn(model.requests("MAIN")[3]);
+  expect(told).toMatch(answer === "allow" ? /goes on with it in the background/ : /was stopped\. Use Task with resume/);
+  expect(model.requests("CHILD")).toHaveLength(answer === "allow" ? 2 : 1);
 });

@@ -8,6 +8,7 @@ import {
   lastWords,
   mainLines,
   newPlace,
+  type Options,
   open,
   type Parts,
   read,
@@ -195,6 +196,27 @@ describe("limits", () => {
     expect(result).toMatchObject({ outcome: "incomplete", reason: "budget", text: "Two of three." });
     const results = resultsIn(model.requests("MAIN")[1]);
     expect(results[2]).toMatch(/^<task_error agent="general-purpose">\n.*--max-spawns/);
+  });
+
+  it.each(["allow", "deny"] as const)("asks once where somebody is there to say %s to more agents", async (answer) => {
+    const reasons: string[] = [];
+    const approvals: Options["approvals"] = {
+      ask: async ({ decision }) => {
+        reasons.push(decision.reason);
+        return { answer, by: "a person" };
+      },
+    };
+    const calls = [task("ONE: a"), task("TWO: b"), task("THREE: c"), task("FOUR: d")];
+    const done = [{ text: "done" }];
+    const { result, model } = await walk(
+      { MAIN: [{ calls }, { text: "Done." }], ONE: done, TWO: done, THREE: done, FOUR: done },
+      { settings: { subagents: { maxSpawns: 2 } }, approvals },
+    );
+    expect(reasons).toEqual([
+      expect.stringMatching(/limit is 2 agents for one prompt.* Yes lets this prompt start as many/),
+    ]);
+    expect(result.outcome).toBe(answer === "allow" ? "succeeded" : "incomplete");
+    expect(model.requests("FOUR")).toHaveLength(answer === "allow" ? 1 : 0);
   });
 
   it("counts no agent that came to nothing before it ran", async () => {

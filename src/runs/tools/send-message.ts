@@ -40,7 +40,10 @@ async function refusalToWake(
   if (effect === "deny") return `Agent ${agentId} can't go on: the ${scope} rule ${rule} denies it.`;
   const cure = `Use Task with resume: "${agentId}" and subagent_type: "${agentType}"`;
   if (effect === "ask") return `${ended}: the rule ${rule} asks first. ${cure}, so that somebody can be asked.`;
-  return end?.reason === "stopped" ? `Agent ${agentId} was stopped. ${cure} to go on with it.` : undefined;
+  if (end?.reason !== "stopped") return undefined;
+  const reason = `${agentType} ${agentId} was stopped, and a message would let it go on.`;
+  const answer = await dispatcher.askAbout(context, { kind: "call", about: "wake", rule: "stopped agent", reason });
+  return answer?.answer === "allow" ? undefined : `Agent ${agentId} was stopped. ${cure} to go on with it.`;
 }
 
 async function wake(
