@@ -38,9 +38,23 @@ export function offerDelegation({
 /** Those that no rule denies and that do not hide. */
 export function offeredAgents(
   { definitions }: Household,
-  policy: Pick<Policy, "rules" | "layers">,
+  { rules, layers }: Pick<Policy, "rules" | "layers">,
 ): readonly AgentDefinition[] {
-  return definitions.filter(({ name, hidden }) => !hidden && judgeAgent(name, policy).effect !== "deny");
+  const known = offers.get(definitions);
+  if (known?.rules === rules && known.layers === layers) return known.offered;
+  const policy = { rules, ...(layers === undefined ? {} : { layers }) };
+  const offered = definitions.filter(({ name, hidden }) => !hidden && judgeAgent(name, policy).effect !== "deny");
+  offers.set(definitions, { rules, layers, offered });
+  return offered;
+}
+
+/** Every call that gives work away wants to know, and hundreds may come at once. */
+const offers = new WeakMap<readonly AgentDefinition[], Offer>();
+
+interface Offer {
+  readonly rules: Policy["rules"];
+  readonly layers: Policy["layers"] | undefined;
+  readonly offered: readonly AgentDefinition[];
 }
 
 function isSet(environment: Environment, name: string): boolean {
