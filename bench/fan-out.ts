@@ -41,12 +41,12 @@ export interface FanOutWish {
   readonly kind: "fresh" | "fork";
   readonly flags?: readonly string[];
   readonly cache?: CacheOptions;
-  /** Before an answer begins. */
+  /** Before an answer begins; long enough that agents that start together have none of each other yet. */
   readonly delayMs?: number;
 }
 
 /** A main agent gives eight parts of a survey away at once; each agent reads four files and reports: five requests. */
-export async function fanOut({ kind, flags = [], cache = {}, delayMs = 20 }: FanOutWish): Promise<FanOut> {
+export async function fanOut({ kind, flags = [], cache = {}, delayMs = 200 }: FanOutWish): Promise<FanOut> {
   const scenario = JSON.parse(readFileSync(join(here, "fan-out.json"), "utf8")) as Scenario;
   const place = newPlace();
   const fileTokens = writeParts(place.cwd, scenario);

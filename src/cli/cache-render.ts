@@ -30,8 +30,7 @@ function figureCells(name: string, { requests, usage, idealReadTokens, baseToken
   ];
 }
 
-/** One line, for where there is more to say than this. */
-export function summaryOf({ usage, idealReadTokens, baseTokens, usd }: CacheFigures): string {
+function summaryOf({ usage, idealReadTokens, baseTokens, usd }: CacheFigures): string {
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   const input = inputTokens + cacheReadTokens + cacheWriteTokens;
   const read = input === 0 ? "" : ` (${percent(cacheReadTokens / input)} of the input)`;

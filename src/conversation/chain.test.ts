@@ -328,7 +328,7 @@ describe("cache marks", () => {
       ],
     });
     child.markForkPoint();
-    expect(marked(JSON.parse(bodyOf(child)) as Body)).toEqual(["system", "0.0", "2.0", "2.1"]);
+    expect(marked(JSON.parse(bodyOf(child)) as Body)).toEqual(["system", "1.0", "2.0", "2.1"]);
   });
 
   it("are placed right behind text of any script", () => {

@@ -45,11 +45,23 @@ export class Chain {
   request(): WrittenPrompt {
     const segments = this.length;
     const newest: Mark | undefined = segments === 0 ? undefined : { segment: segments - 1, place: "end" };
-    const marks = [this.lastMark, this.forkMark, newest].filter((mark) => mark !== undefined);
+    const marks = [this.answerMark() ?? this.lastMark, this.forkMark, newest].filter((mark) => mark !== undefined);
     const view: ChainView = { head: this.head, chunks: this.chunks(), segments, marks: distinct(marks) };
     this.lastMark = newest;
     this.forkMark = undefined;
     return promptOf(view);
+  }
+
+  /**
+   * Of a fork's first request, instead of the last one: behind the answer it comes from, so that its origin can go on
+   * from there. What the origin has sent is found from it, unless the answer has too many blocks for that.
+   */
+  private answerMark(): Mark | undefined {
+    if (this.forkMark === undefined || this.forkMark.segment === 0) return undefined;
+    const segment = this.forkMark.segment - 1;
+    const answer = messageAt(this.chunks(), segment);
+    const isNear = answer?.role === "assistant" && answer.content.length < LOOK_BACK;
+    return isNear ? { segment, place: "end" } : undefined;
   }
 
   /**
@@ -149,6 +161,18 @@ export class Chain {
     return this.open.messages.length === 0 ? [...this.sealed] : [...this.sealed, this.open];
   }
 }
+
+function messageAt(chunks: readonly Chunk[], index: number): Message | undefined {
+  let left = index;
+  for (const { messages } of chunks) {
+    if (left < messages.length) return messages[left];
+    left -= messages.length;
+  }
+  return undefined;
+}
+
+/** Providers look at so many blocks before a mark, its own with them. */
+const LOOK_BACK = 20;
 
 function promptOf(view: ChainView): WrittenPrompt {
   const { head } = view;
