@@ -69,5 +69,7 @@ function restored({ agentId, line }: ForkOrigin, journal: Journal, replay: Repla
   });
   const fresh = { place, source, beginning: {} };
   newest.set(journal, fresh);
+  // What could not be read may be read the next time.
+  source.catch(() => newest.delete(journal));
   return fresh;
 }
