@@ -63,9 +63,9 @@ async function ask(
   { who, policy, hands, signal, decision, pause }: AcceptanceRequest & { readonly decision: Decision },
   approvals: ApprovalDesk,
 ): Promise<ApprovalAnswer> {
-  const { questionAbout, ruleAllowing } = await import("./question.ts");
+  const { questionAbout, ruleSettling } = await import("./question.ts");
   const question = await questionAbout({ ...who, call, decision, policy, hands });
-  const settledBy = () => ruleAllowing(call, { hands, policy: approvals.policyFor(policy) });
+  const settledBy = () => ruleSettling(call, { hands, policy, now: approvals.policyFor(policy) });
   const goOn = pause();
   const answer = await approvals.ask(question, { signal, settledBy, onOpen: async () => {} }).finally(goOn);
   // What the check is, is not for who answers to change.

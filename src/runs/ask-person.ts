@@ -2,7 +2,7 @@ import type { Decision, DurableEvent, Grant, Policy, ToolCall } from "../protoco
 import { askHooks } from "./ask-hooks.ts";
 import { askerOf } from "./asker.ts";
 import { type DecidedCall, decideCall, grantOf } from "./decide-call.ts";
-import { questionAbout, ruleAllowing } from "./question.ts";
+import { questionAbout, ruleSettling } from "./question.ts";
 import type { RunHost } from "./run-host.ts";
 
 /** A call that rules and hooks leave to a person. */
@@ -65,7 +65,7 @@ async function ask(host: RunHost, { call, decision, requested }: OpenCall, polic
         // It is waited for below.
         telling.catch(() => {});
       },
-      settledBy: () => ruleAllowing(call, { hands, policy: approvals.policyFor(policy) }),
+      settledBy: () => ruleSettling(call, { hands, policy, now: approvals.policyFor(policy) }),
     })
     .finally(goOn);
   await telling;

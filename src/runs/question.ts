@@ -34,8 +34,17 @@ export async function questionAbout({ policy, hands, ...asked }: Asked): Promise
   }
 }
 
-/** The rule that allows a call. */
-export async function ruleAllowing(
+interface Changed extends Pick<Asked, "hands" | "policy"> {
+  readonly now: Policy;
+}
+
+/** The rule that has come to allow a call. What rules allowed before is asked about because a hook wants that. */
+export async function ruleSettling(call: ToolCall, { hands, policy, now }: Changed): Promise<string | undefined> {
+  if ((await ruleAllowing(call, { hands, policy })) !== undefined) return undefined;
+  return ruleAllowing(call, { hands, policy: now });
+}
+
+async function ruleAllowing(
   call: ToolCall,
   { hands, policy }: Pick<Asked, "hands" | "policy">,
 ): Promise<string | undefined> {

@@ -23,7 +23,8 @@ export async function waitForAnswer(question: ApprovalQuestion, waiting: Waiting
     await inbox.withdraw(requestId, "The run was stopped.");
     return undefined;
   }
-  if (answer.answer === "allow" && question.kind === "call") await allowEdited(question, answer, inbox);
+  if (answer.answer === "deny") return answer;
+  if (question.kind === "call") await allowEdited(question, answer, inbox);
   if (answer.always?.for === "project") await keepRule?.(answer.always.rule);
   return answer;
 }

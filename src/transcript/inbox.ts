@@ -29,9 +29,17 @@ export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
     if (path === undefined) return;
     const now = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     if (now === size) return;
-    size = now;
     state = readInbox(path, state);
+    size = now;
     for (const onChange of [...watchers]) onChange();
+  }
+
+  function lookAgain(): void {
+    try {
+      look();
+    } catch {
+      // What can't be read now may be readable in a moment.
+    }
   }
 
   /** Resolves when it survives a power cut. One after the other, so that what was decided about is what is written behind. */
@@ -68,7 +76,7 @@ export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
         look();
         const inputHash = state.requests.get(requestId)?.question.inputHash;
         if (inputHash === undefined || !isOpen(requestId)) return undefined;
-        return { type: "approval.answered", answerId, requestId, inputHash, ...answer };
+        return { ...answer, type: "approval.answered", answerId, requestId, inputHash };
       });
       return counted(state, requestId, answerId);
     },
@@ -82,7 +90,7 @@ export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
     rules: () => state.rules,
     watch(onChange) {
       watchers.add(onChange);
-      timer ??= path === undefined ? undefined : setInterval(look, LOOK_EVERY_MS);
+      timer ??= path === undefined ? undefined : setInterval(lookAgain, LOOK_EVERY_MS);
       return () => {
         watchers.delete(onChange);
         if (watchers.size > 0) return;

@@ -99,6 +99,43 @@ describe("an inbox for every depth", () => {
     expect(result.facts.denied).toMatchObject([{ tool: "Bash", reason: "Keep it." }]);
   });
 
+  it("does not settle what rules allow and a hook wants to be asked", async () => {
+    const { asked, cwd } = await answered(
+      {
+        MAIN: [{ calls: [task("ONE: make it"), task("TWO: make it")] }, { text: "Made." }],
+        ONE: [{ calls: [bash("mkdir one")] }, { calls: [bash("mkdir three")] }, { text: "ok" }],
+        TWO: [{ calls: [bash("mkdir two")] }, { text: "ok" }],
+      },
+      async (request, place) => {
+        const waiting = await listApprovals({ home: place.home });
+        const of = (command: string) => waiting.find(({ question }) => question.call.inputJson.includes(command));
+        const say = (command: string, verb: "always" | "deny") =>
+          answerApproval({ ...place, request: of(command)?.question.requestId ?? "", verb, by, project: false });
+        if (of("mkdir one") && of("mkdir two")) {
+          expect(of("mkdir two")?.question.always).toEqual([]);
+          await say("mkdir one", "always");
+        }
+        if (!request.inputJson.includes("three")) return;
+        // The rule has let the other one go on.
+        await say("mkdir two", "deny");
+        await say("mkdir three", "deny");
+      },
+      {
+        allowedTools: ["Bash(mkdir two)"],
+        hooks: {
+          PreToolUse: [
+            {
+              matcher: "Bash",
+              run: ({ tool_input }) => (JSON.stringify(tool_input).includes("two") ? { decision: "ask" } : undefined),
+            },
+          ],
+        },
+      },
+    );
+    expect(asked).toHaveLength(3);
+    expect(["one", "two", "three"].filter((name) => existsSync(join(cwd, name)))).toEqual(["one"]);
+  });
+
   it("decides about changed input from the start, and takes what its author wrote as allowed", async () => {
     const answers = [{ inputJson: '{"command":"mkdir better"}' }, { inputJson: '{"command":"mkdir forbidden"}' }];
     const { model, cwd, asked } = await answered(
