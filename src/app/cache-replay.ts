@@ -44,12 +44,13 @@ export interface SentPrompt {
 /** All requests of a session and its agents, the earliest first. */
 export async function replaySession(session: ReadSession): Promise<readonly SentRequest[]> {
   const requests: SentRequest[] = [];
+  const journal = asJournal(session);
   const promptsOf = new Map<AgentId, readonly { readonly sentAt: number; readonly prompt: SentPrompt }[]>();
   for (const agentId of [MAIN_AGENT, ...(await session.agents())]) {
-    const lines = await session.read(agentId);
+    const lines = await journal.read(agentId);
     const origin = forkedFrom(lines);
     const parent = origin && promptsOf.get(origin.agentId)?.findLast(({ sentAt }) => sentAt <= origin.at)?.prompt;
-    const prompts = promptsIn(await writtenPrompts(session, agentId, parent?.end), { lines, parent });
+    const prompts = promptsIn(await writtenPrompts(journal, agentId, parent?.end), { lines, parent });
     const found = requestsIn(lines, prompts);
     promptsOf.set(
       agentId,
@@ -71,7 +72,7 @@ interface Written extends PrefixPoints {
 
 /** Looked at one by one while the conversation grows, as they were made. */
 async function writtenPrompts(
-  session: ReadSession,
+  journal: Journal,
   agentId: AgentId,
   parent: PrefixPoint | undefined,
 ): Promise<readonly Written[]> {
@@ -82,11 +83,11 @@ async function writtenPrompts(
     written.push({ prompt, ...found });
     last = found.points.at(-1) ?? last;
   };
-  await new Thread(agentId, asJournal(session), heed).restore();
+  await new Thread(agentId, journal, heed).restore();
   return written;
 }
 
-/** What a thread wants to repair in it stays in memory. */
+/** What a thread wants to repair in it stays in memory. Each file is read once: agents share heads, and forks a past. */
 function asJournal({ sessionId, agents, read, loadHead }: ReadSession): Journal {
   const refuse = async (): Promise<never> => {
     throw new Error("a session that is only looked at keeps nothing");
@@ -94,14 +95,23 @@ function asJournal({ sessionId, agents, read, loadHead }: ReadSession): Journal 
   return {
     sessionId,
     agents,
-    read,
-    loadHead,
+    read: remembering(read),
+    loadHead: remembering(loadHead),
     append: async () => [],
     sync: async () => {},
     syncSoon: () => {},
     output: () => undefined,
     saveHead: refuse,
     close: async () => {},
+  };
+}
+
+function remembering<T>(read: (name: string) => Promise<T>): (name: string) => Promise<T> {
+  const known = new Map<string, Promise<T>>();
+  return (name) => {
+    const found = known.get(name) ?? read(name);
+    known.set(name, found);
+    return found;
   };
 }
 
