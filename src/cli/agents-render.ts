@@ -13,7 +13,7 @@ export function renderAgent(details: AgentDetails): string {
     ["tools", toolsOf(details)],
     ...Object.entries(fields)
       .filter(([key]) => key !== "model" && key !== "plugin")
-      .map(([key, value]): [string, string] => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+      .map(([key, value]): [string, string] => [key, shown(value)]),
     ["prompt", plural(bodyCharacters, "character")],
     [
       "in the list",
@@ -27,6 +27,12 @@ export function renderAgent(details: AgentDetails): string {
   const width = Math.max(...rows.map(([key]) => key.length));
   const lines = rows.map(([key, value]) => `  ${key.padEnd(width)}  ${flat(value)}`);
   return `${flat(name)}\n${flat(description)}\n\n${lines.join("\n")}\n${diagnostics.length > 0 ? "\n" : ""}${renderDiagnostics(diagnostics)}`;
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string") return value;
+  const isList = Array.isArray(value) && value.every((each) => typeof each === "string");
+  return isList ? value.join(", ") : JSON.stringify(value);
 }
 
 function toolsOf({ tools, resolvedTools, disallowedTools }: AgentDetails): string {

@@ -246,13 +246,19 @@ describe("retinue agents list, by settings", () => {
 describe("retinue agents show", () => {
   it("tells everything of one agent, by any name it answers to", async () => {
     const place = createPlace();
-    write(place, { ".agents/agents/reviewer.md": reviewer.replace("model:", "color: blue\nmodle: x\nmodel:") });
+    write(place, {
+      ".agents/agents/reviewer.md": reviewer.replace("model:", "color: blue\nskills: a, b\nmodle: x\nmodel:"),
+    });
+    write(place, { ".retinue/settings.json": '{ "permissions": { "deny": ["Task(reviewer)"] } }' });
     const { stdout, code } = await retinue(["agents", "show", "Reviewer", "--trust"], place);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^reviewer\nReviews changes\./);
     expect(stdout).toMatch(/^ {2}file +.*\.agents\/agents\/reviewer\.md$/m);
     expect(stdout).toMatch(/^ {2}tools +Read, Bash, written as Read, Bash\(git diff \*, git log \*\)$/m);
     expect(stdout).toMatch(/^ {2}color +blue$/m);
+    expect(stdout).toMatch(/^ {2}skills +a, b$/m);
+    expect(stdout).toMatch(/^ {2}in the list +no\. The rule Task\(reviewer\) \(.*settings\.json\) denies it\.$/m);
+    expect(stdout).toMatch(/There is no skill "a"\..*\[unknown_skill\]/);
     expect(stdout).toMatch(/reviewer\.md:\d+: notice: .*modle.* \[unknown_field\]/);
     const json = JSON.parse((await retinue(["agents", "show", "explore", "--json"], place)).stdout) as object;
     expect(json).toMatchObject({ name: "Explore", source: "built-in", definition: { name: "Explore" } });
