@@ -92,6 +92,7 @@ describe("a run with agents", () => {
       "system/permission_denied",
       "> user",
       "system/task_progress",
+      "system/task_updated",
       "system/task_notification",
       "user",
       "assistant",
@@ -113,6 +114,10 @@ describe("a run with agents", () => {
     });
     expect(of("permission_denied")).toMatchObject({ agent_id: id, tool_name: "Bash" });
     expect(of("task_progress")).toMatchObject({ task_id: id, usage: { tool_uses: 1 } });
+    expect(of("task_updated")).toMatchObject({
+      task_id: id,
+      patch: { status: "completed", end_time: expect.any(Number) },
+    });
     expect(of("task_notification")).toMatchObject({ task_id: id, status: "completed", usage: { tool_uses: 2 } });
 
     const whole = await retinue([...words, "--forward-subagent-text"], {

@@ -1,4 +1,4 @@
-import type { Outcome, SubagentEvent } from "../../protocol/index.ts";
+import type { EventOf, Line, Outcome, SubagentEvent } from "../../protocol/index.ts";
 import { outputFileOf } from "../agent-files.ts";
 import { type AgentView, tokensOf } from "../agent-view.ts";
 import type { AgentViews } from "../agent-views.ts";
@@ -31,9 +31,10 @@ export function createTasks({ agents, partialMessages, text, transcriptPath }: T
     const duration = "at" in event ? event.at - (startedAt.get(agentId) ?? event.at) : 0;
     const messages = stepsOf(agentId)(event);
     if (event.type === "run.started") return [startedMessage(view), ...messages];
-    if (event.type === "run.backgrounded") messages.push(updatedMessage(view));
+    if (event.type === "run.backgrounded") messages.push(updatedMessage(view, { is_backgrounded: view.background }));
     if (event.type === "tool.ended") messages.push(progressMessage(view, duration));
-    if (event.type === "run.ended") messages.push(endedMessage(view, transcriptPath()));
+    if (event.type === "run.ended")
+      messages.push(updatedMessage(view, endedPatch(event)), endedMessage(view, transcriptPath()));
     return messages;
   };
 }
@@ -52,9 +53,21 @@ function startedMessage(view: AgentView): object {
   };
 }
 
-function updatedMessage({ agentId, background }: AgentView): object {
-  return { type: "system", subtype: "task_updated", task_id: agentId, patch: { is_backgrounded: background } };
+function updatedMessage({ agentId }: AgentView, patch: object): object {
+  return { type: "system", subtype: "task_updated", task_id: agentId, patch };
 }
+
+function endedPatch({ outcome, message, at }: Line & EventOf<"run.ended">): object {
+  const error = outcome === "succeeded" || message === undefined ? {} : { error: message };
+  return { status: ends[outcome], end_time: at, ...error };
+}
+
+const ends: Record<Outcome, string> = {
+  succeeded: "completed",
+  incomplete: "killed",
+  failed: "failed",
+  stopped: "killed",
+};
 
 function progressMessage(view: AgentView, duration: number): object {
   return {
