@@ -34,7 +34,6 @@ export interface FanOut {
   readonly requests: number;
   /** Of the files that were read, as they stand on the disk. */
   readonly fileTokens: number;
-  readonly printed: unknown;
 }
 
 export interface FanOutWish {
@@ -60,7 +59,9 @@ export async function fanOut({ kind, flags = [], cache = {}, delayMs = 200 }: Fa
     const accounts = server.requests.flatMap(({ cache: account }) => account ?? []);
     const expected = 2 + scenario.parts * (scenario.filesPerPart + 1);
     if (accounts.length !== expected) throw new Error(`${accounts.length} requests of ${expected}`);
-    return { tokens: sum(accounts), requests: accounts.length, fileTokens, printed };
+    const tokens = sum(accounts);
+    compare(printed.cache, tokens);
+    return { tokens, requests: accounts.length, fileTokens };
   } finally {
     await server.close();
     place.remove();
@@ -137,7 +138,7 @@ interface Surroundings {
   readonly url: string;
 }
 
-async function retinue(words: readonly string[], { cwd, home, url }: Surroundings): Promise<unknown> {
+async function retinue(words: readonly string[], { cwd, home, url }: Surroundings): Promise<Printed> {
   const options = ["--model", "anthropic/bench-model", "--output-format", "json"];
   const child = spawn(process.execPath, [program, ...words, ...options], {
     cwd,
@@ -159,7 +160,18 @@ async function retinue(words: readonly string[], { cwd, home, url }: Surrounding
   });
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
   if (code !== 0) throw new Error(`retinue exited with ${code}: ${errors}${printed}`);
-  return JSON.parse(printed);
+  return JSON.parse(printed) as Printed;
+}
+
+interface Printed {
+  readonly cache: { readonly cacheReadTokens: number; readonly idealReadTokens: number };
+}
+
+/** What the program says of its cache, by its transcripts alone, against what the server knows. */
+function compare({ cacheReadTokens, idealReadTokens }: Printed["cache"], { read, idealRead }: FanOut["tokens"]): void {
+  const isNear = Math.abs(idealReadTokens / idealRead - 1) < 0.005;
+  if (cacheReadTokens === read && isNear) return;
+  throw new Error(`reported ${cacheReadTokens} of ${idealReadTokens}, counted ${read} of ${idealRead}`);
 }
 
 function sum(accounts: readonly CacheAccount[]): FanOut["tokens"] {
