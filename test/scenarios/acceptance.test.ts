@@ -25,7 +25,8 @@ async function walk(main: readonly ScriptedStep[], child: readonly ScriptedStep[
   const lines: Line[] = [];
   let details: unknown;
   for await (const update of run) {
-    if (update.type === "subagent.event" && "id" in update.event) lines.push(update.event);
+    if (update.type === "subagent.event" && "id" in update.event && update.event.type !== "run.cleaned")
+      lines.push(update.event);
     if (update.type === "tool.ended" && update.name === "Task") details = update.result.details;
   }
   const result = await run.result;
