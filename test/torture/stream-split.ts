@@ -52,7 +52,7 @@ async function transcriptWith(fault: Fault | undefined): Promise<{ hash: string;
   }
 }
 
-/** Times and random ids aside. */
+/** Times, random ids and what is hashed with the place aside. */
 function fingerprint(path: string, place: Place): { hash: string; lines: number } {
   const lines = readTranscript(path);
   const same = JSON.stringify(lines, (key, value: unknown) => {
