@@ -13,6 +13,10 @@ export function addTools(hands: Hands, own: Hands): Hands {
     prepare: () => hands.prepare?.(),
     judge: (call, policy) => pick(call.name).judge(call, policy),
     execute: (request, emit, signal) => pick(request.call.name).execute(request, emit, signal),
+    inherit: (agentId, from) => {
+      hands.inherit?.(agentId, from);
+      own.inherit?.(agentId, from);
+    },
     release: async (agentId) => {
       await Promise.all([hands.release(agentId), own.release(agentId)]);
     },

@@ -77,6 +77,9 @@ export function createHands(options: HandsOptions): Hands {
     traits: (toolName) => tools.get(canonicalToolName(toolName))?.traits ?? unknownTraits,
     judge,
     execute,
+    inherit: (agentId, from) => {
+      for (const tool of options.tools) tool.inherit?.(agentId, from);
+    },
     release,
     close: async () => {
       closed = true;

@@ -21,6 +21,8 @@ export function lazyHands(faces: readonly ToolFace[], make: () => Promise<Hands>
     },
     judge: async (call, policy) => (await hands()).judge(call, policy),
     execute: async (request, emit, signal) => (await hands()).execute(request, emit, signal),
+    // Before the first call nobody was shown anything.
+    inherit: (agentId, from) => void made?.then((each) => each.inherit?.(agentId, from)),
     release: async (agentId) => (await made)?.release(agentId),
     close: async () => (await made)?.close(),
   };

@@ -38,6 +38,8 @@ export interface Hands {
   judge(call: ToolCall, policy: Policy): Promise<Judgement>;
   /** Decides again, then acts. Never rejects; always settles, also after abort and after the tool's time limit. */
   execute(request: HandsRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;
+  /** A new agent goes on from the conversation of another: it knows what that one was shown. */
+  inherit?(agentId: AgentId, from: AgentId): void;
   /** Ends what an agent left running. */
   release(agentId: AgentId): Promise<void>;
   close(): Promise<void>;

@@ -34,6 +34,8 @@ export interface Tool extends ToolFace {
   readonly maxCharacters?: number;
   /** The input fits the schema. Expected failure is `isError`; throwing is a bug that hands turn into an error result. */
   run(input: JsonObject, context: ToolContext): Promise<ToolOutput>;
+  /** A new agent goes on from the conversation of another: it knows what that one was shown. */
+  inherit?(agentId: AgentId, from: AgentId): void;
   /** Lets go of what the tool holds for an agent (its shells, what it has read). */
   release?(agentId: AgentId): Promise<void>;
 }

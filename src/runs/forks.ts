@@ -27,6 +27,7 @@ export class Forks {
     const { gate, siblings } = this.groupOf(parent.thread, `${ready.agent.agentType} ${turns ?? "all"}`);
     const { origin, past } = forkPoint(parent.thread, { kind, turns, siblings });
     thread.inherit(past);
+    ready.hands.inherit?.(thread.agentId, parent.agentId);
     const model = gate.guard(ready.model);
     const notices = origin.turns === undefined ? ready.notices : [...ready.notices, boundedNotice(origin.turns)];
     return { origin, prepared: { ...ready, model, notices }, prompt: firstWords(wish.prompt, origin) };

@@ -146,6 +146,26 @@ describe("what a fork may do", () => {
     expect(updates.filter((update) => update.type === "agent.spawned")).toHaveLength(1);
   });
 
+  it("changes files that its origin has read, and not what others changed since", async () => {
+    const change = (to: string) => ({
+      tool: "Edit",
+      input: { file_path: "notes.txt", old_string: "beta", new_string: to },
+    });
+    const on = await stage({
+      MAIN: saying(
+        { content: [read] },
+        { content: [forkCall("ONE: go")] },
+        { content: [forkCall("TWO: go")] },
+        { content: "ok" },
+      ),
+      ONE: saying({ content: [change("gamma")] }, { content: "changed" }),
+      TWO: saying({ content: [change("delta")] }, { content: "not changed" }),
+    });
+    await play(on, { permissionMode: "acceptEdits" });
+    expect(readFileSync(join(on.cwd, "notes.txt"), "utf8")).toBe("alpha\ngamma\n");
+    expect(toolResults(on.requests("TWO")[1])[0]).toContain("notes.txt changed since you read it.");
+  });
+
   it("stays the same when its conversation was compacted", async () => {
     const on = await stage({
       MAIN: saying({ content: [forkCall("ONE: long")] }, { content: "ok" }),

@@ -33,6 +33,7 @@ export function createReadTool(dependencies: ReadDependencies): Tool {
   return {
     ...readFace,
     run: (input, context) => read(input, context, { ...dependencies, texts }),
+    inherit: (agentId, from) => dependencies.seen.inherit(agentId, from),
     release: async (agentId) => dependencies.seen.release(agentId),
   };
 }

@@ -19,6 +19,18 @@ describe("createSeenFiles", () => {
     );
   });
 
+  it("gives an agent what another knows; from there on each knows its own", () => {
+    const seen = createSeenFiles();
+    seen.of("main").whole("/f", "1");
+    seen.inherit("a1", "main");
+    seen.of("a1").edited("/f", "2");
+    seen.release("main");
+    expect(seen.of("a1").versionOf("/f")).toBe("2");
+    expect(seen.of("main").versionOf("/f")).toBeUndefined();
+    seen.inherit("a2", "nobody");
+    expect(seen.of("a2").versionOf("/f")).toBeUndefined();
+  });
+
   it("begins anew with another version, and keeps agents apart", () => {
     const files = createSeenFiles();
     const seen = files.of("main");

@@ -3,6 +3,8 @@ import type { AgentId } from "../../protocol/index.ts";
 /** What each agent knows of the files it works on, so that nothing it has not seen is overwritten. */
 export interface SeenFiles {
   of(agentId: AgentId): SeenByAgent;
+  /** The first knows what the other knows now; each goes on by itself. */
+  inherit(agentId: AgentId, from: AgentId): void;
   release(agentId: AgentId): void;
 }
 
@@ -29,19 +31,21 @@ type Part = readonly [first: number, last: number];
 const MAX_FILES = 10_000;
 
 export function createSeenFiles(): SeenFiles {
-  const agents = new Map<AgentId, SeenByAgent>();
+  const agents = new Map<AgentId, Files>();
   return {
     of(agentId) {
-      const known = agents.get(agentId) ?? createSeenByAgent();
-      agents.set(agentId, known);
-      return known;
+      const files = agents.get(agentId) ?? new Map();
+      agents.set(agentId, files);
+      return seenByAgent(files);
     },
+    inherit: (agentId, from) => void agents.set(agentId, new Map(agents.get(from))),
     release: (agentId) => void agents.delete(agentId),
   };
 }
 
-function createSeenByAgent(): SeenByAgent {
-  const files = new Map<string, Knowledge>();
+type Files = Map<string, Knowledge>;
+
+function seenByAgent(files: Files): SeenByAgent {
   function remember(path: string, knowledge: Knowledge): void {
     files.delete(path);
     files.set(path, knowledge);
