@@ -161,7 +161,7 @@ export interface RunHost {
   /** Hooks were told of its beginning. */
   isTold?: true;
   /** How many calls it had made when its work was verified last, or when it was told that it could be. */
-  verification?: { readonly calls: number };
+  verification?: { readonly calls: number; readonly result?: AcceptanceResult };
   /** How often a Stop hook wanted more of it. */
   keptGoing?: number;
   /** An agent it wanted to start and may not. */

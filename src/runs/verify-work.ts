@@ -26,10 +26,14 @@ export async function suggestVerification(host: RunHost): Promise<void> {
 export async function verifyWork(host: RunHost): Promise<boolean> {
   const { verification, acceptance, request, outlet } = host;
   const calls = callsOf(host);
-  const isSettled = acceptance?.ok === false && acceptance.verdict === undefined;
-  // What did not stand its other checks is not verified; who did nothing after a verdict leaves it as it is.
-  if (isSettled || changedFiles(host).length === 0 || verification?.calls === calls) return true;
-  host.verification = { calls };
+  const hasFailed = acceptance?.ok === false && acceptance.verdict === undefined;
+  // What did not stand its other checks is not verified.
+  if (hasFailed || changedFiles(host).length === 0) return true;
+  if (verification?.calls === calls) {
+    // Who did nothing after a verdict leaves it as it is, whatever the other checks say.
+    host.acceptance = verification.result ?? acceptance;
+    return true;
+  }
   const run = await verify(host);
   if (outlet.signal.aborted) return true;
   const result = resultOf(run);
@@ -37,6 +41,7 @@ export async function verifyWork(host: RunHost): Promise<boolean> {
   const hasTurns = state !== undefined && state.turns < state.maxTurns;
   const again = result.verdict === "fail" && verification === undefined && hasTurns;
   host.acceptance = result;
+  host.verification = { calls, result };
   const checked: DurableEvent = { type: "acceptance.checked", runId: request.runId, ...result };
   await host.record([checked, ...(again && "end" in run ? [tellingOf(run)] : [])]);
   return !again;

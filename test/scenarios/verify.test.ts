@@ -107,6 +107,7 @@ describe("verify: auto", () => {
     expect(twice.result).toMatchObject({ text: "Mended?", acceptance: { ok: false, verdict: "fail" } });
     const stubborn = await walk({
       verify: "auto",
+      acceptance: ["true"],
       main: [write("a.txt"), says("Made."), says("It is right.")],
       verification: fails,
     });
