@@ -118,3 +118,18 @@ it.each(["allow", "deny"] as const)("a message to an agent that was stopped asks
   expect(told).toMatch(answer === "allow" ? /goes on with it in the background/ : /was stopped\. Use Task with resume/);
   expect(model.requests("CHILD")).toHaveLength(answer === "allow" ? 2 : 1);
 });
+
+it("two calls that go on with the same agent at once are one run, and the other is told", async () => {
+  const { model } = await walk({
+    MAIN: [
+      { calls: [task("CHILD: go", { name: "child" })] },
+      { calls: [task("More.", { resume: "child" }), task("And more.", { resume: "child" })] },
+      { text: "Well." },
+    ],
+    CHILD: [{ text: "First." }, { text: "Second." }],
+  });
+  const [first = "", second = ""] = resultsIn(model.requests("MAIN")[2]);
+  expect(first).toContain("Second.");
+  expect(second).toMatch(/goes on already, for another call|still running/);
+  expect(model.requests("CHILD")).toHaveLength(2);
+});
