@@ -32,7 +32,7 @@ describe("readCarelessYaml", () => {
       }),
       { numRuns: 3000 },
     );
-    expect(answered).toBeGreaterThan(20);
+    expect(answered).toBeGreaterThan(3);
   });
 
   it("leaves a line with a comment to YAML, however many colons it has", () => {

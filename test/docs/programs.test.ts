@@ -1,0 +1,3 @@
+import { checkPages, hasPrograms, pages } from "./pages.ts";
+
+checkPages(pages.filter(hasPrograms));
