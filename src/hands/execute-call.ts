@@ -89,7 +89,7 @@ async function decideAndRun({
   circumstances,
   signal,
 }: Attempt): Promise<ToolResult> {
-  const { call, policy, grant, agentId } = request;
+  const { call, policy, grant, agentId, recorded } = request;
   const { place, results, limits, emit } = circumstances;
   const toolName = tool.declaration.name;
   const judged = known ?? (await judgeCall({ toolName, input, policy }, place));
@@ -98,6 +98,7 @@ async function decideAndRun({
   if (decision.effect === "deny" || (decision.effect === "ask" && !granted)) {
     return textResult("denied", explainDenial(decision, call));
   }
+  if (!tool.traits.prepares) await recorded;
   if (signal.aborted) return textResult("cancelled", CANCELLED);
   let ended = false;
   let hidden: ((path: string) => boolean) | undefined;
@@ -105,6 +106,7 @@ async function decideAndRun({
     agentId,
     callId: call.callId,
     signal,
+    recorded: async () => recorded,
     progress: (text) => {
       if (!ended && !signal.aborted) emit(text);
     },

@@ -16,6 +16,8 @@ export interface HandsRequest {
   readonly policy: Policy;
   /** Needed where the policy says `ask`; useless where it says `deny`. */
   readonly grant?: Grant;
+  /** Nothing is changed before this: what is about to be done survives a power cut. Hands elsewhere are asked after it. */
+  readonly recorded?: Promise<void>;
 }
 
 export type Judgement =

@@ -16,6 +16,8 @@ export interface ToolTraits {
   readonly effects: boolean;
   /** Over before anybody could look: that it began is written together with how it ended. */
   readonly momentary?: true;
+  /** Prepares its change while its intent is being synced, and waits for that (`ToolContext.recorded`) before it changes anything. */
+  readonly prepares?: true;
 }
 
 /** What is known of a tool before anything of it has to be loaded. */
@@ -44,6 +46,8 @@ export interface ToolContext {
   readonly agentId: AgentId;
   readonly callId: CallId;
   readonly signal: AbortSignal;
+  /** Resolves when the intent of the call survives a power cut. */
+  recorded(): Promise<void>;
   /** Shown while the call runs; may be dropped. */
   progress(text: string): void;
   /** Decides on what could not be known before the call (a redirect, what a path turned out to be). `ask` counts as no. */

@@ -79,8 +79,11 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
     unwritten = [];
   }
 
-  if (effects) await thread.sync();
-  const result = await execute(host, { call, ...(grant ? { grant } : {}) });
+  const recorded = effects ? { recorded: thread.sync() } : {};
+  // It is waited for below, and by the tool.
+  recorded.recorded?.catch(() => {});
+  const result = await execute(host, { call, ...(grant ? { grant } : {}), ...recorded });
+  await recorded.recorded;
   await finish(host, call, { ended: ended(result), unwritten });
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
   if (effects) thread.syncSoon();

@@ -35,19 +35,26 @@ export async function writeWholeFile(realPath: string, bytes: Uint8Array, option
   // Asked before directories are made: a refused write leaves nothing behind.
   const refusal = refusalFor(before, { realPath, expect: options.expect });
   if (refusal) return refusal;
-  const directory = openCheckedDirectory(dirname(realPath), { create: true });
+  const directory = await openDirectory(dirname(realPath), options);
   if (!directory.ok) return directory;
   try {
-    return await replaceWithin(directory, { realPath, bytes, expect: options.expect });
+    return await replaceWithin(directory, { realPath, bytes, ...options });
   } finally {
     directory.close();
   }
 }
 
-interface Replacement {
+/** Making one is a change. */
+async function openDirectory(path: string, { before }: WriteOptions): Promise<CheckedDirectory | FileFailure> {
+  const found = openCheckedDirectory(path);
+  if (found.ok || found.code !== "ENOENT") return found;
+  await before?.();
+  return openCheckedDirectory(path, { create: true });
+}
+
+interface Replacement extends WriteOptions {
   readonly realPath: string;
   readonly bytes: Uint8Array;
-  readonly expect: string | undefined;
 }
 
 async function replaceWithin(directory: CheckedDirectory, request: Replacement): Promise<WriteResult> {
@@ -59,6 +66,7 @@ async function replaceWithin(directory: CheckedDirectory, request: Replacement):
   const temporary = temporaryName();
   try {
     await writeTemporary(directory.within(temporary), { bytes: request.bytes, before });
+    await request.before?.();
     const late = refusalFor(target(), request);
     if (late ?? !directory.isStillThere()) {
       removeQuietly(directory.within(temporary));
@@ -121,7 +129,7 @@ function targetAt(path: string, realPath: string): Target | FileFailure {
 
 function refusalFor(
   target: Target | FileFailure,
-  request: { readonly realPath: string; readonly expect: string | undefined },
+  request: { readonly realPath: string; readonly expect?: string | undefined },
 ): FileFailure | undefined {
   if (!("stat" in target)) return target;
   if (target.stat.kind === "directory") return failure("EISDIR", `${request.realPath}: it is a directory`);

@@ -64,7 +64,7 @@ async function edit(
     return failed(
       `${file.name} is not UTF-8, and new_string has characters that its encoding may lack. Convert it first.`,
     );
-  const written = await workspace.write(file.real, bytes, { expect: result.stat.version });
+  const written = await workspace.write(file.real, bytes, { expect: result.stat.version, before: context.recorded });
   if (!written.ok) return fileFailed(written);
   known.edited(file.real, written.stat.version);
   return {

@@ -16,5 +16,5 @@ export const editFace: ToolFace = {
       required: ["file_path", "old_string", "new_string"],
     },
   },
-  traits: { parallel: false, effects: true },
+  traits: { parallel: false, effects: true, prepares: true },
 };

@@ -17,5 +17,5 @@ export const notebookEditFace: ToolFace = {
       required: ["notebook_path"],
     },
   },
-  traits: { parallel: false, effects: true },
+  traits: { parallel: false, effects: true, prepares: true },
 };

@@ -52,7 +52,7 @@ async function editNotebook(
   if (!edited.ok) return failed(`${file.name}: ${edited.message}`);
   const bytes = encodeText(edited.text, decoded.encoding);
   if (!bytes) return failed(`${file.name} is not UTF-8. Convert it first.`);
-  const written = await workspace.write(file.real, bytes, { expect: result.stat.version });
+  const written = await workspace.write(file.real, bytes, { expect: result.stat.version, before: context.recorded });
   if (!written.ok) return fileFailed(written);
   known.edited(file.real, written.stat.version);
   return {

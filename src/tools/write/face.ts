@@ -11,5 +11,5 @@ export const writeFace: ToolFace = {
       required: ["file_path", "content"],
     },
   },
-  traits: { parallel: false, effects: true },
+  traits: { parallel: false, effects: true, prepares: true },
 };

@@ -45,7 +45,7 @@ async function write(input: JsonObject, context: ToolContext, dependencies: Writ
   if (stat.kind === "file" && before.text === after)
     return { content: `${file.name} has exactly this content already.` };
   const bytes = encodeText(after, before.encoding) ?? Buffer.from(after);
-  const written = await workspace.write(file.real, bytes, { expect: stat.version });
+  const written = await workspace.write(file.real, bytes, { expect: stat.version, before: context.recorded });
   if (!written.ok) return fileFailed(written);
   known.whole(file.real, written.stat.version);
   const size = plural(splitLines(after).length, "line");
