@@ -1,23 +1,14 @@
-import { nearest } from "../lib/index.ts";
 import { type PermissionMode, permissionModes } from "../protocol/index.ts";
 import type { Command } from "./command.ts";
-import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
+import { type OptionKind, type ReadOptions, usageError } from "./read-options.ts";
+import { readVerb, type Verbs } from "./read-verb.ts";
 import { splitRules } from "./split-rules.ts";
 
 /** The words after `retinue agents`. Throws a `UserError` with exit code 2 for what it can't read. */
 export function parseAgents(argv: readonly string[]): Command {
-  const [first = "list"] = argv;
-  const verb = first.startsWith("-") ? "list" : first;
-  if (verb === "help") return { kind: "help", topic: "agents" };
-  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (kinds === undefined) {
-    const meant = nearest(verb, Object.keys(verbs))[0];
-    const cure =
-      meant === undefined ? "There are list, show, explain, check, lint and new." : `Did you mean "${meant}"?`;
-    throw usageError(`"agents" has no command "${verb}"`, cure);
-  }
-  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue agents --help" });
-  if (options.has("help")) return { kind: "help", topic: "agents" };
+  const read = readVerb("agents", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
   if (verb === "check") return { kind: "agents.check", paths: options.words, jsonl: options.has("jsonl") };
   if (verb === "new") return parseNew(options);
   const place = { json: options.has("json"), trust: options.has("trust"), ...directoryOf(options) };
@@ -39,7 +30,7 @@ const place: Readonly<Record<string, OptionKind>> = {
   cwd: { value: "DIRECTORY", short: "C" },
   help: { short: "h" },
 };
-const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
+const verbs: Verbs = {
   list: place,
   show: place,
   explain: { ...place, "permission-mode": { value: "MODE", choices: permissionModes }, background: {} },

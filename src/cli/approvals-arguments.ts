@@ -1,27 +1,17 @@
-import { nearest } from "../lib/index.ts";
 import type { Command } from "./command.ts";
-import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
+import { type OptionKind, type ReadOptions, usageError } from "./read-options.ts";
+import { readVerb, type Verbs } from "./read-verb.ts";
 
 /** The words after `retinue approvals`. Throws a `UserError` with exit code 2 for what it can't read. */
 export function parseApprovals(argv: readonly string[]): Command {
-  const [first = "list"] = argv;
-  const verb = first.startsWith("-") ? "list" : first;
-  if (verb === "help") return { kind: "help", topic: "approvals" };
-  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (kinds === undefined) {
-    const meant = nearest(verb, Object.keys(verbs))[0];
-    throw usageError(
-      `"approvals" has no command "${verb}"`,
-      meant ? `Did you mean "${meant}"?` : "There are list and answer.",
-    );
-  }
-  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue approvals --help" });
-  if (options.has("help")) return { kind: "help", topic: "approvals" };
+  const read = readVerb("approvals", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
   return verb === "answer" ? parseAnswer(options) : parseList(options);
 }
 
 const help: OptionKind = { short: "h" };
-const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
+const verbs: Verbs = {
   list: { session: { value: "ID" }, all: {}, cwd: { value: "DIRECTORY", short: "C" }, json: {}, help },
   answer: {
     pattern: { value: "PATTERN" },

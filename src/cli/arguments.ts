@@ -11,7 +11,7 @@ import {
 import { parseAgents } from "./agents-arguments.ts";
 import { parseApprovals } from "./approvals-arguments.ts";
 import { parseCache } from "./cache-arguments.ts";
-import type { Command, HelpTopic, OutputFormat, PrintOptions } from "./command.ts";
+import { type Command, type HelpTopic, helpTopics, type OutputFormat, type PrintOptions } from "./command.ts";
 import { parsePermissions } from "./permissions-arguments.ts";
 import { parsePlugins } from "./plugins-arguments.ts";
 import { type OptionKind, type ReadOptions, readOptions, usageError } from "./read-options.ts";
@@ -39,18 +39,6 @@ export function parseArguments(argv: readonly string[]): Command {
 }
 
 const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
-const topics = [
-  "sessions",
-  "agents",
-  "plugins",
-  "trust",
-  "config",
-  "worktrees",
-  "permissions",
-  "approvals",
-  "doctor",
-  "cache",
-] as const;
 const onAskChoices: readonly OnAsk[] = ["deny", "wait", "hook"];
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
@@ -177,7 +165,7 @@ function commands(options: ReadOptions): readonly string[] {
 
 function withoutPrint(words: readonly string[]): Command {
   const [word] = words;
-  const meant = words.length <= 3 && word !== undefined ? nearest(word, [...topics, "help"])[0] : undefined;
+  const meant = words.length <= 3 && word !== undefined ? nearest(word, [...helpTopics, "help"])[0] : undefined;
   if (meant !== undefined) throw usageError(`There is no command "${word}"`, `Did you mean "retinue ${meant}"?`);
   return { kind: "interactive", prompt: words.join(" ") };
 }
@@ -236,9 +224,9 @@ function jsonObject(options: ReadOptions, name: string): JsonObject {
 }
 
 function topicOf(word: string | undefined): HelpTopic {
-  const topic = word === undefined ? "retinue" : topics.find((each) => each === word);
+  const topic = word === undefined ? "retinue" : helpTopics.find((each) => each === word);
   if (topic !== undefined) return topic;
-  const [meant] = nearest(word ?? "", topics);
-  const cure = meant === undefined ? `There are ${topics.join(", ")}.` : `Did you mean "${meant}"?`;
+  const [meant] = nearest(word ?? "", helpTopics);
+  const cure = meant === undefined ? `There are ${helpTopics.join(", ")}.` : `Did you mean "${meant}"?`;
   throw usageError(`There is no command "${word}"`, cure);
 }

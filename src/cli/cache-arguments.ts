@@ -1,21 +1,13 @@
-import { nearest } from "../lib/index.ts";
 import type { Command } from "./command.ts";
-import { type OptionKind, readOptions, usageError } from "./read-options.ts";
+import { type OptionKind, usageError } from "./read-options.ts";
+import { readVerb, type Verbs } from "./read-verb.ts";
 import { sessionAndAgent } from "./sessions-arguments.ts";
 
 /** The words after `retinue cache`. Throws a `UserError` with exit code 2 for what it can't read. */
 export function parseCache(argv: readonly string[]): Command {
-  const [first = "report"] = argv;
-  const verb = first.startsWith("-") ? "report" : first;
-  if (verb === "help") return { kind: "help", topic: "cache" };
-  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (kinds === undefined) {
-    const meant = nearest(verb, Object.keys(verbs))[0];
-    const cure = meant === undefined ? "There are report and explain." : `Did you mean "${meant}"?`;
-    throw usageError(`"cache" has no command "${verb}"`, cure);
-  }
-  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue cache --help" });
-  if (options.has("help")) return { kind: "help", topic: "cache" };
+  const read = readVerb("cache", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
   const [id, ...more] = options.words;
   if (more.length > 0) throw usageError(`"cache ${verb}" takes one id`, "Name one session at a time.");
   const cwd = options.value("cwd");
@@ -28,7 +20,7 @@ export function parseCache(argv: readonly string[]): Command {
 
 const help: OptionKind = { short: "h" };
 const cwd: OptionKind = { value: "DIRECTORY", short: "C" };
-const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
+const verbs: Verbs = {
   report: { json: {}, cwd, help },
   explain: { json: {}, agent: { value: "ID" }, cwd, help },
 };

@@ -3,18 +3,20 @@ import type { Effort, ForkChoice, JsonObject, PermissionMode } from "../protocol
 import type { SettingsQuestion } from "./settings-options.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
-export type HelpTopic =
-  | "retinue"
-  | "sessions"
-  | "agents"
-  | "plugins"
-  | "trust"
-  | "config"
-  | "worktrees"
-  | "permissions"
-  | "approvals"
-  | "doctor"
-  | "cache";
+/** Commands that have a help of their own. */
+export const helpTopics = [
+  "sessions",
+  "agents",
+  "plugins",
+  "trust",
+  "config",
+  "worktrees",
+  "permissions",
+  "approvals",
+  "doctor",
+  "cache",
+] as const;
+export type HelpTopic = "retinue" | (typeof helpTopics)[number];
 
 export interface PrintOptions {
   readonly prompt: string;

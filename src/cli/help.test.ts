@@ -1,17 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { helpTopics } from "./command.ts";
 import { helpFor } from "./help.ts";
 
-describe.each([
-  "retinue",
-  "sessions",
-  "agents",
-  "plugins",
-  "trust",
-  "config",
-  "worktrees",
-  "permissions",
-  "doctor",
-] as const)("help for %s", (topic) => {
+describe.each(["retinue", ...helpTopics] as const)("help for %s", (topic) => {
   const lines = helpFor(topic).split("\n");
 
   it("fits into 80 columns and ends with a newline", () => {

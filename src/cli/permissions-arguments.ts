@@ -1,21 +1,13 @@
-import { nearest } from "../lib/index.ts";
 import type { Command } from "./command.ts";
-import { type OptionKind, readOptions, usageError } from "./read-options.ts";
+import { type OptionKind, usageError } from "./read-options.ts";
+import { readVerb, type Verbs } from "./read-verb.ts";
 import { settingsOptions, settingsQuestion } from "./settings-options.ts";
 
 /** The words after `retinue permissions`. Throws a `UserError` with exit code 2 for what it can't read. */
 export function parsePermissions(argv: readonly string[]): Command {
-  const [first = "list"] = argv;
-  const verb = first.startsWith("-") ? "list" : first;
-  if (verb === "help") return { kind: "help", topic: "permissions" };
-  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (kinds === undefined) {
-    const meant = nearest(verb, Object.keys(verbs))[0];
-    const cure = meant === undefined ? "There are list and check." : `Did you mean "${meant}"?`;
-    throw usageError(`"permissions" has no command "${verb}"`, cure);
-  }
-  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue permissions --help" });
-  if (options.has("help")) return { kind: "help", topic: "permissions" };
+  const read = readVerb("permissions", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
   const [word] = options.words;
   if (word !== undefined) {
     throw usageError(`"permissions ${verb}" does not take "${word}"`, 'See "retinue permissions --help".');
@@ -29,7 +21,7 @@ export function parsePermissions(argv: readonly string[]): Command {
 }
 
 const help: OptionKind = { short: "h" };
-const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
+const verbs: Verbs = {
   list: settingsOptions,
   check: { jsonl: {}, root: { value: "DIRECTORY" }, help },
 };

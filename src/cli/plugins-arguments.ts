@@ -1,20 +1,12 @@
-import { nearest } from "../lib/index.ts";
 import type { Command } from "./command.ts";
-import { type OptionKind, readOptions, usageError } from "./read-options.ts";
+import { type OptionKind, usageError } from "./read-options.ts";
+import { readVerb, type Verbs } from "./read-verb.ts";
 
 /** The words after `retinue plugins`. Throws a `UserError` with exit code 2 for what it can't read. */
 export function parsePlugins(argv: readonly string[]): Command {
-  const [first = "list"] = argv;
-  const verb = first.startsWith("-") ? "list" : first;
-  if (verb === "help") return { kind: "help", topic: "plugins" };
-  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (kinds === undefined) {
-    const meant = nearest(verb, Object.keys(verbs))[0];
-    const cure = meant === undefined ? "There are list, add, remove, enable and disable." : `Did you mean "${meant}"?`;
-    throw usageError(`"plugins" has no command "${verb}"`, cure);
-  }
-  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue plugins --help" });
-  if (options.has("help")) return { kind: "help", topic: "plugins" };
+  const read = readVerb("plugins", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
   const [word, ...more] = options.words;
   if (verb === "list") {
     if (word !== undefined) throw usageError('"plugins list" takes no name', 'Write "retinue plugins list".');
@@ -30,7 +22,7 @@ export function parsePlugins(argv: readonly string[]): Command {
 
 const help: OptionKind = { short: "h" };
 const yes: OptionKind = { short: "y" };
-const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
+const verbs: Verbs = {
   list: { json: {}, help },
   add: { yes, help },
   remove: { yes, help },

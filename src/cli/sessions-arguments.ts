@@ -1,9 +1,10 @@
-import { nearest, type UserError } from "../lib/index.ts";
+import type { UserError } from "../lib/index.ts";
 import type { Command } from "./command.ts";
-import { type OptionKind, readOptions, usageError } from "./read-options.ts";
+import { type OptionKind, usageError } from "./read-options.ts";
+import { readVerb, type Verbs } from "./read-verb.ts";
 
 const help: OptionKind = { short: "h" };
-const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
+const verbs: Verbs = {
   list: { json: {}, all: {}, cwd: { value: "DIRECTORY", short: "C" }, help },
   show: { json: {}, agent: { value: "ID" }, help },
   export: { help },
@@ -11,17 +12,9 @@ const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
 };
 
 export function parseSessions(argv: readonly string[]): Command {
-  const [first = "list"] = argv;
-  const verb = first.startsWith("-") ? "list" : first;
-  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (verb === "help") return { kind: "help", topic: "sessions" };
-  if (kinds === undefined) {
-    const meant = nearest(verb, [...Object.keys(verbs), "resume"])[0];
-    const cure = meant === undefined ? "There are list, show, resume, export and delete." : `Did you mean "${meant}"?`;
-    throw usageError(`"sessions" has no command "${verb}"`, cure);
-  }
-  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue sessions --help" });
-  if (options.has("help")) return { kind: "help", topic: "sessions" };
+  const read = readVerb("sessions", argv, { verbs, others: ["resume"] });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
   const [id, ...more] = options.words;
   const json = options.has("json");
   if (verb === "list") {

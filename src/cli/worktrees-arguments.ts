@@ -1,20 +1,12 @@
-import { nearest } from "../lib/index.ts";
 import type { Command } from "./command.ts";
-import { type OptionKind, readOptions, usageError } from "./read-options.ts";
+import { type OptionKind, usageError } from "./read-options.ts";
+import { readVerb, type Verbs } from "./read-verb.ts";
 
 /** The words after `retinue worktrees`. Throws a `UserError` with exit code 2 for what it can't read. */
 export function parseWorktrees(argv: readonly string[]): Command {
-  const [first = "list"] = argv;
-  const verb = first.startsWith("-") ? "list" : first;
-  if (verb === "help") return { kind: "help", topic: "worktrees" };
-  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (kinds === undefined) {
-    const meant = nearest(verb, Object.keys(verbs))[0];
-    const cure = meant === undefined ? "There are list and prune." : `Did you mean "${meant}"?`;
-    throw usageError(`"worktrees" has no command "${verb}"`, cure);
-  }
-  const options = readOptions(verb === first ? argv.slice(1) : argv, { kinds, help: "retinue worktrees --help" });
-  if (options.has("help")) return { kind: "help", topic: "worktrees" };
+  const read = readVerb("worktrees", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
   const [word] = options.words;
   if (word !== undefined) {
     throw usageError(`"worktrees ${verb}" does not take "${word}"`, 'See "retinue worktrees --help".');
@@ -25,7 +17,7 @@ export function parseWorktrees(argv: readonly string[]): Command {
 }
 
 const help: OptionKind = { short: "h" };
-const verbs: Readonly<Record<string, Readonly<Record<string, OptionKind>>>> = {
+const verbs: Verbs = {
   list: { json: {}, help },
   prune: { json: {}, "dry-run": {}, help },
 };
