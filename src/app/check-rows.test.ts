@@ -104,3 +104,11 @@ it("sees hooks that git would run", async () => {
   writeFileSync(hook, "#!/bin/sh\n", { mode: 0o755 });
   expect(await answers([row], root)).toMatchObject([{ decision: "ask", rule: "changed hook" }]);
 });
+
+it("makes the programs that a row's preset writes", async () => {
+  const setup = { allow: ["Bash(git commit:*)"] };
+  const row = { id: "1", setup, input: { tool: "Bash", command: "git commit --allow-empty -qm x" } };
+  const preset = "printf '#!/bin/sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
+  const found = await answers([row, { ...row, preset }, row], stage());
+  expect(found.map(({ decision }) => decision)).toEqual(["allow", "ask", "allow"]);
+});

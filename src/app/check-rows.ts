@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createHands } from "../hands/index.ts";
 import { describeError } from "../lib/index.ts";
 import { hiddenPredicate } from "../permissions/index.ts";
@@ -40,6 +40,8 @@ interface Row {
     readonly server?: string;
   };
   readonly input: JsonObject & { readonly tool: string };
+  /** What was done before in the same session, as a line of shell. It is not run; the programs it writes are made. */
+  readonly preset?: string;
 }
 
 /**
@@ -74,8 +76,11 @@ async function checkLine(line: string, at: Stage): Promise<CheckedRow> {
     const written = JSON.parse(line) as Row;
     id = written.id;
     const row = onStage(written, at.stage) as Row;
-    const clear = await stageFiles(row.setup?.fs ?? {}, { stage: at.stage, home: HOME });
+    const programs = programsOf(row.preset ?? "", join(at.stage, "proj"));
+    const files = { ...row.setup?.fs, ...Object.fromEntries(programs.map((path) => [path, "#!/bin/sh\n"])) };
+    const clear = await stageFiles(files, { stage: at.stage, home: HOME });
     try {
+      for (const path of programs) chmodSync(path, 0o755);
       return { id, ...(await answer(row, at)) };
     } finally {
       clear();
@@ -83,6 +88,12 @@ async function checkLine(line: string, at: Stage): Promise<CheckedRow> {
   } catch (error) {
     return { id, decision: "error", rule: "", reason: `The row can't be used: ${describeError(error)}` };
   }
+}
+
+/** Files that a line of shell writes and makes executable. */
+function programsOf(line: string, cwd: string): readonly string[] {
+  const written = [...line.matchAll(/>\s*([\w./-]+)/g)].map(([, path = ""]) => path);
+  return written.filter((path) => line.includes(`chmod +x ${path}`)).map((path) => resolve(cwd, path));
 }
 
 async function answer(row: Row, { stage, hands }: Stage): Promise<Omit<CheckedRow, "id">> {
