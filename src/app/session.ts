@@ -166,6 +166,7 @@ export function createSessionOf({
       await services.hands.close();
       await release();
       await thread.clean().catch(() => undefined);
+      thread.keep();
       await transcript.close();
     },
   };

@@ -1,15 +1,29 @@
 import type { Prompt } from "../ports/index.ts";
 import type { Head, Message } from "../protocol/index.ts";
-import { type ChainView, type Chunk, emptyChunk, type Mark, writeBytes } from "./chunk.ts";
+import { type ChainView, type Chunk, emptyChunk, keptChunk, type Mark, writeBytes } from "./chunk.ts";
 import { hashMessages } from "./hash-messages.ts";
 import { requestBody } from "./request-body.ts";
-import type { Beginning } from "./tape.ts";
+import { type Beginning, Tape } from "./tape.ts";
 
 /** A prompt with the bytes it is made of. */
 export interface WrittenPrompt extends Prompt {
   readonly view: ChainView;
   /** Of its messages. Meant to be asked for once its bytes are under way, and before the next request is made. */
   fingerprint(): string;
+}
+
+/** A chain with the bytes it has, for another process. */
+export interface PackedChain {
+  /** JSON. */
+  readonly facts: {
+    readonly offsets: readonly number[];
+    readonly tapeLength: number;
+    readonly lastMark?: Mark;
+    /** The newest request. */
+    readonly prompt?: Pick<ChainView, "segments" | "marks">;
+  };
+  /** The tape, then the messages as JSON. */
+  readonly bytes: readonly Uint8Array[];
 }
 
 /**
@@ -30,7 +44,7 @@ export class Chain {
   }
 
   get length(): number {
-    return this.sealed.reduce((sum, chunk) => sum + chunk.messages.length, this.open.messages.length);
+    return this.sealed.reduce((sum, chunk) => sum + chunk.count, this.open.count);
   }
 
   messages(): readonly Message[] {
@@ -69,7 +83,7 @@ export class Chain {
    * also share what their first messages begin with.
    */
   fork(beginning?: Beginning): Chain {
-    if (this.open.messages.length > 0) {
+    if (this.open.count > 0) {
       // Written now, while there is one owner, so that no branch writes them again.
       this.write(this.open);
       this.sealed.push(this.open);
@@ -136,6 +150,33 @@ export class Chain {
     return chain;
   }
 
+  /** Undefined where it is empty, the prompt is of another chain, or it knows more than a packed one says. */
+  pack(newest: WrittenPrompt | undefined): PackedChain | undefined {
+    const chunks = this.chunks();
+    const isOurs = newest?.head === this.head && newest.view.chunks.every((chunk, index) => chunk === chunks[index]);
+    if (this.length === 0 || this.forkMark || (newest && !isOurs)) return undefined;
+    const { tape, messages } = this.until(this.length).open;
+    const facts = {
+      offsets: tape.offsets(),
+      tapeLength: tape.length,
+      ...(this.lastMark && { lastMark: this.lastMark }),
+      ...(newest && { prompt: { segments: newest.view.segments, marks: newest.view.marks } }),
+    };
+    return { facts, bytes: [...tape.views(0, tape.length), Buffer.from(JSON.stringify(messages))] };
+  }
+
+  static unpack(
+    head: Head,
+    { offsets, tapeLength, lastMark, prompt }: PackedChain["facts"],
+    bytes: Uint8Array,
+  ): { readonly chain: Chain; readonly prompt: WrittenPrompt | undefined } {
+    const tape = Tape.restored(bytes.subarray(0, tapeLength), offsets);
+    const chunk = keptChunk(tape, () => JSON.parse(Buffer.from(bytes.subarray(tapeLength)).toString("utf8")));
+    const chain = new Chain(head, [chunk]);
+    chain.lastMark = lastMark;
+    return { chain, prompt: prompt && promptOf({ head, chunks: [chunk], ...prompt }) };
+  }
+
   private copyInto(chain: Chain, { from, to }: { readonly from: number; readonly to: number }): number {
     let index = 0;
     let copied = 0;
@@ -154,19 +195,19 @@ export class Chain {
   }
 
   private write(chunk: Chunk): void {
-    writeBytes(chunk, this.head, chunk.messages.length);
+    writeBytes(chunk, this.head, chunk.count);
   }
 
   private chunks(): readonly Chunk[] {
-    return this.open.messages.length === 0 ? [...this.sealed] : [...this.sealed, this.open];
+    return this.open.count === 0 ? [...this.sealed] : [...this.sealed, this.open];
   }
 }
 
 function messageAt(chunks: readonly Chunk[], index: number): Message | undefined {
   let left = index;
-  for (const { messages } of chunks) {
-    if (left < messages.length) return messages[left];
-    left -= messages.length;
+  for (const chunk of chunks) {
+    if (left < chunk.count) return chunk.messages[left];
+    left -= chunk.count;
   }
   return undefined;
 }

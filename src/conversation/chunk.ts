@@ -4,6 +4,7 @@ import { type Beginning, type MarkPlace, Tape } from "./tape.ts";
 
 /** Consecutive messages and their bytes. A sealed chunk takes no more messages and is shared by every chain that has it. */
 export interface Chunk {
+  readonly count: number;
   readonly messages: Message[];
   readonly tape: Tape;
 }
@@ -32,5 +33,25 @@ export function writeBytes(chunk: Chunk, head: Head, count: number): void {
 }
 
 export function emptyChunk(beginning?: Beginning): Chunk {
-  return { messages: [], tape: new Tape(beginning) };
+  const messages: Message[] = [];
+  return {
+    messages,
+    tape: new Tape(beginning),
+    get count() {
+      return messages.length;
+    },
+  };
+}
+
+/** A sealed one whose bytes are there; its messages are read when somebody wants them. */
+export function keptChunk(tape: Tape, read: () => Message[]): Chunk {
+  let messages: Message[] | undefined;
+  return {
+    count: tape.segments,
+    tape,
+    get messages() {
+      messages ??= read();
+      return messages;
+    },
+  };
 }

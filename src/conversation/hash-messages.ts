@@ -16,7 +16,7 @@ export function hashMessages({ head, chunks, segments }: ChainView): string {
   let left = segments;
   let last: { readonly index: number; readonly end: number } | undefined;
   for (const [index, chunk] of chunks.entries()) {
-    const count = Math.min(chunk.messages.length, left);
+    const count = Math.min(chunk.count, left);
     if (count <= 0) break;
     writeBytes(chunk, head, count);
     last = { index, end: chunk.tape.endOf(count - 1) };

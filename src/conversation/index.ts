@@ -3,7 +3,7 @@
 // Called by: runs, and model through the Prompt port.
 export type { CacheDifference } from "./cache-difference.ts";
 export { cacheDifference, excerptAt } from "./cache-difference.ts";
-export { Chain, canFollowSummary, type WrittenPrompt } from "./chain.ts";
+export { Chain, canFollowSummary, type PackedChain, type WrittenPrompt } from "./chain.ts";
 export { SERIALIZER_VERSION } from "./dialects.ts";
 export { headFingerprints, headLength } from "./head-bytes.ts";
 export { type PrefixPoint, type PrefixPoints, prefixPoints } from "./prefix-points.ts";

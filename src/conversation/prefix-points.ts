@@ -37,7 +37,7 @@ export function prefixPoints(view: ChainView, after?: PrefixPoint): PrefixPoints
   let before = bytes.length - (holdsMessage ? 0 : 1);
   let left = segments;
   for (const [index, chunk] of chunks.entries()) {
-    const count = Math.min(chunk.messages.length, left);
+    const count = Math.min(chunk.count, left);
     if (count <= 0) break;
     writeBytes(chunk, head, count);
     const found = chunkPoints(chunks, { index, count });

@@ -10,7 +10,7 @@ export function requestBody(view: ChainView): readonly Uint8Array[] {
   const pieces = headPieces(head, { mark, others: view.marks.length });
   let first = 0;
   for (const chunk of view.chunks) {
-    const count = Math.min(chunk.messages.length, view.segments - first);
+    const count = Math.min(chunk.count, view.segments - first);
     if (count <= 0) break;
     writeBytes(chunk, view.head, count);
     // Every segment begins with a comma; the very first of the list must not.

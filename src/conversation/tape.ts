@@ -14,12 +14,12 @@ export class Tape {
   private readonly beginning: Beginning | undefined;
   /** Of a sibling, before its own. */
   private shared: Uint8Array = nothing;
-  private buffer = Buffer.allocUnsafeSlow(0);
+  private buffer: Buffer = Buffer.allocUnsafeSlow(0);
   /** Of its own. */
   private used = 0;
-  private readonly ends: number[] = [];
-  private readonly lastBlockMarks: number[] = [];
-  private readonly resultMarks: number[] = [];
+  private ends: number[] = [];
+  private lastBlockMarks: number[] = [];
+  private resultMarks: number[] = [];
 
   constructor(beginning?: Beginning) {
     this.beginning = beginning;
@@ -64,6 +64,22 @@ export class Tape {
     this.ends.push(this.length);
     this.lastBlockMarks.push(shifted(source.lastBlockMarks[index], shift));
     this.resultMarks.push(shifted(source.resultMarks[index], shift));
+  }
+
+  /** What `restored` makes it from again, beside its bytes: three numbers for each segment. */
+  offsets(): readonly number[] {
+    return [...this.ends, ...this.lastBlockMarks, ...this.resultMarks];
+  }
+
+  static restored(bytes: Uint8Array, offsets: readonly number[]): Tape {
+    const tape = new Tape();
+    tape.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    tape.used = bytes.length;
+    const segments = offsets.length / 3;
+    tape.ends = offsets.slice(0, segments);
+    tape.lastBlockMarks = offsets.slice(segments, 2 * segments);
+    tape.resultMarks = offsets.slice(2 * segments);
+    return tape;
   }
 
   startOf(index: number): number {

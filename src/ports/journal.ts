@@ -5,6 +5,20 @@ export interface OutputFile {
   append(text: string): void;
 }
 
+/** What follows from the first lines of an agent, kept so that they need not be read again. Never the truth: only lines are. */
+export interface Checkpoint {
+  /** JSON. */
+  readonly facts: unknown;
+  readonly bytes: Uint8Array;
+}
+
+export interface Checkpoints {
+  /** Of all lines there are. Best effort: without it the next process reads the lines. */
+  keep(agentId: AgentId, checkpoint: { readonly facts: unknown; readonly bytes: readonly Uint8Array[] }): void;
+  /** The one that fits the agent's lines to the byte, and the lines behind it. */
+  take(agentId: AgentId): { readonly checkpoint: Checkpoint; readonly lines: readonly Line[] } | undefined;
+}
+
 /** The transcript of a session's agents. One process holds it at a time. */
 export interface Journal {
   readonly sessionId: SessionId;
@@ -19,6 +33,8 @@ export interface Journal {
   syncSoon(agentId: AgentId): void;
   /** All lines of an agent in order; empty for one that does not exist. */
   read(agentId: AgentId): Promise<readonly Line[]>;
+  /** Absent where nothing is kept beside the lines. */
+  readonly checkpoints?: Checkpoints;
   /** The subagents there are, the oldest first. */
   agents(): Promise<readonly AgentId[]>;
   /** The readable text that grows beside a background agent; undefined where nothing is kept. */

@@ -1,6 +1,6 @@
 import { Chain, type WrittenPrompt } from "../conversation/index.ts";
 import { fold, initialState, type LoopState, recovery, userTurn } from "../loop/index.ts";
-import type { Journal } from "../ports/index.ts";
+import type { Checkpoint, Journal } from "../ports/index.ts";
 import type {
   AgentId,
   AssistantBlock,
@@ -11,18 +11,11 @@ import type {
   Line,
   LineId,
   RunId,
-  UserMessage,
 } from "../protocol/index.ts";
 import { type Past, readPast } from "./fork-past.ts";
-
-/** What somebody wants recorded, and who has to be told. */
-interface Entry {
-  /** Absent: whatever the state is then. */
-  readonly allows: ((state: LoopState) => boolean) | undefined;
-  readonly events: readonly DurableEvent[];
-  readonly resolve: (lines: readonly Line[] | undefined) => void;
-  readonly reject: (error: unknown) => void;
-}
+import { lostHead, lostWords } from "./lost-parts.ts";
+import { RecordQueue } from "./record-queue.ts";
+import { FORMAT, isOfThisFormat, type ThreadFacts } from "./thread-facts.ts";
 
 /**
  * One agent's life: its journal, and what follows from it (loop state, conversation). Nothing changes here
@@ -45,13 +38,17 @@ export class Thread {
   private before: "same" | "changed" | "lost" | undefined;
   private isAtFork = false;
   private readonly kept = new Set<RunId>();
-  private readonly waiting: Entry[] = [];
-  private isWriting = false;
+  private readonly queue: RecordQueue<LoopState>;
 
   constructor(agentId: AgentId, journal: Journal, onRequest?: (prompt: WrittenPrompt) => void) {
     this.agentId = agentId;
     this.journal = journal;
     this.onRequest = onRequest;
+    this.queue = new RecordQueue({
+      state: () => this.current,
+      append: (events) => journal.append(agentId, events),
+      apply: (event, line) => this.apply(event, line?.id),
+    });
   }
 
   get state(): LoopState {
@@ -112,7 +109,11 @@ export class Thread {
 
   /** Folds what the journal holds; ends the run that an earlier process left open. */
   async restore(): Promise<void> {
-    await this.replay(await this.journal.read(this.agentId));
+    const { agentId, journal } = this;
+    // Who is told of every request has to see all lines.
+    const kept = this.onRequest ? undefined : journal.checkpoints?.take(agentId);
+    const isTakenUp = kept !== undefined && (await this.takeUp(kept.checkpoint));
+    await this.replay(isTakenUp ? kept.lines : await journal.read(agentId));
     const left = recovery(this.current);
     if (left.length > 0) await this.record(left);
   }
@@ -138,6 +139,44 @@ export class Thread {
     else this.before = "lost";
   }
 
+  /** Spares the next process the reading of a long life. */
+  keep(): void {
+    const { checkpoints } = this.journal;
+    const checkpoint = checkpoints && this.checkpoint();
+    if (checkpoint) checkpoints.keep(this.agentId, checkpoint);
+  }
+
+  /** Undefined in the middle of a run, and where there is more to know than a checkpoint says. */
+  private checkpoint(): { readonly facts: ThreadFacts; readonly bytes: readonly Uint8Array[] } | undefined {
+    const { head, ended, type, lines, answer } = this;
+    if (this.current.run || head === undefined || this.before !== undefined) return undefined;
+    const packed = this.chain?.pack(this.prompt);
+    if (packed === undefined) return undefined;
+    const kept = [...this.kept];
+    // The next run begins without them, and they may hold long results.
+    const state = { ...this.current, repetitions: [] };
+    const facts = { format: FORMAT, state, head, ended, type, lines, answer, kept, chain: packed.facts } as const;
+    return { facts, bytes: packed.bytes };
+  }
+
+  private async takeUp({ facts, bytes }: Checkpoint): Promise<boolean> {
+    if (!isOfThisFormat(facts)) return false;
+    await this.loadHead(facts.head);
+    const head = this.heads.get(facts.head);
+    if (head === undefined) return false;
+    const { chain, prompt } = Chain.unpack(head, facts.chain, bytes);
+    this.current = { ...initialState, ...facts.state };
+    this.chain = chain;
+    this.prompt = prompt;
+    this.head = facts.head;
+    this.ended = facts.ended;
+    this.type = facts.type;
+    this.lines = facts.lines;
+    this.answer = facts.answer;
+    for (const runId of facts.kept) this.kept.add(runId);
+    return true;
+  }
+
   /** When all that was made for its runs is gone. */
   async clean(): Promise<void> {
     const cleaned = this.uncleaned.map((runId): DurableEvent => ({ type: "run.cleaned", runId }));
@@ -157,40 +196,11 @@ export class Thread {
   }
 
   /** Undefined, and nothing recorded, when the state does not allow it once its turn to be written has come. */
-  recordIf(allows: Entry["allows"], events: readonly DurableEvent[]): Promise<readonly Line[] | undefined> {
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ allows, events, resolve, reject });
-      if (!this.isWriting) void this.write();
-    });
-  }
-
-  /** Never rejects: each caller is told of its own. */
-  private async write(): Promise<void> {
-    this.isWriting = true;
-    // Hundreds of calls of one answer come at once: together they are one write.
-    await undefined;
-    for (let first = this.waiting.shift(); first !== undefined; first = this.waiting.shift()) {
-      if (first.allows?.(this.current) === false) first.resolve(undefined);
-      else await this.writeTogether([first, ...takeWhile(this.waiting, ({ allows }) => allows === undefined)]);
-    }
-    this.isWriting = false;
-  }
-
-  private async writeTogether(entries: readonly Entry[]): Promise<void> {
-    try {
-      const lines = await this.journal.append(
-        this.agentId,
-        entries.flatMap(({ events }) => events),
-      );
-      let from = 0;
-      for (const { events, resolve } of entries) {
-        for (const [index, event] of events.entries()) this.apply(event, lines[from + index]?.id);
-        resolve(lines.slice(from, from + events.length));
-        from += events.length;
-      }
-    } catch (error) {
-      for (const { reject } of entries) reject(error);
-    }
+  recordIf(
+    allows: ((state: LoopState) => boolean) | undefined,
+    events: readonly DurableEvent[],
+  ): Promise<readonly Line[] | undefined> {
+    return this.queue.record(allows, events);
   }
 
   /** Resolves when all that was recorded so far survives a power cut. */
@@ -264,30 +274,6 @@ export class Thread {
     if (turn) chain.append(turn);
   }
 }
-
-/** Takes them out of the list. */
-function takeWhile<T>(list: T[], isWanted: (element: T) => boolean): T[] {
-  const end = list.findIndex((element) => !isWanted(element));
-  return list.splice(0, end === -1 ? list.length : end);
-}
-
-/** A conversation begins with a user's words; a damaged transcript may have lost them. */
-const lostWords: UserMessage = {
-  role: "user",
-  content: [{ type: "text", text: "[What was said here is lost: the transcript is damaged.]" }],
-};
-
-/** Stands in for a head that is gone from the disk: its bytes are lost, the words spoken under it are not. */
-const lostHead: Head = {
-  provider: "lost",
-  model: "lost",
-  dialect: "anthropic",
-  maxTokens: 0,
-  tools: [],
-  system: "",
-  systemContext: "",
-  userContext: "",
-};
 
 /** They say how far a call of the newest answer has come; of older answers only the results count. */
 const passing = new Set<string>(["tool.requested", "tool.started", "approval.requested", "approval.answered"]);

@@ -1,9 +1,11 @@
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, truncateSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { errorCode } from "../lib/index.ts";
+import type { Checkpoint } from "../ports/index.ts";
 import type { AgentId, DurableEvent, Line } from "../protocol/index.ts";
+import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import type { OpenFiles } from "./open-files.ts";
-import { type Problem, parseTranscript } from "./parse-transcript.ts";
+import { type Problem, parseIntact, parseTranscript } from "./parse-transcript.ts";
 
 /** One agent's transcript as this process knows it. */
 export interface AgentLog {
@@ -30,6 +32,12 @@ export interface AgentLog {
   tail: Promise<void> | undefined;
   /** What loading has parsed, until it is asked for or outdated. */
   loaded: readonly Line[] | undefined;
+  /** The same, where a checkpoint spared it the most of it. */
+  kept: { readonly checkpoint: Checkpoint; readonly lines: readonly Line[] } | undefined;
+  /** How many lines the newest checkpoint stands for. */
+  keptLines: number;
+  /** Reading found nothing to tell. */
+  isIntact: boolean;
 }
 
 export interface Batch {
@@ -52,14 +60,28 @@ export function newAgentLog(agentId: AgentId, path: string): AgentLog {
     isNew: true,
     tail: undefined,
     loaded: undefined,
+    kept: undefined,
+    keptLines: 0,
+    isIntact: true,
   };
 }
 
 /** Reads the file, and sets a torn tail aside so that the next line begins on its own. */
-export function loadAgentLog(agentId: AgentId, path: string): { log: AgentLog; problems: readonly Problem[] } {
+export function loadAgentLog(
+  agentId: AgentId,
+  path: string,
+  checkpointPath?: string,
+): { log: AgentLog; problems: readonly Problem[] } {
   const log = newAgentLog(agentId, path);
   const bytes = readIfThere(path);
   if (bytes === undefined) return { log, problems: [] };
+  const kept = checkpointPath === undefined ? undefined : readCheckpoint(checkpointPath, bytes);
+  const behind = kept && parseIntact(bytes.subarray(kept.size), kept.lines);
+  if (kept && behind) {
+    log.kept = { checkpoint: kept.checkpoint, lines: behind };
+    log.keptLines = kept.lines;
+    return { log: asFound(log, kept.lines + behind.length), problems: [] };
+  }
   const { lines, problems, tornAt } = parseTranscript(bytes, path);
   const all = [...problems];
   if (tornAt !== undefined) {
@@ -67,13 +89,33 @@ export function loadAgentLog(agentId: AgentId, path: string): { log: AgentLog; p
     if (copy !== undefined)
       all.push({ file: path, line: 0, message: `Its unfinished last line was moved to ${copy}.` });
   }
-  log.isNew = false;
-  log.count = lastId(lines);
-  // Nobody knows what of it an earlier process has synced.
-  log.syncInPlace = lines.length > 0;
-  log.dirty = lines.length > 0;
   log.loaded = lines;
-  return { log, problems: all };
+  log.isIntact = all.length === 0;
+  return { log: asFound(log, lastId(lines)), problems: all };
+}
+
+function asFound(log: AgentLog, count: number): AgentLog {
+  log.isNew = false;
+  log.count = count;
+  // Nobody knows what of it an earlier process has synced.
+  log.syncInPlace = count > 0;
+  log.dirty = count > 0;
+  return log;
+}
+
+/** Never throws: without it the next process reads the lines. */
+export function keepCheckpoint(
+  log: AgentLog,
+  path: string,
+  checkpoint: { readonly facts: unknown; readonly bytes: readonly Uint8Array[] },
+): void {
+  if (!log.isIntact || log.uncounted || log.tail !== undefined) return;
+  try {
+    writeCheckpoint(path, checkpoint, { transcript: readFileSync(log.path), lines: log.count });
+    log.keptLines = log.count;
+  } catch {
+    // The disk may be full.
+  }
 }
 
 export function readLines(path: string): readonly Line[] {
@@ -113,6 +155,7 @@ export function writeBatch(log: AgentLog, batch: Batch, files: OpenFiles): void 
 
 export function appendTexts(log: AgentLog, texts: readonly string[], files: OpenFiles): void {
   log.loaded = undefined;
+  log.kept = undefined;
   try {
     const file = files.open(log);
     log.end ??= file.size;

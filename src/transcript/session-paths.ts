@@ -16,6 +16,8 @@ export interface SessionPaths {
   readonly scratch: string;
   /** What was asked and answered. */
   readonly inbox: string;
+  /** Of the main agent. */
+  readonly checkpoint: string;
   readonly wal: string;
   readonly lock: string;
   /** Where the transcript goes first when the session is deleted: from then on there is no such session. */
@@ -39,6 +41,7 @@ export function sessionPathsIn(projectDirectory: string, sessionId: SessionId): 
     results: join(directory, "results"),
     scratch: join(directory, "scratch"),
     inbox: join(directory, "inbox.jsonl"),
+    checkpoint: join(directory, "checkpoint"),
     wal: join(directory, "wal.jsonl"),
     lock: join(directory, "lock"),
     deleted: join(directory, "deleted.jsonl"),

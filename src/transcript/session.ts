@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmdirSync } from "node:fs";
 import { openAppendFile, UserError } from "../lib/index.ts";
 import type { Clock, Journal, ResultStore } from "../ports/index.ts";
 import { type AgentId, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
-import { type AgentLog, loadAgentLog, newAgentLog, readLines } from "./agent-log.ts";
+import { type AgentLog, keepCheckpoint, loadAgentLog, newAgentLog, readLines } from "./agent-log.ts";
 import { appendLines } from "./append-lines.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createHeads } from "./heads.ts";
@@ -44,6 +44,8 @@ export interface SessionOptions {
   readonly firstWaitMs?: number;
   /** Size at which the write-ahead log is emptied; for tests. */
   readonly largestLog?: number;
+  /** How many lines are worth a new checkpoint; for tests. */
+  readonly worthKeeping?: number;
 }
 
 export async function createSession(options: SessionOptions): Promise<Session> {
@@ -86,7 +88,7 @@ interface Place {
 }
 
 function start(options: SessionOptions, { paths, lock, changedDirectories }: Place) {
-  const { sessionId, clock, openFile = openAppendFile } = options;
+  const { sessionId, clock, openFile = openAppendFile, worthKeeping = 200 } = options;
   const logs = new Map<AgentId, AgentLog>();
   const problems: Problem[] = [];
   const patience = createPatience(options);
@@ -101,7 +103,7 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
   function logOf(agentId: AgentId): AgentLog {
     const known = logs.get(agentId);
     if (known !== undefined) return known;
-    const { log, problems: found } = loadOrExplain(agentId, agentPath(paths, agentId));
+    const { log, problems: found } = loadOrExplain(agentId, paths);
     problems.push(...found);
     logs.set(agentId, log);
     return log;
@@ -155,6 +157,19 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
       log.loaded = undefined;
       return lines;
     },
+    checkpoints: {
+      keep(agentId, checkpoint) {
+        const log = logOf(agentId);
+        if (agentId === MAIN_AGENT && log.count - log.keptLines >= worthKeeping)
+          keepCheckpoint(log, paths.checkpoint, checkpoint);
+      },
+      take(agentId) {
+        const log = logOf(agentId);
+        const { kept } = log;
+        log.kept = undefined;
+        return kept;
+      },
+    },
     agents: async () => listAgents(paths),
     output: (agentId) => outputFile(paths, agentId),
     saveHead: heads.save,
@@ -171,9 +186,9 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
   return { session, logs, load };
 }
 
-function loadOrExplain(agentId: AgentId, path: string): ReturnType<typeof loadAgentLog> {
+function loadOrExplain(agentId: AgentId, paths: SessionPaths): ReturnType<typeof loadAgentLog> {
   try {
-    return loadAgentLog(agentId, path);
+    return loadAgentLog(agentId, agentPath(paths, agentId), agentId === MAIN_AGENT ? paths.checkpoint : undefined);
   } catch (error) {
     throw asUserError(error);
   }

@@ -76,7 +76,7 @@ function eventsOf(turns: readonly Turn[]): DurableEvent[] {
     if (each.prompt !== undefined) events.push(said(each.prompt));
     if (each.context !== undefined) events.push({ type: "context.added", cause: "resumed", text: each.context });
     events.push({ type: "model.requested", turn: number }, ...answer(each, number));
-    if (each.ends) events.push(ended(last++), started(last), said("And then?"));
+    if (each.ends) events.push(ended(`r${last++}`), started(last), said("And then?"));
   }
   return [...events, { type: "model.requested", turn: turns.length + 1 }];
 }
@@ -123,8 +123,8 @@ function started(number: number): DurableEvent {
   };
 }
 
-function ended(number: number): DurableEvent {
+export function ended(runId: string): DurableEvent {
   const facts = { toolCalls: {}, filesChanged: [], commands: [], denied: [], unknown: [], agentsCut: 0 };
   const common = { text: "", turns: 1, usage, milliseconds: 1, modelMilliseconds: 1, facts };
-  return { type: "run.ended", runId: `r${number}`, outcome: "succeeded", reason: "done", ...common };
+  return { type: "run.ended", runId, outcome: "succeeded", reason: "done", ...common };
 }

@@ -1,0 +1,68 @@
+import type { DurableEvent, Line } from "../protocol/index.ts";
+
+/** What somebody wants recorded, and who has to be told. */
+interface Entry<State> {
+  /** Absent: whatever the state is then. */
+  readonly allows: ((state: State) => boolean) | undefined;
+  readonly events: readonly DurableEvent[];
+  readonly resolve: (lines: readonly Line[] | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface RecordTarget<State> {
+  state(): State;
+  append(events: readonly DurableEvent[]): Promise<readonly Line[]>;
+  /** After they were written, in their order. */
+  apply(event: DurableEvent, line: Line | undefined): void;
+}
+
+/** Journal first, then the fold. Batches of several callers are written whole, one after the other. */
+export class RecordQueue<State> {
+  private readonly target: RecordTarget<State>;
+  private readonly waiting: Entry<State>[] = [];
+  private isWriting = false;
+
+  constructor(target: RecordTarget<State>) {
+    this.target = target;
+  }
+
+  /** Undefined, and nothing recorded, when the state does not allow it once its turn to be written has come. */
+  record(allows: Entry<State>["allows"], events: readonly DurableEvent[]): Promise<readonly Line[] | undefined> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ allows, events, resolve, reject });
+      if (!this.isWriting) void this.write();
+    });
+  }
+
+  /** Never rejects: each caller is told of its own. */
+  private async write(): Promise<void> {
+    this.isWriting = true;
+    // Hundreds of calls of one answer come at once: together they are one write.
+    await undefined;
+    for (let first = this.waiting.shift(); first !== undefined; first = this.waiting.shift()) {
+      if (first.allows?.(this.target.state()) === false) first.resolve(undefined);
+      else await this.writeTogether([first, ...takeWhile(this.waiting, ({ allows }) => allows === undefined)]);
+    }
+    this.isWriting = false;
+  }
+
+  private async writeTogether(entries: readonly Entry<State>[]): Promise<void> {
+    try {
+      const lines = await this.target.append(entries.flatMap(({ events }) => events));
+      let from = 0;
+      for (const { events, resolve } of entries) {
+        for (const [index, event] of events.entries()) this.target.apply(event, lines[from + index]);
+        resolve(lines.slice(from, from + events.length));
+        from += events.length;
+      }
+    } catch (error) {
+      for (const { reject } of entries) reject(error);
+    }
+  }
+}
+
+/** Takes them out of the list. */
+function takeWhile<T>(list: T[], isWanted: (element: T) => boolean): T[] {
+  const end = list.findIndex((element) => !isWanted(element));
+  return list.splice(0, end === -1 ? list.length : end);
+}
