@@ -75,7 +75,8 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     ...(options.hooks === undefined ? {} : { functions: options.hooks }),
     ...(gathered.definition === undefined ? {} : { definition: gathered.definition }),
   });
-  const shared = { sessionId, version: VERSION, approvals, clock, compactAtPercent, hooks: hooks.shared };
+  const { agentUpdates } = options;
+  const shared = { sessionId, version: VERSION, approvals, clock, compactAtPercent, agentUpdates, hooks: hooks.shared };
   const modelIsGiven = typeof options.model === "object";
   const interactive = options.interactive === true;
   const { dispatcher, equipped, outputDirectory } = equipSession({

@@ -29,7 +29,7 @@ export type {
   Usage,
   UserBlock,
 } from "../protocol/index.ts";
-export type { Run, StopCause, StopReceipt } from "../runs/index.ts";
+export type { AgentUpdates, Run, StopCause, StopReceipt } from "../runs/index.ts";
 export { type LoadedSettings, type LoadSettingsOptions, loadSettings, type TrustedPath } from "../settings/index.ts";
 export {
   checkHome,

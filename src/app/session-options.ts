@@ -1,5 +1,6 @@
 import type { Approvals, Clock, Model } from "../ports/index.ts";
 import type { Effort, PermissionMode, Rule, SessionId, Settings, SettingsOrigin } from "../protocol/index.ts";
+import type { AgentUpdates } from "../runs/index.ts";
 import type { CatalogPlace } from "./agent-catalog.ts";
 import type { Environment } from "./places.ts";
 import type { SessionHookOptions } from "./session-hooks.ts";
@@ -62,6 +63,8 @@ export interface SessionOptions {
    * they wait for an answer by `retinue approvals`. `hook`: PermissionRequest hooks decide, and what they leave open is denied.
    */
   readonly onAsk?: OnAsk;
+  /** What of its agents a run tells; `all` by default. With hundreds of agents it pays to ask for less. */
+  readonly agentUpdates?: AgentUpdates;
   readonly clock?: Clock;
   /** A person should know it while the session goes on: a full disk, for which it waits; commands without a sandbox. */
   readonly onTrouble?: (message: string) => void;

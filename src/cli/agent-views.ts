@@ -19,8 +19,7 @@ interface Resumption {
   readonly description: string;
 }
 
-/** `deltas`: whether anybody looks on while it happens; else what was recorded is enough. */
-export function createAgentViews({ deltas = true } = {}): AgentViews {
+export function createAgentViews(): AgentViews {
   const views = new Map<AgentId, AgentView>();
   const resumptions: Resumption[] = [];
   return {
@@ -28,7 +27,6 @@ export function createAgentViews({ deltas = true } = {}): AgentViews {
       if (update.type === "model.ended") resumptions.push(...resumptionsIn(update, MAIN_AGENT));
       if (update.type !== "subagent.event") return;
       const { agentId, event, path } = update;
-      if (!deltas && !("id" in event)) return;
       if (event.type === "model.ended") resumptions.push(...resumptionsIn(event, agentId));
       const before = views.get(agentId) ?? newAgentView(update, now);
       let view = foldAgent(before, event, now);

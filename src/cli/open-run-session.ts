@@ -1,4 +1,5 @@
 import {
+  type AgentUpdates,
   checkHome,
   loadProjectSettings,
   openSession,
@@ -23,6 +24,7 @@ export interface RunSession {
 export interface RunWords {
   readonly prompt: string;
   readonly tell: (notice: string) => void;
+  readonly agentUpdates: AgentUpdates;
 }
 
 /** The session that a run is to be in, new or old, as options and settings want it. */
@@ -30,7 +32,7 @@ export async function openRunSession(options: PrintOptions, words: RunWords): Pr
   return open(options, words).catch(explainHome);
 }
 
-async function open(options: PrintOptions, { prompt, tell }: RunWords): Promise<RunSession> {
+async function open(options: PrintOptions, { prompt, tell, agentUpdates }: RunWords): Promise<RunSession> {
   const home = stateDirectory(process.env);
   const cwd = realDirectory(options.cwd ?? ".");
   const old = chooseSession({ ...options, home, cwd });
@@ -67,6 +69,7 @@ async function open(options: PrintOptions, { prompt, tell }: RunWords): Promise<
     allowedTools,
     disallowedTools,
     acceptance,
+    agentUpdates,
     onTrouble: tell,
   });
   if (!isMute || session.initialPrompt?.trim()) return { session, settings: loaded.settings };

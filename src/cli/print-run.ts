@@ -1,4 +1,11 @@
-import { type CacheReport, cacheCommands, type Run, type Session, type Settings } from "../app/index.ts";
+import {
+  type AgentUpdates,
+  type CacheReport,
+  cacheCommands,
+  type Run,
+  type Session,
+  type Settings,
+} from "../app/index.ts";
 import { describeError } from "../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../protocol/index.ts";
 import { unseenEnds } from "./agent-files.ts";
@@ -12,7 +19,7 @@ import { cutAgents } from "./cut-agents.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { createFormat } from "./formats/create-format.ts";
 import { openRunSession } from "./open-run-session.ts";
-import { createOutput } from "./output.ts";
+import { createOutput, type Output } from "./output.ts";
 import { readPrompt } from "./read-prompt.ts";
 import { interruptWords } from "./receipt.ts";
 import { type Faces, reportError } from "./report-error.ts";
@@ -26,7 +33,7 @@ export async function printRun(options: PrintOptions): Promise<number> {
   let run: Run | undefined;
   const output = createOutput(process.stdout, () => run?.stop("stopped"));
   const errors = createOutput(process.stderr, () => undefined);
-  const agents = createAgentViews({ deltas: errors.isTerminal });
+  const agents = createAgentViews();
   const format = await createFormat({ ...options, agents, forTerminal: output.isTerminal });
   const faces = { format, output, errors };
   const progress = showProgress(errors, { ...options, agents });
@@ -83,7 +90,11 @@ async function perform(
   };
   try {
     const prompt = await readPrompt(options.prompt, progress.tell);
-    const { session, settings } = await openRunSession(options, { prompt, tell: progress.tell });
+    const { session, settings } = await openRunSession(options, {
+      prompt,
+      tell: progress.tell,
+      agentUpdates: updatesFor(options, errors),
+    });
     for (const notice of session.notices) progress.tell(notice);
     await output.write(format.opened(session));
     key = createBackgroundKey({ session, agents, progress });
@@ -111,6 +122,12 @@ async function perform(
     progress.end();
     await progress.flushed();
   }
+}
+
+/** Of a thousand agents all is much: only what is shown, or becomes a part of the result. */
+function updatesFor({ outputFormat, partialMessages, verbose }: PrintOptions, errors: Output): AgentUpdates {
+  if (errors.isTerminal || partialMessages) return "all";
+  return outputFormat === "text" && !verbose ? "milestones" : "recorded";
 }
 
 /** Behind everything else: nobody waits for it, least of all the first request. */

@@ -2,6 +2,7 @@
 // Does not own: what comes next (loop), what is allowed (permissions), bytes (conversation), files (transcript).
 // Called by: app.
 export type { AgentRecord } from "./agent-record.ts";
+export type { AgentUpdates } from "./agent-updates.ts";
 export type { AgentWish, ForkWish, PreparedAgent, ReadyAgent, Superior } from "./agent-wish.ts";
 export type { SessionDesk } from "./approval-desk.ts";
 export { type Budget, createBudget } from "./budget.ts";

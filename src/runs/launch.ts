@@ -5,6 +5,7 @@ import { type AgentId, MAIN_AGENT, type RunUpdate } from "../protocol/index.ts";
 import { settleRun } from "./aftermath.ts";
 import { type AgentOutput, createAgentOutput } from "./agent-output.ts";
 import { endedRun } from "./agent-record.ts";
+import { isTold } from "./agent-updates.ts";
 import type { ReadyAgent } from "./agent-wish.ts";
 import type { Member } from "./member.ts";
 import type { LiveAgent, Retinue, RunRequest, RunServices, SubagentRequest } from "./run-host.ts";
@@ -34,9 +35,10 @@ export function launch(member: Member, launching: Launching): void {
   const output = createAgentOutput(journal, { agentId, background });
   const policy = recordPolicy(agent.policy);
   member.record = { ...member.record, policy, ...outputOf(output) };
+  const wanted = shared.agentUpdates ?? "all";
   const onUpdate = (update: RunUpdate): void => {
     if ("id" in update) output.follow(update);
-    if (update.type === "subagent.event") return;
+    if (update.type === "subagent.event" || !isTold(update, wanted)) return;
     retinue.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
   };
   const budget = parent.services.budget.child(prepared.budget, agentType);

@@ -18,6 +18,7 @@ import type {
   ToolReport,
   UserBlock,
 } from "../protocol/index.ts";
+import type { AgentUpdates } from "./agent-updates.ts";
 import type { ApprovalDesk } from "./approval-desk.ts";
 import type { Budget, BudgetRefusal } from "./budget.ts";
 import type { ClockLimits } from "./clock-limits.ts";
@@ -37,6 +38,8 @@ export interface RunServices {
   readonly limits: ClockLimits;
   /** The share of the window at which conversations are compacted; absent: the usual. */
   readonly compactAtPercent?: number | undefined;
+  /** What is told of agents; absent: all. */
+  readonly agentUpdates?: AgentUpdates | undefined;
   /** Who wants to be asked or told; absent where nobody does. */
   readonly hooks?: Hooks | undefined;
   /** The session's agents; absent where nobody can be delegated to. */

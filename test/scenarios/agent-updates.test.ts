@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { type AgentUpdates, openSession } from "../../src/app/index.ts";
+import { createScriptedModel } from "../../src/testing/index.ts";
+import { newPlace, task } from "./delegation-place.ts";
+
+/** The types of what a run tells of its one agent, which makes a call and answers. */
+async function toldWith(agentUpdates: AgentUpdates): Promise<readonly string[]> {
+  const look = { name: "LS", input: {} };
+  const model = createScriptedModel([
+    { calls: [task("CHILD: go", { subagent_type: "Explore" })] },
+    { calls: [look] },
+    { text: "Looked." },
+    { text: "Done." },
+  ]);
+  const session = await openSession({ ...newPlace(), model, agentUpdates });
+  const told: string[] = [];
+  for await (const update of session.prompt("MAIN: do it.")) {
+    if (update.type === "subagent.event") told.push(update.event.type);
+  }
+  await session.close();
+  return told;
+}
+
+it("tells as much of agents as was asked for", async () => {
+  const all = await toldWith("all");
+  expect(all).toContain("text.delta");
+  const recorded = await toldWith("recorded");
+  expect(recorded).toEqual(all.filter((type) => !type.endsWith(".delta")));
+  expect(recorded).toContain("tool.ended");
+  expect(await toldWith("milestones")).toEqual(["agent.created", "run.started", "run.ended"]);
+});
