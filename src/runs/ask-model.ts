@@ -95,11 +95,10 @@ function listener(
       goOn?.();
       goOn = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
       clocks.modelMoved();
-      if (progress.type === "waiting" || progress.type === "sent") return;
-      if (progress.type === "gone") {
-        prompt.fingerprint();
-        return services.hands.prepare?.();
-      }
+      if (progress.type === "waiting") return;
+      // A connection takes its time to open: what calls need is loaded meanwhile.
+      if (progress.type === "sent") return void setImmediate(() => services.hands.prepare?.());
+      if (progress.type === "gone") return void prompt.fingerprint();
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else retries = host.record([{ type: "model.retried", turn, retry: progress.retry }]);
     },
