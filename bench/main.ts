@@ -29,5 +29,5 @@ function isGood({ ours, floor, limit, kind }: Figure): boolean {
 
 function describe({ name, ours, floor, unit, limit, kind }: Figure): string {
   if (kind === "value") return `${name}: ${ours} ${unit} (at most ${limit})`;
-  return `${name}: ${ours.toFixed(2)} ${unit}, floor ${floor.toFixed(2)} ${unit}, ratio ${(ours / floor).toFixed(2)} (at most ${limit})`;
+  return `${name}: ${ours.toFixed(2)} ${unit}, floor ${floor.toFixed(2)} ${unit}, ratio ${(ours / floor).toFixed(2)} (at most ${Number(limit.toFixed(2))})`;
 }
