@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /** Which paths, where they lead, what the policy says. */
-export async function judgeCall(
+export function judgeCall(
   call: { readonly toolName: string; readonly input: JsonObject; readonly policy: Policy },
   place: Place,
 ): Promise<JudgedCall> {

@@ -9,8 +9,13 @@ export function lazyHands(faces: readonly ToolFace[], make: () => Promise<Hands>
   const declarations = faces.map(({ declaration }) => declaration);
   const traits = new Map(faces.map((face) => [face.declaration.name, face.traits]));
   let made: Promise<Hands> | undefined;
+  /** From then on nobody waits for them. */
+  let ready: Hands | undefined;
   const hands = (): Promise<Hands> => {
-    made ??= make();
+    made ??= make().then((each) => {
+      ready = each;
+      return each;
+    });
     return made;
   };
   return {
@@ -19,8 +24,9 @@ export function lazyHands(faces: readonly ToolFace[], make: () => Promise<Hands>
     prepare: () => {
       if (made === undefined) hands().catch(() => undefined);
     },
-    judge: async (call, policy) => (await hands()).judge(call, policy),
-    execute: async (request, emit, signal) => (await hands()).execute(request, emit, signal),
+    judge: (call, policy) => ready?.judge(call, policy) ?? hands().then((each) => each.judge(call, policy)),
+    execute: (request, emit, signal) =>
+      ready?.execute(request, emit, signal) ?? hands().then((each) => each.execute(request, emit, signal)),
     // Before the first call nobody was shown anything.
     inherit: (agentId, from) => void made?.then((each) => each.inherit?.(agentId, from)),
     release: async (agentId) => (await made)?.release(agentId),

@@ -23,10 +23,11 @@ export interface Checkpoints {
 export interface Journal {
   readonly sessionId: SessionId;
   /**
-   * Writes the events as the agent's next lines, all or none. When it resolves they survive the death of the process.
-   * A full disk makes it wait and try again (told through `onTrouble`); it rejects only when writing has become impossible.
+   * Writes the events as the agent's next lines, all or none. When they are given back they survive the death of the
+   * process: at once, or later where a full disk makes it wait and try again (told through `onTrouble`). Never throws;
+   * it rejects only when writing has become impossible.
    */
-  append(agentId: AgentId, events: readonly DurableEvent[]): Promise<readonly Line[]>;
+  append(agentId: AgentId, events: readonly DurableEvent[]): readonly Line[] | Promise<readonly Line[]>;
   /** Resolves when everything this agent appended before the call survives a power cut. One sync serves all who wait. */
   sync(agentId: AgentId): Promise<void>;
   /** Begins the same a moment later; nobody waits for it. */

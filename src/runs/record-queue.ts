@@ -1,3 +1,4 @@
+import type { Journal } from "../ports/index.ts";
 import type { DurableEvent, Line } from "../protocol/index.ts";
 
 /** What somebody wants recorded, and who has to be told. */
@@ -11,7 +12,7 @@ interface Entry<State> {
 
 export interface RecordTarget<State> {
   state(): State;
-  append(events: readonly DurableEvent[]): Promise<readonly Line[]>;
+  append(events: readonly DurableEvent[]): ReturnType<Journal["append"]>;
   /** After they were written, in their order. */
   apply(event: DurableEvent, line: Line | undefined): void;
 }
@@ -30,25 +31,35 @@ export class RecordQueue<State> {
   record(allows: Entry<State>["allows"], events: readonly DurableEvent[]): Promise<readonly Line[] | undefined> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ allows, events, resolve, reject });
-      if (!this.isWriting) void this.write();
+      if (this.isWriting) return;
+      this.isWriting = true;
+      // Hundreds of calls of one answer come at once: together they are one write.
+      queueMicrotask(() => this.write());
     });
   }
 
-  /** Never rejects: each caller is told of its own. */
-  private async write(): Promise<void> {
-    this.isWriting = true;
-    // Hundreds of calls of one answer come at once: together they are one write.
-    await undefined;
+  private write(): void {
     for (let first = this.waiting.shift(); first !== undefined; first = this.waiting.shift()) {
-      if (first.allows?.(this.target.state()) === false) first.resolve(undefined);
-      else await this.writeTogether([first, ...takeWhile(this.waiting, ({ allows }) => allows === undefined)]);
+      if (first.allows?.(this.target.state()) === false) {
+        first.resolve(undefined);
+        continue;
+      }
+      const entries = [first, ...takeWhile(this.waiting, ({ allows }) => allows === undefined)];
+      const lines = this.target.append(entries.flatMap(({ events }) => events));
+      if (!(lines instanceof Promise)) this.settle(entries, lines);
+      else
+        return void lines
+          .then(
+            (written) => this.settle(entries, written),
+            (error: unknown) => fail(entries, error),
+          )
+          .then(() => this.write());
     }
     this.isWriting = false;
   }
 
-  private async writeTogether(entries: readonly Entry<State>[]): Promise<void> {
+  private settle(entries: readonly Entry<State>[], lines: readonly Line[]): void {
     try {
-      const lines = await this.target.append(entries.flatMap(({ events }) => events));
       let from = 0;
       for (const { events, resolve } of entries) {
         for (const [index, event] of events.entries()) this.target.apply(event, lines[from + index]);
@@ -56,9 +67,14 @@ export class RecordQueue<State> {
         from += events.length;
       }
     } catch (error) {
-      for (const { reject } of entries) reject(error);
+      fail(entries, error);
     }
   }
+}
+
+/** Those that have their answer already keep it. */
+function fail(entries: readonly Entry<never>[], error: unknown): void {
+  for (const { reject } of entries) reject(error);
 }
 
 /** Takes them out of the list. */

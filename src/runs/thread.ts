@@ -191,13 +191,14 @@ export class Thread {
   }
 
   /** Journal first, then the fold. Batches of several callers are written whole, one after the other. */
-  async record(events: readonly DurableEvent[]): Promise<readonly Line[]> {
-    return (await this.recordIf(undefined, events)) ?? [];
+  record(events: readonly DurableEvent[]): Promise<readonly Line[]> {
+    // Without a condition there are always lines.
+    return this.queue.record(undefined, events) as Promise<readonly Line[]>;
   }
 
   /** Undefined, and nothing recorded, when the state does not allow it once its turn to be written has come. */
   recordIf(
-    allows: ((state: LoopState) => boolean) | undefined,
+    allows: (state: LoopState) => boolean,
     events: readonly DurableEvent[],
   ): Promise<readonly Line[] | undefined> {
     return this.queue.record(allows, events);

@@ -11,20 +11,20 @@ export interface AppendOptions {
 }
 
 /** Writes at once; when the disk is full, waits, and later appends of this agent queue behind. */
-export async function appendLines(
+export function appendLines(
   log: AgentLog,
   events: readonly DurableEvent[],
   { files, patience, clock }: AppendOptions,
-): Promise<readonly Line[]> {
+): readonly Line[] | Promise<readonly Line[]> {
   if (events.length === 0) return [];
   let batch: Batch | undefined;
   if (log.tail === undefined) {
-    batch = prepareBatch(log, events, clock.now());
     try {
+      batch = prepareBatch(log, events, clock.now());
       writeBatch(log, batch, files);
       return batch.lines;
     } catch (error) {
-      if (!patience.isWorthWaiting(error)) throw asUserError(error);
+      if (!patience.isWorthWaiting(error)) return Promise.reject(asUserError(error));
     }
   }
   return inTurn(log, async () => {

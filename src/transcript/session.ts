@@ -138,9 +138,14 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
     leftOpen: lock.tookOver,
     problems,
     results,
-    async append(agentId, events) {
-      if (closing !== undefined) throw new Error(`The session ${sessionId} is closed; nothing can be appended.`);
-      return appendLines(logOf(agentId), events, { files, patience, clock });
+    append(agentId, events) {
+      if (closing !== undefined)
+        return Promise.reject(new Error(`The session ${sessionId} is closed; nothing can be appended.`));
+      try {
+        return appendLines(logOf(agentId), events, { files, patience, clock });
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
     async sync(agentId) {
       if (closing !== undefined) return closing;
