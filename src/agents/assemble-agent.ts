@@ -1,6 +1,7 @@
 import type { ModelDescription } from "../ports/index.ts";
 import type {
   AgentDefinition,
+  CacheLifetime,
   Effort,
   Head,
   PermissionMode,
@@ -25,6 +26,8 @@ export interface AgentRequest {
   readonly requestedModel: string | null;
   readonly modelReason: string;
   readonly maxTokensField?: Head["maxTokensField"];
+  /** Counts where the wire can say it. */
+  readonly cacheLifetime?: CacheLifetime | undefined;
   readonly tools: readonly ToolDeclaration[];
   readonly absentTools?: ToolSupply["absent"];
   readonly rules: readonly Rule[];
@@ -131,7 +134,7 @@ function headOf(
     readonly effort?: Effort;
   },
 ): Head {
-  const { model, maxTokensField, prompt = mainAgent.prompt, skills = [], memory } = request;
+  const { model, maxTokensField, cacheLifetime, prompt = mainAgent.prompt, skills = [], memory } = request;
   return {
     provider: model.provider,
     model: model.model,
@@ -139,6 +142,7 @@ function headOf(
     maxTokens: Math.min(model.maxOutputTokens, LONGEST_ANSWER, Math.floor(model.window / 4)),
     ...(maxTokensField ? { maxTokensField } : {}),
     ...(effort ? { effort } : {}),
+    ...(cacheLifetime === "1h" && model.dialect === "anthropic" ? { cacheLifetime } : {}),
     tools,
     system: composePrompt({
       prompt,

@@ -1,5 +1,5 @@
-import { type CacheDifference, cacheDifference, excerptAt } from "../conversation/index.ts";
-import { noUsage, type Usage } from "../protocol/index.ts";
+import { type CacheDifference, cacheDifference, excerptAt, lifetimeAt } from "../conversation/index.ts";
+import { type CacheLifetime, noUsage, type Usage } from "../protocol/index.ts";
 import type { SentPrompt, SentRequest } from "./cache-replay.ts";
 
 /** What a cache gave for one request, and what it could have given. */
@@ -14,15 +14,25 @@ export interface CacheAccount {
   readonly missedTokens: number;
   /** Why that is much, where it is. */
   readonly reason?: MissReason;
+  /** With a reason: how long the provider was asked to keep what was missed. */
+  readonly keptFor?: CacheLifetime;
+  /** From this request on the provider is asked to keep it for another time than before. */
+  readonly lifetimeChange?: LifetimeChange;
   /** The request does not go on where the one before it stood. */
   readonly broken?: BrokenPrefix;
 }
 
 /**
- * early: sent before an answer to the request that writes it had come. expired: nobody had asked for it for five minutes.
- * small: too little for most providers to keep. unreported: this provider tells of no cache. provider: the bytes were the same.
+ * early: sent before an answer to the request that writes it had come. expired: nobody had asked for it as long as it
+ * was kept. lifetime: it was written for another time than is asked for now. small: too little for most providers to
+ * keep. unreported: this provider tells of no cache. provider: the bytes were the same.
  */
-export type MissReason = "early" | "expired" | "small" | "unreported" | "provider";
+export type MissReason = "early" | "expired" | "lifetime" | "small" | "unreported" | "provider";
+
+export interface LifetimeChange {
+  readonly before: CacheLifetime;
+  readonly after: CacheLifetime;
+}
 
 export interface BrokenPrefix extends CacheDifference {
   /** About how many tokens could be read if it had gone on there. */
@@ -54,9 +64,20 @@ export function accountsOf(requests: readonly SentRequest[]): readonly CacheAcco
     const sibling = siblings.get(`${agentType} ${model}`);
     const broken = brokenPrefix(prompt, { sibling, tokens });
     const reason = shared && reasonOf(request, { shared, missedTokens, reports: reporting.has(model) });
+    const keptFor = shared?.point.lifetime;
+    const lifetimeChange = changeOfLifetime(prompt);
     remember(prompt, { seen, sentAt: request.sentAt, answeredAt: answer.at, total });
     if (prompt.before === undefined) siblings.set(`${agentType} ${model}`, prompt);
-    return { request, number, usage, idealTokens, missedTokens, ...(reason && { reason }), ...(broken && { broken }) };
+    return {
+      request,
+      number,
+      usage,
+      idealTokens,
+      missedTokens,
+      ...(reason && keptFor && { reason, keptFor }),
+      ...(lifetimeChange && { lifetimeChange }),
+      ...(broken && { broken }),
+    };
   });
 }
 
@@ -72,6 +93,8 @@ interface SeenPoint {
   /** When the first answer to a request with it had come, and when it was last asked for. */
   answeredAt: number;
   usedAt: number;
+  /** The longest that was asked for. */
+  lifetime: CacheLifetime;
   /** Known where a request ended there. */
   tokens?: number;
 }
@@ -105,31 +128,48 @@ interface Sent {
 }
 
 function remember(prompt: SentPrompt, { seen, sentAt, answeredAt, total }: Sent): void {
+  const { view } = prompt.prompt;
+  const lifetime = lifetimeAt(view, view.segments - 1);
   for (let at: SentPrompt | undefined = prompt; at !== undefined; at = at.continues) {
     for (const { key } of at.points) {
-      const point = seen.get(key) ?? { answeredAt, usedAt: sentAt };
+      const point = seen.get(key) ?? { answeredAt, usedAt: sentAt, lifetime };
       point.answeredAt = Math.min(point.answeredAt, answeredAt);
-      point.usedAt = sentAt;
+      use(point, sentAt, lifetime);
       seen.set(key, point);
     }
     const next: SentPrompt | undefined = at.continues;
     const known = next && seen.get(next.end.key);
     // All before it was remembered with it.
     if (known) {
-      known.usedAt = sentAt;
+      use(known, sentAt, lifetime);
       break;
     }
   }
   // Every request marks what stands before its messages anew.
   for (const { key } of prompt.head) {
     const point = seen.get(key);
-    if (point) point.usedAt = sentAt;
+    if (point) use(point, sentAt, view.head.cacheLifetime ?? "5m");
   }
   const end = seen.get(prompt.end.key);
   if (end) end.tokens ??= total;
 }
 
-const LIFE_MS = 5 * 60_000;
+function use(point: SeenPoint, at: number, lifetime: CacheLifetime): void {
+  point.usedAt = at;
+  if (lifetime === "1h") point.lifetime = lifetime;
+}
+
+/** Of a fork both: what it shares is kept as long as its origin wants it. */
+function asksFor({ prompt: { view } }: SentPrompt, lifetime: CacheLifetime): boolean {
+  return lifetimeAt(view, 0) === lifetime || lifetimeAt(view, view.segments - 1) === lifetime;
+}
+
+function changeOfLifetime({ prompt, before }: SentPrompt): LifetimeChange | undefined {
+  const [earlier = "5m", after = "5m"] = [before?.prompt.head.cacheLifetime, prompt.head.cacheLifetime];
+  return before === undefined || earlier === after ? undefined : { before: earlier, after };
+}
+
+const LIVES_MS: Readonly<Record<CacheLifetime, number>> = { "5m": 5 * 60_000, "1h": 60 * 60_000 };
 /** Below about this many tokens providers keep nothing. */
 const SMALLEST = 1_024;
 /** Some providers count in steps of this many. */
@@ -142,14 +182,15 @@ interface Miss {
 }
 
 function reasonOf(
-  { sentAt }: SentRequest,
+  { sentAt, prompt }: SentRequest,
   { shared: { tokens, point }, missedTokens, reports: isReported }: Miss,
 ): MissReason | undefined {
   if (missedTokens <= Math.max(STEP, tokens / 100)) return undefined;
   if (!isReported) return "unreported";
   if (point.answeredAt > sentAt) return "early";
-  if (sentAt - point.usedAt > LIFE_MS) return "expired";
-  return tokens < SMALLEST ? "small" : "provider";
+  if (sentAt - point.usedAt > LIVES_MS[point.lifetime]) return "expired";
+  if (tokens < SMALLEST) return "small";
+  return prompt && !asksFor(prompt, point.lifetime) ? "lifetime" : "provider";
 }
 
 interface Earlier {

@@ -7,7 +7,7 @@ export interface CacheFigures {
   /** By kind; `inputTokens` are those that came from no cache and went into none. */
   readonly usage: Usage;
   readonly idealReadTokens: number;
-  /** Input alone, in tokens at the plain price: written ones count 1.25, read ones 0.1. */
+  /** Input alone, in tokens at the plain price: written ones count 1.25 (for an hour: 2), read ones 0.1. */
   readonly baseTokens: Amounts;
   /** US dollars, output included; absent where a price is not known. */
   readonly usd?: Amounts;
@@ -55,7 +55,7 @@ export function figuresByAgent(accounts: readonly CacheAccount[]): readonly Agen
 }
 
 /** Millionths, so that a token of plain input counts one. */
-const basePrices: Prices = { input: 1e6, cacheRead: 0.1e6, cacheWrite: 1.25e6, output: 0 };
+const basePrices: Prices = { input: 1e6, cacheRead: 0.1e6, cacheWrite: 1.25e6, cacheWrite1h: 2e6, output: 0 };
 
 function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amounts {
   const { outputTokens } = usage;
@@ -70,8 +70,12 @@ function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amoun
 /** What was missed had to be written again, or was plain input. */
 function withoutMiss(usage: Usage, missed: number): Usage {
   const written = Math.min(missed, usage.cacheWriteTokens);
+  const { cacheWrite1hTokens = 0, ...others } = usage;
+  // What is kept for an hour stands before all else.
+  const hour = Math.max(0, cacheWrite1hTokens - written);
   return {
-    ...usage,
+    ...others,
+    ...(hour === 0 ? {} : { cacheWrite1hTokens: hour }),
     cacheReadTokens: usage.cacheReadTokens + missed,
     cacheWriteTokens: usage.cacheWriteTokens - written,
     inputTokens: usage.inputTokens - (missed - written),

@@ -1,5 +1,13 @@
+import type { CacheLifetime } from "../protocol/index.ts";
 import { readSession } from "../transcript/index.ts";
-import { accountsOf, type BrokenPrefix, type CacheAccount, inputOf, type MissReason } from "./cache-accounts.ts";
+import {
+  accountsOf,
+  type BrokenPrefix,
+  type CacheAccount,
+  inputOf,
+  type LifetimeChange,
+  type MissReason,
+} from "./cache-accounts.ts";
 import { type AgentFigures, type CacheFigures, figuresByAgent, figuresOf } from "./cache-figures.ts";
 import { replaySession } from "./cache-replay.ts";
 
@@ -31,6 +39,10 @@ export interface ExplainedRequest {
   /** Undefined where no answer was recorded. */
   readonly tokens?: ExplainedTokens;
   readonly reason?: MissReason;
+  /** With a reason: how long the provider was asked to keep what was missed. */
+  readonly keptFor?: CacheLifetime;
+  /** The setting `cache.lifetime` is another one from this request on. */
+  readonly lifetimeChange?: LifetimeChange;
   readonly broken?: BrokenPrefix;
   /** The transcript was changed since: what is said of its bytes is not what was sent. */
   readonly isChanged: boolean;
@@ -40,6 +52,8 @@ export interface ExplainedTokens {
   readonly input: number;
   readonly read: number;
   readonly written: number;
+  /** Of these for an hour. */
+  readonly written1h: number;
   readonly plain: number;
   /** What could have been read: the longest prefix that an earlier request had. */
   readonly ideal: number;
@@ -58,6 +72,8 @@ function explained({
   idealTokens,
   missedTokens,
   reason,
+  keptFor,
+  lifetimeChange,
   broken,
 }: CacheAccount): ExplainedRequest {
   const { agentId, agentType, model, sentAt, answer, prompt } = request;
@@ -65,6 +81,7 @@ function explained({
     input: inputOf(usage),
     read: usage.cacheReadTokens,
     written: usage.cacheWriteTokens,
+    written1h: usage.cacheWrite1hTokens ?? 0,
     plain: usage.inputTokens,
     ideal: idealTokens,
     missed: missedTokens,
@@ -78,6 +95,8 @@ function explained({
     isSummary: prompt === undefined,
     ...(answer && { tokens }),
     ...(reason && { reason }),
+    ...(keptFor && { keptFor }),
+    ...(lifetimeChange && { lifetimeChange }),
     ...(broken && { broken }),
     isChanged: prompt?.isChanged ?? false,
   };

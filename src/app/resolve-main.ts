@@ -23,6 +23,7 @@ export async function resolveMain(options: SessionOptions, place: MainPlace): Pr
     requestedModel: chosen.requested,
     modelReason: chosen.reason,
     ...(maxTokensField ? { maxTokensField } : {}),
+    cacheLifetime: settings.cache?.lifetime,
     tools: equipped.hands.declarations(),
     absentTools: equipped.absent,
     rules,

@@ -1,6 +1,7 @@
 import type { OnAsk } from "../app/index.ts";
 import { describeError, nearest } from "../lib/index.ts";
 import {
+  type CacheLifetime,
   type Effort,
   type ForkChoice,
   forkChoices,
@@ -39,6 +40,7 @@ export function parseArguments(argv: readonly string[]): Command {
 }
 
 const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
+const lifetimes: readonly CacheLifetime[] = ["5m", "1h"];
 const onAskChoices: readonly OnAsk[] = ["deny", "wait", "hook"];
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
@@ -59,6 +61,7 @@ const root: Readonly<Record<string, OptionKind>> = {
   model,
   provider,
   effort: { value: "LEVEL", choices: efforts },
+  "cache-lifetime": { value: "TIME", choices: lifetimes },
   "max-turns": { value: "N" },
   "max-cost": { value: "USD" },
   "max-tokens": { value: "N" },
@@ -114,6 +117,7 @@ function parsePrint(options: ReadOptions): Command {
   const permissionMode = options.value("permission-mode") as PermissionMode | undefined;
   const effort = options.value("effort") as Effort | undefined;
   const fork = options.value("fork") as ForkChoice | undefined;
+  const cacheLifetime = options.value("cache-lifetime") as CacheLifetime | undefined;
   const onAsk = options.value("on-ask") as OnAsk | undefined;
   return {
     kind: "print",
@@ -136,6 +140,7 @@ function parsePrint(options: ReadOptions): Command {
       ...given(options, ["agent", "model", "provider", "cwd", "resume", "settings"]),
       ...(options.has("coordinator") ? { coordinator: true } : {}),
       ...(fork === undefined ? {} : { fork }),
+      ...(cacheLifetime === undefined ? {} : { cacheLifetime }),
       ...(options.has("agents") ? { agents: jsonObject(options, "agents") } : {}),
     },
   };

@@ -1,6 +1,6 @@
 import type { CacheFigures, CacheReport, ExplainedRequest } from "../app/index.ts";
 import { formatCount } from "../lib/index.ts";
-import type { CacheDimension } from "../protocol/index.ts";
+import type { CacheDimension, CacheLifetime } from "../protocol/index.ts";
 import { oneLine } from "./describe-call.ts";
 import { renderTable } from "./render-table.ts";
 
@@ -73,8 +73,15 @@ function requestCells({ number, tokens, isSummary }: ExplainedRequest): string[]
   return [name, ...[input, read, written, plain].map(formatCount), missed === 0 ? "–" : formatCount(missed)];
 }
 
-function wordsOf({ broken, reason, tokens, isChanged }: ExplainedRequest): string[] {
+function wordsOf(request: ExplainedRequest): string[] {
+  const { broken, reason, keptFor = "5m", lifetimeChange, tokens, isChanged } = request;
   const words: string[] = [];
+  if (lifetimeChange) {
+    const { before, after } = lifetimeChange;
+    words.push(
+      `From here on the cache is asked to keep it for ${lifetimeWords[after]}, before for ${lifetimeWords[before]}.`,
+    );
+  }
   if (broken) {
     const { dimension, firstDifference, before, after } = broken;
     words.push(
@@ -83,7 +90,7 @@ function wordsOf({ broken, reason, tokens, isChanged }: ExplainedRequest): strin
       `  now:    ${quoted(after)}`,
     );
   }
-  if (reason) words.push(`${formatCount(tokens?.missed ?? 0)} tokens missed: ${reasonWords[reason]}`);
+  if (reason) words.push(`${formatCount(tokens?.missed ?? 0)} tokens missed: ${reasonWords[reason](keptFor)}`);
   if (isChanged) words.push("The transcript was changed since: what stands there is not what was sent.");
   return words;
 }
@@ -96,13 +103,16 @@ const dimensionWords: Record<CacheDimension, string> = {
   messages: "The messages",
 };
 
+const lifetimeWords: Record<CacheLifetime, string> = { "5m": "five minutes", "1h": "an hour" };
+
 const reasonWords = {
-  early: "it was sent before the request that wrote them had its answer.",
-  expired: "nobody had asked for them for more than five minutes.",
-  small: "they are fewer than most providers keep.",
-  unreported: "this provider tells of no cache.",
-  provider: "the bytes are the same, but the provider did not have them any more.",
-} satisfies Record<NonNullable<ExplainedRequest["reason"]>, string>;
+  early: () => "it was sent before the request that wrote them had its answer.",
+  expired: (keptFor) => `nobody had asked for them for more than ${lifetimeWords[keptFor]}.`,
+  lifetime: (keptFor) => `they were written to be kept for ${lifetimeWords[keptFor]}, and this request asks otherwise.`,
+  small: () => "they are fewer than most providers keep.",
+  unreported: () => "this provider tells of no cache.",
+  provider: () => "the bytes are the same, but the provider did not have them any more.",
+} satisfies Record<NonNullable<ExplainedRequest["reason"]>, (keptFor: CacheLifetime) => string>;
 
 function quoted(text: string): string {
   return `…${oneLine(text)}…`;

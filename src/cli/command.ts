@@ -1,5 +1,5 @@
 import type { AnswerWish, OnAsk } from "../app/index.ts";
-import type { Effort, ForkChoice, JsonObject, PermissionMode } from "../protocol/index.ts";
+import type { CacheLifetime, Effort, ForkChoice, JsonObject, PermissionMode } from "../protocol/index.ts";
 import type { SettingsQuestion } from "./settings-options.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
@@ -52,6 +52,8 @@ export interface PrintOptions {
   readonly coordinator?: boolean;
   /** Whether agents may start forks of themselves. */
   readonly fork?: ForkChoice;
+  /** How long the provider is asked to keep the conversation. */
+  readonly cacheLifetime?: CacheLifetime;
   /** The directory's own files count for this run. */
   readonly trust: boolean;
   readonly verbose: boolean;

@@ -51,6 +51,8 @@ Model
       --provider NAME              anthropic, openai, ollama, offline, or one
                                    of your settings
       --effort LEVEL               low, medium, high, xhigh or max
+      --cache-lifetime 5m|1h       How long the provider keeps the conversation
+                                   in its cache after each request (5m)
 
 Permissions
       --permission-mode MODE       default, acceptEdits, dontAsk, plan or

@@ -44,9 +44,9 @@ function dimensionAt(head: Head, offset: number): CacheDimension {
 
 function withoutMarks(prompt: Prompt): Buffer {
   const { dialect } = prompt.head;
-  const mark = Buffer.from(serializerFor(dialect).mark);
-  const pieces = prompt.body(dialect).filter((piece) => mark.length === 0 || !mark.equals(piece));
-  return Buffer.concat(pieces);
+  const marks = Object.values(serializerFor(dialect).marks).map((mark) => Buffer.from(mark));
+  const isMark = (piece: Uint8Array): boolean => piece.length > 0 && marks.some((mark) => mark.equals(piece));
+  return Buffer.concat(prompt.body(dialect).filter((piece) => !isMark(piece)));
 }
 
 function firstDifferingByte(prefix: Uint8Array, whole: Uint8Array): number | undefined {

@@ -36,6 +36,8 @@ export class Chain {
   private open: Chunk;
   private lastMark: Mark | undefined;
   private forkMark: Mark | undefined;
+  /** A fork does its work and ends: what it adds itself is not worth the price of a long life in the cache. */
+  private longLived: number | undefined;
 
   constructor(head: Head, sealed: readonly Chunk[] = []) {
     this.head = head;
@@ -60,7 +62,13 @@ export class Chain {
     const segments = this.length;
     const newest: Mark | undefined = segments === 0 ? undefined : { segment: segments - 1, place: "end" };
     const marks = [this.answerMark() ?? this.lastMark, this.forkMark, newest].filter((mark) => mark !== undefined);
-    const view: ChainView = { head: this.head, chunks: this.chunks(), segments, marks: distinct(marks) };
+    const view: ChainView = {
+      head: this.head,
+      chunks: this.chunks(),
+      segments,
+      marks: distinct(marks),
+      longLived: this.longLived,
+    };
     this.lastMark = newest;
     this.forkMark = undefined;
     return promptOf(view);
@@ -92,6 +100,7 @@ export class Chain {
     const child = new Chain(this.head, this.sealed);
     if (beginning) child.open = emptyChunk(beginning);
     child.lastMark = this.lastMark;
+    child.longLived = Math.min(this.longLived ?? Number.POSITIVE_INFINITY, this.length);
     return child;
   }
 
@@ -110,7 +119,9 @@ export class Chain {
     const answers = messages.flatMap((_, index) => (canFollowSummary(messages, index) ? [index] : []));
     const from = answers.at(-turns);
     if (from === undefined || from <= 1) return undefined;
-    return this.compact(words, messages.length - from).chain;
+    const { chain } = this.compact(words, messages.length - from);
+    chain.longLived = 0;
+    return chain;
   }
 
   /** Says that siblings share everything up to the results in the newest message, and differ behind them. */
@@ -122,12 +133,9 @@ export class Chain {
   withHead(head: Head): Chain {
     const same =
       head.dialect === this.head.dialect && head.provider === this.head.provider && head.model === this.head.model;
-    if (same) {
-      const base = this.fork();
-      return new Chain(head, base.sealed);
-    }
-    const next = new Chain(head);
-    for (const message of this.messages()) next.append(message);
+    const next = new Chain(head, same ? this.fork().sealed : []);
+    next.longLived = this.longLived;
+    if (!same) for (const message of this.messages()) next.append(message);
     return next;
   }
 
@@ -137,6 +145,7 @@ export class Chain {
    */
   compact(summary: string, keep: number): { chain: Chain; kept: number } {
     const chain = new Chain(this.head);
+    if (this.longLived !== undefined) chain.longLived = 0;
     chain.append({ role: "user", content: [{ type: "text", text: summary }] });
     chain.write(chain.open);
     const from = cutBetweenTurns(this.messages(), keep);
@@ -146,6 +155,7 @@ export class Chain {
   /** A chain of the first messages, with the bytes they have. */
   until(count: number): Chain {
     const chain = new Chain(this.head);
+    chain.longLived = this.longLived;
     this.copyInto(chain, { from: 0, to: count });
     return chain;
   }

@@ -21,6 +21,8 @@ export interface ChainView {
   readonly chunks: readonly Chunk[];
   readonly segments: number;
   readonly marks: readonly Mark[];
+  /** So many first messages are kept in the cache as long as the head says, what follows for five minutes; absent: all. */
+  readonly longLived?: number | undefined;
 }
 
 /** Writes the bytes of a chunk's messages up to a count, unless they are there already. */

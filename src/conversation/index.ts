@@ -7,5 +7,6 @@ export { Chain, canFollowSummary, type PackedChain, type WrittenPrompt } from ".
 export { SERIALIZER_VERSION } from "./dialects.ts";
 export { headFingerprints, headLength } from "./head-bytes.ts";
 export { type PrefixPoint, type PrefixPoints, prefixPoints } from "./prefix-points.ts";
+export { lifetimeAt } from "./request-body.ts";
 export type { Beginning } from "./tape.ts";
 export { takesToolsOnlyWithoutReasoning } from "./tools-without-reasoning.ts";

@@ -6,7 +6,10 @@ export const anthropicSerializer: Serializer = {
   head: anthropicHead,
   segment: anthropicSegment,
   end: "]}",
-  mark: ',"cache_control":{"type":"ephemeral"}',
+  marks: {
+    "5m": ',"cache_control":{"type":"ephemeral"}',
+    "1h": ',"cache_control":{"type":"ephemeral","ttl":"1h"}',
+  },
 };
 
 function anthropicHead(head: Head): HeadText {

@@ -15,7 +15,7 @@ export const openaiSerializer: Serializer = {
   head: openaiHead,
   segment: openaiSegment,
   end: "]}",
-  mark: "",
+  marks: { "5m": "", "1h": "" },
 };
 
 function openaiHead(head: Head): HeadText {

@@ -1,4 +1,4 @@
-import type { Head, Message } from "../protocol/index.ts";
+import type { CacheLifetime, Head, Message } from "../protocol/index.ts";
 
 /** Turns neutral words into the bytes of one wire dialect. Pure: the same input gives the same bytes for ever. */
 export interface Serializer {
@@ -6,8 +6,8 @@ export interface Serializer {
   /** Begins with a comma. */
   segment(message: Message, head: Head): SegmentText;
   readonly end: string;
-  /** Inserted at a mark; empty for dialects that cache by themselves. */
-  readonly mark: string;
+  /** Inserted at a mark, by how long it is to be kept; empty for dialects that cache by themselves. */
+  readonly marks: Readonly<Record<CacheLifetime, string>>;
 }
 
 export interface HeadText {

@@ -1,5 +1,5 @@
 import type { ModelProgress } from "../ports/index.ts";
-import type { AssistantBlock, CallId, ModelOutcome, Origin, Usage } from "../protocol/index.ts";
+import type { AssistantBlock, CacheLifetime, CallId, ModelOutcome, Origin, Usage } from "../protocol/index.ts";
 
 export type CompleteAnswer = Extract<ModelOutcome, { ok: true }>;
 
@@ -30,6 +30,8 @@ export interface ReaderOptions {
   readonly origin: Origin;
   readonly callId: (index: number) => CallId;
   readonly emit: (progress: ModelProgress) => void;
+  /** What the request asks of the provider's cache; absent: five minutes. */
+  readonly cacheLifetime?: CacheLifetime | undefined;
 }
 
 /** Empty is how models write "no arguments". Undefined: the model did not finish writing it. */

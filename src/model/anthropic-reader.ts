@@ -1,4 +1,4 @@
-import type { AssistantBlock, StopReason, Usage } from "../protocol/index.ts";
+import type { AssistantBlock, CacheLifetime, StopReason, Usage } from "../protocol/index.ts";
 import {
   type AnswerReader,
   completeInput,
@@ -12,7 +12,7 @@ import type { WireBlock, WireDelta, WireEvent, WireMessage, WireUsage } from "./
 import { rawMember } from "./raw-member.ts";
 
 /** Reads the Messages dialect. Only `message_stop` completes an answer. */
-export function createAnthropicReader({ origin, callId, emit }: ReaderOptions): AnswerReader {
+export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: ReaderOptions): AnswerReader {
   const blocks: OpenBlock[] = [];
   const byIndex = new Map<number, OpenBlock>();
   const tokens: WireUsage = {};
@@ -147,12 +147,12 @@ export function createAnthropicReader({ origin, callId, emit }: ReaderOptions): 
         ok: true,
         message: { role: "assistant", content },
         stopReason: reason === "end_turn" && calling ? "tool_calls" : reason,
-        usage: usageOf(tokens),
+        usage: usageOf(tokens, cacheLifetime),
         incompleteCalls,
       };
     },
     partial: () => finished().content.filter((block) => block.type === "text" || block.type === "thinking"),
-    usage: () => (started ? usageOf(tokens) : undefined),
+    usage: () => (started ? usageOf(tokens, cacheLifetime) : undefined),
   };
 }
 
@@ -222,6 +222,7 @@ const stopReasons: Readonly<Record<string, StopReason>> = {
 function mergeUsage(into: WireUsage, from: WireUsage | null | undefined): void {
   if (!from) return;
   for (const field of usageFields) if (typeof from[field] === "number") into[field] = from[field];
+  if (from.cache_creation) into.cache_creation = from.cache_creation;
 }
 
 const usageFields = [
@@ -231,11 +232,16 @@ const usageFields = [
   "output_tokens",
 ] as const satisfies readonly (keyof WireUsage)[];
 
-function usageOf(tokens: WireUsage): Usage {
+function usageOf(tokens: WireUsage, lifetime: CacheLifetime | undefined): Usage {
+  const written = tokens.cache_creation_input_tokens ?? 0;
+  const told = tokens.cache_creation?.ephemeral_1h_input_tokens;
+  // Who does not say for how long has done what was asked for.
+  const hour = typeof told === "number" ? told : lifetime === "1h" ? written : 0;
   return {
     inputTokens: tokens.input_tokens ?? 0,
     cacheReadTokens: tokens.cache_read_input_tokens ?? 0,
-    cacheWriteTokens: tokens.cache_creation_input_tokens ?? 0,
+    cacheWriteTokens: written,
+    ...(hour > 0 ? { cacheWrite1hTokens: Math.min(hour, written) } : {}),
     outputTokens: tokens.output_tokens ?? 0,
   };
 }

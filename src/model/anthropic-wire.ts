@@ -36,6 +36,8 @@ export interface WireDelta {
 export interface WireUsage {
   input_tokens?: number;
   cache_creation_input_tokens?: number;
+  /** The same by how long it is kept; gateways leave it out. */
+  cache_creation?: { readonly ephemeral_5m_input_tokens?: number; readonly ephemeral_1h_input_tokens?: number } | null;
   cache_read_input_tokens?: number;
   output_tokens?: number;
 }

@@ -163,10 +163,10 @@ function headersFor(provider: ResolvedProvider, length: number): Record<string, 
   };
 }
 
-function readerFor({ options, about }: Wire, { callId }: ModelRequest, emit: Emit): AnswerReader {
+function readerFor({ options, about }: Wire, { callId, prompt }: ModelRequest, emit: Emit): AnswerReader {
   const origin = { provider: about.provider, model: about.model };
   const make = options.provider.dialect === "anthropic" ? createAnthropicReader : createOpenaiReader;
-  return make({ origin, callId, emit });
+  return make({ origin, callId, emit, cacheLifetime: prompt.head.cacheLifetime });
 }
 
 /** What failed tries leave behind: the longest partial answer, and every token that was paid for. */

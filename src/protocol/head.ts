@@ -8,6 +8,9 @@ export interface ToolDeclaration {
   readonly inputSchema: JsonSchema;
 }
 
+/** How long a provider is asked to keep what it wrote to its cache, counted from the last reading. */
+export type CacheLifetime = "5m" | "1h";
+
 export type Effort = "low" | "medium" | "high" | "xhigh" | "max";
 
 /** What stands before the messages of a request. Stored once per session by the hash of its JSON. */
@@ -20,6 +23,8 @@ export interface Head {
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
   readonly thinking?: { readonly budgetTokens: number };
   readonly effort?: Effort;
+  /** Of its cache marks; absent: five minutes. No part of the bytes that a cache is found by. */
+  readonly cacheLifetime?: CacheLifetime;
   readonly tools: readonly ToolDeclaration[];
   readonly system: string;
   /** Facts about the place (system, directory); never a date or an id. */

@@ -35,7 +35,7 @@ export type {
 export { delivery } from "./event.ts";
 export type { ForkChoice, ForkOrigin } from "./fork.ts";
 export { FORK_TYPE, forkChoices } from "./fork.ts";
-export type { Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
+export type { CacheLifetime, Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
 export type {
   HookAnswer,
   HookCommon,
@@ -112,4 +112,4 @@ export type { CallOutcome, ToolCall, ToolFacts, ToolResult } from "./tool-call.t
 export { canonicalToolName, toolNames } from "./tool-names.ts";
 export type { ToolReport } from "./tool-report.ts";
 export type { Prices, Usage } from "./usage.ts";
-export { addUsage, costOf, noUsage } from "./usage.ts";
+export { addUsage, costOf, noUsage, writePrice } from "./usage.ts";

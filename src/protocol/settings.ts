@@ -1,6 +1,6 @@
 import type { AgentBudget, CompactRule } from "./definition.ts";
 import type { ForkChoice } from "./fork.ts";
-import type { Dialect, Effort } from "./head.ts";
+import type { CacheLifetime, Dialect, Effort } from "./head.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { PermissionMode, RuleScope } from "./permission.ts";
 import type { Prices } from "./usage.ts";
@@ -113,6 +113,10 @@ export interface Settings {
   readonly fork?: ForkChoice;
   /** Name to configuration, as in `.mcp.json`. */
   readonly mcpServers?: Readonly<Record<string, JsonObject>>;
+  readonly cache?: {
+    /** How long the provider is asked to keep the main agent's conversation, where that can be chosen. */
+    readonly lifetime?: CacheLifetime;
+  };
   readonly compaction?: {
     /** Share of the window at which a conversation is compacted, 1 to 100. */
     readonly percent?: number;

@@ -1,5 +1,5 @@
 import type { ModelDescription, Prompt } from "../ports/index.ts";
-import type { Head, UserMessage } from "../protocol/index.ts";
+import { type Head, type UserMessage, writePrice } from "../protocol/index.ts";
 import type { BudgetEstimate } from "./budget.ts";
 
 /** Bytes of a request for one token, at least. */
@@ -20,7 +20,8 @@ export function estimateRequest(request: NextRequest, { model, prices }: ModelDe
   const input = Math.ceil(bytesOf(request) / BYTES_PER_TOKEN);
   const output = Math.min(request.head.maxTokens, USUAL_ANSWER);
   if (prices === undefined) return { tokens: input + output, model };
-  const usd = (input * Math.max(prices.input, prices.cacheWrite) + output * prices.output) / 1_000_000;
+  const written = writePrice(prices, request.head.cacheLifetime ?? "5m");
+  const usd = (input * Math.max(prices.input, written) + output * prices.output) / 1_000_000;
   return { tokens: input + output, usd, model };
 }
 

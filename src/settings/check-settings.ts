@@ -39,7 +39,7 @@ const texts: JsonSchema = { type: "array", items: text };
 const price: JsonSchema = { type: "number", minimum: 0 };
 const prices: JsonSchema = {
   type: "object",
-  properties: { input: price, output: price, cacheRead: price, cacheWrite: price },
+  properties: { input: price, output: price, cacheRead: price, cacheWrite: price, cacheWrite1h: price },
   required: ["input", "output", "cacheRead", "cacheWrite"],
 };
 
@@ -141,6 +141,7 @@ const properties: Record<string, JsonSchema> = {
   },
   fork: { enum: [...forkChoices] },
   mcpServers: { type: "object", additionalProperties: { type: "object" } },
+  cache: { type: "object", properties: { lifetime: { enum: ["5m", "1h"] } } },
   compaction: { type: "object", properties: { percent: { type: "number", minimum: 1, maximum: 100 } } },
 };
 

@@ -30,10 +30,15 @@ function wireResultContent(blocks: readonly ResultBlock[]): unknown {
 }
 
 export function wireUsage(usage: Usage): unknown {
+  const { cacheWrite1hTokens = 0 } = usage;
   return {
     input_tokens: usage.inputTokens,
     cache_creation_input_tokens: usage.cacheWriteTokens,
     cache_read_input_tokens: usage.cacheReadTokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: usage.cacheWriteTokens - cacheWrite1hTokens,
+      ephemeral_1h_input_tokens: cacheWrite1hTokens,
+    },
     output_tokens: usage.outputTokens,
   };
 }
