@@ -78,6 +78,31 @@ describe("explaining a lost cache", () => {
     expect(requests[1]?.tokens).toMatchObject({ ideal: 2_000, missed: 2_000 });
   });
 
+  it("tells a lifetime that was too short, or was changed, from bytes that changed", async () => {
+    const play = await begin();
+    const long: Head = { ...head, cacheLifetime: "1h" };
+    await play.setHead("main", long);
+    await play.ask("main", { read: 0, written: 2_000, hour: 2_000 });
+    play.pass(59 * 60_000);
+    await play.ask("main", { read: 2_000, written: 100, hour: 100 });
+    play.pass(61 * 60_000);
+    await play.ask("main", { read: 0, written: 2_200, hour: 2_200 });
+    await play.setHead("main", head);
+    await play.ask("main", { read: 0, written: 2_300 });
+    await play.setHead("main", long);
+    await play.ask("main", { read: 2_300, written: 100, hour: 100 });
+    const requests = await play.explain();
+    expect(requests.map(({ reason, keptFor, lifetimeChange }) => [reason, keptFor, lifetimeChange])).toEqual([
+      [undefined, undefined, undefined],
+      [undefined, undefined, undefined],
+      ["expired", "1h", undefined],
+      ["lifetime", "1h", { before: "1h", after: "5m" }],
+      [undefined, undefined, { before: "5m", after: "1h" }],
+    ]);
+    expect(requests.every(({ broken }) => broken === undefined)).toBe(true);
+    expect(requests[2]?.tokens).toMatchObject({ written: 2_200, written1h: 2_200 });
+  });
+
   it("says which agent of a type does not begin as the one before it", async () => {
     const play = await begin();
     await play.spawn("a1", "a2");
@@ -128,6 +153,19 @@ describe("the report", () => {
     );
   });
 
+  it("counts what is kept for an hour at its price, and what was missed as such", async () => {
+    const play = await begin();
+    await play.setHead("main", { ...head, cacheLifetime: "1h" });
+    await play.ask("main", { read: 0, written: 1_000, hour: 1_000 });
+    await play.ask("main", { read: 0, written: 1_500, hour: 1_200 });
+    const { total } = await reportCache(play.path);
+    expect(total.usage).toMatchObject({ cacheWriteTokens: 2_500, cacheWrite1hTokens: 2_200 });
+    const spent = 2_200 * 2 + 300 * 1.25;
+    expect(total.baseTokens).toEqual({ spent, withoutCache: 2_500, ideal: spent - 1_000 * 1.9 });
+    expect(total.usd?.spent).toBeCloseTo((2_200 * 8 + 300 * 5) / 1e6, 9);
+    expect(total.usd?.ideal).toBeCloseTo((1_200 * 8 + 300 * 5 + 1_000 * 0.4) / 1e6, 9);
+  });
+
   it("says no money where a price is not known, and counts the question for a summary", async () => {
     const play = await begin();
     await play.record("main", { ...started("main"), runId: "r2" });
@@ -143,6 +181,8 @@ describe("the report", () => {
 interface Counts {
   readonly read: number;
   readonly written: number;
+  /** Of these for an hour. */
+  readonly hour?: number;
   readonly plain?: number;
   readonly output?: number;
 }
@@ -226,11 +266,12 @@ function said(text: string): DurableEvent {
   return { type: "prompt.received", content: [{ type: "text", text }], from: "person" };
 }
 
-function ended({ read, written, plain = 0, output = 0 }: Counts, fingerprint: string): DurableEvent {
+function ended({ read, written, hour, plain = 0, output = 0 }: Counts, fingerprint: string): DurableEvent {
   const usage: Usage = {
     inputTokens: plain,
     cacheReadTokens: read,
     cacheWriteTokens: written,
+    ...(hour === undefined ? {} : { cacheWrite1hTokens: hour }),
     outputTokens: output,
   };
   return {

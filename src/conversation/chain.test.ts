@@ -339,6 +339,50 @@ describe("cache marks", () => {
 
   it("do not exist in a dialect that caches by itself", () => {
     expect(bodyOf(begin(otherProvider))).not.toContain("cache_control");
+    expect(bodyOf(begin({ ...otherProvider, cacheLifetime: "1h" }))).not.toContain("cache_control");
+  });
+
+  describe("that are kept for an hour", () => {
+    const longHead: Head = { ...head, cacheLifetime: "1h" };
+    const lifetimes = (chain: Chain): string[] =>
+      [...bodyOf(chain).matchAll(/"cache_control":\{"type":"ephemeral"(,"ttl":"1h")?\}/g)].map(([, ttl]) =>
+        ttl === undefined ? "5m" : "1h",
+      );
+    const goOn = (chain: Chain): Chain => {
+      chain.append({ role: "assistant", content: [{ type: "text", text: "yes" }] });
+      chain.append({ role: "user", content: [{ type: "text", text: "go on" }] });
+      return chain;
+    };
+
+    it("are all of them, in every request, and after a change from either", () => {
+      const chain = begin(longHead);
+      expect(lifetimes(chain)).toEqual(["1h", "1h", "1h"]);
+      expect(lifetimes(goOn(chain))).toEqual(["1h", "1h", "1h", "1h"]);
+      expect(lifetimes(chain.compact("So far.", 2).chain)).toEqual(["1h", "1h", "1h"]);
+      expect(lifetimes(chain.until(1))).toEqual(["1h", "1h", "1h"]);
+      const shorter = chain.withHead(head);
+      expect(lifetimes(shorter)).toEqual(["5m", "5m", "5m"]);
+      expect(lifetimes(shorter.withHead(longHead))).toEqual(["1h", "1h", "1h"]);
+    });
+
+    it("are those of the past of a fork, and none of its own; so the longer come first", () => {
+      const parent = goOn(begin(longHead));
+      parent.request();
+      const child = parent.fork();
+      expect(lifetimes(goOn(child))).toEqual(["1h", "1h", "1h", "5m"]);
+      expect(lifetimes(goOn(child))).toEqual(["1h", "1h", "5m", "5m"]);
+      expect(lifetimes(child.compact("So far.", 0).chain)).toEqual(["1h", "1h", "5m"]);
+      expect(lifetimes(goOn(parent))).toEqual(["1h", "1h", "1h", "1h"]);
+      const bounded = parent.newestTurns(1, "[Left out.]");
+      expect(bounded && lifetimes(bounded)).toEqual(["1h", "1h", "5m"]);
+    });
+
+    it("are no difference between two requests", () => {
+      const chain = begin(longHead);
+      const earlier = chain.request();
+      expect(cacheDifference(earlier, goOn(chain).withHead(head).request())).toBeUndefined();
+      expect(headFingerprints(longHead)).toEqual(headFingerprints(head));
+    });
   });
 });
 

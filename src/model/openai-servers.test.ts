@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { atEnd, callerFor } from "./wire.test-support.ts";
+import { atEnd, callerFor, promptOf } from "./wire.test-support.ts";
 
 /** A server that answers every request with these bytes: what compatible servers really send differs from the book. */
 async function answering(body: string, contentType = "text/event-stream", status = 200): Promise<string> {
@@ -225,6 +225,15 @@ describe("Anthropic-compatible servers", () => {
       type: "opaque",
       json: '{"type":"server_tool_use","id":"s","name":"web_search","input":{"query": "x"}}',
     });
+  });
+
+  it("that do not say how long they keep what they wrote: as long as they were asked to", async () => {
+    const usage = { input_tokens: 1, cache_creation_input_tokens: 30 };
+    const caller = callerFor(await answering(event({ type: "message_start", message: { usage } }) + stop), "anthropic");
+    const prompt = promptOf();
+    expect((await caller.call({ prompt })).outcome.usage).not.toHaveProperty("cacheWrite1hTokens");
+    const long = { ...prompt, head: { ...prompt.head, cacheLifetime: "1h" as const } };
+    expect((await caller.call({ prompt: long })).outcome.usage).toMatchObject({ cacheWrite1hTokens: 30 });
   });
 
   it("that answer with one JSON object instead of a stream", async () => {

@@ -92,6 +92,15 @@ describe.each(dialects)("a wire model, %s", (dialect) => {
 });
 
 describe("what only one dialect has", () => {
+  it("counts what is kept for an hour apart", async () => {
+    const usage = { inputTokens: 1, cacheWriteTokens: 30, cacheWrite1hTokens: 20 };
+    const server = await serve({ script: [{ content: "yes", usage }] });
+    expect((await callerFor(server.url, "anthropic").call()).outcome.usage).toMatchObject({
+      cacheWriteTokens: 30,
+      cacheWrite1hTokens: 20,
+    });
+  });
+
   it("keeps thinking with its signature, and blocks it does not know as their own JSON", async () => {
     const block = { type: "strange_block", n: 1.5, nested: { "a}": '"]' } };
     const server = await serve({

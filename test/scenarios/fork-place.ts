@@ -15,14 +15,22 @@ export interface Stage extends Place {
   requests(part: string): readonly RecordedRequest[];
 }
 
+interface StageOptions {
+  readonly at?: Place;
+  readonly wire?: keyof typeof environments;
+  /** The server's clock. */
+  readonly now?: () => number;
+}
+
 /** A wire server that plays the main agent (`MAIN`) and its forks, known by a word of their directives. */
 export async function stage(
   parts: Parts,
-  { at = newPlace(), wire = "anthropic" }: { readonly at?: Place; readonly wire?: keyof typeof environments } = {},
+  { at = newPlace(), wire = "anthropic", now }: StageOptions = {},
 ): Promise<Stage> {
   const asked = new Map<string, RecordedRequest[]>();
   const server = await createApiServer({
     cache: { readableAfter: "response-start" },
+    ...(now && { now }),
     script: (request) => {
       const who = partOf(request, Object.keys(parts));
       const mine = asked.get(who) ?? [];
@@ -96,7 +104,7 @@ export const forkCall = (prompt: string, more: Record<string, unknown> = {}) => 
 });
 
 export function unmarked({ rawBody }: Pick<RecordedRequest, "rawBody">): string {
-  return rawBody.toString("utf8").replaceAll(',"cache_control":{"type":"ephemeral"}', "");
+  return rawBody.toString("utf8").replaceAll(/,"cache_control":\{"type":"ephemeral"(,"ttl":"1h")?\}/g, "");
 }
 
 export interface WireMessage {

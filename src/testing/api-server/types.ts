@@ -45,7 +45,14 @@ export type Pacing = {
 /** Any other usage than the computed one. */
 export type UsageOverride = Partial<Usage>;
 
-export type Usage = { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number };
+export type Usage = {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** Of these for an hour. */
+  cacheWrite1hTokens: number;
+};
 
 export type Reply = {
   content: string | readonly ReplyPart[];

@@ -7,7 +7,7 @@ export type WireMessage = {
   model: string;
   parts: readonly WirePart[];
   stopReason: StopReason;
-  usage: Usage & { cacheWrite1hTokens: number };
+  usage: Usage;
 };
 
 export type WirePart =
@@ -36,8 +36,12 @@ export function makeWireMessage(reply: Reply, making: MessageMaking): WireMessag
     model: making.model,
     parts,
     stopReason: reply.stopReason ?? (usesTool ? "tool_use" : "end_turn"),
-    usage: { ...making.usage, outputTokens: outputTokens(parts), ...reply.usage },
+    usage: withinWritten({ ...making.usage, outputTokens: outputTokens(parts), ...reply.usage }),
   };
+}
+
+function withinWritten(usage: Usage): Usage {
+  return { ...usage, cacheWrite1hTokens: Math.min(usage.cacheWrite1hTokens, usage.cacheWriteTokens) };
 }
 
 export function signThinking(seed: number, text: string): string {
