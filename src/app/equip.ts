@@ -45,7 +45,7 @@ export function equip(equipment: Equipment): Equipped {
   const search = "engine" in choice ? { search: choice.engine } : {};
   const { serverTools, planning } = equipment;
   const delegation = { ...equipment.delegation, faces: [...equipment.delegation.faces, ...planning] };
-  const builtIn = toolFaces({ search: "engine" in choice, ...skills });
+  const builtIn = toolFaces({ ...search, ...skills });
   let sandbox: Sandbox | undefined;
   let since: number | undefined;
   const handsAt = async (root: string): Promise<Hands> => {

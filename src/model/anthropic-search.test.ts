@@ -33,10 +33,10 @@ const found: Reply = {
 
 const none = { allowedDomains: [], blockedDomains: [] };
 
-async function searchAgainst(script: readonly Reply[]) {
+async function searchAgainst(script: readonly Reply[], more: Parameters<typeof providerAt>[2] = {}) {
   const server = await serve({ script, validate: false });
   const search = createAnthropicSearch({
-    provider: providerAt(server.url, "anthropic"),
+    provider: providerAt(server.url, "anthropic", more),
     model: "small-one",
     limiter: createLimiter({ clock: realClock }),
     clock: realClock,
@@ -68,6 +68,20 @@ describe("the provider's search", () => {
       messages: [{ role: "user", content: expect.stringContaining("what is new") }],
     });
     expect(JSON.stringify(server.requests[0]?.body)).not.toContain("blocked_domains");
+  });
+
+  it("costs its tokens and a fee for each search that worked, and says before how much that may be", async () => {
+    const prices = { "small-one": { input: 2, output: 10, cacheRead: 0, cacheWrite: 0 } };
+    const error = { type: "web_search_tool_result_error", error_code: "unavailable" };
+    const failed = { block: { type: "web_search_tool_result", tool_use_id: "s", content: error } };
+    const usage = { inputTokens: 9_000, outputTokens: 100 };
+    const reply = { content: [...found.content, ...found.content.slice(0, 2), failed] as Reply["content"], usage };
+    const { search } = await searchAgainst([reply], { prices });
+    const outcome = await search("what is new", none, new AbortController().signal);
+    expect(outcome.costUsd).toBeCloseTo((9_000 * 2 + 100 * 10) / 1e6 + 2 * 0.01, 9);
+    expect(search.takes).toMatchObject({ tokens: 34_048, model: "small-one" });
+    expect(search.takes.usd).toBeCloseTo((32_000 * 2 + 2_048 * 10) / 1e6 + 3 * 0.01, 9);
+    expect((await searchAgainst([])).search.takes).not.toHaveProperty("usd");
   });
 
   it("tells what went wrong, in the search or before it", async () => {

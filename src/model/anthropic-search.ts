@@ -1,14 +1,17 @@
-import type { ModelDescription, Prompt } from "../ports/index.ts";
-import { type AssistantMessage, costOf, type ModelOutcome, type Usage } from "../protocol/index.ts";
+import type { ModelDescription, Prompt, SpendEstimate } from "../ports/index.ts";
+import { type AssistantMessage, costOf, type ModelOutcome, noUsage, type Usage } from "../protocol/index.ts";
 import { parseObject } from "./answer.ts";
 import { createWireModel, type WireModelOptions } from "./wire-model.ts";
 
 /** Fits the WebSearch tool's idea of a search engine. */
-export type ProviderSearch = (
-  query: string,
-  options: { readonly allowedDomains: readonly string[]; readonly blockedDomains: readonly string[] },
-  signal: AbortSignal,
-) => Promise<ProviderSearchOutcome>;
+export interface ProviderSearch {
+  (
+    query: string,
+    options: { readonly allowedDomains: readonly string[]; readonly blockedDomains: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<ProviderSearchOutcome>;
+  readonly takes: SpendEstimate;
+}
 
 export type ProviderSearchOutcome =
   | {
@@ -24,11 +27,17 @@ export type ProviderSearchOutcome =
 
 const maxTokens = 2_048;
 const maxSearches = 3;
+/** Of the request itself: the tool takes no more than 4,000 characters. */
+const REQUEST_TOKENS = 2_000;
+/** What one search usually puts before the model stays below. */
+const FOUND_TOKENS = 10_000;
+/** The list price of each search beside its tokens, as published in November 2026; one that failed costs nothing. */
+const SEARCH_USD = 0.01;
 
 /** One small request of its own that declares only the provider's search. Never rejects for what a server does. */
 export function createAnthropicSearch(options: WireModelOptions): ProviderSearch {
   const model = createWireModel(options);
-  return async (query, domains, signal) => {
+  const search: Search = async (query, domains, signal) => {
     if (options.provider.dialect !== "anthropic") {
       return {
         ok: false,
@@ -37,12 +46,25 @@ export function createAnthropicSearch(options: WireModelOptions): ProviderSearch
     }
     const prompt = searchPrompt(options, query, domains);
     const outcome = await model.call({ prompt, callId: (index) => `search_${index}`, signal }, () => {});
-    return priced(readSearch(outcome), model.describe());
+    const searches = outcome.ok ? searchesIn(outcome.message) : 0;
+    return priced(readSearch(outcome), searches, model.describe());
   };
+  return Object.assign(search, { takes: estimate(model.describe()) });
 }
 
-function priced(outcome: ProviderSearchOutcome, { prices }: ModelDescription): ProviderSearchOutcome {
-  return outcome.usage && prices ? { ...outcome, costUsd: costOf(outcome.usage, prices) } : outcome;
+type Search = (...parameters: Parameters<ProviderSearch>) => Promise<ProviderSearchOutcome>;
+
+function estimate({ model, prices }: ModelDescription): SpendEstimate {
+  const inputTokens = REQUEST_TOKENS + maxSearches * FOUND_TOKENS;
+  const tokens = inputTokens + maxTokens;
+  if (prices === undefined) return { tokens, model };
+  const usd = costOf({ ...noUsage, inputTokens, outputTokens: maxTokens }, prices) + maxSearches * SEARCH_USD;
+  return { tokens, usd, model };
+}
+
+function priced(outcome: ProviderSearchOutcome, searches: number, { prices }: ModelDescription): ProviderSearchOutcome {
+  if (outcome.usage === undefined || prices === undefined) return outcome;
+  return { ...outcome, costUsd: costOf(outcome.usage, prices) + searches * SEARCH_USD };
 }
 
 function readSearch(outcome: ModelOutcome): ProviderSearchOutcome {
@@ -68,14 +90,24 @@ interface Hit {
   readonly snippet: string;
 }
 
-/** Results come as blocks of the provider's own, each once however many searches found it. */
+/** What each search gave: a list, or an error. They come as blocks of the provider's own. */
+function resultsIn({ content }: AssistantMessage): readonly unknown[] {
+  return content.flatMap((block) => {
+    if (block.type !== "opaque") return [];
+    const { type, content: found } = (parseObject(block.json) ?? {}) as { type?: unknown; content?: unknown };
+    return type === "web_search_tool_result" ? [found] : [];
+  });
+}
+
+function searchesIn(message: AssistantMessage): number {
+  return resultsIn(message).filter(Array.isArray).length;
+}
+
+/** Each once, however many searches found it. */
 function hitsIn(message: AssistantMessage): { hits: readonly Hit[]; problem?: string } {
   const hits = new Map<string, Hit>();
   let problem: string | undefined;
-  for (const block of message.content) {
-    if (block.type !== "opaque") continue;
-    const { type, content } = (parseObject(block.json) ?? {}) as { type?: unknown; content?: unknown };
-    if (type !== "web_search_tool_result") continue;
+  for (const content of resultsIn(message)) {
     if (!Array.isArray(content)) {
       problem = String((content as { error_code?: unknown } | null)?.error_code ?? "unknown");
       continue;

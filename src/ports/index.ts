@@ -16,7 +16,7 @@ export type {
 } from "./mcp.ts";
 export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
 export type { SkillLoad, Skills } from "./skills.ts";
-export type { Tool, ToolContext, ToolFace, ToolOutput, ToolTraits } from "./tool.ts";
+export type { SpendEstimate, Tool, ToolContext, ToolFace, ToolOutput, ToolTraits } from "./tool.ts";
 export type {
   Confinement,
   DirectoryEntry,

@@ -18,6 +18,17 @@ export interface ToolTraits {
   readonly momentary?: true;
   /** Prepares its change while its intent is being synced, and waits for that (`ToolContext.recorded`) before it changes anything. */
   readonly prepares?: true;
+  /** It asks a model by itself: what one call may take at most. What it took stands in `ToolFacts.spent`. */
+  readonly takes?: SpendEstimate;
+}
+
+/** What asking a model may take. */
+export interface SpendEstimate {
+  readonly tokens: number;
+  /** Absent: nobody knows the price. */
+  readonly usd?: number;
+  /** To name it where its price is missing. */
+  readonly model?: string;
 }
 
 /** What is known of a tool before anything of it has to be loaded. */

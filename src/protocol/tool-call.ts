@@ -30,6 +30,6 @@ export interface ToolFacts {
   readonly launched?: Notice;
   /** How the agent ended that worked on the call. */
   readonly agent?: EndedNotice;
-  /** What the call itself cost, where it asked a model. */
+  /** What the call itself cost, where it asked a model; the tool's traits said that it might. */
   readonly spent?: { readonly usage: Usage; readonly costUsd?: number };
 }

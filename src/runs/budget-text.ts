@@ -14,12 +14,19 @@ export interface BudgetLine {
   readonly left: number;
 }
 
+interface Refused {
+  readonly needed?: number | undefined;
+  /** One that asks a model by itself. */
+  readonly isCall?: true | undefined;
+}
+
 /** Why there is no more, with all the numbers and the cure. */
-export function refusalText(limit: BudgetLimit, line: BudgetLine, needed?: number): string {
+export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCall }: Refused = {}): string {
   const under = line.reserved > 0 ? `, ${amountText(limit, line.reserved)} reserved for requests under way` : "";
-  const needs = needed === undefined ? "" : `; this request may take up to ${amountText(limit, needed)}`;
+  const needs =
+    needed === undefined ? "" : `; ${isCall ? "it" : "this request"} may take up to ${amountText(limit, needed)}`;
   const state = `${amountText(limit, line.used)} used${under}, ${amountText(limit, line.left)} left${needs}`;
-  const stops = isOfAgents(limit) ? "may start no more agents" : "may not go on";
+  const stops = isOfAgents(limit) ? "may start no more agents" : isCall ? "may not make this call" : "may not go on";
   return `${ownerText(line.of)} ${stops}: the limit is ${limitText(limit, line.limit)} (${state}). ${cureText(limit, line.of)}`;
 }
 

@@ -93,13 +93,11 @@ describe("a budget", () => {
     expect(refused(budget.reserve({ tokens: 1 }))).toMatchObject({ limit: "turns", pending: false });
   });
 
-  it("counts what nobody could reserve, here and above", () => {
-    const budget = session({ tokens: 100 });
-    const child = budget.child({}, "seeker");
-    child.spend({ usage: { ...noUsage, inputTokens: 90 }, costUsd: 0.5 });
-    child.spend({ usage: { ...noUsage, inputTokens: 10 } });
-    expect(budget.spent()).toMatchObject({ tokens: 100, usd: 0.5, turns: 2, unpriced: 1 });
-    expect(refused(child.reserve({ tokens: 1 })).limit).toBe("tokens");
+  it("tells who may go on without a call that it may not make it", () => {
+    const { message } = refused(session({ tokens: 100 }).reserve({ tokens: 101, isCall: true }));
+    expect(message).toMatch(
+      /^The session may not make this call: .* 100 tokens left; it may take up to 101 tokens\)\./,
+    );
   });
 
   it("in dollars is never kept silently where the price is not known", () => {

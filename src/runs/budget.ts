@@ -1,4 +1,4 @@
-import type { Clock } from "../ports/index.ts";
+import type { Clock, SpendEstimate } from "../ports/index.ts";
 import { type AgentBudget, DEFAULT_MAX_SPAWNS, type Usage } from "../protocol/index.ts";
 import { type Amounts, amountOf, BudgetAccount, type LimitsOf, unitsOf } from "./budget-account.ts";
 import { type BudgetLimit, type BudgetLine, refusalText, SESSION, unpricedText, warningText } from "./budget-text.ts";
@@ -17,8 +17,6 @@ export interface Budget {
    * Aborted while waiting: the refusal as it stands.
    */
   reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal>;
-  /** What a tool took that asked a model by itself: nobody could know before, so the next request is refused if it was too much. */
-  spend(actual: Spent): void;
   /** Of the one who wants to start an agent, before it does; it counts at once. */
   spawn(): BudgetRefusal | undefined;
   /** Of one that came to nothing before it ran: it is as if it had not been counted. */
@@ -46,12 +44,9 @@ export interface Budget {
   warning(): string | undefined;
 }
 
-export interface BudgetEstimate {
-  readonly tokens: number;
-  /** Absent: nobody knows the price. */
-  readonly usd?: number;
-  /** To name it where its price is missing. */
-  readonly model?: string;
+export interface BudgetEstimate extends SpendEstimate {
+  /** For a call that asks a model by itself: who is refused it can go on without. */
+  readonly isCall?: true;
 }
 
 /** Whichever is called first counts, so `cancel` may stand in a `finally`. */
@@ -139,7 +134,7 @@ class Node implements Budget {
     if (!isAmount(tokens)) throw new RangeError(`An estimate of ${tokens} tokens.`);
     if (!isAmount(usd ?? 0)) throw new RangeError(`An estimate of ${usd} dollars.`);
     const wanted = { tokens: Math.ceil(tokens), usd: unitsOf("usd", usd ?? 0), turns: 1 };
-    const refusal = this.unpriced(estimate) ?? this.refusal(wanted, true);
+    const refusal = this.unpriced(estimate) ?? this.refusal(wanted, estimate);
     if (refusal) return refusal;
     for (const account of this.accounts) account.reserve(wanted);
     return this.reservation(wanted, estimate);
@@ -166,20 +161,11 @@ class Node implements Budget {
     });
   }
 
-  spend({ usage, costUsd }: Spent): void {
-    const tokens = tokensOf(usage);
-    const usd = unitsOf("usd", costUsd ?? 0);
-    for (const account of this.accounts) {
-      account.use({ tokens: isAmount(tokens) ? tokens : 0, usd: isAmount(usd) ? usd : 0, turns: 1 });
-      if (costUsd === undefined) account.unpriced += 1;
-    }
-  }
-
   spawn(): BudgetRefusal | undefined {
     const closed = this.accounts.find(({ limits }) => (limits.concurrent ?? 1) < 1);
     if (closed) return refusalOf(closed, { limit: "concurrent", pending: false });
     const one = { spawns: 1, promptSpawns: 1 };
-    const refusal = this.refusal(one, false);
+    const refusal = this.refusal(one);
     if (refusal) return refusal;
     for (const account of this.accounts) account.use(one);
     return undefined;
@@ -251,10 +237,10 @@ class Node implements Budget {
   }
 
   /** What stands in the way for good comes before what others may give back. */
-  private refusal(wanted: Amounts, isRequest: boolean): BudgetRefusal | undefined {
+  private refusal(wanted: Amounts, estimate?: BudgetEstimate): BudgetRefusal | undefined {
     const over = this.accounts.flatMap((account) => account.exceeded(wanted).map((each) => ({ account, ...each })));
     const first = over.find(({ pending }) => !pending) ?? over[0];
-    return first && refusalOf(first.account, isRequest ? { ...first, wanted } : first);
+    return first && refusalOf(first.account, estimate ? { ...first, wanted, isCall: estimate.isCall } : first);
   }
 
   private reservation(wanted: RequestAmounts, estimate: BudgetEstimate): Reservation {
@@ -293,11 +279,13 @@ interface Reason {
   readonly limit: BudgetLimit;
   readonly pending: boolean;
   readonly wanted?: Amounts;
+  readonly isCall?: true | undefined;
 }
 
-function refusalOf(account: BudgetAccount, { limit, pending, wanted }: Reason): BudgetRefusal {
-  const needed = limit === "tokens" || limit === "usd" ? wanted?.[limit] : undefined;
-  const message = refusalText(limit, account.line(limit), needed && amountOf(limit, needed));
+function refusalOf(account: BudgetAccount, { limit, pending, wanted, isCall }: Reason): BudgetRefusal {
+  const units = limit === "tokens" || limit === "usd" ? wanted?.[limit] : undefined;
+  const needed = units && amountOf(limit, units);
+  const message = refusalText(limit, account.line(limit), { needed, isCall });
   return { refused: true, limit, of: account.name, pending, message };
 }
 

@@ -113,19 +113,36 @@ async function finish(host: RunHost, call: ToolCall, { ended, unwritten = [] }: 
   );
 }
 
+type Execution = Omit<HandsRequest, "agentId" | "policy">;
+
+/** A call that asks a model by itself is a request like any other: what it may take is set aside before. */
+async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
+  const { services, outlet, clocks } = host;
+  const { takes } = services.hands.traits(request.call.name);
+  if (takes === undefined) return executeByHands(host, request);
+  const goOn = clocks.pause();
+  const reserved = await services.budget.reserveInTurn({ ...takes, isCall: true }, outlet.signal).finally(goOn);
+  if (outlet.signal.aborted) {
+    if (!reserved.refused) reserved.cancel();
+    return notStarted;
+  }
+  if (reserved.refused) return textResult("error", `${reserved.message} Go on without it.`);
+  try {
+    const result = await executeByHands(host, request);
+    if (result.facts?.spent) reserved.settle(result.facts.spent);
+    return result;
+  } finally {
+    reserved.cancel();
+  }
+}
+
 /** By what holds then: while a person was asked, plan mode may have begun. */
-async function execute(host: RunHost, request: Omit<HandsRequest, "agentId" | "policy">): Promise<ToolResult> {
+function executeByHands(host: RunHost, request: Execution): Promise<ToolResult> {
   const { services, outlet, thread } = host;
   const { callId } = request.call;
   const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId, text });
   const { agentId } = thread;
-  const result = await services.hands.execute(
-    { agentId, policy: policyNow(host), ...request },
-    progress,
-    outlet.signal,
-  );
-  if (result.facts?.spent) services.budget.spend(result.facts.spent);
-  return result;
+  return services.hands.execute({ agentId, policy: policyNow(host), ...request }, progress, outlet.signal);
 }
 
 function policyNow(host: RunHost): Policy {

@@ -12,6 +12,7 @@ import { skillFace } from "./skill/face.ts";
 import { todoWriteFace } from "./todo-write/face.ts";
 import { webFetchFace } from "./web-fetch/face.ts";
 import { webSearchFace } from "./web-search/face.ts";
+import type { Search } from "./web-search/search.ts";
 import { writeFace } from "./write/face.ts";
 
 /** In the order they are declared to the model: it never changes. */
@@ -19,7 +20,7 @@ export function toolFaces({
   search,
   skills,
 }: {
-  readonly search: boolean;
+  readonly search?: Pick<Search, "takes">;
   readonly skills?: Skills;
 }): readonly ToolFace[] {
   return [
@@ -35,7 +36,7 @@ export function toolFaces({
     killShellFace,
     todoWriteFace,
     webFetchFace,
-    ...(search ? [webSearchFace] : []),
+    ...(search ? [webSearchFace(search)] : []),
     ...(skills ? [skillFace(skills)] : []),
   ];
 }

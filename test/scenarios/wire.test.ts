@@ -133,21 +133,23 @@ describe("the first request", () => {
 });
 
 describe("WebSearch through the provider", () => {
-  it("is one small request of its own, and its tokens are on the bill", async () => {
-    const search: Reply = {
-      content: [
-        {
-          block: {
-            type: "web_search_tool_result",
-            tool_use_id: "s",
-            content: [{ type: "web_search_result", url: "https://a.test/", title: "A" }],
-          },
+  const search: Reply = {
+    content: [
+      {
+        block: {
+          type: "web_search_tool_result",
+          tool_use_id: "s",
+          content: [{ type: "web_search_result", url: "https://a.test/", title: "A" }],
         },
-        "It is so.",
-      ],
-      usage: { inputTokens: 700, outputTokens: 70 },
-    };
-    const script = [{ content: [{ tool: "WebSearch", input: { query: "is it so" } }] }, search, { content: "Yes." }];
+      },
+      "It is so.",
+    ],
+    usage: { inputTokens: 700, outputTokens: 70 },
+  };
+  const searching = { tool: "WebSearch", input: { query: "is it so" } };
+
+  it("is one small request of its own, and its tokens are on the bill", async () => {
+    const script = [{ content: [searching] }, search, { content: "Yes." }];
     const { server, result } = await talk("anthropic", script, { allowedTools: ["WebSearch"] });
     server.assertDone();
     const [first, searched, last] = server.requests;
@@ -163,6 +165,42 @@ describe("WebSearch through the provider", () => {
     });
     expect(limited.result).toMatchObject({ outcome: "incomplete", reason: "budget" });
     expect(limited.result.message).toContain("2 requests used");
+  });
+
+  it.each([
+    [
+      { tokens: 20_000 },
+      /may not make this call: the limit is 20,000 tokens \([\d,]+ tokens used, [\d,]+ tokens left; /,
+    ],
+    [{ usd: 0.07 }, /may not make this call: the limit is \$0\.0700 \(\$0\.0\d+ used, \$0\.0\d+ left; .* up to \$0\.1/],
+  ])(
+    "is not asked where the budget %o may not be enough for it, and the agent goes on without",
+    async (budget, words) => {
+      const { server, result } = await talk("anthropic", [{ content: [searching] }, { content: "I don't know." }], {
+        allowedTools: ["WebSearch"],
+        settings: { budget },
+      });
+      server.assertDone();
+      expect(result).toMatchObject({ outcome: "succeeded", text: "I don't know." });
+      expect(JSON.stringify(server.requests.at(-1)?.body)).toMatch(words);
+    },
+  );
+
+  it("waits for what others have set aside, and counts what it took instead", async () => {
+    const script = [
+      { content: [searching, searching, searching] },
+      ...Array.from({ length: 3 }, () => ({ ...search, pacing: { delayMs: 20 } })),
+      { content: "Yes." },
+    ];
+    const options = { allowedTools: ["WebSearch"], settings: { budget: { tokens: 50_000 } } };
+    const { server, result } = await talk("anthropic", script, options);
+    server.assertDone();
+    expect(result.outcome).toBe("succeeded");
+    const [, ...searches] = server.requests.slice(0, 4);
+    for (const [index, { arrivedAt }] of searches.entries()) {
+      const before = searches[index - 1];
+      if (before) expect(arrivedAt).toBeGreaterThanOrEqual(before.lastByteAt ?? Number.POSITIVE_INFINITY);
+    }
   });
 });
 

@@ -1,17 +1,20 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
+import type { Search } from "./search.ts";
 
 const domains = { type: "array", items: { type: "string" } };
 
-export const webSearchFace: ToolFace = {
-  declaration: {
-    name: "WebSearch",
-    description: descriptions.webSearch,
-    inputSchema: {
-      type: "object",
-      properties: { query: { type: "string", minLength: 2 }, allowed_domains: domains, blocked_domains: domains },
-      required: ["query"],
+export function webSearchFace({ takes }: Pick<Search, "takes">): ToolFace {
+  return {
+    declaration: {
+      name: "WebSearch",
+      description: descriptions.webSearch,
+      inputSchema: {
+        type: "object",
+        properties: { query: { type: "string", minLength: 2 }, allowed_domains: domains, blocked_domains: domains },
+        required: ["query"],
+      },
     },
-  },
-  traits: { parallel: true, effects: false },
-};
+    traits: { parallel: true, effects: false, ...(takes && { takes }) },
+  };
+}

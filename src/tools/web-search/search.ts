@@ -1,3 +1,4 @@
+import type { SpendEstimate } from "../../ports/index.ts";
 import type { Usage } from "../../protocol/index.ts";
 
 export interface SearchHit {
@@ -27,4 +28,8 @@ export interface SearchOptions {
 }
 
 /** Asks a search engine. Never rejects. */
-export type Search = (query: string, options: SearchOptions, signal: AbortSignal) => Promise<SearchOutcome>;
+export interface Search {
+  (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchOutcome>;
+  /** What it may cost at most to ask once; absent: nothing. */
+  readonly takes?: SpendEstimate;
+}

@@ -60,6 +60,12 @@ describe("WebSearch", () => {
     expect(others).not.toMatch(/docs\.a\.test|javascript/);
   });
 
+  it("asks for fewer words instead of searching for thousands", async () => {
+    const never: Search = () => Promise.reject(new Error("asked"));
+    const output = await run(never, { query: "word ".repeat(1_000) });
+    expect(output).toMatchObject({ isError: true, content: expect.stringContaining("fewer words") });
+  });
+
   it("says when nothing was found and when the engine failed", async () => {
     expect(textOfOutput(await run(finds()))).toContain("Nothing was found");
     const failed = await run(async () => ({ ok: false, message: "No luck." }));

@@ -7,12 +7,15 @@ import type { Search, SearchHit, SearchOptions, SearchOutcome } from "./search.t
 const maxHits = 10;
 const maxSnippet = 400;
 const limitMs = 30_000;
+/** What is set aside for a search counts on it; engines take less. */
+const maxInput = 4_000;
 
 export function createWebSearchTool({ search }: { readonly search: Search }): Tool {
   return {
-    ...webSearchFace,
+    ...webSearchFace(search),
     timeoutMs: () => limitMs + 5_000,
     async run(input, context) {
+      if (JSON.stringify(input).length > maxInput) return { content: tooLong, isError: true };
       const query = String(input["query"]);
       const options = {
         allowedDomains: listOf(input["allowed_domains"]),
@@ -30,6 +33,8 @@ export function createWebSearchTool({ search }: { readonly search: Search }): To
     },
   };
 }
+
+const tooLong = `Query and domains have more than ${maxInput} characters: search for fewer words.`;
 
 function spentOn({ usage, costUsd }: SearchOutcome): Pick<ToolOutput, "facts"> {
   return usage ? { facts: { spent: { usage, ...(costUsd === undefined ? {} : { costUsd }) } } } : {};
