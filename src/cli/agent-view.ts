@@ -105,13 +105,17 @@ export function foldAgent(view: AgentView, event: SubagentEvent["event"], now: n
     case "model.ended":
       return answer(view, event);
     case "model.failed":
+    case "conversation.compacted":
       return event.usage ? { ...view, ...spend(view, event.usage, event.costUsd) } : view;
     case "tool.requested": {
       const words = `${stripControls(event.name)} ${view.targets.get(event.callId) ?? ""}`.trim();
       return { ...view, running: new Map(view.running).set(event.callId, words), lastTool: event.name };
     }
-    case "tool.ended":
-      return { ...view, toolCalls: view.toolCalls + 1, ...without(view, event.callId) };
+    case "tool.ended": {
+      const { spent } = event.result.facts ?? {};
+      const bill = spent ? spend(view, spent.usage, spent.costUsd) : {};
+      return { ...view, ...bill, toolCalls: view.toolCalls + 1, ...without(view, event.callId) };
+    }
     case "run.ended":
       return endRun(view, event);
     default:

@@ -3,13 +3,22 @@ import { outcomeMarks } from "./agent-lines.ts";
 import { type AgentView, tokensOf } from "./agent-view.ts";
 import { oneLine } from "./describe-call.ts";
 
-/** The tree of a session's agents: who, how it ended, what it took. Empty where there are none. */
+/** The tree of a session's agents: who, how it ended, what it took, and that by type and of all. Empty where there are none. */
 export function renderAgents(agents: readonly AgentView[], { inUse }: { readonly inUse: boolean }): string {
   if (agents.length === 0) return "";
   const lines = agents.map((agent) => renderAgent(agent, inUse));
+  const types = [...new Set(agents.map(({ agentType }) => agentType))];
+  const byType = types.map((type) => {
+    return `${oneLine(type)} · ${totalOf(agents.filter(({ agentType }) => agentType === type))}`;
+  });
+  const totals = [...(types.length < 2 ? [] : byType), totalOf(agents)].map((total) => `  ── ${total}`);
+  return `\nAgents\n${[...lines, ...totals].join("\n")}\n`;
+}
+
+function totalOf(agents: readonly AgentView[]): string {
   const tokens = agents.reduce((sum, { usage }) => sum + tokensOf(usage), 0);
-  const total = `${plural(agents.length, "agent")} · ${formatCount(tokens)} tokens · ${costOf(agents.map(({ costUsd }) => costUsd))}`;
-  return `\nAgents\n${lines.join("\n")}\n  ── ${total}\n`;
+  const cost = costOf(agents.map(({ costUsd }) => costUsd));
+  return `${plural(agents.length, "agent")} · ${formatCount(tokens)} tokens · ${cost}`;
 }
 
 function renderAgent({ agentId, agentType, description, background, path, end, ...spent }: AgentView, inUse: boolean) {
