@@ -9,6 +9,7 @@ import {
   type EventOf,
   noUsage,
   type Outcome,
+  paidUsage,
   type SubagentEvent,
   textOf,
   type Usage,
@@ -145,12 +146,13 @@ function say(view: AgentView, text: string): AgentView {
   return { ...view, doing: "writing", words: (before + text).slice(-longestWords) };
 }
 
-function answer(view: AgentView, { message, usage, costUsd }: EventOf<"model.ended">): AgentView {
+function answer(view: AgentView, event: EventOf<"model.ended">): AgentView {
+  const { message, costUsd } = event;
   const targets = new Map(view.targets);
   for (const { callId, inputJson } of callsOf(message)) targets.set(callId, describeCall(inputJson));
   const text = textOf(message.content).trim();
   const words = text === "" ? view.words : text.slice(-longestWords);
-  return { ...view, ...spend(view, usage, costUsd), targets, words, doing: "working" };
+  return { ...view, ...spend(view, paidUsage(event), costUsd), targets, words, doing: "working" };
 }
 
 function spend(view: AgentView, usage: Usage, costUsd: number | undefined): Pick<AgentView, "usage" | "costUsd"> {

@@ -1,5 +1,12 @@
 import { formatCount, formatDuration, stripControls } from "../lib/index.ts";
-import { type CallOutcome, callsOf, type EventOf, type RunUpdate, type SubagentEvent } from "../protocol/index.ts";
+import {
+  type CallOutcome,
+  callsOf,
+  type EventOf,
+  paidUsage,
+  type RunUpdate,
+  type SubagentEvent,
+} from "../protocol/index.ts";
 import { agentLine, agentLines, formatElapsed } from "./agent-lines.ts";
 import { type AgentView, tokensOf } from "./agent-view.ts";
 import type { AgentViews } from "./agent-views.ts";
@@ -121,10 +128,9 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
         if (calls) say(dim(`… trying again in ${wait} (${attempt} of ${maxAttempts}): ${stripControls(error)}`));
       }
       if (update.type === "model.ended") {
-        const { usage, message } = update;
         doing = "working";
-        tokens += tokensOf(usage);
-        for (const call of callsOf(message)) targets.set(call.callId, describeCall(call.inputJson));
+        tokens += tokensOf(paidUsage(update));
+        for (const call of callsOf(update.message)) targets.set(call.callId, describeCall(call.inputJson));
       }
       if (update.type === "tool.requested") {
         running.set(update.callId, `${update.name} ${targets.get(update.callId) ?? ""}`.trim());

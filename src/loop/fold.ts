@@ -10,7 +10,7 @@ import type {
   UserBlock,
   UserMessage,
 } from "../protocol/index.ts";
-import { addUsage, callsOf, textOf } from "../protocol/index.ts";
+import { addUsage, callsOf, paidUsage, textOf } from "../protocol/index.ts";
 import { answered, compacted, failed, requested, restarted } from "./context.ts";
 import { forked, resultBlocks } from "./forked.ts";
 import { END_AT, remember, WARN_AT } from "./repetition.ts";
@@ -133,7 +133,7 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
   const turn = Math.max(state.turn, event.turn);
   const context = answered(state.context, event);
   const spent = withRun({ ...state, turn, unanswered: event.stopReason === "pause", calls, context }, (run) => ({
-    usage: addUsage(run.usage, event.usage),
+    usage: addUsage(run.usage, paidUsage(event)),
     costUsd: sum(run.costUsd, event.costUsd),
     modelMilliseconds: run.modelMilliseconds + event.milliseconds,
     text: text.trim() === "" ? run.text : text,

@@ -1,5 +1,5 @@
 import type { ModelDescription, Prompt, SpendEstimate } from "../ports/index.ts";
-import { type AssistantMessage, costOf, type ModelOutcome, noUsage, type Usage } from "../protocol/index.ts";
+import { type AssistantMessage, costOf, type ModelOutcome, noUsage, paidUsage, type Usage } from "../protocol/index.ts";
 import { parseObject } from "./answer.ts";
 import { createWireModel, type WireModelOptions } from "./wire-model.ts";
 
@@ -70,13 +70,14 @@ function priced(outcome: ProviderSearchOutcome, searches: number, { prices }: Mo
 function readSearch(outcome: ModelOutcome): ProviderSearchOutcome {
   if (!outcome.ok)
     return { ok: false, message: outcome.error.message, ...(outcome.usage ? { usage: outcome.usage } : {}) };
+  const usage = paidUsage(outcome);
   const found = hitsIn(outcome.message);
   const summary = textIn(outcome.message).trim();
   if (found.hits.length === 0 && found.problem !== undefined) {
     const message = `The search failed (${found.problem}); try again or use other words.`;
-    return { ok: false, message, usage: outcome.usage };
+    return { ok: false, message, usage };
   }
-  return { ok: true, hits: found.hits, ...(summary === "" ? {} : { summary }), usage: outcome.usage };
+  return { ok: true, hits: found.hits, ...(summary === "" ? {} : { summary }), usage };
 }
 
 /** Citations cut one sentence into several blocks. */

@@ -2,7 +2,7 @@ import type { Clock, Model, ModelProgress, ModelRequest } from "../ports/index.t
 import type { AssistantBlock, ModelOutcome, Usage } from "../protocol/index.ts";
 import { addUsage } from "../protocol/index.ts";
 import { type About, aboutProvider } from "./about.ts";
-import type { AnswerReader } from "./answer.ts";
+import type { AnswerReader, CompleteAnswer } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic-reader.ts";
 import { type AttemptEnd, attempt } from "./attempt.ts";
 import { type Connections, sharedConnections } from "./connections.ts";
@@ -82,7 +82,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
     const end = await sendOnce(pass, () => send(reader, () => pass.taken()));
     if (end.kind === "complete") {
       pass.leave({ kind: "answered" });
-      return reader.answer();
+      return lost.before(reader.answer());
     }
     lost.add(reader);
     if (end.kind !== "failed") {
@@ -191,6 +191,7 @@ function createLost() {
       const spent = reader.usage();
       if (spent) usage = usage ? addUsage(usage, spent) : spent;
     },
+    before: (answer: CompleteAnswer): ModelOutcome => (usage === undefined ? answer : { ...answer, lostUsage: usage }),
     outcome,
     aborted: () => outcome({ code: "aborted", message: "The request was stopped; resume to go on." }),
   };

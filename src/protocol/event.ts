@@ -113,6 +113,8 @@ export type DurableEvent =
       /** Calls that were begun and never finished: in no message, never run. */
       readonly incompleteCalls: number;
       readonly usage: Usage;
+      /** What was paid for tries that broke off. `costUsd` is with it. */
+      readonly lostUsage?: Usage;
       readonly costUsd?: number;
       readonly milliseconds: number;
       /** Of the messages as they were sent, the fifth dimension of the cache key. */

@@ -112,4 +112,4 @@ export type { CallOutcome, ToolCall, ToolFacts, ToolResult } from "./tool-call.t
 export { canonicalToolName, toolNames } from "./tool-names.ts";
 export type { ToolReport } from "./tool-report.ts";
 export type { Prices, Usage } from "./usage.ts";
-export { addUsage, costOf, noUsage, writePrice } from "./usage.ts";
+export { addUsage, costOf, noUsage, paidUsage, writePrice } from "./usage.ts";

@@ -34,6 +34,11 @@ export function addUsage(left: Usage, right: Usage): Usage {
   };
 }
 
+/** Of an answer, with the tries before it that broke off. */
+export function paidUsage(answer: { readonly usage: Usage; readonly lostUsage?: Usage }): Usage {
+  return answer.lostUsage ? addUsage(answer.usage, answer.lostUsage) : answer.usage;
+}
+
 export function costOf(usage: Usage, prices: Prices): number {
   const { cacheWrite1hTokens = 0 } = usage;
   const millionths =

@@ -2,7 +2,7 @@ import { compactionPrompt } from "../agents/index.ts";
 import type { Chain } from "../conversation/index.ts";
 import { estimateTokens } from "../lib/index.ts";
 import type { ModelProgress, Prompt } from "../ports/index.ts";
-import { costOf, type EventOf, type ModelOutcome, textOf, type UserMessage } from "../protocol/index.ts";
+import { costOf, type EventOf, type ModelOutcome, paidUsage, textOf, type UserMessage } from "../protocol/index.ts";
 import { estimateRequest } from "./estimate-request.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -41,7 +41,7 @@ export async function askForSummary(
   if (reserved.refused) return { ok: false, problem: reserved.message, spent: {} };
   const startedAt = clock.monotonic();
   const outcome = await callWithin(host, prompt, timeLimitMs);
-  const { usage } = outcome;
+  const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
   const { prices } = model.describe();
   const cost = prices && usage ? { costUsd: costOf(usage, prices) } : {};
   if (usage) reserved.settle({ usage, ...cost });

@@ -1,7 +1,7 @@
 import { cacheDifference, type WrittenPrompt } from "../conversation/index.ts";
 import { userTurn } from "../loop/index.ts";
 import type { ModelProgress } from "../ports/index.ts";
-import { costOf, type DurableEvent, type ModelOutcome } from "../protocol/index.ts";
+import { costOf, type DurableEvent, type ModelOutcome, paidUsage } from "../protocol/index.ts";
 import type { BudgetRefusal, Reservation } from "./budget.ts";
 import { estimateRequest } from "./estimate-request.ts";
 import { endedInBackground } from "./notices.ts";
@@ -43,8 +43,9 @@ async function callModel(host: RunHost, turn: number, reservation: Reservation):
   clocks.modelEnded();
   await over();
   const { prices } = model.describe();
-  const cost = prices && outcome.usage ? { costUsd: costOf(outcome.usage, prices) } : {};
-  if (outcome.usage) reservation.settle({ usage: outcome.usage, ...cost });
+  const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
+  const cost = prices && usage ? { costUsd: costOf(usage, prices) } : {};
+  if (usage) reservation.settle({ usage, ...cost });
   const milliseconds = Math.round(clock.monotonic() - startedAt);
   await host.record([answerEvent(outcome, { turn, ...cost, milliseconds, fingerprint: prompt.fingerprint() })]);
 }
@@ -121,6 +122,7 @@ function answerEvent(outcome: ModelOutcome, { turn, ...bill }: Bill): DurableEve
     const { error, partial, usage } = outcome;
     return { type: "model.failed", turn, error, partial, ...(usage ? { usage } : {}), ...bill };
   }
-  const { message, stopReason, incompleteCalls, usage } = outcome;
-  return { type: "model.ended", turn, message, stopReason, incompleteCalls, usage, ...bill };
+  const { message, stopReason, incompleteCalls, usage, lostUsage } = outcome;
+  const lost = lostUsage ? { lostUsage } : {};
+  return { type: "model.ended", turn, message, stopReason, incompleteCalls, usage, ...lost, ...bill };
 }

@@ -1,4 +1,4 @@
-import { addUsage, type Line, noUsage } from "../protocol/index.ts";
+import { addUsage, type Line, noUsage, paidUsage } from "../protocol/index.ts";
 import { type BudgetSpent, tokensOf } from "./budget.ts";
 
 /**
@@ -15,7 +15,7 @@ export function spentOf(transcripts: Iterable<readonly Line[]>): BudgetSpent {
     const spent = line.type === "tool.ended" ? line.result.facts?.spent : isRequest(line) ? line : undefined;
     // A request that failed before it took anything was given back.
     if (spent?.usage === undefined) continue;
-    usage = addUsage(usage, spent.usage);
+    usage = addUsage(usage, line.type === "model.ended" ? paidUsage(line) : spent.usage);
     turns += 1;
     if (spent.costUsd === undefined) unpriced += 1;
     else usd += spent.costUsd;

@@ -76,6 +76,25 @@ describe.each(["anthropic", "openai"] as const)("a session over the %s wire", (w
   });
 });
 
+it("counts what a stream cost that broke off and was asked for again, and not as what the conversation holds", async () => {
+  const cut: Reply = { content: "It breaks off here.", fault: { kind: "close", afterBytes: 900 } };
+  const { server, result, place, id } = await talk("anthropic", [cut, { content: "Done." }]);
+  const [first, second] = server.requests.map(({ cache }) => cache?.prompt ?? 0);
+  expect(result).toMatchObject({ outcome: "succeeded", turns: 1 });
+  const { inputTokens, cacheReadTokens, cacheWriteTokens } = result.usage;
+  expect(inputTokens + cacheReadTokens + cacheWriteTokens).toBe((first ?? 0) + (second ?? 0));
+  const spent = (first ?? 0) + (second ?? 0) + result.usage.outputTokens;
+  const again = await openSession({
+    ...place,
+    resume: id,
+    settings: { budget: { tokens: spent } },
+    environment: environments.anthropic(server.url),
+  });
+  const refused = await again.prompt("Go on.").result;
+  await again.close();
+  expect(refused.message).toContain(`${spent.toLocaleString("en")} tokens used, 0 tokens left`);
+});
+
 describe("the prompt cache", () => {
   it("is read up to the request before, also behind a turn of many calls", async () => {
     const { server } = await talk("anthropic", [read("notes.txt"), manyReads, read("notes.txt"), { content: "Done." }]);
