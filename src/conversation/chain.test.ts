@@ -377,6 +377,15 @@ describe("cache marks", () => {
       expect(bounded && lifetimes(bounded)).toEqual(["1h", "1h", "5m"]);
     });
 
+    it("are the same in a chain that was packed for another process", () => {
+      const child = goOn(goOn(begin(longHead)).fork());
+      const packed = child.pack(child.request());
+      if (packed === undefined) throw new Error("nothing was packed");
+      const { chain, prompt } = Chain.unpack(longHead, packed.facts, Buffer.concat([...packed.bytes]));
+      expect(prompt && Buffer.concat([...prompt.body("anthropic")]).toString()).toBe(bodyOf(child));
+      expect(lifetimes(goOn(chain))).toEqual(lifetimes(goOn(child)));
+    });
+
     it("are no difference between two requests", () => {
       const chain = begin(longHead);
       const earlier = chain.request();

@@ -19,6 +19,7 @@ export interface PackedChain {
     readonly offsets: readonly number[];
     readonly tapeLength: number;
     readonly lastMark?: Mark;
+    readonly longLived?: number;
     /** The newest request. */
     readonly prompt?: Pick<ChainView, "segments" | "marks">;
   };
@@ -170,6 +171,7 @@ export class Chain {
       offsets: tape.offsets(),
       tapeLength: tape.length,
       ...(this.lastMark && { lastMark: this.lastMark }),
+      ...(this.longLived === undefined ? {} : { longLived: this.longLived }),
       ...(newest && { prompt: { segments: newest.view.segments, marks: newest.view.marks } }),
     };
     return { facts, bytes: [...tape.views(0, tape.length), Buffer.from(JSON.stringify(messages))] };
@@ -177,14 +179,15 @@ export class Chain {
 
   static unpack(
     head: Head,
-    { offsets, tapeLength, lastMark, prompt }: PackedChain["facts"],
+    { offsets, tapeLength, lastMark, longLived, prompt }: PackedChain["facts"],
     bytes: Uint8Array,
   ): { readonly chain: Chain; readonly prompt: WrittenPrompt | undefined } {
     const tape = Tape.restored(bytes.subarray(0, tapeLength), offsets);
     const chunk = keptChunk(tape, () => JSON.parse(Buffer.from(bytes.subarray(tapeLength)).toString("utf8")));
     const chain = new Chain(head, [chunk]);
     chain.lastMark = lastMark;
-    return { chain, prompt: prompt && promptOf({ head, chunks: [chunk], ...prompt }) };
+    chain.longLived = longLived;
+    return { chain, prompt: prompt && promptOf({ head, chunks: [chunk], longLived, ...prompt }) };
   }
 
   private copyInto(chain: Chain, { from, to }: { readonly from: number; readonly to: number }): number {
