@@ -79,7 +79,7 @@ function wordsOf(request: ExplainedRequest): string[] {
   if (lifetimeChange) {
     const { before, after } = lifetimeChange;
     words.push(
-      `From here on the cache is asked to keep it for ${lifetimeWords[after]}, before for ${lifetimeWords[before]}.`,
+      `From here on the provider is asked to keep it for ${lifetimeWords[after]}, before for ${lifetimeWords[before]}.`,
     );
   }
   if (broken) {
