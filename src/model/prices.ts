@@ -16,7 +16,7 @@ const withoutExtraHigh: readonly Effort[] = [...upToHigh, "max"];
 
 /**
  * Public list prices, limits and levels of effort as published in November 2026, by model id without a date. Cache writes are those of
- * five minutes. Where a price steps up for long prompts (claude-haiku-5-5 over 100,000 tokens, the GPT-6 family over
+ * five minutes; for an hour all of them charge twice the input. Where a price steps up for long prompts (claude-haiku-5-5 over 100,000 tokens, the GPT-6 family over
  * 272,000) this is the price below the step. Settings override every number (`providers.<name>.prices`).
  */
 const anthropic: Readonly<Record<string, KnownModel>> = {
