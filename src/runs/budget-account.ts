@@ -103,10 +103,11 @@ export class BudgetAccount {
     return { of: name, limit: amount, used: shown(used), reserved: shown(reserved), left: shown(left) };
   }
 
-  /** Those of which most is used, each once. */
-  takeWarnings(): readonly (readonly [BudgetLimit, BudgetLine])[] {
+  /** Those of which most is used, each once. Who starts no agents can do nothing about their number. */
+  takeWarnings({ starts }: { readonly starts: boolean }): readonly (readonly [BudgetLimit, BudgetLine])[] {
     return this.lines().filter(([limit, line]) => {
       if (limit === "concurrent" || line.limit === 0 || this.told.has(limit)) return false;
+      if (!starts && (limit === "spawns" || limit === "promptSpawns")) return false;
       if (line.used < line.limit * WARNING_SHARE) return false;
       this.told.add(limit);
       return true;

@@ -221,6 +221,14 @@ describe("time", () => {
 });
 
 describe("the warning", () => {
+  it("about agents is for who starts them", () => {
+    const budget = session({ spawns: 6 }, 5);
+    const child = budget.child({}, "worker");
+    for (let agent = 0; agent < 5; agent++) budget.spawn();
+    expect(child.warning()).toBeUndefined();
+    expect(budget.warning()).toContain("5 agents of 5 agents for one prompt");
+  });
+
   it("comes once for each limit, whoever asks, when 80 % are used", () => {
     const budget = session({ tokens: 100, turns: 2 }, 5);
     const child = budget.child({ tokens: 50 }, "reviewer");

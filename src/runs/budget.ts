@@ -40,7 +40,7 @@ export interface Budget {
   spent(): BudgetSpent;
   /** For each limit that applies here, the budget that has least left of it, be it this one or an ancestor's. */
   left(): BudgetLeft;
-  /** Once for each limit, here or of an ancestor, of which 80 % are used. */
+  /** Once for each limit, here or of an ancestor, of which 80 % are used; of agents only where it starts any. */
   warning(): string | undefined;
 }
 
@@ -225,7 +225,8 @@ class Node implements Budget {
   }
 
   warning(): string | undefined {
-    const texts = this.accounts.flatMap((account) => account.takeWarnings().map((each) => warningText(...each)));
+    const who = { starts: this.own.used.spawns > 0 };
+    const texts = this.accounts.flatMap((account) => account.takeWarnings(who).map((each) => warningText(...each)));
     return texts.length > 0 ? texts.join(" ") : undefined;
   }
 
