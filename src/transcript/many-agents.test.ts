@@ -31,3 +31,13 @@ it("a process with few files open writes for many agents all the same", async ()
   for (const agent of many) expect(messagesOf(await session.read(agent))).toHaveLength(3);
   await session.close();
 });
+
+it("what many new agents say in one moment is written, each in its order", async () => {
+  const place = testPlace();
+  const session = await createSession(place.options());
+  const said = many.flatMap((agent) => ["one", "two"].map((word) => session.append(agent, [notice(word)])));
+  const given = await Promise.all(said);
+  expect(given.map(([line]) => line?.id)).toEqual(many.flatMap(() => ["1", "2"]));
+  for (const agent of many) expect(messagesOf(await session.read(agent))).toEqual(["one", "two"]);
+  await session.close();
+});
