@@ -4,6 +4,7 @@ import type { ToolFace } from "../ports/index.ts";
 import type { AgentDefinition, Policy, Rule, Settings } from "../protocol/index.ts";
 import { delegationFaces } from "../runs/index.ts";
 import type { Household } from "./household.ts";
+import { mayBackground } from "./may-background.ts";
 import type { Environment } from "./places.ts";
 
 export interface DelegationPlace {
@@ -26,10 +27,9 @@ export function offerDelegation({
   const { subagents = {} } = settings;
   const offered = offeredAgents(household, { rules });
   if (offered.length === 0 || subagents.maxDepth === 0) return [];
-  const background = subagents.background !== false && !isSet(environment, "RETINUE_DISABLE_BACKGROUND");
   return delegationFaces({
     list: delegationList(offered),
-    background: background && !isSet(environment, "DISABLE_BACKGROUND_TASKS"),
+    background: mayBackground({ settings, environment }),
     parallel: subagents.parallel !== false,
     forks,
   });
@@ -55,9 +55,4 @@ interface Offer {
   readonly rules: Policy["rules"];
   readonly layers: Policy["layers"] | undefined;
   readonly offered: readonly AgentDefinition[];
-}
-
-function isSet(environment: Environment, name: string): boolean {
-  const value = environment[name] ?? "";
-  return value !== "" && value !== "0" && value !== "false";
 }

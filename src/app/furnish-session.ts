@@ -15,6 +15,7 @@ import { mayFork } from "./fork-choice.ts";
 import { checkMode } from "./heed-settings.ts";
 import type { Household as Agents } from "./household.ts";
 import { mainAcceptance } from "./main-acceptance.ts";
+import { mayBackground } from "./may-background.ts";
 import { newsFor } from "./news-for.ts";
 import type { OpenedSession } from "./opened-session.ts";
 import { type Environment, stateDirectory } from "./places.ts";
@@ -130,6 +131,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     ],
     dispatcher,
     waits: !interactive,
+    mayBackground: mayBackground(served),
     ...(options.permissionMode === undefined ? {} : { askedMode: options.permissionMode }),
     ...verification,
     ...mainAcceptance({ definition, given: options.acceptance ?? [], policy: agent.policy }),

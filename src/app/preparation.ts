@@ -4,6 +4,7 @@ import type { AgentDefinition, Policy, Settings } from "../protocol/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { AgentServers } from "./agent-servers.ts";
 import type { Household } from "./household.ts";
+import { mayBackground } from "./may-background.ts";
 import type { Environment } from "./places.ts";
 import type { SessionHooks } from "./session-hooks.ts";
 
@@ -33,11 +34,6 @@ export interface Preparation {
 export interface SharedPreparation extends Preparation {
   readonly share: ReturnType<typeof createSharing>;
   readonly resolve: ReturnType<typeof createResolving>;
-}
-
-/** `subagents.background: false` holds for agents whose file says otherwise too. */
-export function mayBackground({ settings }: Preparation): boolean {
-  return settings.subagents?.background !== false;
 }
 
 export function mayDetach(preparation: Preparation): boolean {

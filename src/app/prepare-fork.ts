@@ -1,7 +1,8 @@
 import { forkAgent } from "../agents/index.ts";
 import { FORK_TYPE } from "../protocol/index.ts";
 import { type AgentWish, clockLimits, type ForkWish, type PreparedAgent } from "../runs/index.ts";
-import { denialOf, mayBackground, mayDetach, type SharedPreparation } from "./preparation.ts";
+import { mayBackground } from "./may-background.ts";
+import { denialOf, mayDetach, type SharedPreparation } from "./preparation.ts";
 
 /** The agent that asks for it once more, ready to go on with its own conversation. */
 export function prepareFork(

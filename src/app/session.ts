@@ -70,6 +70,8 @@ export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers"
   readonly dispatcher: Dispatcher;
   /** A run ends only after the agents it has in the background. */
   readonly waits: boolean;
+  /** Agents may go on without anybody who waits for them. */
+  readonly mayBackground: boolean;
   /** The mode that was asked for with this opening of the session. */
   readonly askedMode?: PermissionMode;
   /** What has changed around the session since its last prompt, in words for its agent. */
@@ -94,6 +96,7 @@ export function createSessionOf({
   toolReport,
   dispatcher,
   waits,
+  mayBackground,
   askedMode,
   news,
   acceptance,
@@ -151,7 +154,7 @@ export function createSessionOf({
       const record = thread.record.bind(thread);
       return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
     },
-    moveToBackground: () => dispatcher.detachChildren(MAIN_AGENT, "person"),
+    moveToBackground: async () => (mayBackground ? dispatcher.detachChildren(MAIN_AGENT, "person") : []),
     interrupt: () => stopRun("interrupted", async () => undefined),
     stopAll: () => stopRun("stopped", () => dispatcher.stopAll()),
     stopAgent: async (reference) => {

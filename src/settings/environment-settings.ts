@@ -9,9 +9,7 @@ export function environmentSettings(environment: Environment): {
 } {
   const subagents = {
     ...(isOn(environment, "ALLOW_MCP_TOOLS_FOR_SUBAGENTS") ? { mcpTools: "always" as const } : {}),
-    ...(isOn(environment, "DISABLE_BACKGROUND_TASKS") || isSet(environment["DISABLE_BACKGROUND_TASKS"])
-      ? { background: false }
-      : {}),
+    ...(isBackgroundOff(environment) ? { background: false } : {}),
     ...(environment["CLAUDE_CODE_ENTRYPOINT"]?.startsWith("sdk") ? { guide: false } : {}),
   };
   const { percent, notices } = compactionPercent(environment);
@@ -24,6 +22,12 @@ export function environmentSettings(environment: Environment): {
 
 function isOn(environment: Environment, name: string): boolean {
   return isSet(environment[`RETINUE_${name}`] ?? environment[`CLAUDE_CODE_${name}`]);
+}
+
+/** Nothing may run in the background. */
+export function isBackgroundOff(environment: Environment): boolean {
+  const names = ["RETINUE_DISABLE_BACKGROUND", "DISABLE_BACKGROUND_TASKS"];
+  return isOn(environment, "DISABLE_BACKGROUND_TASKS") || names.some((name) => isSet(environment[name]));
 }
 
 function isSet(value: string | undefined): boolean {

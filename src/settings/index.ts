@@ -3,6 +3,7 @@
 // Called by: app.
 export type { AgentSettings } from "./agent-settings.ts";
 export { checkSettings } from "./check-settings.ts";
+export { isBackgroundOff } from "./environment-settings.ts";
 export { hashApproval } from "./hash-approval.ts";
 export type { Approval } from "./limit-project.ts";
 export type { LoadedSettings, LoadSettingsOptions } from "./load-settings.ts";

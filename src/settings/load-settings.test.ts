@@ -122,6 +122,8 @@ describe("loadSettings", () => {
     const wrong = loadSettings({ home: homeWith(), environment: { RETINUE_AUTOCOMPACT_PCT: "lots" } });
     expect(wrong.notices).toEqual([expect.stringContaining("RETINUE_AUTOCOMPACT_PCT")]);
     expect(loadSettings({ home: homeWith(), environment: { DISABLE_BACKGROUND_TASKS: "0" } }).settings).toEqual({});
+    const ours = loadSettings({ home: homeWith(), environment: { RETINUE_DISABLE_BACKGROUND: "1" } });
+    expect(ours.settings).toEqual({ subagents: { background: false } });
   });
 
   it("refuses a file that was named and is not there, with exit code 2", () => {
