@@ -4,6 +4,7 @@ import type {
   EndReason,
   EventOf,
   ModelError,
+  Notice,
   RunFacts,
   ToolCall,
   ToolResult,
@@ -171,9 +172,10 @@ function reasonOf(error: ModelError): EndReason {
 function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.delivered">): LoopState {
   const told = new Set(notices.map(({ runId }) => runId));
   const said: UserBlock = { type: "text", text };
-  const background = state.background.filter(({ runId }) => !told.has(runId));
+  const left = { ...state, background: state.background.filter(({ runId }) => !told.has(runId)) };
+  const inherited = notices.flatMap(({ unreturned = [] }) => unreturned).filter(({ runId }) => !told.has(runId));
   const cut = notices.filter(isCut).length;
-  return withRun({ ...state, said: [...state.said, said], background }, ({ facts }) => ({
+  return withRun({ ...awaiting(left, inherited), said: [...state.said, said] }, ({ facts }) => ({
     facts: cut === 0 ? facts : { ...facts, agentsCut: facts.agentsCut + cut },
   }));
 }
@@ -183,9 +185,16 @@ function isCut({ outcome }: EndedNotice): boolean {
   return outcome === "incomplete";
 }
 
+/** The ends of these are to be told too. */
+function awaiting(state: LoopState, more: readonly Notice[]): LoopState {
+  const known = new Set(state.background.map(({ runId }) => runId));
+  const added = more.filter(({ runId }) => !known.has(runId));
+  return added.length === 0 ? state : { ...state, background: [...state.background, ...added] };
+}
+
 function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
-  const launched = event.result.facts?.launched;
-  const state = launched === undefined ? before : { ...before, background: [...before.background, launched] };
+  const { launched, agent } = event.result.facts ?? {};
+  const state = awaiting(before, [...(launched ? [launched] : []), ...(agent?.unreturned ?? [])]);
   const ended = withCall(state, event.callId, { status: "ended", result: event.result });
   const call = ended.calls.find((candidate) => candidate.call.callId === event.callId)?.call;
   if (call === undefined) return state;

@@ -6,4 +6,4 @@ export { fold, userTurn } from "./fold.ts";
 export type { Operation } from "./next.ts";
 export { next, recovery, unknownResults } from "./next.ts";
 export type { CallState, LoopState } from "./state.ts";
-export { initialState } from "./state.ts";
+export { factsOf, initialState } from "./state.ts";

@@ -142,6 +142,13 @@ describe("repeating the same call", () => {
     ]);
     expect(next(changed)).toEqual({ kind: "request", turn: 4 });
   });
+
+  it("does not count looking again after what goes on, by whatever name", () => {
+    for (const name of ["TaskOutput", "AgentOutputTool", "BashOutput", "bash_output"]) {
+      const look = (turn: number) => [requested(turn), answer(turn, [call(`c${turn}`, name)]), ended(`c${turn}`)];
+      expect(next(foldAll([started, prompt, ...[1, 2, 3, 4, 5].flatMap(look)]))).toEqual({ kind: "request", turn: 6 });
+    }
+  });
 });
 
 describe("facts and sums", () => {

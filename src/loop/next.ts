@@ -7,7 +7,7 @@ import {
 } from "../protocol/index.ts";
 import { type ContextLimits, isFull } from "./context.ts";
 import { userTurn } from "./fold.ts";
-import type { CallState, LoopState, Telling } from "./state.ts";
+import { type CallState, factsOf, type LoopState, type Telling } from "./state.ts";
 
 /** What the host has to do now. Performing it makes events; folding them makes the next operation. */
 export type Operation =
@@ -60,7 +60,8 @@ function canBeTakenUp({ agentId, call: { name } }: CallState): boolean {
 export function recovery(state: LoopState): readonly DurableEvent[] {
   const unknown = unknownResults(state);
   if (state.run === undefined) return unknown;
-  const { runId, turns, usage, costUsd, modelMilliseconds, facts, text } = state.run;
+  const { runId, turns, usage, costUsd, modelMilliseconds, text } = state.run;
+  const facts = factsOf(state);
   return [
     ...unknown,
     {

@@ -1,4 +1,4 @@
-import { type ToolCall, type ToolResult, textOf } from "../protocol/index.ts";
+import { canonicalToolName, type ToolCall, type ToolResult, textOf } from "../protocol/index.ts";
 
 /** The same call with the same result, so many times since something else changed the world. */
 export interface Repetition {
@@ -21,7 +21,7 @@ export function remember(
   call: ToolCall,
   result: ToolResult,
 ): { readonly repetitions: readonly Repetition[]; readonly count: number } {
-  if (exempt.has(call.name)) return { repetitions: past, count: 0 };
+  if (exempt.has(canonicalToolName(call.name))) return { repetitions: past, count: 0 };
   if ((result.facts?.filesChanged?.length ?? 0) > 0) return { repetitions: [], count: 0 };
   const at = past.findIndex((entry) => entry.call.inputJson === call.inputJson && entry.call.name === call.name);
   const before = past[at];

@@ -39,6 +39,12 @@ export interface LoopState {
   readonly context: ContextState;
 }
 
+/** Of the run under way, if it ended now. */
+export function factsOf({ run, background }: LoopState): RunFacts {
+  const facts = run?.facts ?? noFacts;
+  return background.length === 0 ? facts : { ...facts, unreturned: background };
+}
+
 /** Counters of one run; gone with its `run.ended`. */
 export interface ActiveRun {
   readonly runId: RunId;

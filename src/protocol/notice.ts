@@ -9,4 +9,6 @@ export interface Notice {
 
 export interface EndedNotice extends Notice {
   readonly outcome: Outcome;
+  /** Runs of its own agents that it was not told of; their ends are told to who reads this. */
+  readonly unreturned?: readonly Notice[];
 }

@@ -53,6 +53,8 @@ export interface RunFacts {
   readonly unknown: readonly string[];
   /** Agents it started that ended before their work was done. */
   readonly agentsCut: number;
+  /** Runs of its agents that it did not live to be told of: who it works for is. Absent: none. */
+  readonly unreturned?: readonly { readonly agentId: AgentId; readonly runId: RunId }[];
 }
 
 export interface CommandFact {

@@ -80,6 +80,8 @@ export interface BackgroundSettings {
   readonly approvals?: "inbox" | "deny";
   /** True: before one starts it is asked once for what its definition lists. */
   readonly preapprove?: boolean;
+  /** How long a run that has nothing else to do waits for them before they are ended; absent: as long as they work. */
+  readonly waitSeconds?: number;
 }
 
 export interface Settings {

@@ -1,6 +1,7 @@
 import {
   type AgentId,
   type CallId,
+  type EndedNotice,
   type EventOf,
   type ForkOrigin,
   type KeptWorktree,
@@ -94,6 +95,12 @@ export function aftermathIn(lines: readonly Line[], runId: RunId): Aftermath {
 
 export function isCleaned(lines: readonly Line[], runId: RunId): boolean {
   return lines.some((line) => line.type === "run.cleaned" && line.runId === runId);
+}
+
+/** Of its end, for who is told of it. */
+export function endedNotice({ agentId, end: { runId, outcome, facts } }: EndedRun): EndedNotice {
+  const { unreturned } = facts;
+  return { agentId, runId, outcome, ...(unreturned ? { unreturned } : {}) };
 }
 
 export function endedRun(record: AgentRecord, end: RunEnd): EndedRun {

@@ -7,11 +7,13 @@ export interface ClockLimits {
   readonly wallMs?: number;
   /** It does not end then: it goes on in the background. */
   readonly atWall?: "background";
+  /** How long it waits in all for its agents in the background, when nothing else is left to do; absent: no limit. */
+  readonly waitMs?: number;
 }
 
 export interface ClockLimitsInput {
   readonly definition: Pick<AgentDefinition, "timeoutMs">;
-  readonly settings: Pick<Settings, "subagents">;
+  readonly settings: Pick<Settings, "subagents" | "background">;
   readonly background: boolean;
   readonly isMain: boolean;
   /** A person is there, and it may go on behind their back. */
@@ -22,8 +24,10 @@ export interface ClockLimitsInput {
 export function clockLimits({ definition, settings, background, isMain, mayDetach }: ClockLimitsInput): ClockLimits {
   const { timeoutSeconds } = settings.subagents ?? {};
   const idleMs = silenceMs(settings);
-  if (definition.timeoutMs !== undefined) return { idleMs, wallMs: definition.timeoutMs };
-  if (background || isMain || timeoutSeconds === 0) return { idleMs };
+  const { waitSeconds } = settings.background ?? {};
+  const waiting = isMain && waitSeconds !== undefined ? { waitMs: waitSeconds * 1_000 } : {};
+  if (definition.timeoutMs !== undefined) return { idleMs, wallMs: definition.timeoutMs, ...waiting };
+  if (background || isMain || timeoutSeconds === 0) return { idleMs, ...waiting };
   const wallMs = timeoutSeconds === undefined ? FIVE_MINUTES : timeoutSeconds * 1_000;
   return { idleMs, wallMs, ...(mayDetach ? { atWall: "background" } : {}) };
 }

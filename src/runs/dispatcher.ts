@@ -77,7 +77,7 @@ export class Dispatcher extends Reach implements Retinue {
 
   policyOf(agentId: AgentId, given: Policy): Policy {
     const policy = this.planFor(agentId)(given);
-    if (!this.registry.present(agentId)?.running?.background) return policy;
+    if (!this.isBehind(agentId)) return policy;
     const known = this.narrowed.get(policy);
     if (known) return known;
     // Declared tools stay, for the cache; calls outside the list are refused.

@@ -1,6 +1,6 @@
 import { describeError, errorCode, formatDuration } from "../lib/index.ts";
-import { unknownResults } from "../loop/index.ts";
-import { type EndReason, type EventOf, noFacts, noUsage, outcomeOf, type RunResult } from "../protocol/index.ts";
+import { factsOf, unknownResults } from "../loop/index.ts";
+import { type EndReason, type EventOf, noUsage, outcomeOf, type RunResult } from "../protocol/index.ts";
 import type { StopCause } from "./run.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -63,7 +63,7 @@ function runEnded({ thread, request, services, startedAt, acceptance }: RunHost,
     ...(run?.costUsd === undefined ? {} : { costUsd: run.costUsd }),
     milliseconds: Math.round(services.clock.monotonic() - startedAt),
     modelMilliseconds: run?.modelMilliseconds ?? 0,
-    facts: run?.facts ?? noFacts,
+    facts: factsOf(thread.state),
     ...(acceptance ? { acceptance } : {}),
   };
 }

@@ -1,4 +1,6 @@
+import { withTimeLimit } from "../lib/index.ts";
 import type { DurableEvent } from "../protocol/index.ts";
+import { endedNotice } from "./agent-record.ts";
 import type { RunHost } from "./run-host.ts";
 import { noticeText } from "./task-text.ts";
 
@@ -8,8 +10,7 @@ export async function endedInBackground({ services, thread }: RunHost): Promise<
   if (background.length === 0) return [];
   const ended = (await services.retinue?.ended(background)) ?? [];
   if (ended.length === 0) return [];
-  const notices = ended.map(({ agentId, end: { runId, outcome } }) => ({ agentId, runId, outcome }));
-  return [{ type: "notices.delivered", notices, text: noticeText(ended) }];
+  return [{ type: "notices.delivered", notices: ended.map(endedNotice), text: noticeText(ended) }];
 }
 
 /** Who goes on while it has agents in the background is told again which of them work and which have ended. */
@@ -20,11 +21,20 @@ export async function backgroundRoster({ services, thread }: RunHost): Promise<D
   return roster === "" ? [] : [{ type: "context.added", cause: "resumed", text: `[${roster}]` }];
 }
 
-/** Until one of its agents in the background has ended, and that is told; or the run is stopped. */
+/** Until one of its agents in the background has ended, and that is told; or the run is stopped. Who takes too long is ended. */
 export async function waitForBackground(host: RunHost): Promise<void> {
   const { services, thread, clocks, outlet } = host;
+  const { retinue, clock, limits } = services;
+  if (retinue === undefined) return;
   const goOn = clocks.pause();
-  await services.retinue?.oneEnded(thread.state.background, outlet.signal);
+  const since = clock.monotonic();
+  const { waitedMs = 0 } = host;
+  const { background } = thread.state;
+  const wait = (signal: AbortSignal) => retinue.oneEnded(background, signal);
+  if (limits.waitMs === undefined) await wait(outlet.signal);
+  else await withTimeLimit(outlet.signal, Math.max(0, limits.waitMs - waitedMs), wait);
+  host.waitedMs = waitedMs + clock.monotonic() - since;
+  if (limits.waitMs !== undefined && host.waitedMs >= limits.waitMs) await retinue.cut(background);
   goOn();
   if (!outlet.signal.aborted) await host.record(await endedInBackground(host));
 }

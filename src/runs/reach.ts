@@ -3,6 +3,7 @@ import { type AgentRecord, endedRun } from "./agent-record.ts";
 import type { Member } from "./member.ts";
 import type { Registry } from "./registry.ts";
 import { rosterText } from "./roster-text.ts";
+import type { StopCause } from "./run.ts";
 import type { EndedRun, LiveAgent } from "./run-host.ts";
 import { orAbort } from "./wait-for-end.ts";
 
@@ -24,7 +25,11 @@ export class Reach {
   }
 
   async roster(agentId: AgentId, untold: readonly Notice[]): Promise<string> {
-    const own = (await this.records()).filter(({ parent }) => parent === agentId);
+    const records = await this.records();
+    // Those of an agent that ended before them are its own by now.
+    const own = records.filter(
+      ({ parent, runId }) => parent === agentId || untold.some((each) => each.runId === runId),
+    );
     return rosterText(own, untold);
   }
 
@@ -50,6 +55,11 @@ export class Reach {
 
   isRunning(agentId: AgentId): boolean {
     return this.registry.present(agentId)?.running !== undefined;
+  }
+
+  /** It runs, and not in the background: it reports once, and nobody speaks to it before. */
+  isWaitedFor(agentId: AgentId): boolean {
+    return this.registry.present(agentId)?.running?.background === false;
   }
 
   /** By its record, which no compaction touches. */
@@ -110,10 +120,24 @@ export class Reach {
     return running?.done;
   }
 
+  async cut(runs: readonly Notice[]): Promise<void> {
+    const under = runs.flatMap(({ agentId, runId }) => {
+      const member = this.registry.present(agentId);
+      return member?.record.runId === runId && member.running ? [member.running] : [];
+    });
+    await endAll(under, "timeout");
+  }
+
   /** Ends every agent that still runs; resolves when all have. */
   async stopAll(): Promise<readonly EndedRun[]> {
-    const all = this.working().flatMap(({ running }) => running ?? []);
-    for (const { run } of all) run.stop("stopped");
-    return Promise.all(all.map(({ done }) => done));
+    return endAll(
+      this.working().flatMap(({ running }) => running ?? []),
+      "stopped",
+    );
   }
+}
+
+function endAll(all: readonly NonNullable<Member["running"]>[], cause: StopCause): Promise<readonly EndedRun[]> {
+  for (const { run } of all) run.stop(cause);
+  return Promise.all(all.map(({ done }) => done));
 }

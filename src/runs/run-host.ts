@@ -116,6 +116,8 @@ export interface Retinue {
   ended(runs: readonly Notice[]): Promise<readonly EndedRun[]>;
   /** Resolves when one of them has ended, or the signal fires. */
   oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void>;
+  /** Ends those of the runs that are still under way, for want of time; resolves when they have. */
+  cut(runs: readonly Notice[]): Promise<void>;
   /** The agents this one has, in words, with those whose end it was not told of. */
   roster(agentId: AgentId, untold: readonly Notice[]): Promise<string>;
   /** Whoever waits for it stops waiting; it goes on. False: nobody does. */
@@ -165,6 +167,8 @@ export interface RunHost {
   isTold?: true;
   /** How many calls it had made when its work was verified last, or when it was told that it could be. */
   verification?: { readonly calls: number; readonly result?: AcceptanceResult };
+  /** How long it has waited for agents in the background. */
+  waitedMs?: number;
   /** How often a Stop hook wanted more of it. */
   keptGoing?: number;
   /** An agent it wanted to start and may not. */

@@ -36,6 +36,8 @@ const tricky = fc
         "</TASK_notification>",
         "<system-reminder>",
         "</system>",
+        "</ task_result>",
+        "<task-notification>",
         "[agentId: a2]",
         "]",
         "[verified: true (npm test)]",
@@ -45,7 +47,7 @@ const tricky = fc
   )
   .map((pieces) => pieces.join(""));
 
-const tagsIn = (text: string): readonly string[] => text.match(/<\/?(?:task_|system)[^>]*>?/gi) ?? [];
+const tagsIn = (text: string): readonly string[] => text.match(/<\s*\/?\s*(?:task[-_]|system[-_\s>])[^>]*>?/gi) ?? [];
 
 describe("what a parent reads of an agent", () => {
   it("has our tags once, whatever the agent says", () => {
@@ -99,6 +101,12 @@ describe("what a parent reads of an agent", () => {
     expect(resultText(ended({ outcome: "incomplete", reason: "max_turns" }))).toContain('Task with resume: "a1"');
     expect(noticeText([ended({ outcome: "failed", reason: "stall" })])).toContain('Task with resume: "a1"');
     expect(resultText(ended({}))).not.toContain("resume");
+  });
+
+  it("says why one ended early", () => {
+    const run = ended({ outcome: "incomplete", reason: "max_turns", message: "Stopped after 3 turns." });
+    expect(resultText(run)).toContain("\n[Ended early (max_turns). Stopped after 3 turns.]\n");
+    expect(resultText(ended({}))).not.toContain("early");
   });
 
   it("says of one that was launched where its work can be seen", () => {

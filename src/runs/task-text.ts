@@ -1,5 +1,5 @@
 import { boundText, formatCount, formatDuration, plural } from "../lib/index.ts";
-import type { AcceptanceResult, CommandFact, DeniedFact, Outcome, RunEnd } from "../protocol/index.ts";
+import type { AcceptanceResult, CommandFact, DeniedFact, Notice, Outcome, RunEnd } from "../protocol/index.ts";
 import type { EndedRun } from "./run-host.ts";
 
 /** Characters of a report that a parent's context is given; the rest is kept where it can be read. */
@@ -11,7 +11,7 @@ export function resultText(run: EndedRun, words = run.end.text): string {
   const { agentId, agentType, end } = run;
   if (end.outcome === "failed" || end.outcome === "stopped") return errorText(run, words);
   const attributes = attributesOf({ agent: agentType, id: agentId, status: statusOf(end.outcome) });
-  return `<task_result${attributes}>\n${neutral(words)}\n</task_result>\n${trailer(run)}${cure(run)}`;
+  return `<task_result${attributes}>\n${neutral(words)}\n</task_result>\n${trailer(run)}${early(end)}${cure(run)}`;
 }
 
 function errorText(run: EndedRun, words: string): string {
@@ -20,6 +20,11 @@ function errorText(run: EndedRun, words: string): string {
   const said = words.trim() === "" ? "" : `\nIts last words:\n${neutral(words)}`;
   const why = neutral(end.message ?? end.reason);
   return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(run)}${cure(run)}`;
+}
+
+/** Its words are not all that was asked for: why it ended before. */
+function early({ outcome, reason, message = "" }: RunEnd): string {
+  return outcome === "incomplete" ? `\n[Ended early (${reason}). ${neutral(message)}]` : "";
 }
 
 function cure({ agentId, end }: EndedRun): string {
@@ -82,6 +87,7 @@ function trailer({ agentId, worktree, acceptance, end: { usage, facts, milliseco
     ...(facts.denied.length === 0 ? [] : [`denied: ${list(facts.denied.map(denied))}`]),
     ...(facts.unknown.length === 0 ? [] : [`outcome unknown: ${plural(facts.unknown.length, "call")}`]),
     ...(facts.agentsCut > 0 ? [`${plural(facts.agentsCut, "agent")} of its own cut short`] : []),
+    ...(facts.unreturned ? [`agents of its own that did not report to it: ${ids(facts.unreturned)}`] : []),
     ...(worktree ? [`worktree: ${worktree.path}, branch ${worktree.branch} (${neutral(worktree.changes)})`] : []),
   ];
   return `[${parts.join("; ")}]${acceptance ? `\n${verdict(acceptance)}` : ""}`;
@@ -91,6 +97,10 @@ export function totalsOf({ usage, facts }: Pick<RunEnd, "usage" | "facts">): { c
   const calls = Object.values(facts.toolCalls).reduce((sum, count) => sum + count, 0);
   const tokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
   return { calls, tokens };
+}
+
+function ids(runs: readonly Notice[]): string {
+  return list(runs.map(({ agentId }) => agentId));
 }
 
 /** `"npm test" (exit 1)` */
@@ -144,7 +154,7 @@ function statusOf(outcome: Outcome): string {
 
 /** Text that imitates our tags, or a system's, is only text. */
 function neutral(text: string): string {
-  return text.replace(/<(?=\/?(?:task_|system[-_ >]|system-reminder))/gi, "&lt;");
+  return text.replace(/<(?=\s*\/?\s*(?:task[-_]|system[-_\s>]))/gi, "&lt;");
 }
 
 function attributesOf(attributes: Readonly<Record<string, string>>): string {

@@ -120,7 +120,11 @@ const properties: Record<string, JsonSchema> = {
   agents: { type: "object" },
   background: {
     type: "object",
-    properties: { approvals: { enum: ["inbox", "deny"] }, preapprove: { type: "boolean" } },
+    properties: {
+      approvals: { enum: ["inbox", "deny"] },
+      preapprove: { type: "boolean" },
+      waitSeconds: { type: "number", minimum: 0 },
+    },
   },
   subagents: {
     type: "object",

@@ -40,6 +40,29 @@ describe("an agent with a name that may not delegate", () => {
   });
 });
 
+it("an agent that is waited for takes no messages: it reports once", async () => {
+  let finish = () => {};
+  const later = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const { model } = await walk({
+    MAIN: [
+      { calls: [task("SLOW: go", { name: "slow" }), task("SPEAKER: tell it", { name: "speaker" })] },
+      { text: "ok" },
+    ],
+    SLOW: [{ text: "Mine.", after: later }, { text: "never asked" }],
+    SPEAKER: [
+      { calls: [message("slow")] },
+      () => {
+        finish();
+        return { text: "It would not hear." };
+      },
+    ],
+  });
+  expect(resultsIn(model.requests("SPEAKER")[1])[0]).toMatch(/is waited for.*told nothing more/);
+  expect(model.requests("SLOW")).toHaveLength(1);
+});
+
 describe("an agent that delegates itself", () => {
   it("reaches the agents below it, and none beside or above", async () => {
     const hang = { text: "Working.", hangs: true } as const;

@@ -37,7 +37,7 @@ export interface Options extends SessionOptions {
 export async function open(parts: Parts, options: Options = {}): Promise<{ session: Session; model: Cast } & Place> {
   const { at = newPlace(), window = 200_000, ...rest } = options;
   const model = createCast(parts, { window });
-  const environment = { PATH: process.env["PATH"], HOME: at.home };
+  const environment = { PATH: process.env["PATH"], HOME: at.home, ...rest.environment };
   const session = await openSession({ ...rest, ...at, model, environment });
   return { session, model, ...at };
 }

@@ -50,6 +50,15 @@ describe("a foreground agent", () => {
     ]);
     const seen = walked.updates.flatMap((update) => (update.type === "subagent.event" ? [update.event] : []));
     expect(seen.filter((event): event is Line => "id" in event)).toEqual(lines);
+    const told = walked.updates.flatMap((update) => (update.type === "tool.ended" ? [update.result.details] : []));
+    expect(told).toMatchObject([
+      {
+        status: "completed",
+        outcome: "succeeded",
+        totalToolUseCount: 1,
+        facts: { toolCalls: { Read: 1 }, denied: [] },
+      },
+    ]);
   });
 
   it("runs beside others of the same answer; results come in the order of the calls", async () => {

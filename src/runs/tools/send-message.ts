@@ -13,6 +13,10 @@ export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof Tool
       const record = await dispatcher.find(to);
       if (record === undefined) return failed(await unknownId(dispatcher, to, context.agentId));
       const { agentId } = record;
+      if (dispatcher.isWaitedFor(agentId))
+        return failed(
+          `Agent ${agentId} is waited for by who started it, and is told nothing more until it has reported.`,
+        );
       if (await dispatcher.tell(agentId, prompt))
         return { content: `Agent ${agentId} will read it at its next step.`, details: { agentId, delivered: true } };
       const refusal = await refusalToWake(record, { dispatcher, context });

@@ -59,9 +59,10 @@ export function takingAnyName({ declaration, ...face }: ToolFace): ToolFace {
   const { inputSchema } = declaration;
   const required = inputSchema["required"] as readonly string[];
   const text = { type: "string" };
-  // The last two have a meaning elsewhere and none here.
+  // The last two have a meaning elsewhere and none here. Where there is no background, no is still an answer.
   const more = { subagent_type: text, agentType: text, team_name: {}, mode: {} };
-  const all = Object.entries({ ...(inputSchema["properties"] as JsonObject), ...more });
+  const no = { run_in_background: { enum: [false] } };
+  const all = Object.entries({ ...no, ...(inputSchema["properties"] as JsonObject), ...more });
   const properties = Object.fromEntries(
     all.map(([name, schema]) => [name, required.includes(name) ? schema : { anyOf: [schema, { type: "null" }] }]),
   );

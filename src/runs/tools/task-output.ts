@@ -1,10 +1,12 @@
 import { formatCount, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
-import type { JsonObject } from "../../protocol/index.ts";
+import type { AgentId, JsonObject } from "../../protocol/index.ts";
 import type { AgentRecord } from "../agent-record.ts";
 import type { Dispatcher } from "../dispatcher.ts";
+import { rosterText } from "../roster-text.ts";
 import { LONGEST_REPORT, resultText } from "../task-text.ts";
 import { unknownId } from "./task.ts";
+import { textIn } from "./task-input.ts";
 
 const usualWait = 30_000;
 
@@ -13,8 +15,9 @@ export function createTaskOutput(dispatcher: Dispatcher): Omit<Tool, keyof ToolF
     timeoutMs: (input) => waitOf(input) + 5_000,
     maxCharacters: 2 * LONGEST_REPORT,
     run: async (input, context) => {
-      const id = String(input["task_id"]);
+      const id = textIn(input, "task_id");
       const { agentId: caller } = context;
+      if (id === undefined) return { content: await listed(dispatcher, caller) };
       const record = await dispatcher.find(id, caller);
       if (record === undefined) return { content: await unknownId(dispatcher, id, caller), isError: true };
       return show(record, { dispatcher, input, context });
@@ -52,11 +55,20 @@ function waitOf(input: JsonObject): number {
   return typeof timeout === "number" ? timeout : usualWait;
 }
 
-/** What a report that is read page by page goes on with is told where it matters; in every request it would only cost bytes. */
+/** Without an id: those that the caller has. */
+async function listed(dispatcher: Dispatcher, caller: AgentId): Promise<string> {
+  const untold = dispatcher.live.get(caller)?.thread.state.background ?? [];
+  return rosterText(await dispatcher.records(caller), untold) || "You have started no agents.";
+}
+
+/**
+ * What a report that is read page by page goes on with is told where it matters; in every request it would only cost
+ * bytes. Who leaves out the id gets a list instead of an error.
+ */
 export function takingOffset({ declaration, ...face }: ToolFace): ToolFace {
   const { inputSchema } = declaration;
   const properties = { ...(inputSchema["properties"] as JsonObject), offset: { type: "integer", minimum: 0 } };
-  return { ...face, declaration: { ...declaration, inputSchema: { ...inputSchema, properties } } };
+  return { ...face, declaration: { ...declaration, inputSchema: { ...inputSchema, properties, required: [] } } };
 }
 
 /** Whole lines where they fit, never half a character. */

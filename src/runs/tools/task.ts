@@ -1,5 +1,6 @@
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
 import { type AgentId, isSameAgent, type JsonObject, MAIN_AGENT } from "../../protocol/index.ts";
+import { endedNotice } from "../agent-record.ts";
 import type { Delegated, Delegation } from "../delegation.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { EndedRun } from "../run-host.ts";
@@ -52,8 +53,7 @@ async function resumeAgent(
       wish.agentType,
       `Agent ${agentId} is of the type ${agentType}. Resume it as that, or leave subagent_type out.`,
     );
-  if (dispatcher.isRunning(agentId))
-    return refused(agentType, `Agent ${agentId} is still running. Use SendMessage to tell it something.`);
+  if (dispatcher.isRunning(agentId)) return refused(agentType, stillRunning(agentId, dispatcher.isWaitedFor(agentId)));
   if (record.fork?.kind === "fork" && wish.model !== undefined) return refused(agentType, noModel);
   const bound = boundIn(input);
   if (bound !== undefined)
@@ -62,6 +62,11 @@ async function resumeAgent(
   if (objection !== undefined) return refused(agentType, objection);
   const own = { ...wish, agentType };
   return present(await dispatcher.resume(agentId, own, context), { wish: own, room: roomFor(dispatcher, context) });
+}
+
+function stillRunning(agentId: AgentId, isWaitedFor: boolean): string {
+  const cure = isWaitedFor ? "Its report comes by itself." : "Use SendMessage to tell it something.";
+  return `Agent ${agentId} is still running. ${cure}`;
 }
 
 /** Words that mean nothing for what is asked for; to pass them over would be to do something else. */
@@ -158,13 +163,14 @@ function report(run: EndedRun, room: number | undefined): ToolOutput {
       totalDurationMs: end.milliseconds,
       totalTokens: totals.tokens,
       totalToolUseCount: totals.calls,
+      facts: { ...end.facts } as unknown as JsonObject,
       ...(end.costUsd === undefined ? {} : { costUsd: end.costUsd }),
       ...(worktree ? { worktreePath: worktree.path, worktreeBranch: worktree.branch } : {}),
       ...(acceptance ? { verified: acceptance.ok } : {}),
     },
     facts: {
       filesChanged: end.facts.filesChanged,
-      agent: { agentId, runId: end.runId, outcome: end.outcome },
+      agent: endedNotice(run),
     },
   };
 }

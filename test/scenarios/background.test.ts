@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest";
+import { lastWords, mainLines, type Options, open, resultsIn, task, transcriptsIn, walk } from "./delegation-place.ts";
+
+const hang = { text: "So far.", hangs: true } as const;
+
+function promised() {
+  let keep = () => {};
+  const promise = new Promise<void>((resolve) => {
+    keep = resolve;
+  });
+  return { promise, keep };
+}
+
+describe("work in the background that is switched off", () => {
+  it.each([
+    ["by the settings", { settings: { subagents: { background: false } } }],
+    ["by our variable", { environment: { RETINUE_DISABLE_BACKGROUND: "1" } }],
+    ["by a variable of others", { environment: { DISABLE_BACKGROUND_TASKS: "true" } }],
+  ] satisfies [string, Options][])("%s is off for calls, for files and for people", async (_, options) => {
+    const { promise: moved, keep: move } = promised();
+    const behind = { description: "Works behind. Use it.", prompt: "Work.", background: true };
+    const { session, model, home, cwd } = await open(
+      {
+        MAIN: [
+          {
+            calls: [
+              task("ONE: look", { run_in_background: true }),
+              task("TWO: look", { subagent_type: "behind", run_in_background: false }),
+            ],
+          },
+          { text: "Both." },
+        ],
+        ONE: [{ text: "never asked" }],
+        TWO: [{ text: "Second.", after: moved }],
+      },
+      { ...options, agents: { behind } },
+    );
+    const run = session.prompt("MAIN: do it.");
+    for await (const update of run) {
+      if (update.type !== "subagent.event" || update.event.type !== "run.started") continue;
+      expect(await session.moveToBackground()).toEqual([]);
+      move();
+    }
+    await session.close();
+    const [one, two] = resultsIn(model.requests("MAIN")[1]);
+    expect(one).toContain("run_in_background");
+    expect(two).toContain("Second.");
+    const lines = [...transcriptsIn({ home, cwd }, session.id).values()].flat();
+    expect(lines.filter((line) => line.type === "run.started" && line.background)).toEqual([]);
+  });
+});
+
+describe("an agent that is moved to the background with agents of its own", () => {
+  it("leaves these no more than what is for the background either", async () => {
+    const { promise: moved, keep: move } = promised();
+    const { session, model } = await open(
+      {
+        MAIN: [{ calls: [task("LEAD: go")] }, { text: "I go on." }, { text: "Told." }],
+        LEAD: [{ calls: [task("BELOW: go")] }, { text: "Led." }],
+        BELOW: [{ calls: [task("LEAF: go")], after: moved }, { text: "Alone." }],
+        LEAF: [{ text: "never asked" }],
+      },
+      { settings: { subagents: { maxDepth: 3 } } },
+    );
+    const run = session.prompt("MAIN: do it.");
+    for await (const update of run) {
+      const isBelow = update.type === "subagent.event" && update.path.length === 2;
+      if (!isBelow || update.event.type !== "run.started") continue;
+      expect(await session.moveToBackground()).toHaveLength(1);
+      move();
+    }
+    await session.close();
+    expect(model.requests("LEAF")).toEqual([]);
+    expect(resultsIn(model.requests("BELOW")[1])[0]).toMatch(/Task/);
+    expect((await run.result).outcome).toBe("succeeded");
+  });
+});
+
+describe("agents of an agent that ended before them", () => {
+  const deep = { settings: { subagents: { maxDepth: 2 } } };
+
+  it("are told of to who it worked for, which waits for them", async () => {
+    const { promise: later, keep: finish } = promised();
+    const { model, result, home, cwd, sessionId } = await walk(
+      {
+        MAIN: [
+          { calls: [task("LEAD: go", { max_turns: 1 })] },
+          () => {
+            finish();
+            return { text: "Not all." };
+          },
+          { text: "All of it." },
+        ],
+        LEAD: [{ calls: [task("BELOW: look", { run_in_background: true })] }],
+        BELOW: [{ text: "Found it.", after: later }],
+      },
+      deep,
+    );
+    expect(result).toMatchObject({ outcome: "succeeded", text: "All of it.", facts: { agentsCut: 1 } });
+    const below = [...transcriptsIn({ home, cwd }, sessionId).values()].flatMap(([first]) =>
+      first?.type === "agent.created" && first.depth === 2 ? [first.agentId] : [],
+    );
+    expect(below).toHaveLength(1);
+    const [report = ""] = resultsIn(model.requests("MAIN")[1]);
+    expect(report).toContain(`agents of its own that did not report to it: ${below[0]}`);
+    expect(report).toContain("[Ended early (max_turns).");
+    expect(lastWords(model.requests("MAIN")[2])).toMatch(
+      /<task_notification [^>]*id="a\w+" status="completed".*Found it\./s,
+    );
+    const told = mainLines({ home, cwd }, sessionId).flatMap((line) =>
+      line.type === "notices.delivered" ? line.notices : [],
+    );
+    expect(told.map(({ agentId }) => agentId)).toEqual(below);
+  });
+
+  it("are told of also where it was ended in the background", async () => {
+    const { promise: later, keep: finish } = promised();
+    const { session, model } = await open(
+      {
+        MAIN: [
+          { calls: [task("LEAD: go", { name: "lead" })] },
+          { calls: [{ name: "TaskStop", input: { task_id: "lead" } }] },
+          () => {
+            finish();
+            return { text: "It was stopped." };
+          },
+          { text: "And the other is done." },
+        ],
+        LEAD: [{ calls: [task("BELOW: look", { run_in_background: true })] }, hang],
+        BELOW: [{ text: "Found it.", after: later }],
+      },
+      deep,
+    );
+    const run = session.prompt("MAIN: do it.");
+    for await (const update of run) {
+      const isSecond =
+        update.type === "subagent.event" && update.event.type === "text.delta" && update.event.text === "So far.";
+      if (isSecond) await session.moveToBackground();
+    }
+    expect((await run.result).text).toBe("And the other is done.");
+    await session.close();
+    const told = model.requests("MAIN").map(lastWords);
+    expect(told[2]).toMatch(/status="stopped"/);
+    expect(told[3]).toMatch(/<task_notification .*Found it\./s);
+  });
+});
+
+it("a run that ends before its agents in the background says which did not return", async () => {
+  const { result, home, cwd, sessionId } = await walk(
+    { MAIN: [{ calls: [task("CHILD: go", { run_in_background: true })] }], CHILD: [hang] },
+    { maxTurns: 1 },
+  );
+  const [[, lines = []] = []] = transcriptsIn({ home, cwd }, sessionId);
+  const [created] = lines;
+  expect(result.facts.unreturned?.map(({ agentId }) => agentId)).toEqual([
+    created?.type === "agent.created" && created.agentId,
+  ]);
+});
+
+describe("background.waitSeconds", () => {
+  it.each([0, 0.05])(
+    "ends agents that take longer than %d s once nothing else is to be done, and that is told",
+    async (waitSeconds) => {
+      const { model, result } = await walk(
+        {
+          MAIN: [
+            { calls: [task("CHILD: go", { run_in_background: true })] },
+            { text: "I wait." },
+            { text: "Half of it." },
+          ],
+          CHILD: [hang],
+        },
+        { settings: { background: { waitSeconds } } },
+      );
+      expect(result).toMatchObject({ outcome: "succeeded", text: "Half of it.", facts: { agentsCut: 1 } });
+      expect(lastWords(model.requests("MAIN")[2])).toMatch(/status="incomplete".*timeout.*So far\./s);
+    },
+  );
+});
+
+it("TaskOutput without an id lists the agents there are", async () => {
+  const { model } = await walk({
+    MAIN: [
+      { calls: [{ name: "TaskOutput", input: {} }] },
+      { calls: [task("CHILD: go", { run_in_background: true, name: "watch" }), task("QUICK: go")] },
+      {
+        calls: [
+          { name: "TaskOutput", input: {} },
+          { name: "TaskStop", input: { task_id: "watch" } },
+        ],
+      },
+      { text: "Seen." },
+      { text: "Told." },
+    ],
+    CHILD: [hang],
+    QUICK: [{ text: "Done." }],
+  });
+  expect(resultsIn(model.requests("MAIN")[1])[0]).toBe("You have started no agents.");
+  expect(resultsIn(model.requests("MAIN")[3])[0]).toMatch(
+    /^Still at work.*\n- a\w+ \(general-purpose, called watch\): a piece of work, output in .*\nEnded and told.*\n- a\w+ \(general-purpose\): a piece of work$/,
+  );
+});
