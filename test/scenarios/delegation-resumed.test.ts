@@ -1,6 +1,7 @@
 import { readdirSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { ScriptedStep } from "../../src/testing/index.ts";
 import {
   asAfterKill,
   lastWords,
@@ -127,6 +128,58 @@ describe("an agent that goes on for a call when the process dies", () => {
     expect(words.split("More.")).toHaveLength(2);
     expect(JSON.stringify(model.requests("MAIN").at(-1))).toContain("Second.");
     expect(JSON.stringify(model.requests("MAIN"))).not.toContain("Outcome unknown");
+  });
+});
+
+describe("an agent goes on in a later process with all it knew, however it ended", () => {
+  const hang = { text: "Half.", hangs: true } as const;
+  const slow = { description: "Is slow. Use it.", prompt: "Work.", tools: ["Read"], timeout: 0.05 };
+  const frugal = { description: "Saves. Use it.", prompt: "Work.", tools: ["Read"], budget: { turns: 1 } };
+  const failing = { text: "Half.", error: { code: "overloaded", message: "Overloaded." } } as const;
+  const endings: [string, { second: ScriptedStep; more?: object }][] = [
+    ["done", { second: { text: "All of it." } }],
+    ["max_turns", { second: hang, more: { max_turns: 1 } }],
+    ["budget", { second: hang, more: { subagent_type: "frugal" } }],
+    ["timeout", { second: hang, more: { subagent_type: "slow" } }],
+    ["model_error", { second: failing }],
+    ["refused", { second: { text: "No.", stopReason: "refusal" } }],
+    ["interrupted", { second: hang }],
+    ["process_lost", { second: hang, more: { run_in_background: true } }],
+  ];
+
+  it.each(endings)("%s", async (reason, { second, more = {} }) => {
+    const at = newPlace();
+    const agents = { slow, frugal };
+    const first = await open(
+      { MAIN: [{ calls: [task("CHILD: read", { ...more })] }, hang], CHILD: [{ calls: [read] }, second] },
+      { at, agents },
+    );
+    const run = first.session.prompt("MAIN: do it.");
+    let left = at;
+    for await (const update of run) {
+      const isHalf = update.type === "subagent.event" && update.event.type === "text.delta";
+      if (isHalf && reason === "process_lost") left = asAfterKill(at);
+      if ((isHalf && ["interrupted", "process_lost"].includes(reason)) || update.type === "text.delta")
+        run.stop("interrupted");
+    }
+    await first.session.close();
+    const [name = ""] = transcriptsIn(left, first.session.id).keys();
+    const resume = /agent-(\w+)\./.exec(name)?.[1];
+    const { model, session } = await open(
+      {
+        MAIN: [{ calls: [task("Go on.", { resume, subagent_type: undefined })] }, { text: "Good." }],
+        CHILD: [{ text: "Now all." }],
+      },
+      { at: left, agents, resume: first.session.id },
+    );
+    await session.prompt("And now?").result;
+    await session.close();
+    const lines = transcriptsIn(left, first.session.id).get(name) ?? [];
+    expect(lines.flatMap((line) => (line.type === "run.ended" ? [line.reason] : []))).toEqual([reason, "done"]);
+    const asked = model.requests("CHILD")[0] ?? [];
+    expect(lastWords(asked)).toMatch(/Go on\.$/);
+    expect(asked.flatMap((message) => resultsIn([message]))).toEqual([expect.stringContaining("beta")]);
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("Now all.");
   });
 });
 
