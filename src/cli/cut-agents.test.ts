@@ -22,6 +22,8 @@ describe("agents that did not get done", () => {
     ]);
     const [late] = cutWords(household(1, { ...cut, reason: "timeout" }), 1);
     expect(late).toContain("subagents.timeoutSeconds");
+    const behind = household(1, { ...cut, reason: "timeout" }).map((agent) => ({ ...agent, background: true }));
+    expect(cutWords(behind, 1)[0]).toContain("background.waitSeconds");
     const message = "The session may not go on: the limit is $1.00. To raise it, use --max-cost.";
     expect(cutWords(household(1, { ...cut, reason: "budget", message }), 1)[0]).toContain(`1 turn: ${message}`);
     expect(cutWords(household(1, { ...cut, reason: "stall" }), 1)[0]).toContain("its model said nothing");

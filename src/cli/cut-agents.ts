@@ -43,12 +43,13 @@ const causes: Partial<Record<EndReason, string>> = {
   stopped: "it was stopped.",
 };
 
-function whyCut({ agentType, end }: AgentView): string {
+function whyCut({ agentType, background, end }: AgentView): string {
   if (end === undefined) return "";
   const definition = `the definition of ${agentType}`;
   if (end.reason === "max_turns") return `it reached its limit of turns. To raise it, set maxTurns in ${definition}.`;
   if (end.reason === "timeout") {
-    return `it reached its time limit. To raise it, set subagents.timeoutSeconds in your settings, or timeout in ${definition}.`;
+    const setting = background ? "background.waitSeconds" : "subagents.timeoutSeconds";
+    return `it reached its time limit. To raise it, set ${setting} in your settings, or timeout in ${definition}.`;
   }
   return causes[end.reason] ?? end.message ?? `${end.reason}.`;
 }

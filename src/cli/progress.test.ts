@@ -10,12 +10,12 @@ function line(event: DurableEvent): RunUpdate {
   return { v: 1, id: "1", parentId: null, at: 0, ...event };
 }
 
-function answer(inputJson: string): RunUpdate {
-  const call = { type: "tool_call", callId: "c", name: "Read", inputJson } as const;
+function answer(inputJson?: string): RunUpdate {
+  const call = { type: "tool_call", callId: "c", name: "Read", inputJson: inputJson ?? "" } as const;
   return line({
     type: "model.ended",
     turn: 1,
-    message: { role: "assistant", content: [call] },
+    message: { role: "assistant", content: inputJson === undefined ? [] : [call] },
     stopReason: "tool_calls",
     incompleteCalls: 0,
     usage: { ...noUsage, inputTokens: 1_200, outputTokens: 34 },
@@ -113,6 +113,16 @@ describe("progress", () => {
     progress.see(told(["b"], runEnded()));
     const done = "✓ Explore long work (background) · succeeded · 1,034 tokens · 4s";
     expect(screen()).toEqual([cut, done, "⠙ starting · 0s"]);
+  });
+
+  it("says for whom the main agent waits when it has nothing else to do", () => {
+    const { progress, screen } = watch({ live: true });
+    for (const event of [created(["b"]), started({ background: true })]) progress.see(told(["b"], event));
+    progress.see(answer());
+    progress.tick();
+    expect(screen()[0]).toBe("⠙ waiting for 1 agent · 0s · 1,234 tokens");
+    progress.see(told(["b"], runEnded()));
+    expect(screen().at(-1)).toBe("⠙ working · 0s · 1,234 tokens");
   });
 
   it("says how an agent ended, once, where lines can't be drawn over", () => {

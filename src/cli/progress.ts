@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, stripControls } from "../lib/index.ts";
+import { formatCount, formatDuration, plural, stripControls } from "../lib/index.ts";
 import {
   type CallOutcome,
   callsOf,
@@ -61,6 +61,8 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   let tokens = 0;
   let frame = 0;
   let doing = "starting";
+  /** It has said its last word, unless it is told something. */
+  let isIdle = false;
   let isOver = false;
   let hint = "";
   /** Agents of the main agent whose end stands above already. */
@@ -69,7 +71,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
   const status = (width: number): string => {
     const mark = frames[frame] ?? "";
-    const what = [...running.values()].at(-1) ?? doing;
+    const what = [...running.values()].at(-1) ?? (isIdle ? waitingWords(agents.inOrder()) : undefined) ?? doing;
     const milliseconds = now() - startedAt;
     return statusLine({ mark, what, more: running.size - 1, milliseconds, tokens, hint }, width);
   };
@@ -118,7 +120,10 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   return {
     see: (update) => {
       if (update.type === "subagent.event") seeAgent(update);
-      if (update.type === "model.requested") doing = "waiting for the model";
+      if (update.type === "model.requested") {
+        doing = "waiting for the model";
+        isIdle = false;
+      }
       if (update.type === "thinking.delta") doing = "thinking";
       if (update.type === "text.delta") doing = "writing";
       if (update.type === "call.delta") doing = `preparing ${stripControls(update.name)}`;
@@ -129,6 +134,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
       }
       if (update.type === "model.ended") {
         doing = "working";
+        isIdle = callsOf(update.message).length === 0;
         tokens += tokensOf(paidUsage(update));
         for (const call of callsOf(update.message)) targets.set(call.callId, describeCall(call.inputJson));
       }
@@ -151,6 +157,12 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
       block.clear();
     },
   };
+}
+
+/** Undefined: nobody works for it. */
+function waitingWords(agents: readonly AgentView[]): string | undefined {
+  const working = agents.filter(({ end }) => end === undefined).length;
+  return working === 0 ? undefined : `waiting for ${plural(working, "agent")}`;
 }
 
 interface Status {

@@ -10,6 +10,7 @@ import { forkWords } from "../fork-words.ts";
 import type { LiveAgent } from "../run-host.ts";
 import { delegationTools } from "./delegation-tools.ts";
 import { delegationFaces } from "./faces.ts";
+import { planFaces } from "./plan-faces.ts";
 
 const clock = { now: () => 0, monotonic: () => 0 };
 const faces = delegationFaces({
@@ -53,7 +54,8 @@ function sessionWith(agentId: string, maxDepth: number, words = "Look.") {
   const conversation = new Chain(agent.head);
   conversation.append({ role: "user", content: [{ type: "text", text: words }] });
   dispatcher.enter({ agentId, agent, thread: { conversation } } as unknown as LiveAgent);
-  return { tools: delegationTools(dispatcher, faces), prepared: () => prepared };
+  const tools = delegationTools(dispatcher, faces);
+  return { tools, plan: delegationTools(dispatcher, planFaces), prepared: () => prepared };
 }
 
 function contextOf(agentId: string): ToolContext {
@@ -81,6 +83,18 @@ describe("a tool of delegation", () => {
       expect(output).toMatchObject({ isError: true, content: expect.stringContaining("is not for this agent") });
     }
     expect(prepared()).toBe(0);
+  });
+
+  it("to plan with is for the main agent alone", async () => {
+    const { plan } = sessionWith("a1", 2);
+    for (const tool of plan) {
+      const output = await tool.run({ plan: "x" }, contextOf("a1"));
+      expect(output).toMatchObject({
+        isError: true,
+        content: expect.stringContaining("only for the agent that the user"),
+      });
+    }
+    expect(plan).toHaveLength(2);
   });
 
   it("knows a fork by what it was told, where its record was lost", async () => {
