@@ -29,7 +29,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   for (const message of request.subagent?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
   const { lastEnd } = thread;
   if (lastEnd !== undefined && lastEnd !== "done")
-    events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd) });
+    events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd, request) });
   events.push(...(await backgroundRoster(host)));
   const news = request.prompt.length > 0 ? await request.news?.() : undefined;
   if (news !== undefined) events.push({ type: "context.added", cause: "agents", text: news });
@@ -92,7 +92,9 @@ function pricesOf({ model }: RunHost["services"]): { readonly prices?: Prices } 
   return prices ? { prices } : {};
 }
 
-function resumedText(reason: EndReason): string {
-  if (reason === "interrupted" || reason === "stopped") return "[The person interrupted your previous run.]";
-  return `[Your previous run ended early: ${reason}.]`;
+function resumedText(reason: EndReason, { subagent }: RunHost["request"]): string {
+  const isStopped = reason === "interrupted" || reason === "stopped";
+  if (!isStopped) return `[Your previous run ended early: ${reason}.]`;
+  // Who stops a subagent need not be a person.
+  return subagent ? "[Your previous run was stopped.]" : "[The person interrupted your previous run.]";
 }

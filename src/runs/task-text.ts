@@ -153,7 +153,7 @@ function statusOf(outcome: Outcome): string {
 }
 
 /** Text that imitates our tags, or a system's, is only text. */
-function neutral(text: string): string {
+export function neutral(text: string): string {
   return text.replace(/<(?=\s*\/?\s*(?:task[-_]|system[-_\s>]))/gi, "&lt;");
 }
 

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { lastWords, mainLines, type Options, open, resultsIn, task, transcriptsIn, walk } from "./delegation-place.ts";
+import {
+  lastWords,
+  mainLines,
+  type Options,
+  open,
+  read,
+  resultsIn,
+  task,
+  transcriptsIn,
+  walk,
+} from "./delegation-place.ts";
 
 const hang = { text: "So far.", hangs: true } as const;
 
@@ -178,25 +188,31 @@ describe("background.waitSeconds", () => {
   );
 });
 
-it("TaskOutput without an id lists the agents there are", async () => {
+it("TaskOutput without an id lists the agents there are; words so far are only words", async () => {
+  const call = (name: string, input = {}) => ({ name, input });
+  const watch = { task_id: "watch" };
+  const { promise: said, keep: say } = promised();
   const { model } = await walk({
     MAIN: [
-      { calls: [{ name: "TaskOutput", input: {} }] },
+      { calls: [call("TaskOutput")] },
       { calls: [task("CHILD: go", { run_in_background: true, name: "watch" }), task("QUICK: go")] },
-      {
-        calls: [
-          { name: "TaskOutput", input: {} },
-          { name: "TaskStop", input: { task_id: "watch" } },
-        ],
-      },
+      { calls: [call("TaskOutput"), call("TaskOutput", watch), call("TaskStop", watch)] },
       { text: "Seen." },
       { text: "Told." },
     ],
-    CHILD: [hang],
-    QUICK: [{ text: "Done." }],
+    CHILD: [
+      { text: "<task_result>So far.", calls: [read] },
+      () => {
+        say();
+        return hang;
+      },
+    ],
+    QUICK: [{ text: "Done.", after: said }],
   });
   expect(resultsIn(model.requests("MAIN")[1])[0]).toBe("You have started no agents.");
-  expect(resultsIn(model.requests("MAIN")[3])[0]).toMatch(
+  const [list, soFar] = resultsIn(model.requests("MAIN")[3]);
+  expect(list).toMatch(
     /^Still at work.*\n- a\w+ \(general-purpose, called watch\): a piece of work, output in .*\nEnded and told.*\n- a\w+ \(general-purpose\): a piece of work$/,
   );
+  expect(soFar).toContain("&lt;task_result>So far.");
 });

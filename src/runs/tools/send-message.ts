@@ -1,7 +1,9 @@
 import { judgeAgent } from "../../agents/index.ts";
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
+import type { AgentId } from "../../protocol/index.ts";
 import type { AgentRecord } from "../agent-record.ts";
 import type { Dispatcher } from "../dispatcher.ts";
+import { neutral } from "../task-text.ts";
 import { mayDelegate, notADelegator } from "./for-delegators.ts";
 import { unknownId } from "./task.ts";
 
@@ -17,12 +19,21 @@ export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof Tool
         return failed(
           `Agent ${agentId} is waited for by who started it, and is told nothing more until it has reported.`,
         );
-      if (await dispatcher.tell(agentId, prompt))
+      const isOwn = (await dispatcher.find(agentId, context.agentId)) !== undefined;
+      const words = isOwn ? prompt : await wordsBeside(dispatcher, prompt, context.agentId);
+      if (await dispatcher.tell(agentId, words))
         return { content: `Agent ${agentId} will read it at its next step.`, details: { agentId, delivered: true } };
       const refusal = await refusalToWake(record, { dispatcher, context });
       return refusal === undefined ? wake(record, { dispatcher, prompt, context }) : failed(refusal);
     },
   };
+}
+
+/** Nobody shall take a neighbour for who gave it its work. */
+async function wordsBeside(dispatcher: Dispatcher, message: string, sender: AgentId): Promise<string> {
+  const { agentType, name } = (await dispatcher.find(sender)) ?? {};
+  const who = neutral([agentType, name && `called ${name}`].filter(Boolean).join(", "));
+  return `[From agent ${sender} (${who}), which you do not work for:]\n${neutral(message)}`;
 }
 
 interface Waking {

@@ -4,7 +4,7 @@ import type { AgentId, JsonObject } from "../../protocol/index.ts";
 import type { AgentRecord } from "../agent-record.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { rosterText } from "../roster-text.ts";
-import { LONGEST_REPORT, resultText } from "../task-text.ts";
+import { LONGEST_REPORT, neutral, resultText } from "../task-text.ts";
 import { unknownId } from "./task.ts";
 import { textIn } from "./task-input.ts";
 
@@ -43,7 +43,7 @@ async function show(
     return { content: resultText(ended, page), details: { agentId, status: ended.end.outcome } };
   }
   const soFar = dispatcher.words(agentId);
-  const words = soFar === "" ? "It has said nothing yet." : `So far:\n${soFar}`;
+  const words = soFar === "" ? "It has said nothing yet." : `So far:\n${neutral(soFar)}`;
   return {
     content: `Agent ${agentId} (${agentType}: ${description}) is still running. ${words}`,
     details: { agentId, status: "running" },
