@@ -181,6 +181,29 @@ describe("resume", () => {
     expect(resultsIn(model.requests("MAIN")[2])[0]).toContain(`id="${ids[0]}"`);
   });
 
+  it("is refused, with the cure, for another type, for another place, and while it runs", async () => {
+    const again = (more: object) => task("and more", { resume: "one", ...more });
+    const { model } = await walk({
+      MAIN: [
+        { calls: [task("ONE: begin", { name: "one" }), task("TWO: hang", { name: "two", run_in_background: true })] },
+        {
+          calls: [again({ subagent_type: "Explore" }), again({ isolation: "worktree" }), again({ resume: "two" })],
+        },
+        { calls: [{ name: "TaskStop", input: { task_id: "two" } }] },
+        { text: "Well." },
+        { text: "Told." },
+      ],
+      ONE: [{ text: "Begun." }, { text: "never asked" }],
+      TWO: [{ text: "Hm.", hangs: true }],
+    });
+    expect(resultsIn(model.requests("MAIN")[2])).toEqual([
+      expect.stringMatching(/is of the type general-purpose\. Resume it as that/),
+      expect.stringMatching(/goes on where it worked before\. Leave isolation out/),
+      expect.stringMatching(/is still running\. Use SendMessage/),
+    ]);
+    expect(model.requests("ONE")).toHaveLength(1);
+  });
+
   it("names the agents there are for an id that is not there", async () => {
     const { model } = await walk({
       MAIN: [{ calls: [task("x", { resume: "azzz" })] }, { text: "ok" }],

@@ -55,6 +55,11 @@ async function resumeAgent(
     );
   if (dispatcher.isRunning(agentId)) return refused(agentType, stillRunning(agentId, dispatcher.isWaitedFor(agentId)));
   if (record.fork?.kind === "fork" && wish.model !== undefined) return refused(agentType, noModel);
+  if (wish.isolation !== undefined && record.isolation === undefined)
+    return refused(
+      agentType,
+      `Agent ${agentId} goes on where it worked before. Leave isolation out, or start another.`,
+    );
   const bound = boundIn(input);
   if (bound !== undefined)
     return refused(agentType, `${bound} is for a new fork: this one goes on with what it was given. Leave it out.`);
