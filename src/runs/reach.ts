@@ -62,6 +62,11 @@ export class Reach {
     return this.registry.present(agentId)?.running?.background === false;
   }
 
+  /** It is to run, and others have to end before. */
+  isQueued(agentId: AgentId): boolean {
+    return this.live.get(agentId)?.isQueued() ?? false;
+  }
+
   /** By its record, which no compaction touches. */
   isFork(agentId: AgentId): boolean {
     return this.registry.present(agentId)?.record.fork?.kind === "fork";

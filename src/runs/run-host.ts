@@ -100,6 +100,8 @@ export interface LiveAgent {
   record(events: readonly DurableEvent[]): Promise<void>;
   /** The budget lets it start no more agents: its run goes on, and is not done when it ends. */
   refuseSpawn(refusal: BudgetRefusal): Promise<void>;
+  /** It waits for a place among those that may work at once. */
+  isQueued(): boolean;
   /** Words it reads at its next request. False: its run has ended, and nothing was recorded. */
   tell(text: string): Promise<boolean>;
   /** While it waits for others its clocks stand still and its place is free. The result ends that. */

@@ -35,6 +35,7 @@ class Host implements RunHost {
   spawnRefusal: BudgetRefusal | undefined;
   /** When the conversation has to be made shorter; undefined: never. */
   private readonly context: ContextLimits | undefined;
+  private isQueued = false;
   /** From here on its transcript can take words of others. */
   private readonly begun = createDeferred<void>();
 
@@ -170,7 +171,11 @@ class Host implements RunHost {
   private async takePlace(): Promise<() => void> {
     if (this.request.subagent === undefined) return () => {};
     const goOn = this.clocks.pause();
-    return this.services.budget.enter(this.outlet.signal).finally(goOn);
+    this.isQueued = true;
+    return this.services.budget.enter(this.outlet.signal).finally(() => {
+      this.isQueued = false;
+      goOn();
+    });
   }
 
   private asLive(): LiveAgent {
@@ -184,6 +189,7 @@ class Host implements RunHost {
       emit: (update) => outlet.emit(update),
       record: (events) => this.record(events),
       refuseSpawn: (refusal) => this.refuseSpawn(refusal),
+      isQueued: () => this.isQueued,
       tell: (text) => this.tell(text),
       yield: () => {
         const goOn = this.clocks.pause();

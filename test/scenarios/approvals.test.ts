@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { answerApproval, listApprovals } from "../../src/app/approvals.ts";
-import { loadProjectSettings } from "../../src/app/index.ts";
+import { loadProjectSettings, type Session } from "../../src/app/index.ts";
 import { addTrust } from "../../src/app/trust.ts";
 import type { EventOf, RunUpdate } from "../../src/protocol/index.ts";
 import {
@@ -27,7 +27,11 @@ function askedIn(update: RunUpdate): Asked | undefined {
 }
 
 /** Runs to the end, and lets `answer` see each request from outside, as another process would. */
-async function answered(parts: Parts, answer: (asked: Asked, place: Place) => unknown, options: Options = {}) {
+async function answered(
+  parts: Parts,
+  answer: (asked: Asked, place: Place, session: Session) => unknown,
+  options: Options = {},
+) {
   const { session, model, ...at } = await open(parts, { onAsk: "wait", ...options });
   const run = session.prompt("MAIN: do it.");
   const asked: Asked[] = [];
@@ -35,7 +39,7 @@ async function answered(parts: Parts, answer: (asked: Asked, place: Place) => un
     const request = askedIn(update);
     if (request === undefined) continue;
     asked.push(request);
-    await answer(request, at);
+    await answer(request, at, session);
   }
   const result = await run.result;
   await session.close();
@@ -198,6 +202,30 @@ describe("agents in the background", () => {
       await say("allow")(request, place);
     });
     expect(asked).toHaveLength(1);
+    expect(existsSync(join(cwd, "one"))).toBe(true);
+  });
+
+  it("keep a question that was open when they were moved there", async () => {
+    let allow: () => unknown = () => undefined;
+    const { cwd, model } = await answered(
+      {
+        MAIN: [
+          { calls: [task("CHILD: make it")] },
+          () => {
+            void allow();
+            return { text: "I go on." };
+          },
+          { text: "Told." },
+        ],
+        CHILD: [{ calls: [bash("mkdir one")] }, { text: "Made." }],
+      },
+      async (request, place, session) => {
+        allow = () => say("allow")(request, place);
+        expect(await session.moveToBackground()).toHaveLength(1);
+      },
+    );
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("works in the background");
+    expect(resultsIn(model.requests("CHILD")[1])).toHaveLength(1);
     expect(existsSync(join(cwd, "one"))).toBe(true);
   });
 

@@ -45,6 +45,7 @@ describe("work in the background that is switched off", () => {
       },
       { ...options, agents: { behind } },
     );
+    expect(session.tools.filter((tool) => /^Task|^SendMessage/.test(tool))).toEqual(["Task"]);
     const run = session.prompt("MAIN: do it.");
     for await (const update of run) {
       if (update.type !== "subagent.event" || update.event.type !== "run.started") continue;

@@ -65,6 +65,30 @@ it("an agent that is waited for takes no messages: it reports once", async () =>
   expect(model.requests("SLOW")).toHaveLength(1);
 });
 
+it("an agent that waits for its turn can't be told anything yet: who speaks to it may be in its way", async () => {
+  const behind = { run_in_background: true };
+  const { model, result } = await walk(
+    {
+      MAIN: [
+        {
+          calls: [
+            task("SPEAKER: tell it", { name: "speaker", ...behind }),
+            task("NEXT: go", { name: "next", ...behind }),
+          ],
+        },
+        { text: "Started." },
+        { text: "One." },
+        { text: "Both." },
+      ],
+      SPEAKER: [{ calls: [message("next")] }, { text: "It has not begun." }],
+      NEXT: [{ text: "My turn." }],
+    },
+    { settings: { budget: { concurrent: 1 } } },
+  );
+  expect(resultsIn(model.requests("SPEAKER")[1])[0]).toMatch(/has not begun/);
+  expect(result.outcome).toBe("succeeded");
+});
+
 describe("an agent that delegates itself", () => {
   it("reaches the agents below it, and none beside or above", async () => {
     const hang = { text: "Working.", hangs: true } as const;

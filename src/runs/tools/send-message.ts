@@ -15,10 +15,8 @@ export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof Tool
       const record = await dispatcher.find(to);
       if (record === undefined) return failed(await unknownId(dispatcher, to, context.agentId));
       const { agentId } = record;
-      if (dispatcher.isWaitedFor(agentId))
-        return failed(
-          `Agent ${agentId} is waited for by who started it, and is told nothing more until it has reported.`,
-        );
+      const deafness = whyDeaf(dispatcher, agentId);
+      if (deafness !== undefined) return failed(`Agent ${agentId} ${deafness}`);
       const isOwn = (await dispatcher.find(agentId, context.agentId)) !== undefined;
       const words = isOwn ? prompt : await wordsBeside(dispatcher, prompt, context.agentId);
       if (await dispatcher.tell(agentId, words))
@@ -27,6 +25,13 @@ export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof Tool
       return refusal === undefined ? wake(record, { dispatcher, prompt, context }) : failed(refusal);
     },
   };
+}
+
+function whyDeaf(dispatcher: Dispatcher, agentId: AgentId): string | undefined {
+  if (dispatcher.isWaitedFor(agentId))
+    return "is waited for by who started it, and is told nothing more until it has reported.";
+  // Its place may be that of who speaks.
+  return dispatcher.isQueued(agentId) ? "has not begun: it waits until others have ended. Tell it later." : undefined;
 }
 
 /** Nobody shall take a neighbour for who gave it its work. */
