@@ -85,6 +85,7 @@ export async function testRun(
     before: undefined,
     acceptance: undefined,
     spawnRefusal: undefined,
+    yield: () => async () => {},
     record,
     recordIf: async (allows, added) => (await thread.recordIf(allows, added)) !== undefined,
   };

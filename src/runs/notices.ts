@@ -23,10 +23,10 @@ export async function backgroundRoster({ services, thread }: RunHost): Promise<D
 
 /** Until one of its agents in the background has ended, and that is told; or the run is stopped. Who takes too long is ended. */
 export async function waitForBackground(host: RunHost): Promise<void> {
-  const { services, thread, clocks, outlet } = host;
+  const { services, thread, outlet } = host;
   const { retinue, clock, limits } = services;
   if (retinue === undefined) return;
-  const goOn = clocks.pause();
+  const goOn = host.yield();
   const since = clock.monotonic();
   const { waitedMs = 0 } = host;
   const { background } = thread.state;
@@ -35,6 +35,6 @@ export async function waitForBackground(host: RunHost): Promise<void> {
   else await withTimeLimit(outlet.signal, Math.max(0, limits.waitMs - waitedMs), wait);
   host.waitedMs = waitedMs + clock.monotonic() - since;
   if (limits.waitMs !== undefined && host.waitedMs >= limits.waitMs) await retinue.cut(background);
-  goOn();
+  await goOn(outlet.signal);
   if (!outlet.signal.aborted) await host.record(await endedInBackground(host));
 }

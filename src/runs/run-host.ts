@@ -175,6 +175,8 @@ export interface RunHost {
   keptGoing?: number;
   /** An agent it wanted to start and may not. */
   spawnRefusal: BudgetRefusal | undefined;
+  /** While it waits for others its clocks stand still and its place is free. The result ends that. */
+  yield(): (signal: AbortSignal) => Promise<void>;
   record(events: readonly DurableEvent[]): Promise<void>;
   /** False, and nothing recorded, when the state does not allow it once its turn to be written has come. */
   recordIf(allows: (state: LoopState) => boolean, events: readonly DurableEvent[]): Promise<boolean>;

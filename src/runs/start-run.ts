@@ -191,12 +191,14 @@ class Host implements RunHost {
       refuseSpawn: (refusal) => this.refuseSpawn(refusal),
       isQueued: () => this.isQueued,
       tell: (text) => this.tell(text),
-      yield: () => {
-        const goOn = this.clocks.pause();
-        const takeBack = services.budget.lend();
-        return (signal) => takeBack(signal).finally(goOn);
-      },
+      yield: () => this.yield(),
     };
+  }
+
+  yield(): (signal: AbortSignal) => Promise<void> {
+    const goOn = this.clocks.pause();
+    const takeBack = this.services.budget.lend();
+    return (signal) => takeBack(signal).finally(goOn);
   }
 
   private async refuseSpawn(refusal: BudgetRefusal): Promise<void> {

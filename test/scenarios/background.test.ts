@@ -189,6 +189,27 @@ describe("background.waitSeconds", () => {
   );
 });
 
+it.each([
+  ["with nothing else to do", { text: "I wait." }],
+  ["by TaskOutput", { calls: [{ name: "TaskOutput", input: { task_id: "below", block: true, timeout: 600_000 } }] }],
+])("an agent that waits for its own lends them its place: %s", async (_, waiting) => {
+  const { result, model } = await walk(
+    {
+      MAIN: [{ calls: [task("LEAD: go")] }, { text: "ok" }],
+      LEAD: [
+        { calls: [task("BELOW: go", { run_in_background: true, name: "below" })] },
+        waiting,
+        { text: "All." },
+        { text: "All." },
+      ],
+      BELOW: [{ text: "Mine." }],
+    },
+    { settings: { subagents: { maxDepth: 2 }, budget: { concurrent: 1 } } },
+  );
+  expect(result.outcome).toBe("succeeded");
+  expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("All.");
+});
+
 it("TaskOutput without an id lists the agents there are; words so far are only words", async () => {
   const call = (name: string, input = {}) => ({ name, input });
   const watch = { task_id: "watch" };

@@ -4,6 +4,7 @@ import type { AgentId, JsonObject } from "../../protocol/index.ts";
 import type { AgentRecord } from "../agent-record.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { rosterText } from "../roster-text.ts";
+import type { EndedRun } from "../run-host.ts";
 import { LONGEST_REPORT, neutral, resultText } from "../task-text.ts";
 import { unknownId } from "./task.ts";
 import { textIn } from "./task-input.ts";
@@ -12,7 +13,8 @@ const usualWait = 30_000;
 
 export function createTaskOutput(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
   return {
-    timeoutMs: (input) => waitOf(input) + 5_000,
+    // It waits no longer than it was told to, and then perhaps for the place that it lent meanwhile.
+    timeoutMs: () => Number.MAX_SAFE_INTEGER,
     maxCharacters: 2 * LONGEST_REPORT,
     run: async (input, context) => {
       const id = textIn(input, "task_id");
@@ -25,19 +27,17 @@ export function createTaskOutput(dispatcher: Dispatcher): Omit<Tool, keyof ToolF
   };
 }
 
+interface Asking {
+  readonly dispatcher: Dispatcher;
+  readonly input: JsonObject;
+  readonly context: ToolContext;
+}
+
 async function show(
   { agentId, agentType, description }: AgentRecord,
-  {
-    dispatcher,
-    input,
-    context,
-  }: { readonly dispatcher: Dispatcher; readonly input: JsonObject; readonly context: ToolContext },
+  { dispatcher, input, context }: Asking,
 ): Promise<ToolOutput> {
-  const isRunning = dispatcher.isRunning(agentId);
-  const ended =
-    isRunning && input["block"] !== true
-      ? undefined
-      : await withTimeLimit(context.signal, waitOf(input), (signal) => dispatcher.endOf(agentId, signal));
+  const ended = await endOf(agentId, { dispatcher, input, context });
   if (ended) {
     const page = pageOf(ended.end.text, typeof input["offset"] === "number" ? input["offset"] : 0);
     return { content: resultText(ended, page), details: { agentId, status: ended.end.outcome } };
@@ -48,6 +48,17 @@ async function show(
     content: `Agent ${agentId} (${agentType}: ${description}) is still running. ${words}`,
     details: { agentId, status: "running" },
   };
+}
+
+/** Undefined: it still runs. Who waits lends its place: the one it waits for may need it. */
+async function endOf(agentId: AgentId, { dispatcher, input, context }: Asking): Promise<EndedRun | undefined> {
+  const { signal } = context;
+  if (!dispatcher.isRunning(agentId)) return dispatcher.endOf(agentId, signal);
+  if (input["block"] !== true) return undefined;
+  const goOn = dispatcher.live.get(context.agentId)?.yield();
+  const ended = await withTimeLimit(signal, waitOf(input), (own) => dispatcher.endOf(agentId, own));
+  await goOn?.(signal);
+  return ended;
 }
 
 function waitOf(input: JsonObject): number {
