@@ -194,6 +194,36 @@ describe("a call that asked a model", () => {
   });
 });
 
+describe("runs in the background", () => {
+  const waits: DurableEvent = { ...started, type: "run.started", waits: true } as DurableEvent;
+  const below = { agentId: "a2", runId: "r2" };
+  const lead = { agentId: "a1", runId: "r1", outcome: "incomplete" } as const;
+  const told = (notices: readonly object[]) => ({ type: "notices.delivered", notices, text: "ended" }) as DurableEvent;
+  const led = foldAll([
+    waits,
+    prompt,
+    requested(1),
+    answer(1, [call("c1", "Task")]),
+    ended("c1", "half", { facts: { agent: { ...lead, unreturned: [below] } } }),
+    requested(2),
+    answer(2, []),
+  ]);
+
+  it("that an agent did not live to be told of are waited for by who it worked for, and told once", () => {
+    expect(next(led)).toEqual({ kind: "wait" });
+    const ofLead = foldAll([waits, prompt, told([{ ...lead, unreturned: [below] }])]);
+    expect(ofLead.background).toEqual([below]);
+    expect(foldAll([told([{ ...below, outcome: "succeeded" }])], ofLead).background).toEqual([]);
+    // The same from two sides is one.
+    expect(foldAll([told([{ ...lead, unreturned: [below] }])], led).background).toEqual([below]);
+  });
+
+  it("that were not told of stand in the facts of the run that its process did not live to end", () => {
+    expect(recovery(led).at(-1)).toMatchObject({ reason: "process_lost", facts: { unreturned: [below] } });
+    expect(recovery(foldAll([waits, prompt])).at(-1)).not.toHaveProperty("facts.unreturned");
+  });
+});
+
 describe("recovery after a lost process", () => {
   it("reports a begun call as of unknown outcome, and leaves one that only waited to be decided again", () => {
     const state = foldAll([
