@@ -5,13 +5,13 @@ const subagent: ClockLimitsInput = { definition: {}, settings: {}, background: f
 
 describe("clockLimits", () => {
   it.each<[string, Partial<ClockLimitsInput>, ReturnType<typeof clockLimits>]>([
-    ["a foreground subagent", {}, { idleMs: 300_000, wallMs: 300_000 }],
+    ["a foreground subagent", {}, { idleMs: 300_000, wallMs: 300_000, atWall: "unless-behind" }],
     ["one in the background", { background: true }, { idleMs: 300_000 }],
     ["the main agent", { isMain: true }, { idleMs: 300_000 }],
     [
       "a foreground subagent with settings",
       { settings: { subagents: { timeoutSeconds: 60, idleSeconds: 30 } } },
-      { idleMs: 30_000, wallMs: 60_000 },
+      { idleMs: 30_000, wallMs: 60_000, atWall: "unless-behind" },
     ],
     ["one without a limit", { settings: { subagents: { timeoutSeconds: 0 } } }, { idleMs: 300_000 }],
     [
@@ -38,6 +38,16 @@ describe("clockLimits", () => {
       "one whose definition has a timeout, with a person there",
       { definition: { timeoutMs: 1_000 }, mayDetach: true },
       { idleMs: 300_000, wallMs: 1_000 },
+    ],
+    [
+      "the main agent that waits",
+      { isMain: true, settings: { background: { waitSeconds: 0 } } },
+      { idleMs: 300_000, waitMs: 0 },
+    ],
+    [
+      "a subagent, which waits as it likes",
+      { background: true, settings: { background: { waitSeconds: 0 } } },
+      { idleMs: 300_000 },
     ],
     ["the same as main agent", { definition: { timeoutMs: 1_000 }, isMain: true }, { idleMs: 300_000, wallMs: 1_000 }],
   ])("%s", (_, input, limits) => {

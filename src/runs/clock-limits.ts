@@ -5,8 +5,8 @@ export interface ClockLimits {
   readonly idleMs: number;
   /** Active time of a run; absent: no limit. */
   readonly wallMs?: number;
-  /** It does not end then: it goes on in the background. */
-  readonly atWall?: "background";
+  /** Absent: it ends then. `background`: it goes on there. `unless-behind`: it ends if somebody still waits for it. */
+  readonly atWall?: "background" | "unless-behind";
   /** How long it waits in all for its agents in the background, when nothing else is left to do; absent: no limit. */
   readonly waitMs?: number;
 }
@@ -29,7 +29,7 @@ export function clockLimits({ definition, settings, background, isMain, mayDetac
   if (definition.timeoutMs !== undefined) return { idleMs, wallMs: definition.timeoutMs, ...waiting };
   if (background || isMain || timeoutSeconds === 0) return { idleMs, ...waiting };
   const wallMs = timeoutSeconds === undefined ? FIVE_MINUTES : timeoutSeconds * 1_000;
-  return { idleMs, wallMs, ...(mayDetach ? { atWall: "background" } : {}) };
+  return { idleMs, wallMs, atWall: mayDetach ? "background" : "unless-behind" };
 }
 
 /** How long a model may be silent: the run ends then, and says so. */

@@ -155,15 +155,17 @@ class Host implements RunHost {
     await compactConversation(this, { limits: context, cause, roster });
   }
 
-  /** Where a person is there nobody need wait for it any longer, and it goes on. */
+  /** A limit of waiting is none for whom nobody waits; where a person is there nobody need wait any longer. */
   private onWall(): boolean {
     const { retinue, limits } = this.services;
-    if (retinue === undefined || limits.atWall !== "background") {
+    const { agentId } = this.thread;
+    const isBehind = limits.atWall !== undefined && retinue?.isBehind(agentId) === true;
+    if (!isBehind && limits.atWall !== "background") {
       this.outlet.stop("timeout");
       return false;
     }
     // A journal that can't take that line ends the run by itself.
-    void retinue.detach(this.thread.agentId, "timeout").catch(() => undefined);
+    if (!isBehind) void retinue?.detach(agentId, "timeout").catch(() => undefined);
     return true;
   }
 

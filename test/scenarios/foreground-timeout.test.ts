@@ -18,6 +18,7 @@ describe("an agent that is waited for too long", () => {
   it("goes on in the background where a person is there, and its end is told with the next prompt", async () => {
     const { promise: released, keep: release } = promised();
     const waitForIt = (): ScriptedAnswer => {
+      release();
       const [, id] = /agentId: (\w+)/.exec(resultsIn(model.requests("MAIN")[1])[0] ?? "") ?? [];
       return { calls: [{ name: "TaskOutput", input: { task_id: id, block: true } }] };
     };
@@ -33,7 +34,6 @@ describe("an agent that is waited for too long", () => {
     expect(await run.result).toMatchObject({ outcome: "succeeded", text: "I go on." });
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("in the background");
 
-    release();
     const next = session.prompt("MAIN: and now?");
     for await (const _ of next);
     expect((await next.result).text).toBe("It said it.");
@@ -64,6 +64,26 @@ describe("an agent that is waited for too long", () => {
     await session.close();
     expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(/status="incomplete">\nSo far\./);
     expect(JSON.stringify(updates)).not.toContain("run.backgrounded");
+  });
+
+  it("has no such limit once a person has moved it to the background", async () => {
+    const { promise: released, keep: release } = promised();
+    const { session, model } = await open(
+      {
+        MAIN: [{ calls: [task("CHILD: look")] }, { text: "I go on." }, { text: "It said it." }],
+        CHILD: [{ text: "Late.", after: released }],
+      },
+      { settings: { subagents } },
+    );
+    const run = session.prompt("MAIN: do it.");
+    for await (const update of run) {
+      if (update.type !== "subagent.event" || update.event.type !== "run.started") continue;
+      expect(await session.moveToBackground()).toHaveLength(1);
+      setTimeout(release, 3 * subagents.timeoutSeconds * 1_000);
+    }
+    expect((await run.result).text).toBe("It said it.");
+    await session.close();
+    expect(lastWords(model.requests("MAIN")[2])).toMatch(/status="completed".*Late\./s);
   });
 
   it("ends too where its own file limits its time", async () => {
