@@ -4,6 +4,7 @@ import {
   mainLines,
   type Options,
   open,
+  promised,
   read,
   resultsIn,
   task,
@@ -12,14 +13,6 @@ import {
 } from "./delegation-place.ts";
 
 const hang = { text: "So far.", hangs: true } as const;
-
-function promised() {
-  let keep = () => {};
-  const promise = new Promise<void>((resolve) => {
-    keep = resolve;
-  });
-  return { promise, keep };
-}
 
 describe("work in the background that is switched off", () => {
   it.each([
@@ -172,14 +165,20 @@ describe("background.waitSeconds", () => {
   it.each([0, 0.05])(
     "ends agents that take longer than %d s once nothing else is to be done, and that is told",
     async (waitSeconds) => {
+      const { promise: begun, keep: begin } = promised();
       const { model, result } = await walk(
         {
           MAIN: [
             { calls: [task("CHILD: go", { run_in_background: true })] },
-            { text: "I wait." },
+            { text: "I wait.", after: begun },
             { text: "Half of it." },
           ],
-          CHILD: [hang],
+          CHILD: [
+            () => {
+              begin();
+              return hang;
+            },
+          ],
         },
         { settings: { background: { waitSeconds } } },
       );

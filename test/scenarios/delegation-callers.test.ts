@@ -1,14 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { lastWords, type Options, resultsIn, task, walk } from "./delegation-place.ts";
+import { lastWords, type Options, promised, resultsIn, task, walk } from "./delegation-place.ts";
 
 const message = (to: string) => ({ name: "SendMessage", input: { to, message: "PEER: go on" } });
 
 describe("an agent with a name that may not delegate", () => {
   it("speaks to agents that run, and wakes none that has ended", async () => {
-    let finish = () => {};
-    const later = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+    const { promise: begun, keep: begin } = promised();
+    const { promise: later, keep: finish } = promised();
     const { model, result } = await walk({
       MAIN: [
         { calls: [task("ENDED: be quick", { name: "ended" })] },
@@ -22,9 +20,15 @@ describe("an agent with a name that may not delegate", () => {
         { text: "And told." },
       ],
       ENDED: [{ text: "Done." }, { text: "never asked" }],
-      BUSY: [{ text: "Heard.", after: later }, { text: "Heard it." }],
+      BUSY: [
+        () => {
+          begin();
+          return { text: "Heard.", after: later };
+        },
+        { text: "Heard it." },
+      ],
       SPEAKER: [
-        { calls: [message("ended"), message("busy")] },
+        { calls: [message("ended"), message("busy")], after: begun },
         () => {
           finish();
           return { text: "Told them." };
@@ -43,10 +47,7 @@ describe("an agent with a name that may not delegate", () => {
 });
 
 it("an agent that is waited for takes no messages: it reports once", async () => {
-  let finish = () => {};
-  const later = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
+  const { promise: later, keep: finish } = promised();
   const { model } = await walk({
     MAIN: [
       { calls: [task("SLOW: go", { name: "slow" }), task("SPEAKER: tell it", { name: "speaker" })] },
@@ -149,16 +150,23 @@ it.each(["allow", "deny"] as const)("a message to an agent that was stopped asks
       return { answer, by: "a person" };
     },
   };
+  const { promise: begun, keep: begin } = promised();
   const { model } = await walk(
     {
       MAIN: [
         { calls: [task("CHILD: hang", { name: "child", run_in_background: true })] },
-        { calls: [{ name: "TaskStop", input: { task_id: "child" } }] },
+        { calls: [{ name: "TaskStop", input: { task_id: "child" } }], after: begun },
         { calls: [message("child")] },
         { text: "Well." },
         { text: "Told." },
       ],
-      CHILD: [{ text: "Hm.", hangs: true }, { text: "Good." }],
+      CHILD: [
+        () => {
+          begin();
+          return { text: "Hm.", hangs: true };
+        },
+        { text: "Good." },
+      ],
     },
     { approvals },
   );

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
+import { createDeferred } from "../../src/lib/index.ts";
 import { type Line, type Message, type RunResult, type RunUpdate, textOf } from "../../src/protocol/index.ts";
 import { type Cast, createCast, type ScriptedStep } from "../../src/testing/index.ts";
 
@@ -50,6 +51,12 @@ export async function walk(parts: Parts, options: Options = {}): Promise<Walk> {
   const result = await run.result;
   await session.close();
   return { result, updates, model, home, cwd, sessionId: session.id };
+}
+
+/** Something that is waited for until the test says so. */
+export function promised() {
+  const { promise, resolve } = createDeferred<void>();
+  return { promise, keep: () => resolve() };
 }
 
 export const task = (prompt: string, more: Record<string, unknown> = {}) => ({

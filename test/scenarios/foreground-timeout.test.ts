@@ -2,17 +2,9 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { EventOf, Line, RunUpdate } from "../../src/protocol/index.ts";
 import type { ScriptedAnswer } from "../../src/testing/index.ts";
-import { lastWords, open, read, resultsIn, task, transcriptsIn } from "./delegation-place.ts";
+import { lastWords, open, promised, read, resultsIn, task, transcriptsIn } from "./delegation-place.ts";
 
 const subagents = { timeoutSeconds: 0.1 };
-
-function promised() {
-  let keep = () => {};
-  const promise = new Promise<void>((resolve) => {
-    keep = resolve;
-  });
-  return { promise, keep };
-}
 
 describe("an agent that is waited for too long", () => {
   it("goes on in the background where a person is there, and its end is told with the next prompt", async () => {
