@@ -187,8 +187,7 @@ function isCut({ outcome }: EndedNotice): boolean {
 
 /** The ends of these are to be told too. */
 function awaiting(state: LoopState, more: readonly Notice[]): LoopState {
-  const known = new Set(state.background.map(({ runId }) => runId));
-  const added = more.filter(({ runId }) => !known.has(runId));
+  const added = more.filter(({ runId }) => !state.background.some((known) => known.runId === runId));
   return added.length === 0 ? state : { ...state, background: [...state.background, ...added] };
 }
 

@@ -4,6 +4,9 @@ import { endedNotice } from "./agent-record.ts";
 import type { RunHost } from "./run-host.ts";
 import { noticeText } from "./task-text.ts";
 
+/** Node turns a longer delay into one millisecond. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Tells what ended in the background since it was last told; nothing when nothing did. */
 export async function endedInBackground({ services, thread }: RunHost): Promise<DurableEvent[]> {
   const { background } = thread.state;
@@ -30,11 +33,11 @@ export async function waitForBackground(host: RunHost): Promise<void> {
   const since = clock.monotonic();
   const { waitedMs = 0 } = host;
   const { background } = thread.state;
-  const wait = (signal: AbortSignal) => retinue.oneEnded(background, signal);
-  if (limits.waitMs === undefined) await wait(outlet.signal);
-  else await withTimeLimit(outlet.signal, Math.max(0, limits.waitMs - waitedMs), wait);
+  const { waitMs = Number.POSITIVE_INFINITY } = limits;
+  const left = Math.min(Math.max(0, waitMs - waitedMs), LONGEST_TIMER_MS);
+  await withTimeLimit(outlet.signal, left, (signal) => retinue.oneEnded(background, signal));
   host.waitedMs = waitedMs + clock.monotonic() - since;
-  if (limits.waitMs !== undefined && host.waitedMs >= limits.waitMs) await retinue.cut(background);
+  if (host.waitedMs >= waitMs) await retinue.cut(background);
   await goOn(outlet.signal);
   if (!outlet.signal.aborted) await host.record(await endedInBackground(host));
 }

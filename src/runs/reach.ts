@@ -27,9 +27,8 @@ export class Reach {
   async roster(agentId: AgentId, untold: readonly Notice[]): Promise<string> {
     const records = await this.records();
     // Those of an agent that ended before them are its own by now.
-    const own = records.filter(
-      ({ parent, runId }) => parent === agentId || untold.some((each) => each.runId === runId),
-    );
+    const inherited = new Set(untold.map(({ runId }) => runId));
+    const own = records.filter(({ parent, runId }) => parent === agentId || inherited.has(runId));
     return rosterText(own, untold);
   }
 
