@@ -76,7 +76,7 @@ async function fork(parent: Thread, index: number, siblings: Siblings): Promise<
       version: "0",
       serializer: 1,
     },
-    { type: "prompt.received", content: [{ type: "text", text: words }], from: "agent" },
+    { type: "prompt.received", content: words.map((text) => ({ type: "text", text })), from: "agent" },
     { type: "model.requested", turn: 1 },
   ]);
   thread.newestPrompt?.body(head.dialect);

@@ -22,7 +22,7 @@ const forkCount = 3;
 export async function seedExample(): Promise<SeedExample> {
   const empty = await converse("", "");
   const base = empty[0]?.cache?.prompt ?? 0;
-  const requests = await converse(filler(parentTokens - base), filler(answerTokens - 450));
+  const requests = await converse(filler(parentTokens - base), filler(answerTokens - 753));
   const [parent, ...others] = requests.flatMap(({ cache }) => cache ?? []);
   if (parent === undefined || others.length !== forkCount + 1) throw new Error(`${requests.length} requests`);
   return {
@@ -58,11 +58,11 @@ async function converse(words: string, thoughts: string): Promise<readonly Recor
   }
 }
 
-/** A fork's directive begins with words of ours; together they are as long as the example says. */
+/** With what is around it on the wire a directive is as long as the example says. */
 function calls(): { readonly tool: string; readonly input: object }[] {
   return Array.from({ length: forkCount }, (_, index) => ({
     tool: "Task",
-    input: { description: `way ${index + 1}`, prompt: `Try way ${index + 1}. ${filler(directiveTokens - 100)}` },
+    input: { description: `way ${index + 1}`, prompt: `Try way ${index + 1}. ${filler(directiveTokens - 10)}` },
   }));
 }
 

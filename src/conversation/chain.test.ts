@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AssistantMessage, Head, Message, UserMessage } from "../protocol/index.ts";
+import { type AssistantMessage, FORK_WORDS, type Head, type Message, type UserMessage } from "../protocol/index.ts";
 import {
   Chain,
   cacheDifference,
@@ -315,7 +315,10 @@ describe("cache marks", () => {
     expect(marked(JSON.parse(bodyOf(begin({ ...head, tools: tools.slice(2) }))) as Body)).toEqual(["system", "0.0"]);
   });
 
-  it("stand behind the shared results of sibling forks", () => {
+  it.each([
+    ["results", [], ["system", "1.0", "2.0", "2.1"]],
+    ["results and words", [{ type: "text" as const, text: FORK_WORDS }], ["system", "1.0", "2.1", "2.2"]],
+  ])("stand behind the shared %s of sibling forks", (_, words, places) => {
     const parent = begin(head);
     parent.request();
     const child = parent.fork();
@@ -324,11 +327,12 @@ describe("cache marks", () => {
       role: "user",
       content: [
         { type: "tool_result", callId: "c1", content: [{ type: "text", text: "started" }], isError: false },
+        ...words,
         { type: "text", text: "Directive." },
       ],
     });
     child.markForkPoint();
-    expect(marked(JSON.parse(bodyOf(child)) as Body)).toEqual(["system", "1.0", "2.0", "2.1"]);
+    expect(marked(JSON.parse(bodyOf(child)) as Body)).toEqual(places);
   });
 
   it("are placed right behind text of any script", () => {

@@ -125,7 +125,7 @@ export class Chain {
     return chain;
   }
 
-  /** Says that siblings share everything up to the results in the newest message, and differ behind them. */
+  /** Says that siblings share the newest message up to its results and what every fork is told, and differ behind that. */
   markForkPoint(): void {
     this.forkMark = { segment: this.length - 1, place: "results" };
   }

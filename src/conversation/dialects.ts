@@ -4,7 +4,7 @@ import { openaiSerializer } from "./serialize-openai.ts";
 import type { Serializer } from "./serializer.ts";
 
 /** Stands in every transcript: bytes of an older version are rebuilt by its rules or not promised to be the same. */
-export const SERIALIZER_VERSION = 1;
+export const SERIALIZER_VERSION = 2;
 
 const serializers: Record<Dialect, Serializer> = { anthropic: anthropicSerializer, openai: openaiSerializer };
 

@@ -1,6 +1,15 @@
-import type { AssistantBlock, Head, Message, ResultBlock, ToolDeclaration, UserBlock } from "../protocol/index.ts";
+import {
+  type AssistantBlock,
+  FORK_WORDS,
+  type Head,
+  type Message,
+  type ResultBlock,
+  type ToolDeclaration,
+  type UserBlock,
+} from "../protocol/index.ts";
 import { type HeadDimension, type HeadText, type SegmentText, type Serializer, systemTexts } from "./serializer.ts";
 import { isShownTo } from "./visible-blocks.ts";
+import { wireCallId } from "./wire-call-id.ts";
 
 export const anthropicSerializer: Serializer = {
   head: anthropicHead,
@@ -59,7 +68,7 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
       const blockJson = userBlockText(block);
       if (blockJson === undefined) continue;
       add(blockJson, true);
-      if (block.type === "tool_result") resultsMarkAt = markAt;
+      if (block.type === "tool_result" || isForkWords(block)) resultsMarkAt = markAt;
     }
   } else {
     for (const block of message.content) {
@@ -72,10 +81,14 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
   return { text: `${text}]}`, markAt, resultsMarkAt };
 }
 
+function isForkWords(block: UserBlock): boolean {
+  return block.type === "text" && block.text === FORK_WORDS;
+}
+
 function userBlockText(block: UserBlock): string | undefined {
   if (block.type === "tool_result") {
     const error = block.isError ? ',"is_error":true' : "";
-    return `{"type":"tool_result","tool_use_id":${JSON.stringify(block.callId)},"content":${resultText(block.content)}${error}}`;
+    return `{"type":"tool_result","tool_use_id":${JSON.stringify(wireCallId(block.callId))},"content":${resultText(block.content)}${error}}`;
   }
   return plainBlockText(block);
 }
@@ -94,7 +107,7 @@ function plainBlockText(block: ResultBlock): string | undefined {
 function assistantBlockText(block: AssistantBlock, head: Head): string | undefined {
   if (block.type === "text") return blankless(block.text);
   if (block.type === "tool_call") {
-    return `{"type":"tool_use","id":${JSON.stringify(block.callId)},"name":${JSON.stringify(block.name)},"input":${block.inputJson}}`;
+    return `{"type":"tool_use","id":${JSON.stringify(wireCallId(block.callId))},"name":${JSON.stringify(block.name)},"input":${block.inputJson}}`;
   }
   if (!isShownTo(block, head)) return undefined;
   if (block.type === "opaque") return block.json;

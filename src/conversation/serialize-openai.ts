@@ -10,6 +10,7 @@ import type {
 import { textOf } from "../protocol/index.ts";
 import { type HeadDimension, type HeadText, type SegmentText, type Serializer, systemTexts } from "./serializer.ts";
 import { takesToolsOnlyWithoutReasoning } from "./tools-without-reasoning.ts";
+import { wireCallId } from "./wire-call-id.ts";
 
 export const openaiSerializer: Serializer = {
   head: openaiHead,
@@ -66,7 +67,7 @@ function userTurn(message: UserMessage): string[] {
     const text = textOf(block.content) || (images.length > 0 ? "(image follows)" : "(no output)");
     const content = block.isError ? `Error: ${text}` : text;
     messages.push(
-      `{"role":"tool","tool_call_id":${JSON.stringify(block.callId)},"content":${JSON.stringify(content)}}`,
+      `{"role":"tool","tool_call_id":${JSON.stringify(wireCallId(block.callId))},"content":${JSON.stringify(content)}}`,
     );
     said.push(...images);
   }
@@ -93,7 +94,7 @@ function assistantText(message: AssistantMessage): string {
   if (calls.length === 0) return `{"role":"assistant","content":${JSON.stringify(text || "(no text)")}}`;
   const callTexts = calls.map(
     (call) =>
-      `{"id":${JSON.stringify(call.callId)},"type":"function","function":{"name":${JSON.stringify(call.name)},"arguments":${JSON.stringify(call.inputJson)}}}`,
+      `{"id":${JSON.stringify(wireCallId(call.callId))},"type":"function","function":{"name":${JSON.stringify(call.name)},"arguments":${JSON.stringify(call.inputJson)}}}`,
   );
   return `{"role":"assistant","content":${text === "" ? "null" : JSON.stringify(text)},"tool_calls":[${callTexts.join(",")}]}`;
 }

@@ -32,7 +32,7 @@ export interface SegmentText {
   readonly text: string;
   /** Behind the last block. */
   readonly markAt: number;
-  /** Behind the last tool result, where siblings of a fork part. */
+  /** Behind the last tool result, and what every fork is told: where siblings part. */
   readonly resultsMarkAt: number;
 }
 

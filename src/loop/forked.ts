@@ -16,7 +16,7 @@ export function resultBlocks(calls: readonly CallState[]): readonly ToolResultBl
 }
 
 /** The same for every call of every fork, so that siblings share its bytes too. */
-const atWork: ToolResult = { outcome: "ok", content: [{ type: "text", text: "[A fork works on this.]" }] };
+const atWork: ToolResult = { outcome: "ok", content: [{ type: "text", text: "[forked]" }] };
 
 /** By the ids they are made of, and what is said of them: a hundred siblings of a hundred calls have them once. */
 const callsOfForks = new WeakMap<readonly CallId[], readonly CallState[]>();

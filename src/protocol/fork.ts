@@ -21,6 +21,10 @@ export interface ForkOrigin {
 /** What is asked for where no other type of agent is. */
 export const FORK_TYPE = "fork";
 
+/** What every fork is told before its own directive: the same for siblings, so that they share its bytes too. */
+export const FORK_WORDS =
+  "[You are a fork of the agent above, not that agent. Do only what follows, yourself: no agents, no questions, no next steps. Your last message is your report to it, short and exact.]";
+
 export const forkChoices = ["auto", "on", "off"] as const;
 /** `auto`: where a person is there. */
 export type ForkChoice = (typeof forkChoices)[number];

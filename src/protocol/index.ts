@@ -34,7 +34,7 @@ export type {
 } from "./event.ts";
 export { delivery } from "./event.ts";
 export type { ForkChoice, ForkOrigin } from "./fork.ts";
-export { FORK_TYPE, forkChoices } from "./fork.ts";
+export { FORK_TYPE, FORK_WORDS, forkChoices } from "./fork.ts";
 export type { CacheLifetime, Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
 export type {
   HookAnswer,

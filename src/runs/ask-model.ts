@@ -37,7 +37,8 @@ async function callModel(host: RunHost, turn: number, reservation: Reservation):
   const prompt = await sealTurn(host, turn);
   const startedAt = clock.monotonic();
   const { emit, over } = listener(host, { turn, prompt });
-  const callId = (index: number): string => `${thread.agentId}_${turn}_${index}`;
+  const { agentId, requests } = thread;
+  const callId = (index: number): string => `${agentId}_${requests}_${index}`;
   clocks.modelAsked();
   const outcome = await model.call({ prompt, callId, signal: outlet.signal }, emit);
   clocks.modelEnded();

@@ -51,7 +51,7 @@ type Preapproval = Pick<Continuation, "parent" | "caller">;
 interface Beginning {
   readonly parent: LiveAgent;
   readonly thread: Thread;
-  readonly prompt: string;
+  readonly prompt: readonly string[];
 }
 
 /** Gives work to the agents of one session, and waits for them. */
@@ -186,7 +186,7 @@ export class Dispatcher extends Reach implements Retinue {
     prepared: ReadyAgent,
     { parent, wish }: Pick<Continuation, "parent" | "wish">,
   ): Promise<Omit<ForkStart, "origin"> & Partial<ForkStart>> {
-    if (prepared.inherits === undefined) return { prepared, prompt: wish.prompt };
+    if (prepared.inherits === undefined) return { prepared, prompt: [wish.prompt] };
     this.forks ??= import("./forks.ts").then(({ Forks }) => new Forks());
     return (await this.forks).start(thread, prepared, { parent, wish });
   }
@@ -240,8 +240,8 @@ export class Dispatcher extends Reach implements Retinue {
     member.record = { ...record, ...chosen, runId };
     // Its words were recorded, unless its process was lost before it could begin.
     const isSilent = thread.state.asked === undefined;
-    const words = isSilent && fork ? (await import("./forks.ts")).firstWords(wish.prompt, fork) : wish.prompt;
-    this.launch(member, prepared, { parent, thread, prompt: how === "taken up" && !isSilent ? "" : words });
+    const words = isSilent && fork ? (await import("./forks.ts")).firstWords(wish.prompt, fork) : [wish.prompt];
+    this.launch(member, prepared, { parent, thread, prompt: how === "taken up" && !isSilent ? [] : words });
     return waitForEnd(member, { parent, caller });
   }
 

@@ -8,6 +8,8 @@ export interface Past {
   readonly headHash: string | undefined;
   /** Its newest request. */
   readonly prompt: WrittenPrompt | undefined;
+  /** Made in it, and in those that it goes on from. */
+  readonly requests: number;
   /** Only its newest turns are there. */
   readonly isBounded: boolean;
   /** Its bytes are those that were there when it was forked. */
@@ -19,6 +21,7 @@ export interface Branching {
   readonly conversation: Chain | undefined;
   readonly headHash: string | undefined;
   readonly newestPrompt: WrittenPrompt | undefined;
+  readonly requests: number;
 }
 
 export interface BranchWish {
@@ -30,11 +33,11 @@ export interface BranchWish {
 
 /** What a fork of this conversation begins with; it shares every byte, or copies those of its newest turns. */
 export function branch(source: Branching, { turns, beginning }: BranchWish): Past | undefined {
-  const { conversation, headHash, newestPrompt } = source;
+  const { conversation, headHash, newestPrompt, requests } = source;
   if (conversation === undefined) return undefined;
   const bounded = turns === undefined ? undefined : conversation.newestTurns(turns, leftOut);
   const chain = bounded ?? conversation.fork(beginning);
-  return { chain, headHash, prompt: newestPrompt, isBounded: bounded !== undefined, isSame: true };
+  return { chain, headHash, prompt: newestPrompt, requests, isBounded: bounded !== undefined, isSame: true };
 }
 
 const leftOut = "[Earlier turns of this conversation are left out.]";

@@ -11,8 +11,8 @@ export interface ForkStart {
   readonly origin: ForkOrigin;
   /** As it is to be started. */
   readonly prepared: ReadyAgent;
-  /** Its first words. */
-  readonly prompt: string;
+  /** Its first words, for a block each. */
+  readonly prompt: readonly string[];
 }
 
 /** Lets agents of one session begin with the conversation of who starts them. */
@@ -51,8 +51,8 @@ interface Group {
 }
 
 /** Who has a prompt of its own need not be told who it is. */
-export function firstWords(prompt: string, { kind }: Pick<ForkOrigin, "kind">): string {
-  return kind === "fork" ? forkWords(prompt) : prompt;
+export function firstWords(prompt: string, { kind }: Pick<ForkOrigin, "kind">): readonly string[] {
+  return kind === "fork" ? forkWords(prompt) : [prompt];
 }
 
 function boundedNotice(turns: number): string {

@@ -18,7 +18,8 @@ export type SharedServices = Omit<RunServices, "model" | "hands" | "cwd" | "budg
 export interface Launching {
   readonly prepared: ReadyAgent;
   readonly thread: Thread;
-  readonly prompt: string;
+  /** What it is told, in a block each. */
+  readonly prompt: readonly string[];
   readonly parent: LiveAgent;
   /** From the main agent's child down to this one. */
   readonly path: readonly AgentId[];
@@ -47,7 +48,7 @@ export function launch(member: Member, launching: Launching): void {
   const run = startRun(services, thread, {
     runId,
     agent,
-    prompt: prompt === "" ? [] : [{ type: "text", text: prompt }],
+    prompt: prompt.filter((text) => text !== "").map((text) => ({ type: "text", text })),
     waits: true,
     ...acceptanceOf(prepared, parent),
     subagent: { birth: birthOf(member), background, path, tools, policy, notices, onUpdate },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Journal } from "../ports/index.ts";
-import { type DurableEvent, type Head, type Line, noUsage } from "../protocol/index.ts";
+import { type DurableEvent, type EventOf, type Head, type Line, noUsage } from "../protocol/index.ts";
+import { forkPoint, siblingsOf } from "./fork-origin.ts";
 import { Thread } from "./thread.ts";
 
 const head: Head = {
@@ -17,22 +18,23 @@ const otherHead: Head = { ...head, model: "m2", system: "Be thorough." };
 
 /** A journal in memory whose heads can be lost. */
 function journal(): Journal & { readonly heads: Map<string, Head> } {
-  const lines: Line[] = [];
+  const written = new Map<string, Line[]>();
   const heads = new Map<string, Head>();
   return {
     heads,
     sessionId: "s",
-    append: async (_, events) => {
+    append: async (agentId, events) => {
+      const lines = written.get(agentId) ?? [];
       const added = events.map((event, index): Line => {
         const id = lines.length + index + 1;
         return { v: 1, id: String(id), parentId: id === 1 ? null : String(id - 1), at: 0, ...event };
       });
-      lines.push(...added);
+      written.set(agentId, [...lines, ...added]);
       return added;
     },
     sync: async () => undefined,
     syncSoon: () => undefined,
-    read: async () => lines,
+    read: async (agentId) => written.get(agentId) ?? [],
     saveHead: async (saved) => {
       heads.set(saved.system, saved);
       return saved.system;
@@ -56,6 +58,18 @@ const started: DurableEvent = {
   modelReason: "test",
   permissionMode: "default",
   maxTurns: 10,
+};
+const created: EventOf<"agent.created"> = {
+  type: "agent.created",
+  sessionId: "s",
+  agentId: "a1",
+  agentType: "fork",
+  description: "a part",
+  parent: { agentId: "main", callId: "main_2_0" },
+  depth: 1,
+  cwd: "/",
+  version: "0",
+  serializer: 2,
 };
 const say = (text: string): DurableEvent => ({
   type: "prompt.received",
@@ -117,6 +131,19 @@ describe("a thread", () => {
     const hash = await after.keepHead(otherHead);
     await after.record([{ type: "head.set", hash }, { ...started, runId: "r2" }, say("three"), ask(3)]);
     expect(JSON.stringify(after.newestPrompt?.messages())).toMatch(/one.*first.*two.*three/);
+  });
+
+  it("counts the requests of the conversation that it goes on from, when it is restored too", async () => {
+    const files = journal();
+    const parent = await firstLife(files);
+    await parent.record([answer(2, "second")]);
+    const { origin, past } = forkPoint(parent, { kind: "fork", siblings: siblingsOf(parent) });
+    const fork = new Thread("a1", files);
+    fork.inherit(past);
+    await fork.record([{ ...created, fork: origin }, say("a part"), ask(1)]);
+    const restored = new Thread("a1", files);
+    await restored.restore();
+    expect([parent.requests, fork.requests, restored.requests]).toEqual([2, 3, 3]);
   });
 
   it("writes batches of several callers whole and in order", async () => {

@@ -37,6 +37,7 @@ export class Thread {
   private answer: LineId | undefined;
   private before: "same" | "changed" | "lost" | undefined;
   private isAtFork = false;
+  private inherited = 0;
   private readonly kept = new Set<RunId>();
   private readonly queue: RecordQueue<LoopState>;
 
@@ -98,11 +99,17 @@ export class Thread {
     return this.before;
   }
 
+  /** Made in this conversation, also by who it comes from: by their number its calls are told apart. */
+  get requests(): number {
+    return this.inherited + this.current.turn;
+  }
+
   /** Goes on from another conversation. For a new thread, before its first line. */
-  inherit({ chain, headHash, prompt, isSame }: Past): void {
+  inherit({ chain, headHash, prompt, requests, isSame }: Past): void {
     this.chain = chain;
     this.head = headHash;
     this.prompt = prompt;
+    this.inherited = requests;
     this.before = isSame ? "same" : "changed";
     this.isAtFork = true;
   }

@@ -80,16 +80,23 @@ function userBlock(block: UserBlock): unknown[] {
 function assistantBlock(block: AssistantBlock): unknown[] {
   if (block.type === "text") return block.text.trim() === "" ? [] : [{ type: "text", text: block.text }];
   if (block.type === "tool_call") {
-    return [{ type: "tool_use", id: block.callId, name: block.name, input: JSON.parse(block.inputJson) as unknown }];
+    return [
+      { type: "tool_use", id: sentId(block.callId), name: block.name, input: JSON.parse(block.inputJson) as unknown },
+    ];
   }
   if (block.type === "opaque") return [JSON.parse(block.json)];
   if (block.signature === undefined) return [];
   return [{ type: "thinking", thinking: block.text, signature: block.signature }];
 }
 
+/** Of its agent's name only the first letter is sent: `main_3_0` as `m3_0`. */
+function sentId(callId: string): string {
+  return `${callId.slice(0, 1)}${callId.split("_").slice(-2).join("_")}`;
+}
+
 function toolResult({ callId, result }: Extract<Line, { type: "tool.ended" }>): unknown {
   const error = result.outcome === "ok" ? {} : { is_error: true };
-  return { type: "tool_result", tool_use_id: callId, content: resultContent(result.content), ...error };
+  return { type: "tool_result", tool_use_id: sentId(callId), content: resultContent(result.content), ...error };
 }
 
 function resultContent(content: readonly ResultBlock[]): unknown {

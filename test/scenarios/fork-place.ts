@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
-import type { RunResult, RunUpdate } from "../../src/protocol/index.ts";
+import { FORK_WORDS, type RunResult, type RunUpdate } from "../../src/protocol/index.ts";
 import { type ApiServer, createApiServer, type RecordedRequest, type Reply } from "../../src/testing/index.ts";
 import { newPlace, type Place } from "./delegation-place.ts";
 
@@ -60,11 +60,17 @@ const environments = {
 };
 
 /** The last part whose word a user turn has: what a fork is told comes behind what its origin was told. */
-function partOf({ rawBody }: RecordedRequest, parts: readonly string[]): string {
-  const body = rawBody.toString("utf8");
-  const at = (part: string): number => (part === "MAIN" ? 0 : body.lastIndexOf(`.]\\n\\n${part}:`));
+function partOf(request: RecordedRequest, parts: readonly string[]): string {
+  const body = unmarked(request);
+  const at = (part: string): number =>
+    part === "MAIN"
+      ? 0
+      : Math.max(...betweenTexts.map((between) => body.lastIndexOf(`${FORK_WORDS}${between}${part}:`)));
   return parts.reduce((best, part) => (at(part) > at(best) ? part : best), "MAIN");
 }
+
+/** As the wires write them. */
+const betweenTexts = ['"},{"type":"text","text":"', "\\n"];
 
 export interface Played {
   readonly result: RunResult;

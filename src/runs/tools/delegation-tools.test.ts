@@ -25,7 +25,7 @@ const faces = delegationFaces({
 });
 
 /** A session with one agent under way that was given its tools for this depth. */
-function sessionWith(agentId: string, maxDepth: number, words = "Look.") {
+function sessionWith(agentId: string, maxDepth: number, words: readonly string[] = ["Look."]) {
   let prepared = 0;
   const journal = createMemorySession({ cwd: "/", sessionId: "s", clock });
   const dispatcher = new Dispatcher({
@@ -52,7 +52,7 @@ function sessionWith(agentId: string, maxDepth: number, words = "Look.") {
   } as const;
   const { agent } = subagentFor({}, { tier });
   const conversation = new Chain(agent.head);
-  conversation.append({ role: "user", content: [{ type: "text", text: words }] });
+  conversation.append({ role: "user", content: words.map((text) => ({ type: "text", text })) });
   dispatcher.enter({ agentId, agent, thread: { conversation } } as unknown as LiveAgent);
   const tools = delegationTools(dispatcher, faces);
   return { tools, plan: delegationTools(dispatcher, planFaces), prepared: () => prepared };
