@@ -1,12 +1,13 @@
 import type { Hands, ToolFace, ToolTraits } from "../ports/index.ts";
 import { canonicalToolName } from "../protocol/index.ts";
+import { leanDeclaration } from "./lean-declaration.ts";
 
 /**
  * Hands that show their tools at once and are made when the first call comes, or as soon as there is time (`prepare`):
  * what a call needs is not loaded while the first request waits to leave.
  */
 export function lazyHands(faces: readonly ToolFace[], make: () => Promise<Hands>): Hands {
-  const declarations = faces.map(({ declaration }) => declaration);
+  const declarations = faces.map(leanDeclaration);
   const traits = new Map(faces.map((face) => [face.declaration.name, face.traits]));
   let made: Promise<Hands> | undefined;
   /** From then on nobody waits for them. */

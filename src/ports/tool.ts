@@ -35,6 +35,8 @@ export interface SpendEstimate {
 export interface ToolFace {
   readonly declaration: ToolDeclaration;
   readonly traits: ToolTraits;
+  /** Inputs that are taken though no model is told of them: in every request they would only cost bytes. */
+  readonly untold?: readonly string[];
 }
 
 /** Made by a factory that captures its workspace, so that a worktree, a sandbox or a remote worker can take its place. */

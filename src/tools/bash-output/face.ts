@@ -11,5 +11,6 @@ export const bashOutputFace: ToolFace = {
       required: ["bash_id"],
     },
   },
+  untold: ["filter"],
   traits: { parallel: true, effects: false },
 };

@@ -18,5 +18,6 @@ export const bashFace: ToolFace = {
       required: ["command"],
     },
   },
+  untold: ["description"],
   traits: { parallel: false, effects: true },
 };

@@ -27,5 +27,6 @@ export const grepFace: ToolFace = {
       required: ["pattern"],
     },
   },
+  untold: ["-n", "-A", "-B"],
   traits: { parallel: true, effects: false },
 };

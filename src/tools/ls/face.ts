@@ -8,10 +8,11 @@ export const lsFace: ToolFace = {
     inputSchema: {
       type: "object",
       properties: {
-        path: { type: "string", description: "default: the workspace" },
-        ignore: { type: "array", items: { type: "string" }, description: "globs of names to leave out" },
+        path: { type: "string" },
+        ignore: { type: "array", items: { type: "string" } },
       },
     },
   },
+  untold: ["ignore"],
   traits: { parallel: true, effects: false, momentary: true },
 };

@@ -12,7 +12,7 @@ export const notebookEditFace: ToolFace = {
         cell_id: { type: "string" },
         new_source: { type: "string" },
         cell_type: { enum: ["code", "markdown"] },
-        edit_mode: { enum: ["replace", "insert", "delete"], description: "default: replace" },
+        edit_mode: { enum: ["replace", "insert", "delete"] },
       },
       required: ["notebook_path"],
     },

@@ -9,8 +9,8 @@ export const readFace: ToolFace = {
       type: "object",
       properties: {
         file_path: { type: "string" },
-        offset: { type: "integer", minimum: 0, description: "first line, from 1" },
-        limit: { type: "integer", minimum: 1, description: "number of lines" },
+        offset: { type: "integer", minimum: 0 },
+        limit: { type: "integer", minimum: 1 },
       },
       required: ["file_path"],
     },

@@ -15,7 +15,6 @@ export const todoWriteFace: ToolFace = {
             properties: {
               content: { type: "string" },
               status: { enum: ["pending", "in_progress", "completed"] },
-              activeForm: { type: "string" },
             },
             required: ["content", "status"],
           },

@@ -15,6 +15,7 @@ export function webSearchFace({ takes }: Pick<Search, "takes">): ToolFace {
         required: ["query"],
       },
     },
+    untold: ["blocked_domains"],
     traits: { parallel: true, effects: false, ...(takes && { takes }) },
   };
 }
