@@ -150,7 +150,7 @@ function headOf(
       skills,
       ...(memory === undefined ? {} : { memory: { ...memory, writable } }),
     }),
-    systemContext: `Workspace: ${request.workspaceRoot}\nPlatform: ${request.platform}`,
+    systemContext: `Workspace: ${request.workspaceRoot} (${request.platform})`,
     userContext: definition.omitProjectContext ? "" : (request.projectContext ?? ""),
   };
 }

@@ -52,7 +52,7 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
 }
 
 const serving =
-  "You work for another agent. Nobody answers questions: decide, and say what you assumed. Your last message is the only thing it gets: a complete report, short and exact.";
+  "You work for an agent that gets only your last message: a short, complete report. Nobody answers questions: decide, and say what you assumed.";
 
 /** A second lock beside the pool, and one that every agent below it keeps. */
 export function withoutDelegation(policy: Policy): Policy {

@@ -93,7 +93,7 @@ describe("what a parent reads of an agent", () => {
       agentsCut: 1,
     });
     expect(resultText(run).split("\n").at(-1)).toBe(
-      '[agentId: a1; 3 tool calls; 0 tokens; 5 ms; changed: src/a.ts, "app/[id].tsx"; ran: "npm test" (exit 1), "sleep 9…" (no exit code); denied: Write, Bash "npm publish"; outcome unknown: 1 call; 1 agent of its own cut short]',
+      '[3 tool calls; 0 tokens; 5 ms; changed: src/a.ts, "app/[id].tsx"; ran: "npm test" (exit 1), "sleep 9…" (no exit code); denied: Write, Bash "npm publish"; outcome unknown: 1 call; 1 agent of its own cut short]',
     );
   });
 

@@ -74,10 +74,9 @@ export function wordsWithin({ outputFile, end }: EndedRun, maxCharacters: number
 }
 
 /** What the runtime saw, behind what the agent says. */
-function trailer({ agentId, worktree, acceptance, end: { usage, facts, milliseconds, costUsd } }: EndedRun): string {
+function trailer({ worktree, acceptance, end: { usage, facts, milliseconds, costUsd } }: EndedRun): string {
   const { calls, tokens } = totalsOf({ usage, facts });
   const parts = [
-    `agentId: ${agentId}`,
     plural(calls, "tool call"),
     `${formatCount(tokens)} tokens`,
     ...(costUsd === undefined || costUsd === 0 ? [] : [`$${costUsd.toFixed(4)}`]),

@@ -140,7 +140,7 @@ describe("an agent with a worktree of its own", () => {
       MAIN: [
         { calls: [task("CHILD: write")] },
         (messages) => {
-          agentId = /agentId: (a\w{12})/.exec(resultsIn(messages)[0] ?? "")?.[1] ?? "";
+          agentId = / id="(a\w{12})/.exec(resultsIn(messages)[0] ?? "")?.[1] ?? "";
           const again = { description: "more", prompt: "Look again.", resume: agentId };
           return { calls: [{ name: "Task", input: again }] };
         },

@@ -22,7 +22,7 @@ function newPlace(): Place {
 }
 
 type Parts = Readonly<Record<string, readonly ScriptedStep[]>>;
-const description: Partial<ModelDescription> = { window: 24_000, maxOutputTokens: 2_000 };
+const description: Partial<ModelDescription> = { window: 23_000, maxOutputTokens: 2_000 };
 
 /** A cast that counts its tokens as a provider does. */
 function counting(cast: Cast): Model {

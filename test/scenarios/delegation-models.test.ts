@@ -75,7 +75,7 @@ describe("the model of a call", () => {
 describe("an agent that goes on", () => {
   /** The models of its runs: launched with one, gone on with, gone on with in a later process, gone on with another. */
   async function modelsOf(again: Record<string, unknown>): Promise<readonly string[]> {
-    const agentOf = (request: RecordedRequest): string => /agentId: (a\w+)/.exec(request.rawBody.toString())?.[1] ?? "";
+    const agentOf = (request: RecordedRequest): string => / id=\\?"(a\w+)/.exec(request.rawBody.toString())?.[1] ?? "";
     const goOn = (request: RecordedRequest, more: Record<string, unknown> = {}): Reply => ({
       content: [{ tool: "Task", input: task("more", { resume: agentOf(request), ...more }).input }],
     });

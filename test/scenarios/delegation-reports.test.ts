@@ -25,7 +25,7 @@ describe("a report that is too long for its reader", () => {
     const [told = ""] = resultsIn(model.requests("MAIN")[1]);
     expect(told.length).toBeLessThanOrEqual(32_000);
     expect(told).not.toContain(hidden);
-    expect(told).toMatch(/^<task_result [\s\S]*<\/task_result>\n\[agentId: /);
+    expect(told).toMatch(/^<task_result [\s\S]*<\/task_result>\n\[/);
     expect(resultsIn(model.requests("MAIN")[2])[0]).toContain(hidden);
   });
 
@@ -110,7 +110,7 @@ describe("reports that come together", () => {
     expect(told).toHaveLength(4);
     for (const text of told) {
       expect(text.length).toBeLessThan(25_000);
-      expect(text).toMatch(/^<task_result [\s\S]*TaskOutput shows all of it\.\]\n<\/task_result>\n\[agentId: /);
+      expect(text).toMatch(/^<task_result [\s\S]*TaskOutput shows all of it\.\]\n<\/task_result>\n\[/);
     }
   });
 

@@ -83,7 +83,7 @@ function forgetAgents({ home }: Place, forget: (transcript: string) => void): vo
 
 describe("an agent that goes on for a call when the process dies", () => {
   const again = (messages: Parameters<typeof resultsIn>[0], by: string) => {
-    const id = /agentId: (a\w+)/.exec(resultsIn(messages)[0] ?? "")?.[1] ?? "";
+    const id = / id=\\?"(a\w+)/.exec(resultsIn(messages)[0] ?? "")?.[1] ?? "";
     const call = {
       Task: { description: "more", prompt: "More.", resume: id },
       SendMessage: { to: id, message: "More." },

@@ -29,7 +29,7 @@ describe("a foreground agent", () => {
     expect(walked.result).toMatchObject({ outcome: "succeeded", text: "It says alpha." });
     const [report] = resultsIn(walked.model.requests("MAIN")[1]);
     expect(report).toMatch(
-      /^<task_result agent="general-purpose" id="a[0-9a-z]{12}" status="completed">\nThe notes say alpha and beta\.\n<\/task_result>\n\[agentId: a[0-9a-z]{12}; 1 tool call; 220 tokens; /,
+      /^<task_result agent="general-purpose" id="a[0-9a-z]{12}" status="completed">\nThe notes say alpha and beta\.\n<\/task_result>\n\[1 tool call; 220 tokens; /,
     );
     expect(walked.model.requests("CHILD")[0]).toHaveLength(1);
     const [[, lines = []] = []] = transcriptsIn(walked, walked.sessionId);

@@ -211,7 +211,7 @@ describe("the beginning and the end of an agent's run", () => {
   });
 
   it("are told anew when it goes on", async () => {
-    const id = (words: string): string => /agentId: (a\w+)/.exec(words)?.[1] ?? "";
+    const id = (words: string): string => / id=\\?"(a\w+)/.exec(words)?.[1] ?? "";
     const walked = await walk(
       {
         MAIN: [

@@ -4,8 +4,7 @@ export const bash: BuiltInAgent = {
   definition: {
     name: "Bash",
     source: "built-in",
-    description:
-      "Runs shell commands and reports what came out: git, builds, tests. Use when a series of commands has long output that should stay out of your own context. Not for editing code.",
+    description: "Runs shell commands and reports. Use when you need little of a long output. Edits no code.",
     tools: ["Bash"],
     model: "inherit",
   },

@@ -8,7 +8,7 @@ export const explore: BuiltInAgent = {
     name: "Explore",
     source: "built-in",
     description:
-      "Finds files, code and how a part of a codebase works, quickly and without changing a file. Use when you must know where something is before you act. Say how thorough it should be: quick, medium or very thorough. Only looks; it changes nothing.",
+      "Finds code and how it works. Use when you must know where something is. Say quick, medium or very thorough. Only looks.",
     tools: lookingTools,
     model: "small",
     omitProjectContext: true,

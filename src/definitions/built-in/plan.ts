@@ -6,7 +6,7 @@ export const plan: BuiltInAgent = {
     name: "Plan",
     source: "built-in",
     description:
-      "Designs a change before anybody makes it: steps in order, key files, risks, dependencies. Use when a task touches several files or has more than one reasonable design. Only looks; it changes nothing.",
+      "Designs a change: steps, key files, risks. Use when several files or designs are in play. Only looks.",
     tools: lookingTools,
     model: "inherit",
     omitProjectContext: true,

@@ -5,7 +5,7 @@ export const retinueGuide: BuiltInAgent = {
     name: "retinue-guide",
     source: "built-in",
     description:
-      "Answers questions about Retinue itself from its documentation: commands, settings, permissions, agents, library, models. Use when the user asks whether or how Retinue can do something. Not for questions about the user's code.",
+      "Answers questions about Retinue itself. Use when the user asks what it can do or how. Not for their code.",
     tools: ["Glob", "Grep", "Read", "WebFetch", "WebSearch"],
     model: "small",
     permissionMode: "dontAsk",

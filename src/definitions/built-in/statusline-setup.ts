@@ -4,8 +4,7 @@ export const statuslineSetup: BuiltInAgent = {
   definition: {
     name: "statusline-setup",
     source: "built-in",
-    description:
-      "Sets up the status line of the terminal view from the shell prompt (PS1) or a wish in words. Use when the user wants to change what the status line shows. Edits only the settings file.",
+    description: "Sets up the terminal's status line. Use when the user wants to change it. Edits only settings.",
     tools: ["Read", "Edit"],
     model: "medium",
     color: "orange",

@@ -4,8 +4,7 @@ export const verification: BuiltInAgent = {
   definition: {
     name: "Verification",
     source: "built-in",
-    description:
-      "Tests whether finished work holds by trying to break it, and gives evidence. Use when a change is said to be done and before it is handed over. Works in a scratch copy; it reports, it does not repair.",
+    description: "Tests finished work by trying to break it. Use when a change is said to be done. Does not repair.",
     tools: [
       "Read",
       "Write",

@@ -19,7 +19,7 @@ describe("a line", () => {
     [{ tools: [] }, "- a: Does it. (Tools: None)"],
     [{ tools: ["Read", "Write"], disallowedTools: ["write_file"] }, "- a: Does it. (Tools: Read)"],
     [{ disallowedTools: ["Write", "Bash(rm:*)"] }, "- a: Does it. (Tools: All tools except Write)"],
-    [{ background: true, tools: ["LS"] }, "- a: Does it. (Properties: runs in the background; Tools: LS)"],
+    [{ background: true, tools: ["LS"] }, "- a: Does it. (Properties: background; Tools: LS)"],
     [{ description: "Two\n lines." }, "- a: Two lines. (Tools: All tools)"],
   ])("of %j", (more, line) => {
     expect(delegationList([agent("a", more)]).text).toBe(line);

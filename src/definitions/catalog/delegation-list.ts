@@ -46,8 +46,8 @@ function shortSuffixOf({ tools }: AgentDefinition): string {
 function propertiesOf({ forkContext, background, isolation, memory }: AgentDefinition): string[] {
   const properties: string[] = [];
   if (forkContext) properties.push("access to the current context");
-  if (background) properties.push("runs in the background");
-  if (isolation === "worktree") properties.push("works in a worktree of its own");
+  if (background) properties.push("background");
+  if (isolation === "worktree") properties.push("own worktree");
   if (memory !== undefined) properties.push("remembers");
   return properties;
 }

@@ -30,13 +30,13 @@ function taskFace(offer: DelegationOffer): ToolFace {
         properties: {
           description: { type: "string", description: "3 to 5 words" },
           prompt: { type: "string" },
-          subagent_type: list.complete ? { type: "string", enum: names } : { type: "string" },
-          model: { type: "string", description: "small, medium, large or a model's name" },
-          resume: { type: "string", description: "id of an agent that ended, to go on with it" },
+          subagent_type: list.complete ? { enum: names } : { type: "string" },
+          model: { type: "string", description: "small, medium, large or a model" },
+          resume: { type: "string", description: "id of an ended agent" },
           ...(background ? { run_in_background: { type: "boolean" }, name: { type: "string" } } : {}),
           max_turns: { type: "integer", minimum: 1 },
           isolation: { enum: ["worktree"] },
-          acceptance: { type: "string", description: "command that checks the work" },
+          acceptance: { type: "string", description: "command that checks it" },
           ...(forks ? forkProperties : {}),
         },
         required: ["description", "prompt"],
@@ -48,39 +48,39 @@ function taskFace(offer: DelegationOffer): ToolFace {
 
 function describeTask({ list, background, parallel, forks }: DelegationOffer): string {
   const notes = [
-    "- It sees nothing of this conversation: put into the prompt what to do, where, and what to report. The report comes to you, not to the user.",
     ...(forks ? [aboutForks] : []),
-    ...(parallel ? ["- Independent pieces of work: several calls in one answer, they run side by side."] : []),
-    ...(background ? ["- With run_in_background you go on at once and are told when it ends."] : []),
-    "- A small model is enough for lookups. Do what takes one or two calls yourself.",
+    ...(parallel ? ["- Several calls in one answer run side by side."] : []),
+    ...(background ? ["- run_in_background: you go on and are told when it ends."] : []),
+    "- Use a small model for lookups. Do what takes one or two calls yourself.",
   ];
-  return `Gives a piece of work to an agent with a context of its own.\n${notes.join("\n")}\nAgents:\n${list.text}`;
+  return `Gives work to an agent that knows nothing of this conversation: its prompt says what to do, where, and what to report to you.\n${notes.join("\n")}\nAgents:\n${list.text}`;
 }
 
 const aboutForks =
-  "- Without subagent_type you start a fork: a worker with your tools that knows all of this conversation, which is cheap to read again. Its prompt is only what to do. Take it where explaining the situation would be long; several forks in one answer share everything up to their prompts.";
+  "- Without subagent_type: a fork with your tools that knows this conversation; its prompt says only what to do. Only forks take context_turns (the newest), allowed_tools, read_only.";
 
 const taskOutputFace: ToolFace = {
   declaration: {
     name: "TaskOutput",
-    description: "How far a background agent is, or how it ended; with block it waits for that.",
+    description: "How far a background agent is, or how it ended; `block` waits for its end.",
     inputSchema: {
       type: "object",
       properties: {
         task_id: { type: "string" },
         block: { type: "boolean" },
-        timeout: { type: "integer", minimum: 0, maximum: 600_000, description: "milliseconds, 30000 unless told" },
+        timeout: { type: "integer", minimum: 0, maximum: 600_000 },
       },
       required: ["task_id"],
     },
   },
+  untold: ["timeout"],
   traits: { parallel: true, effects: false },
 };
 
 const taskStopFace: ToolFace = {
   declaration: {
     name: "TaskStop",
-    description: "Ends an agent. What it did stays; it can be resumed.",
+    description: "Ends an agent. It can be resumed.",
     inputSchema: {
       type: "object",
       properties: { task_id: { type: "string" } },
@@ -93,7 +93,7 @@ const taskStopFace: ToolFace = {
 const sendMessageFace: ToolFace = {
   declaration: {
     name: "SendMessage",
-    description: "Words for an agent, by id or name, read at its next step; one that ended goes on with them.",
+    description: "Tells an agent (id or name) something; one that ended goes on with it.",
     inputSchema: {
       type: "object",
       properties: { to: { type: "string" }, message: { type: "string", minLength: 1 } },

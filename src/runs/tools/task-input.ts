@@ -28,9 +28,9 @@ const LONGEST_NAME = 200;
 
 /** What a call may say about a fork alone. */
 export const forkProperties: Readonly<Record<string, JsonSchema>> = {
-  context_turns: { type: "integer", minimum: 1, description: "fork: only so many of the newest turns" },
-  allowed_tools: { type: "array", items: { type: "string" }, description: "fork: it may use only these" },
-  read_only: { type: "boolean", description: "fork: it changes nothing" },
+  context_turns: { type: "integer", minimum: 1 },
+  allowed_tools: { type: "array", items: { type: "string" } },
+  read_only: { type: "boolean" },
 };
 
 export const forkBounds: readonly string[] = Object.keys(forkProperties);
