@@ -14,6 +14,8 @@ export interface DelegationPlace {
   readonly rules: readonly Rule[];
   /** Agents may start forks of themselves. */
   readonly forks: boolean;
+  /** A person is there. */
+  readonly interactive: boolean;
 }
 
 /** The tools of delegation as they are declared; none where there is nobody to give work to. */
@@ -23,9 +25,11 @@ export function offerDelegation({
   environment,
   rules,
   forks,
+  interactive,
 }: DelegationPlace): readonly ToolFace[] {
   const { subagents = {} } = settings;
-  const offered = offeredAgents(household, { rules });
+  // Where nobody looks on there is no status line; who asks for it by name gets it.
+  const offered = offeredAgents(household, { rules }).filter((agent) => interactive || !setsUpStatusLine(agent));
   if (offered.length === 0 || subagents.maxDepth === 0) return [];
   return delegationFaces({
     list: delegationList(offered),
@@ -33,6 +37,10 @@ export function offerDelegation({
     parallel: subagents.parallel !== false,
     forks,
   });
+}
+
+function setsUpStatusLine({ source, name }: AgentDefinition): boolean {
+  return source === "built-in" && name === "statusline-setup";
 }
 
 /** Those that no rule denies and that do not hide. */

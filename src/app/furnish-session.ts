@@ -206,7 +206,7 @@ function equipSession(place: Household): {
     settings,
     environment,
     chosen,
-    delegation: { faces: offerDelegation({ household, settings, environment, rules, forks }), dispatcher },
+    delegation: { faces: offerDelegation({ household, settings, environment, rules, forks, interactive }), dispatcher },
     ...(shelf ? { skills: shelf } : {}),
     planning: served.planning,
     serverTools: connection.tools,

@@ -11,6 +11,7 @@ import {
   type Options,
   open,
   type Parts,
+  promised,
   read,
   resultsIn,
   task,
@@ -310,10 +311,13 @@ describe("limits", () => {
   it("lets agents over a limit of concurrency wait, and all of them work", async () => {
     let running = 0;
     let most = 0;
+    const { promise: two, keep: begin } = promised();
     const busy = (): ScriptedStep => () => {
       running += 1;
       most = Math.max(most, running);
-      return { text: "done", after: new Promise((resolve) => setImmediate(resolve)).then(() => (running -= 1)) };
+      if (running === 2) begin();
+      const after = two.then(() => new Promise((resolve) => setImmediate(resolve))).then(() => (running -= 1));
+      return { text: "done", after };
     };
     const names = ["ONE", "TWO", "THREE", "FOUR", "FIVE"];
     const { model, result } = await walk(
