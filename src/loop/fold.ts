@@ -1,4 +1,5 @@
 import type {
+  CallId,
   DurableEvent,
   EndedNotice,
   EndReason,
@@ -92,7 +93,7 @@ function promptReceived(state: LoopState, { content }: EventOf<"prompt.received"
 function hooksRan(state: LoopState, { callId, decision, inputJson, context }: EventOf<"hooks.ran">): LoopState {
   const told: LoopState =
     context === undefined ? state : { ...state, said: [...state.said, { type: "text", text: context }] };
-  const call = state.calls.find((each) => each.call.callId === callId)?.call;
+  const call = callId === undefined ? undefined : findCall(state, callId)?.call;
   if (call === undefined) return told;
   return withCall(told, call.callId, {
     ...(inputJson === undefined ? {} : { call: { ...call, inputJson } }),
@@ -102,7 +103,7 @@ function hooksRan(state: LoopState, { callId, decision, inputJson, context }: Ev
 
 /** Who allows a call may change it first. */
 function approvalAnswered(state: LoopState, { callId, answer, inputJson }: EventOf<"approval.answered">): LoopState {
-  const call = state.calls.find((each) => each.call.callId === callId)?.call;
+  const call = findCall(state, callId)?.call;
   if (call === undefined || answer !== "allow") return state;
   return withCall(state, callId, {
     granted: true,
@@ -195,7 +196,7 @@ function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
   const { launched, agent } = event.result.facts ?? {};
   const state = awaiting(before, [...(launched ? [launched] : []), ...(agent?.unreturned ?? [])]);
   const ended = withCall(state, event.callId, { status: "ended", result: event.result });
-  const call = ended.calls.find((candidate) => candidate.call.callId === event.callId)?.call;
+  const call = findCall(ended, event.callId)?.call;
   if (call === undefined) return state;
   if (state.run === undefined) return ended;
   const counted = withRun(ended, (run) => ({
@@ -245,10 +246,21 @@ function withRun(state: LoopState, change: (run: ActiveRun) => Partial<ActiveRun
 }
 
 function withCall(state: LoopState, callId: string, change: Partial<CallState>): LoopState {
-  const at = state.calls.findIndex(({ call }) => call.callId === callId);
+  const at = placeOf(callId, state.calls);
   const before = state.calls[at];
   if (before === undefined) return state;
   return { ...state, calls: state.calls.with(at, { ...before, ...change }) };
+}
+
+/** A call of the newest answer. */
+export function findCall({ calls }: LoopState, callId: CallId): CallState | undefined {
+  return calls[placeOf(callId, calls)];
+}
+
+/** Its id ends with its place, and an answer may have a thousand calls. */
+function placeOf(callId: CallId, calls: readonly CallState[]): number {
+  const place = Number(callId.slice(callId.lastIndexOf("_") + 1));
+  return calls[place]?.call.callId === callId ? place : calls.findIndex(({ call }) => call.callId === callId);
 }
 
 function sum(left: number | undefined, right: number | undefined): number | undefined {

@@ -1,3 +1,4 @@
+import { findCall } from "../loop/index.ts";
 import type { AgentId, ApprovalAnswer, ApprovalQuestion, CallId, ToolCall } from "../protocol/index.ts";
 import { requestIdOf } from "./question.ts";
 import type { LiveAgent } from "./run-host.ts";
@@ -24,7 +25,7 @@ export interface Concern extends Pick<ApprovalQuestion, "kind" | "grants"> {
 /** While somebody is asked the caller waits as it does for an agent. Undefined: nobody wants to know any more. */
 export async function askAboutCall(begun: BegunCall, concern: Concern): Promise<ApprovalAnswer | undefined> {
   const { parent, signal, callId } = begun;
-  const call = parent.thread.state.calls.find((each) => each.call.callId === callId)?.call;
+  const call = findCall(parent.thread.state, callId)?.call;
   if (call === undefined) return undefined;
   const question = questionAbout(call, begun, concern);
   const { requestId } = question;

@@ -1,10 +1,9 @@
 import { newAgentId, newRunId } from "../lib/index.ts";
-import type { CallState } from "../loop/index.ts";
+import { findCall } from "../loop/index.ts";
 import type { Journal } from "../ports/index.ts";
 import {
   type AgentId,
   type ApprovalAnswer,
-  type CallId,
   MAIN_AGENT,
   type PermissionMode,
   type Policy,
@@ -90,7 +89,7 @@ export class Dispatcher extends Reach implements Retinue {
   /** Starts an agent for a call, or takes up the one that already works on it. */
   async delegate(wish: Delegation, caller: Caller): Promise<Delegated> {
     const parent = this.liveAgent(caller.agentId);
-    const begun = callState(caller.callId, parent)?.agentId;
+    const begun = findCall(parent.thread.state, caller.callId)?.agentId;
     const known = begun === undefined ? undefined : await this.registry.member(begun);
     if (known !== undefined) return this.rejoin(known, { parent, wish, caller });
     const { budget } = parent.services;
@@ -151,7 +150,7 @@ export class Dispatcher extends Reach implements Retinue {
     const member = await this.registry.member(agentId);
     if (member === undefined) return { status: "refused", message: `There is no agent ${agentId} in this session.` };
     const request = { parent: this.liveAgent(caller.agentId), wish, caller };
-    const begun = callState(caller.callId, request.parent)?.resumes;
+    const begun = findCall(request.parent.thread.state, caller.callId)?.resumes;
     if (begun !== undefined && (await this.hasHeard(agentId, begun))) return this.rejoin(member, request);
     if (this.waking.has(agentId))
       return { status: "refused", message: `Agent ${agentId} goes on already, for another call.` };
@@ -310,8 +309,3 @@ export class Dispatcher extends Reach implements Retinue {
 }
 
 const asItIs: Remake = (policy) => policy;
-
-/** What was done for a call before. */
-function callState(callId: CallId, { thread }: LiveAgent): CallState | undefined {
-  return thread.state.calls.find(({ call }) => call.callId === callId);
-}

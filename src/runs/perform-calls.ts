@@ -1,3 +1,4 @@
+import { findCall } from "../loop/index.ts";
 import type { HandsRequest } from "../ports/index.ts";
 import type {
   CallOutcome,
@@ -48,7 +49,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   };
   if (outlet.signal.aborted) return host.record([ended(notStarted)]);
 
-  const known = thread.state.calls.find(({ call }) => call.callId === callId);
+  const known = findCall(thread.state, callId);
   // Work was given away before a restart: decided, asked and begun it is already.
   if (known?.status === "started") {
     const grant = known.granted ? { grant: grantOf(made, "person") } : {};
