@@ -15,6 +15,8 @@ export interface ServersPlace {
   readonly environment: Environment;
   readonly clock: Clock;
   readonly sessionId: SessionId;
+  /** Of a call, where its server's configuration does not say. */
+  readonly callSeconds?: number | undefined;
 }
 
 /** The MCP servers of a session. Where nobody uses one, nothing is loaded and nothing started. */
@@ -84,7 +86,7 @@ async function pluginServers(home: string): Promise<ServersPlace["configured"]> 
 }
 
 async function makeServers(
-  { root, environment, clock, sessionId }: ServersPlace,
+  { root, environment, clock, sessionId, callSeconds }: ServersPlace,
   configured: ServersPlace["configured"],
 ): Promise<McpServers> {
   const [{ createMcpServers }, { createLocalWorkspace }] = await Promise.all([
@@ -92,7 +94,8 @@ async function makeServers(
     import("../workspace/index.ts"),
   ]);
   const workspace = createLocalWorkspace({ root, environment });
-  return createMcpServers({ workspace, configured, environment, clock, tag: sessionId, version: VERSION });
+  const limits = callSeconds === undefined ? {} : { callMs: callSeconds * 1_000 };
+  return createMcpServers({ workspace, configured, environment, clock, limits, tag: sessionId, version: VERSION });
 }
 
 const nothing: McpConnection = { servers: [], tools: [], instructions: [], problems: [], release: async () => {} };

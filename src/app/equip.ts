@@ -60,6 +60,7 @@ export function equip(equipment: Equipment): Equipped {
       sessionId,
       results,
       outputDirectory,
+      timeouts: settings.timeouts,
       ...search,
       ...skills,
       delegation,

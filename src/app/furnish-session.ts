@@ -40,6 +40,7 @@ export async function furnishSession(options: SessionOptions, opened: OpenedSess
     environment,
     clock,
     sessionId: transcript.sessionId,
+    callSeconds: settings.timeouts?.mcp,
   });
   try {
     return await furnish(options, { ...opened, servers });

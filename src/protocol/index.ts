@@ -106,6 +106,7 @@ export type {
   SettingsOrigin,
   SettingsScope,
   SubagentSettings,
+  ToolTimeouts,
 } from "./settings.ts";
 export { DEFAULT_MAX_SPAWNS, settingsScopes } from "./settings.ts";
 export type { CallOutcome, ToolCall, ToolFacts, ToolResult } from "./tool-call.ts";

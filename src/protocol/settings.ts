@@ -84,6 +84,13 @@ export interface BackgroundSettings {
   readonly waitSeconds?: number;
 }
 
+/** Seconds that one call may take, unless the call or the server says otherwise. */
+export interface ToolTimeouts {
+  readonly bash?: number;
+  readonly webFetch?: number;
+  readonly mcp?: number;
+}
+
 export interface Settings {
   readonly provider?: string;
   readonly model?: string;
@@ -94,6 +101,7 @@ export interface Settings {
   /** For commands that a model wrote. No project can say anything about it. */
   readonly sandbox?: SandboxMode | SandboxSettings;
   readonly maxTurns?: number;
+  readonly timeouts?: ToolTimeouts;
   /** Whether an agent that changed files is told that somebody could try to break its work, or that happens by itself. */
   readonly verify?: "off" | "suggest" | "auto";
   /** For the session with all its agents. A project's file can only lower it. */

@@ -37,6 +37,7 @@ describe("budgets in settings", () => {
     [{ budget: { concurrent: 0 } }, "budget.concurrent must be at least 1"],
     [{ budget: 5 }, "budget must be an object"],
     [{ subagents: { maxSpawns: 1.5 } }, "subagents.maxSpawns must be an integer"],
+    [{ timeouts: { bash: 601 } }, "timeouts.bash must be at most 600"],
     [{ subagents: { idleSeconds: 0 } }, "subagents.idleSeconds must be at least 1"],
   ])("refuse %j: a limit that is not understood must not be no limit", (value, problem) => {
     expect(() => loadSettings(place({ [mine]: value }))).toThrowError(problem);

@@ -35,6 +35,7 @@ export function checkSettings(value: unknown): SettingsCheck {
 
 const text: JsonSchema = { type: "string", minLength: 1 };
 const count: JsonSchema = { type: "integer", minimum: 1 };
+const seconds: JsonSchema = { type: "number", minimum: 1 };
 const texts: JsonSchema = { type: "array", items: text };
 const price: JsonSchema = { type: "number", minimum: 0 };
 const prices: JsonSchema = {
@@ -110,6 +111,10 @@ const properties: Record<string, JsonSchema> = {
     ],
   },
   maxTurns: count,
+  timeouts: {
+    type: "object",
+    properties: { bash: { type: "number", minimum: 1, maximum: 600 }, webFetch: seconds, mcp: seconds },
+  },
   profile: { enum: ["standard", "compact"] },
   verify: { enum: ["off", "suggest", "auto"] },
   budget,

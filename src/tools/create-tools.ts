@@ -1,5 +1,5 @@
 import type { ResultStore, Skills, Tool, Workspace } from "../ports/index.ts";
-import type { SessionId } from "../protocol/index.ts";
+import type { SessionId, ToolTimeouts } from "../protocol/index.ts";
 import { createBashTool } from "./bash/bash.ts";
 import { createShells } from "./bash/shells.ts";
 import { createBashOutputTool } from "./bash-output/bash-output.ts";
@@ -26,6 +26,7 @@ export interface ToolsRequest {
   readonly outputDirectory: string;
   readonly search?: Search;
   readonly skills?: Skills;
+  readonly timeouts?: ToolTimeouts | undefined;
 }
 
 /** The built-in tools on one workspace, in the order of `toolFaces`. */
@@ -36,6 +37,7 @@ export function createTools({
   outputDirectory,
   search,
   skills,
+  timeouts = {},
 }: ToolsRequest): readonly Tool[] {
   const seen = createSeenFiles();
   const shells = createShells(sessionId);
@@ -47,12 +49,16 @@ export function createTools({
     createGrepTool({ workspace }),
     createGlobTool({ workspace }),
     createLsTool({ workspace }),
-    createBashTool({ workspace, shells, outputDirectory }),
+    createBashTool({ workspace, shells, outputDirectory, timeoutMs: milliseconds(timeouts.bash) }),
     createBashOutputTool({ shells }),
     createKillShellTool({ shells }),
     createTodoWriteTool({ todos: createTodos() }),
-    createWebFetchTool(),
+    createWebFetchTool({ timeoutMs: milliseconds(timeouts.webFetch) }),
     ...(search ? [createWebSearchTool({ search })] : []),
     ...(skills ? [createSkillTool({ skills })] : []),
   ];
+}
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1_000;
 }

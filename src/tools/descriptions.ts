@@ -1,6 +1,6 @@
 // Generated from src/tools/*/*.md by scripts/generate.mjs. Change the .md and run `npm run generate`.
 export const descriptions = {
-  bash: "Runs a bash command in a new shell in the workspace root: `cd` and variables do not carry over. No terminal, no input. What it leaves running is ended: for servers set run_in_background, then use BashOutput and KillShell. `timeout`: ms, default 120000, at most 600000. Use Read, Grep, Glob, Edit and Write, not cat, grep, find, sed and echo.",
+  bash: "Runs a bash command in a new shell in the workspace root: `cd` and variables do not carry over. No terminal, no input. What it leaves running is ended: for servers set run_in_background, then use BashOutput and KillShell. `timeout`: ms, at most 600000. Use Read, Grep, Glob, Edit and Write, not cat, grep, find, sed and echo.",
   bashOutput: "What a background shell printed since you last asked, and whether it still runs.",
   edit: "Replaces old_string in a file you have read. It must match exactly, without line numbers, and occur once, or set replace_all.",
   glob: "Finds files by pattern (\"*.ts\" at any depth), newest first; git-ignored ones only if it begins inside (\"dist/**\").",

@@ -9,9 +9,11 @@ import type { CommandPlace, Shell, Shells } from "./shells.ts";
 
 export interface BashDependencies extends CommandPlace {
   readonly shells: Shells;
+  /** Of a call that does not say. */
+  readonly timeoutMs?: number | undefined;
 }
 
-const defaultTimeout = 120_000;
+const usualTimeout = 120_000;
 /** Linux takes no single argument beyond 128 KB. */
 const maxCommandBytes = 120_000;
 const maxBackground = 16;
@@ -21,7 +23,7 @@ export function createBashTool(dependencies: BashDependencies): Tool {
   return {
     ...bashFace,
     // Ending a stubborn tree takes a few seconds, and its output is worth having.
-    timeoutMs: (input) => timeoutOf(input) + 10_000,
+    timeoutMs: (input) => timeoutOf(input, dependencies) + 10_000,
     run: async (input, context) => run(input, context, dependencies),
     release: (agentId) => dependencies.shells.release(agentId),
   };
@@ -37,7 +39,7 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
   if (confinement.kind === "missing") return failed(withoutSandbox(confinement));
   const confined = confinement.kind === "on";
   if (input["run_in_background"] === true) return runInBackground(command, context, { ...dependencies, confined });
-  return runToEnd(command, context, { ...dependencies, confined, timeout: timeoutOf(input) });
+  return runToEnd(command, context, { ...dependencies, confined, timeout: timeoutOf(input, dependencies) });
 }
 
 function withoutSandbox({ reason, cure = "" }: { readonly reason: string; readonly cure?: string }): string {
@@ -144,7 +146,7 @@ function throttledProgress(context: ToolContext): (output: CommandOutput) => voi
   };
 }
 
-function timeoutOf(input: JsonObject): number {
+function timeoutOf(input: JsonObject, { timeoutMs = usualTimeout }: BashDependencies): number {
   const given = input["timeout"];
-  return typeof given === "number" ? Math.min(given, LONGEST_TIMEOUT) : defaultTimeout;
+  return typeof given === "number" ? Math.min(given, LONGEST_TIMEOUT) : timeoutMs;
 }

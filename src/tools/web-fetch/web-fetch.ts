@@ -10,7 +10,7 @@ export interface WebFetchDependencies {
   readonly lookup?: Lookup;
   /** For tests with a server of their own. Never from settings or the environment. */
   readonly allowLoopback?: boolean;
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   readonly maxBytes?: number;
 }
 
