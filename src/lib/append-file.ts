@@ -147,21 +147,12 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Leaves one that is there as it is. */
-export async function makeEmptyFile(path: string, mode = 0o600): Promise<void> {
-  await closeFile(await openFile(path, "a", mode));
-}
-
 const newline = 10;
 // Marked pure so that a bundle that wants only the queue does not carry the file.
 const newlineBytes = /* @__PURE__ */ Buffer.from("\n");
 const dataSync = /* @__PURE__ */ promisify(fdatasync);
 const fullSync = /* @__PURE__ */ promisify(fsync);
-const openFile = /* @__PURE__ */ promisify(openCallback) as (
-  path: string,
-  flags: string,
-  mode?: number,
-) => Promise<number>;
+const openFile = /* @__PURE__ */ promisify(openCallback) as (path: string, flags: string) => Promise<number>;
 const closeFile = /* @__PURE__ */ promisify(closeCallback);
 
 /** The directories are synced with the first `sync`, not here: until then nothing was promised, and opening must not wait for the disk. */

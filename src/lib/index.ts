@@ -1,7 +1,7 @@
 // Owns: domain-free helpers: queues, line files, bounded text, process trees, ids, schema checks, words for errors.
 // Does not own: anything that knows what an agent, a tool or a model is.
 // Called by: every room except protocol and ports.
-export { AppendError, type AppendFile, makeEmptyFile, openAppendFile, syncDirectory } from "./append-file.ts";
+export { AppendError, type AppendFile, openAppendFile, syncDirectory } from "./append-file.ts";
 export { type BoundedText, boundText, countLines } from "./bounded-text.ts";
 export { type Channel, createChannel } from "./channel.ts";
 export { checkSchema, describeProblems, type Schema, type SchemaProblem } from "./check-schema.ts";

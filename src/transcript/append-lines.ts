@@ -1,5 +1,5 @@
 import type { Clock } from "../ports/index.ts";
-import { type DurableEvent, type Line, MAIN_AGENT } from "../protocol/index.ts";
+import type { DurableEvent, Line } from "../protocol/index.ts";
 import { type AgentLog, type Batch, prepareBatch, writeBatch } from "./agent-log.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { asUserError, type Patience } from "./patience.ts";
@@ -10,16 +10,15 @@ export interface AppendOptions {
   readonly clock: Clock;
 }
 
-/** Writes at once; a subagent's file is made first, and when the disk is full it waits: later appends queue behind. */
+/** Writes at once; when the disk is full, waits, and later appends of this agent queue behind. */
 export function appendLines(
   log: AgentLog,
   events: readonly DurableEvent[],
   { files, patience, clock }: AppendOptions,
 ): readonly Line[] | Promise<readonly Line[]> {
   if (events.length === 0) return [];
-  const isToMake = log.isNew && log.end === undefined && log.agentId !== MAIN_AGENT;
   let batch: Batch | undefined;
-  if (log.tail === undefined && !isToMake) {
+  if (log.tail === undefined) {
     try {
       batch = prepareBatch(log, events, clock.now());
       writeBatch(log, batch, files);
@@ -29,7 +28,6 @@ export function appendLines(
     }
   }
   return inTurn(log, async () => {
-    if (isToMake) await files.make(log);
     const own = batch ?? prepareBatch(log, events, clock.now());
     await patience.until(() => writeBatch(log, own, files));
     return own.lines;

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { type AppendFile, createSemaphore, descriptorLimit, makeEmptyFile, openAppendFile } from "../lib/index.ts";
+import { type AppendFile, descriptorLimit, openAppendFile } from "../lib/index.ts";
 
 export type OpenAppendFile = typeof openAppendFile;
 
@@ -12,11 +12,6 @@ export interface FileOwner {
 /** The transcripts open for writing: never more than a few, however many agents there are. */
 export interface OpenFiles {
   open(log: FileOwner): AppendFile;
-  /**
-   * Makes an empty file, if it can, while others go on: where many files were deleted a moment ago, a file system looks
-   * long for a place for a new one, and a thousand agents may want theirs at once.
-   */
-  make(log: FileOwner): Promise<void>;
   /** Forgets a file whose state is uncertain; the next `open` looks at it anew. */
   drop(log: FileOwner): void;
   /** Directories with new names that closing has kept from being synced. */
@@ -25,8 +20,6 @@ export interface OpenFiles {
 }
 
 const fewAgents = 32;
-/** More threads than that have nothing to do, and each holds a descriptor. */
-const MADE_AT_ONCE = 8;
 
 /** An eighth of what there is: sockets and tools want some too. */
 function filesByDescriptorLimit(): number {
@@ -38,7 +31,6 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?
   const files = new Map<FileOwner, AppendFile>();
   const unsyncedDirectories = new Set<string>();
   const closing = new Set<Promise<void>>();
-  const making = createSemaphore(MADE_AT_ONCE);
   let room = most ?? fewAgents;
   let isRoomKnown = most !== undefined;
 
@@ -75,17 +67,8 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?
     void closed.then(() => closing.delete(closed));
   }
 
-  async function make({ path }: FileOwner): Promise<void> {
-    try {
-      await making.run(() => makeEmptyFile(path));
-    } catch {
-      // The directory is not there yet, or the disk is full: opening it tells.
-    }
-  }
-
   return {
     open,
-    make,
     drop,
     takeUnsyncedDirectories() {
       const directories = [...unsyncedDirectories];
