@@ -56,8 +56,22 @@ function encodeTime(milliseconds: number): string {
   return text;
 }
 
-function randomText(length: number, random: IdSource["random"] = (bytes) => randomFillSync(bytes)): string {
+function randomText(length: number, random: IdSource["random"] = takeRandom): string {
   let text = "";
   for (const byte of random(new Uint8Array(length))) text += alphabet.charAt(byte & 31);
   return text;
+}
+
+const pool = new Uint8Array(512);
+let used = pool.length;
+
+/** Asking the system takes its time, so it is asked for many at once; none is given out twice. */
+function takeRandom(bytes: Uint8Array): Uint8Array {
+  if (used + bytes.length > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  bytes.set(pool.subarray(used, used + bytes.length));
+  used += bytes.length;
+  return bytes;
 }

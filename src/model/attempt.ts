@@ -115,14 +115,17 @@ type Opened = { readonly request: ClientRequest } | { readonly failure: Failure 
 
 const patienceMs = 2_000;
 
-/** The answer is complete; the connection is kept if the server ends the response soon. */
+/** The answer is complete; the connection is kept if the server ends the response soon. Most have, a moment later. */
 function letGo(response: IncomingMessage): void {
   if (response.readableEnded) return;
   response.removeAllListeners("data");
   response.resume();
-  const patience = setTimeout(() => response.destroy(), patienceMs);
-  patience.unref();
-  response.once("close", () => clearTimeout(patience));
+  setImmediate(() => {
+    if (response.closed) return;
+    const patience = setTimeout(() => response.destroy(), patienceMs);
+    patience.unref();
+    response.once("close", () => clearTimeout(patience));
+  });
 }
 
 function isClosed(error: NodeJS.ErrnoException): boolean {

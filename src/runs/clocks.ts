@@ -80,10 +80,10 @@ class Clocks implements RunClocks {
     this.quietSince = undefined;
   }
 
+  /** Most pauses last a moment, so it leaves the timer alone too. */
   pause(): () => void {
     this.count();
     this.pauses += 1;
-    this.disarm();
     let isOver = false;
     return () => {
       if (isOver) return;
