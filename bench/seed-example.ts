@@ -67,5 +67,6 @@ function calls(): { readonly tool: string; readonly input: object }[] {
 }
 
 function filler(tokens: number): string {
-  return "word ".repeat(Math.max(0, Math.floor((tokens * 4) / 5)));
+  const bytes = Math.max(0, tokens * 4);
+  return "word ".repeat(Math.ceil(bytes / 5)).slice(0, bytes);
 }
