@@ -1,4 +1,4 @@
-import { lazyHands } from "../hands/index.ts";
+import { lazyHands, leanFace } from "../hands/index.ts";
 import type { Hands, Skills, Tool, ToolFace } from "../ports/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { searchEngineFor, toolFaces } from "../tools/index.ts";
@@ -67,7 +67,9 @@ export function equip(equipment: Equipment): Equipped {
       serverTools,
     });
   };
-  const own = lazyHands([...builtIn, ...delegation.faces, ...serverTools], () => handsAt(equipment.root));
+  // Tools of others are shown as they are.
+  const faces = [...[...builtIn, ...delegation.faces].map(leanFace), ...serverTools];
+  const own = lazyHands(faces, () => handsAt(equipment.root));
   const hands = { ...own, close: () => own.close().then(() => sandbox?.close()) };
   return { hands, handsAt, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };
 }

@@ -4,3 +4,4 @@
 export { addTools } from "./add-tools.ts";
 export { createHands, type HandsLimits, type HandsOptions } from "./create-hands.ts";
 export { lazyHands } from "./lazy-hands.ts";
+export { leanFace } from "./lean-face.ts";

@@ -1,13 +1,12 @@
 import type { Hands, ToolFace, ToolTraits } from "../ports/index.ts";
 import { canonicalToolName } from "../protocol/index.ts";
-import { leanDeclaration } from "./lean-declaration.ts";
 
 /**
  * Hands that show their tools at once and are made when the first call comes, or as soon as there is time (`prepare`):
- * what a call needs is not loaded while the first request waits to leave.
+ * nothing that a call needs has to be loaded before a request can be made.
  */
 export function lazyHands(faces: readonly ToolFace[], make: () => Promise<Hands>): Hands {
-  const declarations = faces.map(leanDeclaration);
+  const declarations = faces.map(({ declaration }) => declaration);
   const traits = new Map(faces.map((face) => [face.declaration.name, face.traits]));
   let made: Promise<Hands> | undefined;
   /** From then on nobody waits for them. */

@@ -1,3 +1,5 @@
+import { LONGEST_TIMER_MS } from "../lib/index.ts";
+
 export type LimitedRun<T> =
   | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown }
@@ -25,7 +27,7 @@ export function runWithinLimits<T>(
   if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
   return new Promise((resolve) => {
     const own = new AbortController();
-    let timer = setTimeout(giveUp, Math.min(timeoutMs, LONGEST_TIMER));
+    let timer = setTimeout(giveUp, Math.min(timeoutMs, LONGEST_TIMER_MS));
     const end = (reason: unknown) => {
       if (own.signal.aborted) return;
       clearTimeout(timer);
@@ -53,9 +55,6 @@ export function runWithinLimits<T>(
     );
   });
 }
-
-/** Node turns a longer delay into one millisecond. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 async function start<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   return work(signal);

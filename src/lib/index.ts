@@ -29,6 +29,6 @@ export {
 export { type ProcessExit, type ProcessRequest, type StartedProcess, startProcess } from "./start-process.ts";
 export { formatBytes, formatCount, formatDuration, plural, type StripOptions, stripControls } from "./text.ts";
 export { type CollectedText, createTextCollector, type TextCollector } from "./text-collector.ts";
-export { withTimeLimit } from "./time-limit.ts";
+export { LONGEST_TIMER_MS, withTimeLimit } from "./time-limit.ts";
 export { type Calibration, createCalibration, estimateTokens } from "./token-estimate.ts";
 export { writeAtomically } from "./write-atomically.ts";

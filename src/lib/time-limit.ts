@@ -1,3 +1,6 @@
+/** Node turns a longer delay into one millisecond. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * Runs `work` with a signal that is aborted with the caller's, or with a TimeoutError after so long. The timer is held
  * here because `AbortSignal.any` holds its sources weakly: a timeout signal may be collected before it fires.
@@ -11,7 +14,7 @@ export async function withTimeLimit<T>(
   const onAbort = () => own.abort(signal.reason);
   const timer = setTimeout(
     () => own.abort(new DOMException("The time limit was reached.", "TimeoutError")),
-    milliseconds,
+    Math.min(milliseconds, LONGEST_TIMER_MS),
   );
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort);

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from "../lib/index.ts";
 import type { McpServerConfig, McpWebServerConfig, StdioMcpServerConfig } from "../ports/index.ts";
 
 export type CheckedServer =
@@ -14,7 +15,7 @@ export function checkServerConfig(value: unknown): CheckedServer {
     return wrong(`has the type ${JSON.stringify(value["type"])}, which is not supported: use "stdio", "http" or "sse"`);
   }
   const timeout = value["timeout"];
-  if (timeout !== undefined && !(typeof timeout === "number" && timeout > 0 && timeout <= LONGEST_TIMER)) {
+  if (timeout !== undefined && !(typeof timeout === "number" && timeout > 0 && timeout <= LONGEST_TIMER_MS)) {
     return wrong(`has a "timeout" that is not a number of milliseconds above 0`);
   }
   const limit = timeout === undefined ? {} : { timeout };
@@ -24,9 +25,6 @@ export function checkServerConfig(value: unknown): CheckedServer {
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
-
-/** Node turns a longer delay into one millisecond. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 const kinds: Readonly<Record<string, McpServerConfig["type"]>> = {
   stdio: "stdio",

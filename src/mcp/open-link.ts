@@ -1,5 +1,5 @@
 import type { Progress, Client as ProtocolClient, StandardSchemaV1 } from "@modelcontextprotocol/client";
-import { describeError, formatDuration, withTimeLimit } from "../lib/index.ts";
+import { describeError, formatDuration, LONGEST_TIMER_MS, withTimeLimit } from "../lib/index.ts";
 import type { McpServerConfig } from "../ports/index.ts";
 import type { JsonObject } from "../protocol/index.ts";
 import { cutText } from "./cut-text.ts";
@@ -50,8 +50,8 @@ export interface Link {
 
 const MAX_INSTRUCTIONS = 2_048;
 const MAX_PAGES = 100;
-/** The package's own clock is not needed beside ours. Node turns a longer delay into one millisecond. */
-const NEVER = 2 ** 31 - 1;
+/** The package's own clock is not needed beside ours. */
+const NEVER = LONGEST_TIMER_MS;
 
 /** Starts or reaches a server and asks for its tools, all within `startMs`. Never rejects. */
 export async function openLink(config: McpServerConfig, place: LinkPlace, signal: AbortSignal): Promise<OpenedLink> {

@@ -5,7 +5,7 @@ export type { Approvals, CountedAnswer, Inbox } from "./approvals.ts";
 export type { Clock } from "./clock.ts";
 export type { Hands, HandsRequest, Judgement, ResultStore } from "./hands.ts";
 export type { HookOutcome, HookScene, Hooks } from "./hooks.ts";
-export type { Checkpoint, Checkpoints, Journal, OutputFile } from "./journal.ts";
+export type { Checkpoint, Checkpoints, Journal, NewCheckpoint, OutputFile } from "./journal.ts";
 export type {
   ConnectedMcpServer,
   McpConnection,

@@ -12,9 +12,14 @@ export interface Checkpoint {
   readonly bytes: Uint8Array;
 }
 
+export interface NewCheckpoint {
+  readonly facts: unknown;
+  readonly bytes: readonly Uint8Array[];
+}
+
 export interface Checkpoints {
-  /** Of all lines there are. Best effort: without it the next process reads the lines. */
-  keep(agentId: AgentId, checkpoint: { readonly facts: unknown; readonly bytes: readonly Uint8Array[] }): void;
+  /** Of all lines there are; made only where it is worth it. Best effort: without it the next process reads the lines. */
+  keep(agentId: AgentId, make: () => NewCheckpoint | undefined): void;
   /** The one that fits the agent's lines to the byte, and the lines behind it. */
   take(agentId: AgentId): { readonly checkpoint: Checkpoint; readonly lines: readonly Line[] } | undefined;
 }

@@ -98,8 +98,11 @@ function listener(
       goOn = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
       clocks.modelMoved();
       if (progress.type === "waiting") return;
-      // A connection takes its time to open: what calls need is loaded meanwhile.
-      if (progress.type === "sent") return void setImmediate(() => services.hands.prepare?.());
+      if (progress.type === "sent") {
+        // A run's first connection takes its time to open: what calls need is loaded meanwhile.
+        if (host.thread.state.run?.turns === 1) setImmediate(() => services.hands.prepare?.());
+        return;
+      }
       if (progress.type === "gone") return void prompt.fingerprint();
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else retries = host.record([{ type: "model.retried", turn, retry: progress.retry }]);

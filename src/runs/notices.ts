@@ -4,9 +4,6 @@ import { endedNotice } from "./agent-record.ts";
 import type { RunHost } from "./run-host.ts";
 import { noticeText } from "./task-text.ts";
 
-/** Node turns a longer delay into one millisecond. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 /** Tells what ended in the background since it was last told; nothing when nothing did. */
 export async function endedInBackground({ services, thread }: RunHost): Promise<DurableEvent[]> {
   const { background } = thread.state;
@@ -34,8 +31,7 @@ export async function waitForBackground(host: RunHost): Promise<void> {
   const { waitedMs = 0 } = host;
   const { background } = thread.state;
   const { waitMs = Number.POSITIVE_INFINITY } = limits;
-  const left = Math.min(Math.max(0, waitMs - waitedMs), LONGEST_TIMER_MS);
-  await withTimeLimit(outlet.signal, left, (signal) => retinue.oneEnded(background, signal));
+  await withTimeLimit(outlet.signal, Math.max(0, waitMs - waitedMs), (signal) => retinue.oneEnded(background, signal));
   host.waitedMs = waitedMs + clock.monotonic() - since;
   if (host.waitedMs >= waitMs) await retinue.cut(background);
   await goOn(outlet.signal);

@@ -148,9 +148,7 @@ export class Thread {
 
   /** Spares the next process the reading of a long life. */
   keep(): void {
-    const { checkpoints } = this.journal;
-    const checkpoint = checkpoints && this.checkpoint();
-    if (checkpoint) checkpoints.keep(this.agentId, checkpoint);
+    this.journal.checkpoints?.keep(this.agentId, () => this.checkpoint());
   }
 
   /** Undefined in the middle of a run, and where there is more to know than a checkpoint says. */

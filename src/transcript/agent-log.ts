@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, truncateSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { errorCode } from "../lib/index.ts";
-import type { Checkpoint } from "../ports/index.ts";
+import type { Checkpoint, NewCheckpoint } from "../ports/index.ts";
 import type { AgentId, DurableEvent, Line } from "../protocol/index.ts";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import type { OpenFiles } from "./open-files.ts";
@@ -104,13 +104,11 @@ function asFound(log: AgentLog, count: number): AgentLog {
 }
 
 /** Never throws: without it the next process reads the lines. */
-export function keepCheckpoint(
-  log: AgentLog,
-  path: string,
-  checkpoint: { readonly facts: unknown; readonly bytes: readonly Uint8Array[] },
-): void {
+export function keepCheckpoint(log: AgentLog, path: string, make: () => NewCheckpoint | undefined): void {
   if (!log.isIntact || log.uncounted || log.tail !== undefined) return;
   try {
+    const checkpoint = make();
+    if (checkpoint === undefined) return;
     writeCheckpoint(path, checkpoint, { transcript: readFileSync(log.path), lines: log.count });
     log.keptLines = log.count;
   } catch {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import type { Checkpoint } from "../ports/index.ts";
+import type { Checkpoint, NewCheckpoint } from "../ports/index.ts";
 
 /** What stands in a checkpoint's first line; the facts are the second, the bytes follow. */
 interface Header {
@@ -20,7 +20,7 @@ export interface KeptCheckpoint extends Pick<Header, "lines" | "size"> {
 /** Replaces the one there was. `transcript`: its bytes as they are now. */
 export function writeCheckpoint(
   path: string,
-  { facts, bytes }: { readonly facts: unknown; readonly bytes: readonly Uint8Array[] },
+  { facts, bytes }: NewCheckpoint,
   { transcript, lines }: { readonly transcript: Uint8Array; readonly lines: number },
 ): void {
   const body = [Buffer.from(`${JSON.stringify(facts)}\n`), ...bytes];

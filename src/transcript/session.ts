@@ -163,10 +163,11 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
       return lines;
     },
     checkpoints: {
-      keep(agentId, checkpoint) {
+      keep(agentId, make) {
         const log = logOf(agentId);
-        if (agentId === MAIN_AGENT && log.count - log.keptLines >= worthKeeping)
-          keepCheckpoint(log, paths.checkpoint, checkpoint);
+        // Of a long life it takes longer, so more must have been added.
+        const isWorthIt = log.count - log.keptLines >= Math.max(worthKeeping, log.count / 10);
+        if (agentId === MAIN_AGENT && isWorthIt) keepCheckpoint(log, paths.checkpoint, make);
       },
       take(agentId) {
         const log = logOf(agentId);

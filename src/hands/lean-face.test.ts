@@ -1,23 +1,17 @@
 import { expect, it } from "vitest";
 import type { JsonSchema } from "../protocol/index.ts";
 import { toolFaces } from "../tools/index.ts";
-import { leanDeclaration } from "./lean-declaration.ts";
+import { leanFace } from "./lean-face.ts";
 
 const named = (schema: JsonSchema) => Object.keys(schema["properties"] ?? {});
 
 it("shows a model all inputs of a built-in tool but those it is not told of, without their bounds", () => {
   for (const { declaration, traits, untold = [] } of toolFaces({ search: {} })) {
     const taken = named(declaration.inputSchema);
-    const shown = leanDeclaration({ declaration, traits, untold });
+    const { declaration: shown } = leanFace({ declaration, traits, untold });
     expect(taken).toEqual(expect.arrayContaining([...untold]));
     expect(named(shown.inputSchema)).toEqual(taken.filter((input) => !untold.includes(input)));
     expect(JSON.stringify(shown.inputSchema)).not.toMatch(/"(minimum|maximum|minLength)"/);
     expect(shown.inputSchema["required"]).toEqual(declaration.inputSchema["required"]);
   }
-});
-
-it("leaves tools of others as they are", () => {
-  const inputSchema = { type: "object", properties: { count: { type: "integer", minimum: 1 } } };
-  const declaration = { name: "mcp__shop__count", description: "Counts", inputSchema };
-  expect(leanDeclaration({ declaration, traits: { parallel: true, effects: false } })).toBe(declaration);
 });
