@@ -1,10 +1,9 @@
-import type { ClientRequest, IncomingMessage } from "node:http";
 import type { About } from "./about.ts";
 import { failureOfConnection } from "./connection-failure.ts";
 import type { Connector } from "./connector.ts";
 import { type Failure, failure } from "./failure.ts";
-import { isAnswer, type ReceiveOptions, receiveAnswer, type Verdict } from "./receive-answer.ts";
-import { writePieces } from "./write-pieces.ts";
+import type { Exchange, ExchangeListener } from "./http/connection.ts";
+import { isAnswer, type ReceiveOptions, type Receiver, receiveAnswer, type Verdict } from "./receive-answer.ts";
 
 export interface AttemptOptions extends ReceiveOptions {
   readonly connector: Connector;
@@ -28,19 +27,15 @@ export type AttemptEnd =
 
 /** Sends one request and feeds the answer to the reader. Always settles; nothing is read or emitted afterwards. */
 export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
-  const { connector, signal, idleMs, about } = options;
+  const { connector, url, headers, body, signal, idleMs, about } = options;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return resolve({ kind: "aborted" });
-    const opened = openRequest(options);
-    if ("failure" in opened) return resolve({ kind: "failed", failure: opened.failure });
-    const { request } = opened;
     let settled = false;
-    let response: IncomingMessage | undefined;
+    let exchange: Exchange | undefined;
+    let receiver: Receiver | undefined;
     let idle: NodeJS.Timeout | undefined;
     const onAbort = () => end({ kind: "aborted" });
-    signal.addEventListener("abort", onAbort, { once: true });
 
-    /** The clock begins with the socket: waiting for one of few is not the server's silence. */
     function heard(): void {
       if (settled) return;
       if (idle) idle.refresh();
@@ -57,9 +52,13 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 
     function end(result: AttemptEnd): void {
       if (!stop()) return;
-      if (result.kind === "complete" && response) letGo(response);
-      else request.destroy();
+      if (result.kind === "complete") exchange?.letGo();
+      else exchange?.drop();
       resolve(result);
+    }
+
+    function failed(error: NodeJS.ErrnoException): void {
+      end({ kind: "failed", failure: failureOfConnection(error, { about, reached: connector.reached }) });
     }
 
     /** A bug in whoever listens to the answer must not take the process down from inside a socket's callback. */
@@ -70,66 +69,35 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
         if (known === "complete") end({ kind: "complete" });
         else if (known !== undefined) end({ kind: "failed", failure: known });
       } catch (bug) {
-        if (stop()) request.destroy();
+        if (stop()) exchange?.drop();
         reject(bug);
       }
     }
 
-    request.on("socket", heard);
-    request.on("finish", () => {
-      if (!settled) options.onGone();
-    });
-    request.on("error", (error: NodeJS.ErrnoException) => {
-      if (response === undefined && request.reusedSocket && isClosed(error)) return end({ kind: "stale" });
-      end({ kind: "failed", failure: failureOfConnection(error, { about, reached: connector.reached }) });
-    });
-    request.on("response", (incoming: IncomingMessage) => {
-      response = incoming;
-      connector.reached = true;
-      heard();
-      if (!settled && isAnswer(incoming)) options.onTaken();
-      const receiver = receiveAnswer(incoming, options);
-      incoming.on("data", (chunk: Buffer) => {
+    const listener: ExchangeListener = {
+      // Waiting for one of few connections is not the server's silence.
+      began: heard,
+      gone: () => options.onGone(),
+      head(head) {
+        connector.reached = true;
         heard();
-        judge(() => receiver.data(chunk));
-      });
-      incoming.on("end", () => judge(() => receiver.end(incoming.complete)));
-      // Cut in the middle: an error, then a close.
-      incoming.on("error", () => judge(() => receiver.end(false)));
-      incoming.on("close", () => judge(() => receiver.end(incoming.complete)));
-    });
-    writePieces(request, options.body);
+        if (isAnswer(head)) options.onTaken();
+        receiver = receiveAnswer(head, options);
+      },
+      data(bytes) {
+        heard();
+        judge(() => receiver?.data(bytes));
+      },
+      end: (isComplete) => judge(() => receiver?.end(isComplete)),
+      failed: (error, isStale) => (isStale ? end({ kind: "stale" }) : failed(error)),
+    };
+    try {
+      exchange = connector.send({ method: "POST", url, headers, body }, listener);
+    } catch (error) {
+      return failed(error as NodeJS.ErrnoException);
+    }
+    signal.addEventListener("abort", onAbort, { once: true });
   });
-}
-
-/** A header or an address that can't be written throws at once. */
-function openRequest({ connector, url, headers, about }: AttemptOptions): Opened {
-  try {
-    return { request: connector.open(url, { method: "POST", headers }) };
-  } catch (error) {
-    return { failure: failureOfConnection(error as NodeJS.ErrnoException, { about, reached: connector.reached }) };
-  }
-}
-
-type Opened = { readonly request: ClientRequest } | { readonly failure: Failure };
-
-const patienceMs = 2_000;
-
-/** The answer is complete; the connection is kept if the server ends the response soon. Most have, a moment later. */
-function letGo(response: IncomingMessage): void {
-  if (response.readableEnded) return;
-  response.removeAllListeners("data");
-  response.resume();
-  setImmediate(() => {
-    if (response.closed) return;
-    const patience = setTimeout(() => response.destroy(), patienceMs);
-    patience.unref();
-    response.once("close", () => clearTimeout(patience));
-  });
-}
-
-function isClosed(error: NodeJS.ErrnoException): boolean {
-  return error.code === "ECONNRESET" || error.code === "EPIPE";
 }
 
 function stalled({ provider, host }: About, idleMs: number): Failure {

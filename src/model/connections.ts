@@ -1,8 +1,9 @@
-import type { Agent } from "node:http";
 import { descriptorLimit } from "../lib/index.ts";
 import type { Connector } from "./connector.ts";
+import { type Dial, dialDirectly } from "./http/dial.ts";
+import { createPool, type Pool } from "./http/pool.ts";
+import { type HeadOptions, requestHead } from "./http/request-head.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
-import { targetOf } from "./target.ts";
 
 /** Kept-alive connections to providers, shared by everything that is given the same object. */
 export interface Connections {
@@ -23,19 +24,19 @@ interface ConnectionsOptions {
 export function createConnections(options: ConnectionsOptions = {}): Connections {
   const { environment = process.env, maxSockets, trusted } = options;
   const connectors = new Map<string, Promise<Connector>>();
-  const agents: Agent[] = [];
-  const sockets = maxSockets ?? socketsByDescriptorLimit();
+  const pools: Pool[] = [];
+  const most = maxSockets ?? socketsByDescriptorLimit();
   return {
     prepare(url) {
       let connector = connectors.get(url.origin);
       if (connector === undefined) {
-        connector = connect(url, { environment, sockets, agents, trusted });
+        connector = connect(url, { environment, most, pools, trusted });
         connectors.set(url.origin, connector);
       }
       return connector;
     },
     close() {
-      for (const agent of agents) agent.destroy();
+      for (const pool of pools) pool.close();
     },
   };
 }
@@ -48,31 +49,29 @@ export function sharedConnections(): Connections {
 
 interface ConnectOptions {
   readonly environment: Environment;
-  readonly sockets: number;
-  readonly agents: Agent[];
+  readonly most: number;
+  readonly pools: Pool[];
   readonly trusted: string | undefined;
 }
 
-async function connect(url: URL, { environment, sockets, agents, trusted }: ConnectOptions): Promise<Connector> {
-  const agentOptions = {
-    keepAlive: true,
-    noDelay: true,
-    maxSockets: sockets,
-    maxFreeSockets: sockets,
-    ...(trusted ? { ca: trusted } : {}),
+async function connect(url: URL, { environment, most, pools, trusted }: ConnectOptions): Promise<Connector> {
+  const { dial, head } = await wayTo(url, { environment, trusted });
+  const pool = createPool({ dial, most });
+  pools.push(pool);
+  return {
+    send: (request, listener) => pool.send({ head: requestHead(request, head), body: request.body }, listener),
+    reached: false,
   };
+}
+
+async function wayTo(
+  url: URL,
+  { environment, trusted }: Pick<ConnectOptions, "environment" | "trusted">,
+): Promise<{ readonly dial: Dial; readonly head: HeadOptions }> {
   const proxy = proxyFor(url, environment);
-  if (proxy !== undefined) {
-    const { throughProxy } = await import("./through-proxy.ts");
-    const made = throughProxy({ url, proxy, agentOptions });
-    agents.push(made.agent);
-    return { open: made.open, reached: false };
-  }
-  // Taken here and not imported: loading it is a good part of the time to the first request.
-  const transport = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
-  const agent = new transport.Agent(agentOptions);
-  agents.push(agent);
-  return { open: (target, options) => transport.request({ ...targetOf(target), ...options, agent }), reached: false };
+  if (proxy === undefined) return { dial: dialDirectly(url, { trusted }), head: {} };
+  const { throughProxy } = await import("./http/through-proxy.ts");
+  return throughProxy({ url, proxy, trusted });
 }
 
 /** Half of what is left after the files the program itself needs: journals and tools want some too. */

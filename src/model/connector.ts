@@ -1,8 +1,10 @@
-import type { ClientRequest, RequestOptions } from "node:http";
+import type { Exchange, ExchangeListener } from "./http/connection.ts";
+import type { HttpRequest } from "./http/request-head.ts";
 
-/** Opens requests to one address. */
+/** Sends requests to one address. */
 export interface Connector {
-  open(url: URL, options: Pick<RequestOptions, "method" | "headers">): ClientRequest;
+  /** Throws for a header or an address that can't be written. */
+  send(request: HttpRequest, listener: ExchangeListener): Exchange;
   /** Did this address ever answer? A refusal by a server that was there a moment ago is worth another try. */
   reached: boolean;
 }

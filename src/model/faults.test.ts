@@ -174,7 +174,7 @@ describe.each(dialects)("faults that stay, %s", (dialect) => {
     const server = await serve({
       script: [{ reply: { content: [{ text }] }, faults: [{ kind: "hang" }, hang, hang], times: "always" }],
     });
-    const call = await callerFor(server.url, dialect, { idleMs: 60 }).call();
+    const call = await callerFor(server.url, dialect, { idleMs: 200 }).call();
     expect(errorOf(call).code).toBe("stalled");
     expect(retriesOf(call).map(({ maxAttempts }) => maxAttempts)).toEqual([3, 3]);
     const partial = call.outcome.ok ? [] : call.outcome.partial;

@@ -1,13 +1,13 @@
-import type { IncomingHttpHeaders } from "node:http";
 import type { ModelErrorCode } from "../protocol/index.ts";
 import type { About } from "./about.ts";
 import { type ProviderError, parseObject } from "./answer.ts";
 import { type Failure, failure, type Retry } from "./failure.ts";
+import type { ResponseHeaders } from "./http/response-reader.ts";
 import { retryAfterOf } from "./retry-after.ts";
 
 interface ErrorAnswer {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: ResponseHeaders;
   readonly body: string;
   /** Time of day, to read dates in headers. */
   readonly now: number;
@@ -15,7 +15,7 @@ interface ErrorAnswer {
 
 /** What an answer with an error status means. */
 export function failureOfStatus({ status, headers, body, now }: ErrorAnswer, about: About): Failure {
-  if (status >= 300 && status < 400) return redirected(status, headers.location, about);
+  if (status >= 300 && status < 400) return redirected(status, headers["location"], about);
   const error = errorOf(body);
   const base = classify(status, error, about);
   const retryAfterMs = retryAfterOf(headers, now);
@@ -120,7 +120,7 @@ function redirected(status: number, location: string | undefined, about: About):
 }
 
 /** Providers may know better than the status says; a spend cap or a wrong key is never asked twice. */
-function retryByHeader(headers: IncomingHttpHeaders, { error, retry }: Failure): Retry {
+function retryByHeader(headers: ResponseHeaders, { error, retry }: Failure): Retry {
   if (error.code === "spend_cap" || error.code === "auth") return "no";
   if (headers["x-should-retry"] === "false") return "no";
   return headers["x-should-retry"] === "true" ? "yes" : retry;

@@ -3,6 +3,8 @@ import { parseObject } from "./answer.ts";
 import { failureOfConnection } from "./connection-failure.ts";
 import { type Connections, sharedConnections } from "./connections.ts";
 import { modelsUrl } from "./endpoint.ts";
+import type { Exchange, ExchangeListener } from "./http/connection.ts";
+import type { ResponseHead } from "./http/response-reader.ts";
 import { failureOfStatus } from "./http-failure.ts";
 import type { ResolvedProvider } from "./resolved-provider.ts";
 
@@ -33,32 +35,44 @@ export async function listModels(
     ...provider.secretHeaders(),
   };
   return new Promise((resolve) => {
+    let exchange: Exchange | undefined;
+    let answer: ResponseHead | undefined;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
     const end = (list: ModelList) => {
       clearTimeout(timer);
       resolve(list);
-      request.destroy();
+      exchange?.drop();
     };
     const fail = (message: string) => end({ ok: false, message });
-    const request = connector.open(url, { method: "GET", headers });
+    const failed = (error: NodeJS.ErrnoException) =>
+      fail(failureOfConnection(error, { about, reached: false }).error.message);
     const timer = setTimeout(() => fail(`${about.host} did not answer in time; is the server running?`), timeoutMs);
-    request.on("error", (error) => fail(failureOfConnection(error, { about, reached: false }).error.message));
-    request.on("response", (response) => {
-      const { statusCode: status = 0 } = response;
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      response.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
+    const listener: ExchangeListener = {
+      began() {},
+      gone() {},
+      head(head) {
+        answer = head;
+      },
+      data(piece) {
+        bytes += piece.length;
         if (bytes > maxBytes) fail(`${about.host} sent too much for a list of models; check the base URL.`);
-        else chunks.push(chunk);
-      });
-      response.on("error", () => fail(`The connection to ${about.host} broke; check the network.`));
-      response.on("end", () => {
+        else chunks.push(Buffer.from(piece));
+      },
+      end(isComplete) {
+        if (!isComplete || answer === undefined)
+          return fail(`The connection to ${about.host} broke; check the network.`);
         const body = Buffer.concat(chunks).toString("utf8");
-        if (status === 200) return end(readList(body, about.host));
-        fail(failureOfStatus({ status, headers: response.headers, body, now: 0 }, about).error.message);
-      });
-    });
-    request.end();
+        if (answer.status === 200) return end(readList(body, about.host));
+        fail(failureOfStatus({ ...answer, body, now: 0 }, about).error.message);
+      },
+      failed,
+    };
+    try {
+      exchange = connector.send({ method: "GET", url, headers, body: [] }, listener);
+    } catch (error) {
+      failed(error as NodeJS.ErrnoException);
+    }
   });
 }
 

@@ -1,8 +1,8 @@
-import type { IncomingMessage } from "node:http";
 import { createParser } from "eventsource-parser";
 import type { About } from "./about.ts";
 import { type AnswerReader, parseObject } from "./answer.ts";
 import { type Failure, failure } from "./failure.ts";
+import type { ResponseHead } from "./http/response-reader.ts";
 import { failureOfStatus, providerFailure } from "./http-failure.ts";
 import { createUtf8Decoder } from "./utf8-decoder.ts";
 
@@ -22,10 +22,10 @@ export interface Receiver {
   end(clean: boolean): Verdict;
 }
 
-export function receiveAnswer(incoming: IncomingMessage, options: ReceiveOptions): Receiver {
+export function receiveAnswer(head: ResponseHead, options: ReceiveOptions): Receiver {
   const { maxAnswerBytes, about } = options;
-  const packed = incoming.headers["content-encoding"] ?? "identity";
-  const inner = isAnswer(incoming) ? answerReceiver(options) : errorReceiver(incoming, options);
+  const packed = head.headers["content-encoding"] ?? "identity";
+  const inner = isAnswer(head) ? answerReceiver(options) : errorReceiver(head, options);
   let bytes = 0;
   return {
     data(chunk) {
@@ -37,8 +37,8 @@ export function receiveAnswer(incoming: IncomingMessage, options: ReceiveOptions
   };
 }
 
-export function isAnswer({ statusCode = 0 }: IncomingMessage): boolean {
-  return statusCode >= 200 && statusCode < 300;
+export function isAnswer({ status }: ResponseHead): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** Looks at the first character instead of trusting the content type: servers and gateways get that wrong. */
@@ -97,7 +97,7 @@ function judge(reader: AnswerReader, problem: string | undefined, about: About):
 
 const errorBodyCharacters = 64_000;
 
-function errorReceiver(incoming: IncomingMessage, { about, now }: ReceiveOptions): Receiver {
+function errorReceiver({ status, headers }: ResponseHead, { about, now }: ReceiveOptions): Receiver {
   const decode = createUtf8Decoder();
   let body = "";
   return {
@@ -105,10 +105,7 @@ function errorReceiver(incoming: IncomingMessage, { about, now }: ReceiveOptions
       if (body.length < errorBodyCharacters) body += decode.write(chunk);
       return undefined;
     },
-    end() {
-      const { statusCode: status = 0, headers } = incoming;
-      return failureOfStatus({ status, headers, body, now: now() }, about);
-    },
+    end: () => failureOfStatus({ status, headers, body, now: now() }, about),
   };
 }
 

@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { ResponseHeaders } from "./http/response-reader.ts";
 
 /** How long the server asked to wait, in milliseconds; undefined when it did not ask. `now` is the time of day. */
-export function retryAfterOf(headers: IncomingHttpHeaders, now: number): number | undefined {
+export function retryAfterOf(headers: ResponseHeaders, now: number): number | undefined {
   const milliseconds = Number.parseFloat(String(headers["retry-after-ms"] ?? ""));
   if (milliseconds >= 0 && Number.isFinite(milliseconds)) return milliseconds;
   const value = headers["retry-after"]?.trim();

@@ -10,11 +10,11 @@ import { type Delay, realDelay } from "./delay.ts";
 import { describeModel } from "./describe-model.ts";
 import { messagesUrl } from "./endpoint.ts";
 import { failure } from "./failure.ts";
+import { lengthOf } from "./http/write-request.ts";
 import type { Limiter, Pass } from "./limiter.ts";
 import { createOpenaiReader } from "./openai-reader.ts";
 import type { ResolvedProvider } from "./resolved-provider.ts";
 import { decideRetry, defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
-import { lengthOf } from "./write-pieces.ts";
 
 export interface WireModelOptions {
   readonly provider: ResolvedProvider;
