@@ -1,9 +1,4 @@
+import { monotonic } from "../lib/index.ts";
 import type { Clock } from "../ports/index.ts";
 
 export const systemClock: Clock = { now: () => Date.now(), monotonic };
-
-/** `performance.now()` would do, but the first use of it loads a good deal more of Node. */
-function monotonic(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1_000 + nanoseconds / 1_000_000;
-}

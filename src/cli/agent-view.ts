@@ -59,6 +59,7 @@ export interface AgentEnd {
 }
 
 const nothing: AgentSpent = { turns: 0, toolCalls: 0, usage: noUsage, costUsd: 0, denied: [] };
+const noCalls: ReadonlyMap<CallId, string> = new Map();
 const longestWords = 400;
 
 export function newAgentView({ agentId, agentType, path }: SubagentEvent, now: number): AgentView {
@@ -76,8 +77,8 @@ export function newAgentView({ agentId, agentType, path }: SubagentEvent, now: n
     doing: "starting",
     words: "",
     lastTool: undefined,
-    running: new Map(),
-    targets: new Map(),
+    running: noCalls,
+    targets: noCalls,
     end: undefined,
   };
 }
@@ -134,8 +135,8 @@ function startRun(view: AgentView, event: EventOf<"run.started">, now: number): 
     startedAt: now,
     doing: "starting",
     words: "",
-    running: new Map(),
-    targets: new Map(),
+    running: noCalls,
+    targets: noCalls,
     end: undefined,
   };
 }
@@ -178,8 +179,8 @@ function endRun(view: AgentView, event: EventOf<"run.ended">): AgentView {
     usage: addUsage(before.usage, event.usage),
     costUsd: sum(before.costUsd, event.costUsd),
     denied: [...before.denied, ...facts.denied],
-    running: new Map(),
-    targets: new Map(),
+    running: noCalls,
+    targets: noCalls,
     end: { outcome, reason, text, milliseconds, ...(message === undefined ? {} : { message }) },
   };
 }

@@ -35,6 +35,8 @@ export interface ChunkPlace {
 export function hashUpTo(chunks: readonly Chunk[], { index, end }: ChunkPlace): string {
   const chunk = chunks[index];
   if (chunk === undefined) throw new Error("a place behind the last chunk");
+  // To hash few bytes again costs less than to keep a hash that can go on.
+  if (index === 0 && end <= FEW_BYTES) return hashOf(chunk.tape.views(0, end));
   let progress = progressOfChunks.get(chunk);
   if (progress === undefined || progress.upTo > end) progress = { hash: hashBefore(chunks, index), upTo: 0 };
   for (const bytes of chunk.tape.views(progress.upTo, end)) progress.hash.update(bytes);
@@ -57,7 +59,14 @@ function hashBefore(chunks: readonly Chunk[], index: number): Hash {
   return progress.hash.copy();
 }
 
+const FEW_BYTES = 8 * 1024;
 const ALGORITHM = "sha256";
+
+function hashOf(pieces: readonly Uint8Array[]): string {
+  const hash = createHash(ALGORITHM);
+  for (const bytes of pieces) hash.update(bytes);
+  return digestOf(hash);
+}
 
 function digestOf(hash: Hash): string {
   return hash.digest("hex").slice(0, FINGERPRINT_LENGTH);

@@ -6,7 +6,7 @@ import { authorizeAccess } from "./authorize-access.ts";
 import { boundResult } from "./bound-result.ts";
 import { type JudgedCall, judgeCall, type Place } from "./judge-call.ts";
 import { type ReadCall, readCall } from "./read-call.ts";
-import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
+import { type OwnSignal, type RunLimits, runWithinLimits } from "./run-within-limits.ts";
 
 /** Calls that the policy allows without a word from anybody. */
 export type AllowedCalls = WeakMap<ToolCall, AllowedCall>;
@@ -48,7 +48,7 @@ export async function executeCall(request: HandsRequest, circumstances: Circumst
     running,
   };
   const run = await runWithinLimits(
-    (own) => decideAndRun({ request, tool, input, judged: known?.judged, circumstances, signal: own }),
+    (own) => decideAndRun({ request, tool, input, judged: known?.judged, circumstances, own }),
     bounds,
   );
   switch (run.kind) {
@@ -78,17 +78,10 @@ interface Attempt {
   readonly input: JsonObject;
   readonly judged: JudgedCall | undefined;
   readonly circumstances: Circumstances;
-  readonly signal: AbortSignal;
+  readonly own: OwnSignal;
 }
 
-async function decideAndRun({
-  request,
-  tool,
-  input,
-  judged: known,
-  circumstances,
-  signal,
-}: Attempt): Promise<ToolResult> {
+async function decideAndRun({ request, tool, input, judged: known, circumstances, own }: Attempt): Promise<ToolResult> {
   const { call, policy, grant, agentId, recorded } = request;
   const { place, results, limits, emit } = circumstances;
   const toolName = tool.declaration.name;
@@ -99,16 +92,18 @@ async function decideAndRun({
     return textResult("denied", explainDenial(decision, call));
   }
   if (!tool.traits.prepares) await recorded;
-  if (signal.aborted) return textResult("cancelled", CANCELLED);
+  if (own.aborted) return textResult("cancelled", CANCELLED);
   let ended = false;
   let hidden: ((path: string) => boolean) | undefined;
   const context: ToolContext = {
     agentId,
     callId: call.callId,
-    signal,
+    get signal() {
+      return own.signal;
+    },
     recorded: async () => recorded,
     progress: (text) => {
-      if (!ended && !signal.aborted) emit(text);
+      if (!ended && !own.aborted) emit(text);
     },
     authorize: (access) => authorizeAccess(access, { toolName, policy, judged, granted }, place),
     hidden: (path) => {

@@ -18,8 +18,9 @@ export function readCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): Read
     };
   }
   const schema = closed(tool);
-  const input = coerceInput(schema, parsed) as JsonObject;
-  const problems = checkSchema(schema, input);
+  const fits = checkSchema(schema, parsed).length === 0;
+  const input = (fits ? parsed : coerceInput(schema, parsed)) as JsonObject;
+  const problems = fits ? [] : checkSchema(schema, input);
   if (problems.length > 0) return { ok: false, message: `${tool.declaration.name}: ${describeProblems(problems)}` };
   return { ok: true, tool, input };
 }

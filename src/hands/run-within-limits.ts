@@ -21,15 +21,15 @@ export interface RunLimits {
  * aborted in the last two cases; what it returns or throws later is dropped.
  */
 export function runWithinLimits<T>(
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (own: OwnSignal) => Promise<T>,
   { signal, timeoutMs, abortGraceMs, running }: RunLimits,
 ): Promise<LimitedRun<T>> {
   if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
   return new Promise((resolve) => {
-    const own = new AbortController();
+    const own = createOwnSignal();
     let timer = setTimeout(giveUp, Math.min(timeoutMs, LONGEST_TIMER_MS));
     const end = (reason: unknown) => {
-      if (own.signal.aborted) return;
+      if (own.aborted) return;
       clearTimeout(timer);
       timer = setTimeout(settle, abortGraceMs, { kind: "cancelled" });
       own.abort(reason);
@@ -49,13 +49,38 @@ export function runWithinLimits<T>(
 
     signal.addEventListener("abort", onAbort);
     running.add(end);
-    start(work, own.signal).then(
-      (value) => settle(own.signal.aborted ? { kind: "cancelled", value } : { kind: "done", value }),
-      (error: unknown) => settle(own.signal.aborted ? { kind: "cancelled" } : { kind: "failed", error }),
+    start(work, own).then(
+      (value) => settle(own.aborted ? { kind: "cancelled", value } : { kind: "done", value }),
+      (error: unknown) => settle(own.aborted ? { kind: "cancelled" } : { kind: "failed", error }),
     );
   });
 }
 
-async function start<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-  return work(signal);
+async function start<T>(work: (own: OwnSignal) => Promise<T>, own: OwnSignal): Promise<T> {
+  return work(own);
+}
+
+/** Whether the work is to end. Most work is done before it looks: a real signal is made only for who wants one. */
+export interface OwnSignal {
+  readonly aborted: boolean;
+  readonly signal: AbortSignal;
+}
+
+function createOwnSignal(): OwnSignal & { abort(reason: unknown): void } {
+  let controller: AbortController | undefined;
+  let end: { readonly reason: unknown } | undefined;
+  return {
+    get aborted() {
+      return end !== undefined;
+    },
+    get signal() {
+      controller ??= new AbortController();
+      if (end) controller.abort(end.reason);
+      return controller.signal;
+    },
+    abort(reason) {
+      end ??= { reason };
+      controller?.abort(reason);
+    },
+  };
 }

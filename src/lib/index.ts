@@ -15,6 +15,7 @@ export { createId, type IdSource, matchPrefix, newAgentId, newRunId, newSessionI
 export { type JsoncResult, type JsonIssue, parseJsonc } from "./json.ts";
 export { isLoopback, judgeAddress } from "./judge-address.ts";
 export { createSemaphore, type Semaphore } from "./limit-concurrency.ts";
+export { monotonic } from "./monotonic.ts";
 export { nearest } from "./nearest.ts";
 export { bootId, processStartTime } from "./process-info.ts";
 export { endProcessTree, sweepTagged } from "./process-tree.ts";

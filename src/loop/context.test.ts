@@ -53,6 +53,24 @@ const limits = { compactAt: 1_000, headTokens: 100 };
 const expected = (state: LoopState): number => expectedTokens(state.context, limits, userTurn(state));
 
 describe("how full the window is", () => {
+  it("is found out exactly, whatever was added and however its provider counts", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", " ", "é", "語", "😀"), maxLength: 200 });
+    const added = fc.array(text, { maxLength: 4 });
+    fc.assert(
+      fc.property(added, added, fc.nat(5_000), (before, after, inputTokens) => {
+        const turns = [...before, "x"].flatMap((each, index) => [
+          prompt(each),
+          requested(index + 1),
+          answer(index + 1, { inputTokens: inputTokens * (index + 1) + 1 }),
+        ]);
+        const state = foldAll([started, ...turns, ...after.map(prompt), prompt("y")]);
+        const tokens = expected(state);
+        expect(next(state, { ...limits, compactAt: tokens }).kind).toBe("compact");
+        expect(next(state, { ...limits, compactAt: tokens + 1 }).kind).toBe("request");
+      }),
+    );
+  });
+
   it("is what the provider counted, cached or not, and an estimate of what was added since", () => {
     const usage = { inputTokens: 100, cacheReadTokens: 200, cacheWriteTokens: 300, outputTokens: 50 };
     const state = foldAll([started, prompt("hi"), requested(1), answer(1, usage), prompt(words(300))]);

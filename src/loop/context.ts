@@ -47,13 +47,33 @@ const REMEMBERED = 8;
 const LEAST_GAIN = 0.1;
 /** Providers scale images down to about this. */
 const IMAGE_TOKENS = 1_600;
+/** A calibration never goes beyond two tokens for what the kinds of characters say is one. */
+const MOST_PER_UNIT = 2;
 
 /** Whether the request that adds this turn has no room. */
 export function isFull(context: ContextState, limits: ContextLimits, turn: Message | undefined): boolean {
-  if (context.fresh) return false;
   const { compactAt } = limits;
+  if (context.fresh || mostTokens(context, turn) < compactAt) return false;
   const expected = expectedTokens(context, limits, turn);
   return expected >= compactAt && expected - context.floor >= compactAt * LEAST_GAIN;
+}
+
+/**
+ * More than the next request can have by any calibration. Nearly always there is room even so, and weighing every
+ * character would be a good part of a turn's own work.
+ */
+function mostTokens({ tokens, basis, added }: ContextState, turn: Message | undefined): number {
+  if (basis === "none") return Number.POSITIVE_INFINITY;
+  let most = tokens + MOST_PER_UNIT * lengthOf(turn?.content ?? []);
+  for (const { content } of added) most += MOST_PER_UNIT * lengthOf(content);
+  return most;
+}
+
+/** No less than `sizeOfBlocks`: no character weighs more than one token. */
+function lengthOf(blocks: readonly (UserBlock | AssistantBlock)[]): number {
+  let length = 0;
+  for (const block of blocks) length += lengthOfBlock(block);
+  return length;
 }
 
 /** About how many tokens the next request has. */
@@ -153,4 +173,12 @@ function sizeOfBlock(block: UserBlock | AssistantBlock): number {
   if (block.type === "tool_result") return sizeOfBlocks(block.content);
   if (block.type === "tool_call") return estimateTokens(block.name) + estimateTokens(block.inputJson);
   return estimateTokens(block.type === "opaque" ? block.json : block.text);
+}
+
+function lengthOfBlock(block: UserBlock | AssistantBlock): number {
+  if (block.type === "image") return IMAGE_TOKENS;
+  if (block.type === "tool_result") return lengthOf(block.content);
+  // Each is rounded up to a whole token.
+  if (block.type === "tool_call") return block.name.length + block.inputJson.length + 2;
+  return (block.type === "opaque" ? block.json : block.text).length + 1;
 }

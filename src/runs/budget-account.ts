@@ -22,6 +22,8 @@ export class BudgetAccount {
   readonly gate: Gate | undefined;
   unpriced = 0;
   private readonly reserved = { ...nothing };
+  /** Of what is counted that which has a limit. */
+  private readonly limited: readonly Counted[];
   private readonly clock: Pick<Clock, "monotonic">;
   private readonly told = new Set<BudgetLimit>();
   private milliseconds = 0;
@@ -32,6 +34,7 @@ export class BudgetAccount {
     for (const [limit, amount] of Object.entries(limits)) demandAmount(amount, `The limit ${limit} of ${name}`);
     this.name = name;
     this.limits = limits;
+    this.limited = counted.filter((limit) => limits[limit] !== undefined);
     this.clock = clock;
     if (limits.concurrent !== undefined) this.gate = { capacity: Math.max(1, limits.concurrent), taken: 0 };
   }
@@ -80,8 +83,9 @@ export class BudgetAccount {
 
   /** Limits that leave no room for these, each with whether it would once what is reserved is given back. */
   exceeded(wanted: Amounts): readonly { readonly limit: BudgetLimit; readonly pending: boolean }[] {
-    const isLate = this.elapsed() >= (this.limits.seconds ?? Number.POSITIVE_INFINITY) * SECOND;
-    const over = counted.flatMap((limit) => {
+    const { seconds } = this.limits;
+    const isLate = seconds !== undefined && this.elapsed() >= seconds * SECOND;
+    const over = this.limited.flatMap((limit) => {
       const amount = wanted[limit];
       const room = this.room(limit);
       if (amount === undefined || room >= amount) return [];

@@ -34,7 +34,7 @@ export class RecordQueue<State> {
       if (this.isWriting) return;
       this.isWriting = true;
       // Hundreds of calls of one answer come at once: together they are one write.
-      queueMicrotask(() => this.write());
+      void Promise.resolve().then(() => this.write());
     });
   }
 
@@ -45,7 +45,7 @@ export class RecordQueue<State> {
         continue;
       }
       const entries = [first, ...takeWhile(this.waiting, ({ allows }) => allows === undefined)];
-      const lines = this.target.append(entries.flatMap(({ events }) => events));
+      const lines = this.target.append(entries.length === 1 ? first.events : entries.flatMap(({ events }) => events));
       if (!(lines instanceof Promise)) this.settle(entries, lines);
       else
         return void lines
@@ -62,8 +62,11 @@ export class RecordQueue<State> {
     try {
       let from = 0;
       for (const { events, resolve } of entries) {
-        for (const [index, event] of events.entries()) this.target.apply(event, lines[from + index]);
-        resolve(lines.slice(from, from + events.length));
+        const own = entries.length === 1 ? lines : lines.slice(from, from + events.length);
+        events.forEach((event, index) => {
+          this.target.apply(event, own[index]);
+        });
+        resolve(own);
         from += events.length;
       }
     } catch (error) {

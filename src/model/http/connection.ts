@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { monotonic } from "../../lib/index.ts";
 import { createResponseReader, ProtocolError, type ResponseHead, type ResponseReader } from "./response-reader.ts";
 import { type RequestBytes, writeRequest } from "./write-request.ts";
 
@@ -138,7 +139,7 @@ export function createConnection({ onFree, onEnd }: ConnectionOptions): Connecti
     job = undefined;
     hasServed = true;
     const keptMs = reader?.keptMs();
-    freshUntil = keptMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + keptMs - marginMs;
+    freshUntil = keptMs === undefined ? Number.POSITIVE_INFINITY : monotonic() + keptMs - marginMs;
     reader = undefined;
     socket?.unref();
     onFree(connection);
@@ -182,7 +183,7 @@ export function createConnection({ onFree, onEnd }: ConnectionOptions): Connecti
       socket?.setTimeout(patienceMs);
     },
     end,
-    isFresh: () => performance.now() < freshUntil,
+    isFresh: () => monotonic() < freshUntil,
     isUnwanted: () => job?.listener === undefined,
   };
   return connection;
