@@ -64,7 +64,11 @@ const longestWords = 400;
 
 export function newAgentView({ agentId, agentType, path }: SubagentEvent, now: number): AgentView {
   return {
-    ...nothing,
+    turns: 0,
+    toolCalls: 0,
+    usage: noUsage,
+    costUsd: 0,
+    denied: [],
     before: nothing,
     agentId,
     agentType,

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash, type Hash, hash } from "node:crypto";
 import { type ChainView, type Chunk, writeBytes } from "./chunk.ts";
 import { FINGERPRINT_LENGTH } from "./head-bytes.ts";
 
@@ -62,12 +62,15 @@ function hashBefore(chunks: readonly Chunk[], index: number): Hash {
 const FEW_BYTES = 8 * 1024;
 const ALGORITHM = "sha256";
 
-function hashOf(pieces: readonly Uint8Array[]): string {
-  const hash = createHash(ALGORITHM);
-  for (const bytes of pieces) hash.update(bytes);
-  return digestOf(hash);
+function digestOf(hash: Hash): string {
+  return short(hash.digest("hex"));
 }
 
-function digestOf(hash: Hash): string {
-  return hash.digest("hex").slice(0, FINGERPRINT_LENGTH);
+function hashOf(pieces: readonly Uint8Array[]): string {
+  const [only = new Uint8Array()] = pieces;
+  return short(hash(ALGORITHM, pieces.length > 1 ? Buffer.concat(pieces) : only, "hex"));
+}
+
+function short(digest: string): string {
+  return digest.slice(0, FINGERPRINT_LENGTH);
 }
