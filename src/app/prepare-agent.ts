@@ -99,7 +99,11 @@ function equipAgent(wish: AgentWish, equipment: Equipment): PreparedAgent {
     model: model.describe(),
     requestedModel: requested,
     modelReason: reason,
-    tools: [...equipment.tools().filter(({ name }) => !ownNames.includes(name)), ...ownTools],
+    // The very list of the session where nothing is added: agents of one kind are found to be that at once.
+    tools:
+      ownTools.length === 0
+        ? equipment.tools()
+        : [...equipment.tools().filter(({ name }) => !ownNames.includes(name)), ...ownTools],
     absentTools: equipment.absentTools,
     ownTools: ownNames,
     ...(wish.before === undefined ? {} : { before: wish.before }),

@@ -34,7 +34,7 @@ export class RecordQueue<State> {
       if (this.isWriting) return;
       this.isWriting = true;
       // Hundreds of calls of one answer come at once: together they are one write.
-      void Promise.resolve().then(() => this.write());
+      void now.then(() => this.write());
     });
   }
 
@@ -74,6 +74,8 @@ export class RecordQueue<State> {
     }
   }
 }
+
+const now = Promise.resolve();
 
 /** Those that have their answer already keep it. */
 function fail(entries: readonly Entry<never>[], error: unknown): void {

@@ -85,8 +85,8 @@ class Host implements RunHost {
     }
   }
 
-  async record(events: readonly DurableEvent[]): Promise<void> {
-    for (const line of await this.thread.record(events)) this.outlet.emit(line);
+  record(events: readonly DurableEvent[]): Promise<void> {
+    return this.thread.record(events).then((lines) => lines.forEach(this.outlet.emit));
   }
 
   async recordIf(allows: (state: LoopState) => boolean, events: readonly DurableEvent[]): Promise<boolean> {

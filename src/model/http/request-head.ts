@@ -14,10 +14,20 @@ export interface HeadOptions {
 /** The bytes before the body, one character each. Throws for what can't be written. */
 export function requestHead({ method, url, headers }: HttpRequest, { absolute, extra }: HeadOptions = {}): string {
   const target = `${absolute ? url.origin : ""}${url.pathname}${url.search}`;
-  let head = `${method} ${target} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: keep-alive\r\n`;
-  if (url.username !== "" && headers["authorization"] === undefined) head += headerLine("authorization", loginOf(url));
-  for (const name in headers) head += headerLine(name, headers[name] ?? "");
-  for (const name in extra) head += headerLine(name, extra[name] ?? "");
+  const all: Record<string, string> = { host: url.host, connection: "keep-alive" };
+  if (url.username !== "") all["authorization"] = loginOf(url);
+  for (const name in headers) all[name.toLowerCase()] = headers[name] ?? "";
+  for (const name in extra) all[name] = extra[name] ?? "";
+  let head = `${method} ${target} HTTP/1.1\r\n`;
+  let [names, values] = ["", ""];
+  for (const name in all) {
+    head += `${name}: ${all[name]}\r\n`;
+    // Looked at together: there are few, and a look costs more than the length of what is looked at.
+    names += name || " ";
+    values += all[name];
+  }
+  if (!token.test(names)) throw unwritable("ERR_INVALID_HTTP_TOKEN", "a header's name");
+  if (forbidden.test(values)) throw unwritable("ERR_INVALID_CHAR", "a header's value");
   return `${head}\r\n`;
 }
 
@@ -26,15 +36,9 @@ export function loginOf({ username, password }: URL): string {
   return `Basic ${Buffer.from(decodeURIComponent(`${username}:${password}`)).toString("base64")}`;
 }
 
-function headerLine(name: string, value: string): string {
-  if (!token.test(name)) throw unwritable("ERR_INVALID_HTTP_TOKEN", name);
-  if (forbidden.test(value)) throw unwritable("ERR_INVALID_CHAR", name);
-  return `${name}: ${value}\r\n`;
-}
-
 const token = /^[!#$%&'*+.^_`|~\w-]+$/;
 const forbidden = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 
-function unwritable(code: string, name: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`the header ${JSON.stringify(name)} has characters that can't be sent`), { code });
+function unwritable(code: string, what: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${what} has characters that can't be sent`), { code });
 }
