@@ -23,15 +23,23 @@ export async function performCalls(host: RunHost, calls: readonly ToolCall[]): P
       batch.push(calls[index + batch.length] as ToolCall);
     }
     index += batch.length;
-    await settled(batch.map((call) => performCall(host, call)));
+    await (batch.length === 1 ? performCall(host, batch[0] as ToolCall) : performTogether(host, batch));
   }
 }
 
+/** Of hundreds a few begin at a time: the requests of the first have left while the others begin. */
+const AT_ONCE = 32;
+
 /** Waits for all before it fails with the first failure: none may go on alone behind the host's back. */
-async function settled(running: readonly Promise<void>[]): Promise<void> {
-  if (running.length === 1) return running[0];
-  const failed = (await Promise.allSettled(running)).find((one) => one.status === "rejected");
-  if (failed) throw failed.reason;
+async function performTogether(host: RunHost, batch: readonly ToolCall[]): Promise<void> {
+  const failures: unknown[] = [];
+  const running: Promise<void>[] = [];
+  for (const [index, call] of batch.entries()) {
+    if (index > 0 && index % AT_ONCE === 0) await new Promise(setImmediate);
+    running.push(performCall(host, call).catch((error: unknown) => void failures.push(error)));
+  }
+  await Promise.all(running);
+  if (failures.length > 0) throw failures[0];
 }
 
 function sideBySide(host: RunHost, call: ToolCall | undefined): boolean {
