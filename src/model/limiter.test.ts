@@ -5,8 +5,8 @@ import { createLimiter, type Limiter, type Pass } from "./limiter.ts";
 import { callerFor, serve } from "./wire.test-support.ts";
 
 /** Time that moves only when somebody waits for it: to the earliest wait, when nothing else can happen. */
-function createVirtualTime() {
-  let now = 0;
+function createVirtualTime(begin = 0) {
+  let now = begin;
   let sleepers: { at: number; wake: () => void }[] = [];
   const delay: Delay = (milliseconds, signal) =>
     new Promise((resolve) => {
@@ -83,16 +83,16 @@ describe("the limiter", () => {
     expect(entered).toEqual([500, 600, 700, 800, 900, 1_000, 1_100, 1_100, 1_200]);
   });
 
-  it("lets as many through as were taken before a refusal, more with each that is taken, then one at a time", async () => {
+  it("lets half of those through that were taken before the first refusal, more with each, then one at a time", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
-    const taken = await Promise.all(Array.from({ length: 4 }, () => enter(limiter)));
+    const taken = await Promise.all(Array.from({ length: 8 }, () => enter(limiter)));
     const refused = await Promise.all(Array.from({ length: 50 }, () => enter(limiter)));
     for (const pass of taken.slice(1)) pass.taken();
     for (const pass of refused) pass.leave({ kind: "throttled", holdMs: 10_000 });
     // It was sent before the refusal; that it was taken is known only now.
     taken[0]?.taken();
-    expect(limiter.state()).toMatchObject({ learnt: 4, active: 4 });
+    expect(limiter.state()).toMatchObject({ learnt: 8, active: 8 });
     const entered: number[] = [];
     const call = async () => {
       const pass = await enter(limiter);
@@ -257,18 +257,28 @@ describe("the limiter", () => {
   });
 });
 
+interface Case {
+  readonly name: string;
+  readonly holdAt: (now: number) => number;
+  readonly begin?: number;
+  readonly earlyMs?: number;
+}
+
 describe("the limiter at a server that takes five requests a second", () => {
   const perWindow = 5;
   const windowMs = 1_000;
   const untilWindowEnd = (now: number) => windowMs - (now % windowMs);
-  const ways = {
-    "how many milliseconds to wait": untilWindowEnd,
-    "to wait a second": () => 1_000,
-  };
+  const told = { "how many milliseconds to wait": untilWindowEnd, "to wait a second": () => 1_000 };
+  /** A burst may meet the end of a window; timers of a busy machine fire before their time. */
+  const conditions = { "": {}, " late in a second": { begin: 993 }, " by early timers": { begin: 700, earlyMs: 20 } };
+  const cases = Object.entries(told).flatMap(([what, holdAt]) =>
+    Object.entries(conditions).map(([how, condition]) => ({ name: `${what}${how}`, holdAt, ...condition })),
+  );
 
-  it.each(Object.entries(ways))("is refused once a second by 40 agents that are told %s", async (_, holdAt) => {
-    const time = createVirtualTime();
-    const limiter = createLimiter(time);
+  it.each<Case>(cases)("is refused once a second by 40 agents told: $name", async ({ holdAt, begin, earlyMs }) => {
+    const time = createVirtualTime(begin);
+    const early: Delay = (milliseconds, signal) => time.delay(Math.max(1, milliseconds - (earlyMs ?? 0)), signal);
+    const limiter = createLimiter({ clock: time.clock, delay: early });
     let drawn = 0;
     const between = (least: number, most: number) => {
       drawn += 7_919;
@@ -299,8 +309,8 @@ describe("the limiter at a server that takes five requests a second", () => {
       for (let step = 0; step < 3; step += 1) await request();
     };
     await time.run(Promise.all(Array.from({ length: 40 }, agent)));
-    const [burst = 0, ...later] = Array.from(refused, (count = 0) => count);
-    expect(burst).toBeGreaterThan(0);
+    const counts = Array.from(refused, (count = 0) => count);
+    const later = counts.slice(counts.findIndex((count) => count > 0) + 1);
     expect(Math.max(...later)).toBe(1);
     expect([...taken.values()].reduce((sum, count) => sum + count, 0)).toBe(120);
     // The server alone needs 24 seconds for 120 requests.

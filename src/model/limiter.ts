@@ -91,7 +91,9 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
 
   function mayGo(): boolean {
     if (active >= limit) return false;
-    return undecided < (granted < learnt ? ramp : 1);
+    // What was taken before the first refusal may be what two of the provider's periods allow.
+    const known = isMeasured ? learnt : learnt / 2;
+    return undecided < (granted < known ? ramp : 1);
   }
 
   function pass(): Pass {
@@ -177,6 +179,9 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     hold = mine;
     void delay(milliseconds, mine.signal).then(() => {
       if (hold !== mine) return;
+      // Timers count from when the event loop last looked at its clock: on a busy machine they fire too early.
+      const left = heldUntil - clock.monotonic();
+      if (left > 0) return holdFor(left);
       hold = undefined;
       pump();
     });
