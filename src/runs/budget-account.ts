@@ -1,4 +1,5 @@
 import type { Clock } from "../ports/index.ts";
+import type { Usage } from "../protocol/index.ts";
 import type { BudgetLimit, BudgetLine } from "./budget-text.ts";
 import type { Gate } from "./places.ts";
 
@@ -142,6 +143,10 @@ export function unitsOf(limit: BudgetLimit, amount: number): number {
 export function amountOf(limit: BudgetLimit, units: number): number {
   if (limit === "usd") return units / DOLLAR;
   return limit === "seconds" ? units / SECOND : units;
+}
+
+export function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): number {
+  return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens;
 }
 
 /** Comparing with NaN is never true: it would be no limit at all. */

@@ -3,11 +3,12 @@ import { next, sizeOf, userTurn } from "../loop/index.ts";
 import type { Hands, Journal, Model } from "../ports/index.ts";
 import { type DurableEvent, type Head, type Message, noUsage, type ToolCall } from "../protocol/index.ts";
 import { createMemorySession } from "../transcript/index.ts";
-import { type BudgetLimits, createBudget } from "./budget.ts";
+import type { BudgetLimits } from "./budget.ts";
 import { startClocks } from "./clocks.ts";
 import { type CompactionWish, compactConversation } from "./compaction.ts";
 import { type ContextLimits, contextLimits } from "./context-limits.ts";
 import { createApprovalDesk } from "./create-approval-desk.ts";
+import { createBudget } from "./create-budget.ts";
 import type { RunHost } from "./run-host.ts";
 import { Thread } from "./thread.ts";
 

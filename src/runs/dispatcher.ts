@@ -12,7 +12,7 @@ import {
 import { endedRun } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent } from "./agent-wish.ts";
 import type { BegunCall, Concern } from "./ask-about-call.ts";
-import type { Budget, BudgetRefusal } from "./budget.ts";
+import type { Budget, BudgetRefusal, BudgetSpent } from "./budget.ts";
 import { type Caller, type Delegated, type Delegation, superior, termsOf } from "./delegation.ts";
 import { entryOf, forkWish, lostPast } from "./fork-wish.ts";
 import type { ForkStart, Forks } from "./forks.ts";
@@ -51,6 +51,7 @@ interface Beginning {
   readonly parent: LiveAgent;
   readonly thread: Thread;
   readonly prompt: readonly string[];
+  readonly spent?: BudgetSpent;
 }
 
 /** Gives work to the agents of one session, and waits for them. */
@@ -190,7 +191,7 @@ export class Dispatcher extends Reach implements Retinue {
     return (await this.forks).start(thread, prepared, { parent, wish });
   }
 
-  private launch(member: Member, prepared: ReadyAgent, { parent, thread, prompt }: Beginning): void {
+  private launch(member: Member, prepared: ReadyAgent, beginning: Beginning): void {
     const {
       journal,
       prepare: _prepare,
@@ -200,7 +201,7 @@ export class Dispatcher extends Reach implements Retinue {
       ...shared
     } = this.services;
     const path = this.registry.pathTo(member.record);
-    launch(member, { prepared, thread, prompt, parent, path, shared, retinue: this, journal });
+    launch(member, { ...beginning, prepared, path, shared, retinue: this, journal });
   }
 
   private async rejoin(member: Member, request: Continuation): Promise<Delegated> {
@@ -228,10 +229,10 @@ export class Dispatcher extends Reach implements Retinue {
     const { signal } = caller;
     const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined, signal };
     const copy = isolation === undefined ? {} : { isolation };
-    const before = policy === undefined ? {} : { before: policy };
+    const allowed = policy === undefined ? {} : { before: policy };
     const chosen = model === undefined ? {} : { model };
     const own = fork?.kind === "fork" ? forkWish({ fork: {} }, thread) : {};
-    const more = { ...copy, ...before, ...chosen, ...termsOf(wish), ...own };
+    const more = { ...copy, ...allowed, ...chosen, ...termsOf(wish), ...own };
     const prepared = await this.services.prepare({ ...asked, background: wish.background, ...more });
     if (!prepared.ok) return { status: "refused", message: prepared.message };
     const runId = newRunId();
@@ -240,7 +241,11 @@ export class Dispatcher extends Reach implements Retinue {
     // Its words were recorded, unless its process was lost before it could begin.
     const isSilent = thread.state.asked === undefined;
     const words = isSilent && fork ? (await import("./forks.ts")).firstWords(wish.prompt, fork) : [wish.prompt];
-    this.launch(member, prepared, { parent, thread, prompt: how === "taken up" && !isSilent ? [] : words });
+    const prompt = how === "taken up" && !isSilent ? [] : words;
+    // Without limits nobody asks, and no transcripts need be read.
+    const isLimited = Object.keys(prepared.budget).length > 0;
+    const before = isLimited ? { spent: await this.registry.spent(agentId) } : {};
+    this.launch(member, prepared, { parent, thread, prompt, ...before });
     return waitForEnd(member, { parent, caller });
   }
 

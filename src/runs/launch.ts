@@ -7,6 +7,7 @@ import { type AgentOutput, createAgentOutput } from "./agent-output.ts";
 import { endedRun } from "./agent-record.ts";
 import { isTold } from "./agent-updates.ts";
 import type { ReadyAgent } from "./agent-wish.ts";
+import type { BudgetSpent } from "./budget.ts";
 import type { Member } from "./member.ts";
 import type { LiveAgent, Retinue, RunRequest, RunServices, SubagentRequest } from "./run-host.ts";
 import { startRun } from "./start-run.ts";
@@ -20,6 +21,8 @@ export interface Launching {
   readonly thread: Thread;
   /** What it is told, in a block each. */
   readonly prompt: readonly string[];
+  /** In its earlier runs, of the limits of its own. */
+  readonly spent?: BudgetSpent;
   readonly parent: LiveAgent;
   /** From the main agent's child down to this one. */
   readonly path: readonly AgentId[];
@@ -43,6 +46,7 @@ export function launch(member: Member, launching: Launching): void {
     retinue.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
   };
   const budget = parent.services.budget.child(prepared.budget, agentType);
+  if (launching.spent) budget.restore(launching.spent);
   const hooks = prepared.hooks ?? shared.hooks;
   const services = { ...shared, cwd, model, hands, budget, limits, hooks, retinue };
   const run = startRun(services, thread, {

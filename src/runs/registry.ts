@@ -2,8 +2,10 @@ import { matchPrefix } from "../lib/index.ts";
 import type { Journal } from "../ports/index.ts";
 import { type AgentId, type KeptWorktree, MAIN_AGENT, type Notice, type RunId } from "../protocol/index.ts";
 import { type AgentRecord, aftermathIn, endedRun, endIn, isCleaned, lostRun, recordOf } from "./agent-record.ts";
+import type { BudgetSpent } from "./budget.ts";
 import type { Member } from "./member.ts";
 import type { EndedRun } from "./run-host.ts";
+import { spentOf } from "./spent-of.ts";
 import { Thread } from "./thread.ts";
 
 /** What an agent left whose process was lost. Never rejects. */
@@ -59,6 +61,13 @@ export class Registry {
     const ids = records.map(({ agentId }) => agentId);
     const match = matchPrefix(ids, reference);
     return match.kind === "one" ? records.find(({ agentId }) => agentId === match.id) : undefined;
+  }
+
+  /** By this agent and all below it, in all their runs. */
+  async spent(agentId: AgentId): Promise<BudgetSpent> {
+    const below = await this.records(agentId);
+    const all = [agentId, ...below.map((record) => record.agentId)];
+    return spentOf(await Promise.all(all.map((each) => this.journal.read(each))));
   }
 
   /** From the main agent's child down to this one. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type DurableEvent, type EventOf, type Line, noUsage } from "../protocol/index.ts";
-import { createBudget } from "./budget.ts";
+import { createBudget } from "./create-budget.ts";
 import { spentOf } from "./spent-of.ts";
 
 const usage = { inputTokens: 10, cacheReadTokens: 200, cacheWriteTokens: 3_000, outputTokens: 40_000 };

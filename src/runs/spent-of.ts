@@ -1,5 +1,6 @@
 import { addUsage, type Line, noUsage, paidUsage } from "../protocol/index.ts";
-import { type BudgetSpent, tokensOf } from "./budget.ts";
+import type { BudgetSpent } from "./budget.ts";
+import { tokensOf } from "./budget-account.ts";
 
 /**
  * What agents spent together, by their transcripts: for `Budget.restore` after a restart. Of time only that of requests

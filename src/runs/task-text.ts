@@ -28,7 +28,10 @@ function early({ outcome, reason, message = "" }: RunEnd): string {
 }
 
 function cure({ agentId, end }: EndedRun): string {
-  return end.outcome === "succeeded" ? "" : `\n[Task with resume: "${agentId}" goes on with it.]`;
+  if (end.outcome === "succeeded") return "";
+  // What it spent counts for its next run too.
+  const when = end.reason === "budget" ? "When it may, " : "";
+  return `\n[${when}Task with resume: "${agentId}" goes on with it.]`;
 }
 
 /** A launch that came to nothing: there is no agent and nothing to resume. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AgentBudget, Settings } from "../../src/protocol/index.ts";
 import type { ScriptedStep } from "../../src/testing/index.ts";
-import { open, type Place, task, walk } from "./delegation-place.ts";
+import { open, type Place, resultsIn, task, walk } from "./delegation-place.ts";
 
 const steps = (count: number): readonly ScriptedStep[] =>
   Array.from({ length: count }, (_, index) => ({ text: `Step ${index}.` }));
@@ -47,6 +47,33 @@ describe("a session that goes on", () => {
     expect(result.outcome).toBe("incomplete");
     const other = await secondCommand(await firstCommand(), { subagents: { maxSpawns: 1 } });
     expect(other.result.outcome).toBe("succeeded");
+  });
+});
+
+describe("an agent that goes on", () => {
+  const planner = (budget: AgentBudget) => ({
+    settings: { subagents: { maxDepth: 2 } },
+    agents: { planner: { description: "Plans. Use it.", prompt: "Plan.", tools: ["Task"], budget } },
+  });
+  const first = { calls: [task("PLAN: it", { subagent_type: "planner", name: "Planner" })] };
+  const again = { calls: [task("More.", { subagent_type: undefined, resume: "Planner" })] };
+
+  it.each<[AgentBudget, string]>([
+    [{ turns: 4 }, "the limit is 4 requests (4 requests used, 0 requests left)"],
+    [{ tokens: 440 }, "440 tokens used"],
+  ])("has spent what it and its own agents spent before of its own limits: %o", async (budget, used) => {
+    const plan = [{ calls: [task("CHILD: look")] }, ...steps(2)];
+    const { home, cwd, sessionId, result } = await walk(
+      { MAIN: [first, again, { text: "Well." }], PLAN: plan, CHILD: steps(1) },
+      planner(budget.turns === undefined ? {} : budget),
+    );
+    expect(result).toMatchObject({ outcome: "succeeded", facts: { agentsCut: 0 } });
+    const options = { at: { home, cwd }, resume: sessionId, ...planner(budget) };
+    const { model } = await walk({ MAIN: [again, { text: "So be it." }], PLAN: steps(1) }, options);
+    expect(model.requests("PLAN")).toHaveLength(0);
+    const [told = ""] = resultsIn(model.requests("MAIN").at(-1));
+    expect(told).toContain(used);
+    expect(told).toMatch(/\[When it may, Task with resume: "a\w{12}" goes on with it\.\]$/);
   });
 });
 

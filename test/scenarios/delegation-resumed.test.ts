@@ -170,7 +170,8 @@ describe("an agent goes on in a later process with all it knew, however it ended
         MAIN: [{ calls: [task("Go on.", { resume, subagent_type: undefined })] }, { text: "Good." }],
         CHILD: [{ text: "Now all." }],
       },
-      { at: left, agents, resume: first.session.id },
+      // What it spent counts: it goes on when it may spend more.
+      { at: left, agents: { slow, frugal: { ...frugal, budget: { turns: 2 } } }, resume: first.session.id },
     );
     await session.prompt("And now?").result;
     await session.close();

@@ -49,7 +49,7 @@ async function oneFamily(seed: number): Promise<Verdict> {
         ...work,
         "windows later": later.length,
         "refused in them": sum(later),
-        "windows with more than one": more,
+        [way === "nothing" ? "with more than one, not told when" : "with more than one"]: more,
         seconds,
       },
     };

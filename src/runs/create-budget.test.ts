@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { noUsage, type Usage } from "../protocol/index.ts";
-import { type Budget, type BudgetLimits, type BudgetRefusal, createBudget, type Reservation } from "./budget.ts";
+import type { Budget, BudgetLimits, BudgetRefusal, Reservation } from "./budget.ts";
+import { createBudget } from "./create-budget.ts";
 
 const still = { monotonic: () => 0 };
 
@@ -130,12 +131,15 @@ describe("a budget", () => {
 
   it("is restored from what the journal says was spent", () => {
     const budget = session({ tokens: 100 });
+    budget.restore({ tokens: 80, turns: 6, seconds: 6 });
     const child = budget.child({ turns: 2, seconds: 10 }, "reviewer");
+    // That is a part of what the session has spent.
     child.restore({ tokens: 60, usd: 0.25, turns: 1, seconds: 4, spawns: 1 });
-    budget.restore({ tokens: 20, turns: 5, seconds: 6 });
-    expect(budget.spent()).toEqual({ tokens: 80, usd: 0.25, turns: 6, seconds: 6, spawns: 1, unpriced: 0 });
-    expect(child.spent()).toMatchObject({ tokens: 60, seconds: 4 });
+    expect(budget.spent()).toEqual({ tokens: 80, usd: 0, turns: 6, seconds: 6, spawns: 0, unpriced: 0 });
+    expect(child.spent()).toEqual({ tokens: 60, usd: 0.25, turns: 1, seconds: 4, spawns: 1, unpriced: 0 });
     expect(refused(child.reserve({ tokens: 21 })).of).toBe("session");
+    spend(child, 20);
+    expect(refused(child.reserve({ tokens: 0 }))).toMatchObject({ of: "reviewer", limit: "turns" });
   });
 
   it("tells of each limit what is left where least is left", () => {

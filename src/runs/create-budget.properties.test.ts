@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noUsage } from "../protocol/index.ts";
-import { type Budget, type BudgetLimits, createBudget, type Reservation } from "./budget.ts";
+import type { Budget, BudgetLimits, Reservation } from "./budget.ts";
+import { createBudget } from "./create-budget.ts";
 
 function session(limits: BudgetLimits): Budget {
   return createBudget({ limits, clock: { monotonic: () => 0 } });
