@@ -1,28 +1,24 @@
 import { newAgentId, newRunId } from "../lib/index.ts";
 import { findCall } from "../loop/index.ts";
 import type { Journal } from "../ports/index.ts";
-import {
-  type AgentId,
-  type ApprovalAnswer,
-  MAIN_AGENT,
-  type PermissionMode,
-  type Policy,
-  type RunId,
-} from "../protocol/index.ts";
+import type { AgentId, ApprovalAnswer, Policy, RunId } from "../protocol/index.ts";
 import { endedRun } from "./agent-record.ts";
 import type { AgentWish, PreparedAgent, ReadyAgent } from "./agent-wish.ts";
 import type { BegunCall, Concern } from "./ask-about-call.ts";
-import type { Budget, BudgetRefusal, BudgetSpent } from "./budget.ts";
+import type { BudgetSpent } from "./budget.ts";
 import { type Caller, type Delegated, type Delegation, superior, termsOf } from "./delegation.ts";
 import { entryOf, forkWish, lostPast } from "./fork-wish.ts";
 import type { ForkStart, Forks } from "./forks.ts";
 import { launch, type SharedServices } from "./launch.ts";
 import { type HooksOf, tellOfLostRuns } from "./lost-runs.ts";
 import type { Member } from "./member.ts";
-import { afterPlanMode, inPlanMode, type Remake, withPolicies } from "./plan-mode.ts";
+import { Names } from "./names.ts";
+import { withPolicies } from "./plan-mode.ts";
+import { type Planner, Policies } from "./policies.ts";
 import { Reach } from "./reach.ts";
 import { Registry, type SettleLost } from "./registry.ts";
 import type { EndedRun, Entrusted, LiveAgent, Retinue } from "./run-host.ts";
+import { SpawnGate } from "./spawn-gate.ts";
 import { Thread } from "./thread.ts";
 import { waitForEnd } from "./wait-for-end.ts";
 
@@ -31,8 +27,8 @@ export interface DispatcherServices extends SharedServices {
   readonly prepare: (wish: AgentWish) => Promise<PreparedAgent>;
   /** The types that can be asked for. */
   readonly offered: () => readonly string[];
-  /** Whose plan mode binds all, and what holds when it has left one that it began in. Absent: there is none. */
-  readonly plan?: { readonly main: Thread; readonly after: PermissionMode };
+  /** Absent: there is no plan mode. */
+  readonly plan?: Planner;
   /** Agents may start forks of themselves. */
   readonly forks: boolean;
   /** Lets go of what an agent had whose process was lost, and says what has to stay. Never rejects. */
@@ -47,6 +43,8 @@ interface Continuation {
 
 type Preapproval = Pick<Continuation, "parent" | "caller">;
 
+type Refused = Extract<Delegated, { status: "refused" }>;
+
 interface Beginning {
   readonly parent: LiveAgent;
   readonly thread: Thread;
@@ -57,34 +55,28 @@ interface Beginning {
 /** Gives work to the agents of one session, and waits for them. */
 export class Dispatcher extends Reach implements Retinue {
   private readonly services: DispatcherServices;
-  private asksForMore: Promise<boolean> | undefined;
   /** They are about to go on. */
   private readonly waking = new Set<AgentId>();
-  private readonly narrowed = new WeakMap<Policy, Policy>();
-  private readonly leftPlan: Remake;
+  private readonly names = new Names(this.registry);
+  private readonly gate = new SpawnGate((caller, concern) => this.askAbout(caller, concern));
+  private readonly policies: Policies;
   private forks: Promise<Forks> | undefined;
 
   constructor(services: DispatcherServices) {
     super(new Registry(services.journal, services.settleLost));
     this.services = services;
-    this.leftPlan = afterPlanMode(services.plan?.after ?? "default");
+    this.policies = new Policies(services.plan);
   }
 
   /** Nothing is changed by anybody before a person has approved a plan. */
   get isPlanning(): boolean {
-    return this.services.plan?.main.state.plan === "entered";
+    return this.policies.isPlanning;
   }
 
   policyOf(agentId: AgentId, given: Policy): Policy {
-    const policy = this.planFor(agentId)(given);
+    const policy = this.policies.planned(agentId)(given);
     if (!this.isBehind(agentId)) return policy;
-    const known = this.narrowed.get(policy);
-    if (known) return known;
-    // Declared tools stay, for the cache; calls outside the list are refused.
-    const pool = this.live.get(agentId)?.agent.backgroundPool ?? policy.pool;
-    const narrowed = { ...policy, pool };
-    this.narrowed.set(policy, narrowed);
-    return narrowed;
+    return this.policies.behind(policy, this.live.get(agentId)?.agent.backgroundPool ?? policy.pool);
   }
 
   /** Starts an agent for a call, or takes up the one that already works on it. */
@@ -93,9 +85,18 @@ export class Dispatcher extends Reach implements Retinue {
     const begun = findCall(parent.thread.state, caller.callId)?.agentId;
     const known = begun === undefined ? undefined : await this.registry.member(begun);
     if (known !== undefined) return this.rejoin(known, { parent, wish, caller });
+    const { name } = wish;
+    // One that has its line has its name.
+    const taken = name === undefined || begun !== undefined ? undefined : this.names.whyTaken(name);
+    if (taken !== undefined) return { status: "refused", message: taken };
+    const started = await this.names.claim(name, () => this.start({ parent, wish, caller }, begun));
+    return "status" in started ? started : waitForEnd(started, { parent, caller });
+  }
+
+  private async start({ parent, wish, caller }: Continuation, begun: AgentId | undefined): Promise<Member | Refused> {
     const { budget } = parent.services;
     // One that has its line is counted already.
-    const refusal = begun === undefined ? await this.spawn(parent, caller) : undefined;
+    const refusal = begun === undefined ? await this.gate.enter(budget, caller) : undefined;
     if (refusal) {
       await parent.refuseSpawn(refusal);
       return { status: "refused", message: refusal.message };
@@ -133,7 +134,7 @@ export class Dispatcher extends Reach implements Retinue {
       runId: newRunId(),
     });
     this.launch(member, beginning.prepared, { parent, thread, prompt: beginning.prompt });
-    return waitForEnd(member, { parent, caller });
+    return member;
   }
 
   async entrust(work: Entrusted, signal: AbortSignal): Promise<EndedRun | { readonly message: string }> {
@@ -252,14 +253,8 @@ export class Dispatcher extends Reach implements Retinue {
   private liveAgent(agentId: AgentId): LiveAgent {
     const live = this.live.get(agentId);
     if (live === undefined) throw new Error(`agent ${agentId} delegates without a run`);
-    const agent = withPolicies(live.agent, this.planFor(agentId));
+    const agent = withPolicies(live.agent, this.policies.planned(agentId));
     return agent === live.agent ? live : { ...live, agent };
-  }
-
-  private planFor(agentId: AgentId): Remake {
-    if (this.isPlanning) return inPlanMode;
-    const hasLeft = agentId === MAIN_AGENT && this.services.plan?.main.state.plan === "left";
-    return hasLeft ? this.leftPlan : asItIs;
   }
 
   private async preapproved(
@@ -269,29 +264,6 @@ export class Dispatcher extends Reach implements Retinue {
     if (!ready.background || ready.grants === undefined || !this.services.approvals.attended) return ready;
     const { preapprove } = await import("./preapprove.ts");
     return preapprove(ready, this.begunCall(parent, { callId, signal }));
-  }
-
-  /** Counts it; where the agents of one prompt are too many, somebody may want as many again. */
-  private async spawn(parent: LiveAgent, caller: Caller): Promise<BudgetRefusal | undefined> {
-    const { budget } = parent.services;
-    const refusal = budget.spawn();
-    if (refusal?.limit !== "promptSpawns" || !this.services.approvals.attended) return refusal;
-    // Many calls of one answer are one question.
-    this.asksForMore ??= this.askForMore(refusal, { budget, caller }).finally(() => {
-      this.asksForMore = undefined;
-    });
-    return (await this.asksForMore) ? this.spawn(parent, caller) : refusal;
-  }
-
-  private async askForMore(
-    { message }: BudgetRefusal,
-    { budget, caller }: { readonly budget: Budget; readonly caller: Caller },
-  ): Promise<boolean> {
-    const reason = `${message} Yes lets this prompt start as many again.`;
-    const answer = await this.askAbout(caller, { kind: "call", about: "spawns", rule: "subagents.maxSpawns", reason });
-    if (answer?.answer !== "allow") return false;
-    budget.resetSpawns();
-    return true;
   }
 
   /** About a call that has begun. Undefined: nobody can be asked, or wants to know any more. */
@@ -312,5 +284,3 @@ export class Dispatcher extends Reach implements Retinue {
     return this.registry.present(agentId)?.record.depth ?? 0;
   }
 }
-
-const asItIs: Remake = (policy) => policy;

@@ -56,8 +56,10 @@ export class Registry {
   /** By name, id or the beginning of an id that only one has. */
   async find(reference: string, above?: AgentId): Promise<AgentRecord | undefined> {
     const records = await this.records(above);
-    const named = records.findLast(({ name }) => name === reference);
-    if (named) return named;
+    const named = records.filter(({ name }) => name === reference);
+    // A name can be given again when who had it has ended: who works now is meant, or the newest.
+    const meant = named.findLast(({ agentId }) => this.members.get(agentId)?.running) ?? named.at(-1);
+    if (meant) return meant;
     const ids = records.map(({ agentId }) => agentId);
     const match = matchPrefix(ids, reference);
     return match.kind === "one" ? records.find(({ agentId }) => agentId === match.id) : undefined;

@@ -46,6 +46,40 @@ describe("an agent with a name that may not delegate", () => {
   });
 });
 
+it("a name belongs to one agent as long as that works; then another can have it", async () => {
+  const { promise: begun, keep: begin } = promised();
+  const { promise: later, keep: finish } = promised();
+  const twin = { name: "twin", run_in_background: true };
+  const { model } = await walk({
+    MAIN: [
+      { calls: [task("FIRST: go", twin), task("SECOND: go", twin)] },
+      { calls: [task("SECOND: go", { name: "twin" })], after: begun },
+      () => {
+        finish();
+        return { text: "I wait." };
+      },
+      { calls: [task("SECOND: go", { name: "twin" })] },
+      { calls: [message("twin")] },
+      { text: "Told." },
+      { text: "Good." },
+    ],
+    FIRST: [
+      () => {
+        begin();
+        return { text: "First.", after: later };
+      },
+    ],
+    SECOND: [{ text: "Second." }, { text: "Heard." }],
+  });
+  const told = model.requests("MAIN").map(resultsIn);
+  expect(told[1]?.[0]).toContain("works in the background");
+  expect(told[1]?.[1]).toMatch(/The name "twin" belongs to .*\. Choose another name, or leave it out\./);
+  expect(told[2]?.[0]).toMatch(/The name "twin" belongs to agent a\w{12} \(general-purpose: a piece of work\)\./);
+  expect(told[4]?.[0]).toContain("Second.");
+  // The newest of those who had it.
+  expect(model.requests("SECOND")).toHaveLength(2);
+});
+
 it("an agent that is waited for takes no messages: it reports once", async () => {
   const { promise: later, keep: finish } = promised();
   const { model } = await walk({
