@@ -54,6 +54,16 @@ describe("the lines of agents", () => {
     expect(line).toBe("  ! Explore a des… · incomplete (max_tu… · 1,034 tokens · 4s");
   });
 
+  it("say of a long name that it works in the background, where there is room for that", () => {
+    const agents = household(1, { text: "a description that is far too long" }).map((agent) => ({
+      ...agent,
+      background: true,
+    }));
+    const lineAt = (columns: number) => agentLines(agents, { ...view, columns })[0];
+    expect(lineAt(80)).toBe("  * Explore a … (background) · a description that is far to… · 1,034 tokens · 8s");
+    expect(lineAt(40)).toBe("  * Explore a des… · a description that…");
+  });
+
   it("never take more rows or columns than there are, nor steer the terminal", () => {
     const text = fc.string({ unit: fc.constantFrom("a", " ", "語", "🙂", "e\u0301", "\u001b[2J", "\n", "\r") });
     const sizes = fc.record({ columns: fc.integer({ min: 1, max: 120 }), rows: fc.integer({ min: -2, max: 12 }) });

@@ -38,22 +38,36 @@ export function agentLine(
     formatElapsed(end?.milliseconds ?? now - startedAt),
   ].join(" · ");
   const room = columns - displayWidth(tail) - 3;
-  const parts = { name: `${indent}${mark} ${nameOf(agent)}`, state };
+  const parts = { name: `${indent}${mark} ${whatOf(agent)}`, place: placeOf(agent), state };
   // Where it is too narrow for both, what it does says more than numbers.
   if (room < 24) return fitTogether(parts, columns);
   return fitLine(`${fitTogether(parts, room)} · ${tail}`, columns);
 }
 
-/** Where there is not room for both, each has at least about half. */
-function fitTogether({ name, state }: { readonly name: string; readonly state: string }, columns: number): string {
-  const least = Math.floor((columns - 3) / 2);
-  const shortened = fitLine(name, Math.max(least, columns - 3 - displayWidth(state)));
-  return fitLine(`${shortened} · ${state}`, columns);
+interface LineParts {
+  readonly name: string;
+  /** Where it works: said whole, or where it is too narrow for that not at all. */
+  readonly place: string;
+  readonly state: string;
 }
 
-export function nameOf({ agentType, description, agentId, background }: AgentView): string {
-  const what = oneLine(description);
-  return `${oneLine(agentType)} ${what === "" ? agentId : what}${background ? " (background)" : ""}`;
+/** Where there is not room for both, who it is and what it does have at least about half each. */
+function fitTogether({ name, place, state }: LineParts, columns: number): string {
+  const room = Math.max(Math.floor((columns - 3) / 2), columns - 3 - displayWidth(state));
+  const kept = displayWidth(place) * 2 > room ? "" : place;
+  return fitLine(`${fitLine(name, room - displayWidth(kept))}${kept} · ${state}`, columns);
+}
+
+export function nameOf(agent: AgentView): string {
+  return `${whatOf(agent)}${placeOf(agent)}`;
+}
+
+function whatOf({ agentType, description, agentId }: AgentView): string {
+  return `${oneLine(agentType)} ${oneLine(description) || agentId}`;
+}
+
+function placeOf({ background }: AgentView): string {
+  return background ? " (background)" : "";
 }
 
 function activityOf({ running, words, doing }: AgentView): string {

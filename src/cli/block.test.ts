@@ -16,7 +16,7 @@ describe("a block of live lines", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         const terminal = createTerminal(30);
-        const block = createBlock({ write: terminal.write, columns: () => 30 });
+        const block = createBlock({ write: terminal.write, columns: () => 30, rows: () => 24 });
         const printed: string[] = [];
         let drawn: readonly string[] = [];
         for (const each of steps) {
@@ -35,16 +35,35 @@ describe("a block of live lines", () => {
   it("draws over all rows of lines that a narrower terminal wraps", () => {
     let columns = 40;
     const written: string[] = [];
-    const block = createBlock({ write: (text) => written.push(text), columns: () => columns });
+    const block = createBlock({ write: (text) => written.push(text), columns: () => columns, rows: () => 24 });
     block.draw(["x".repeat(30), "y"]);
     columns = 10;
     block.clear();
     expect(written.at(-1)).toBe("\r\u001b[2K".concat("\u001b[1A\r\u001b[2K".repeat(3)));
   });
 
+  it("draws over what came back when a terminal that was too low is higher again", () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 14 }), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(sizes, fc.integer({ min: 1, max: 12 }), (heights, count) => {
+        const terminal = createTerminal(30);
+        let height = 20;
+        const block = createBlock({ write: terminal.write, columns: () => 30, rows: () => height });
+        const draw = (): void => block.draw(Array.from({ length: Math.min(count, height) }, (_, at) => `line ${at}`));
+        terminal.write("$ retinue\n");
+        for (height of [20, ...heights, 20]) {
+          terminal.resize(height);
+          draw();
+        }
+        const all = Array.from({ length: count }, (_, at) => `line ${at}`);
+        expect(terminal.screen()).toEqual(["$ retinue", ...all]);
+      }),
+    );
+  });
+
   it("moves no cursor for lines that stand there for the first time", () => {
     const written: string[] = [];
-    const block = createBlock({ write: (text) => written.push(text), columns: () => 40 });
+    const block = createBlock({ write: (text) => written.push(text), columns: () => 40, rows: () => 24 });
     block.clear();
     block.draw([]);
     block.draw(["one", "two"]);

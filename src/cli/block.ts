@@ -3,6 +3,8 @@ import { displayWidth } from "./fit-line.ts";
 export interface BlockOptions {
   readonly write: (text: string) => void;
   readonly columns: () => number;
+  /** Of the terminal. */
+  readonly rows: () => number;
 }
 
 /** Lines at the end of what is on a terminal, drawn over in place. The only one who moves the cursor. */
@@ -18,13 +20,26 @@ const clearBelow = "\u001b[J";
 const clearRight = "\u001b[K";
 const clearLine = "\r\u001b[2K";
 
-export function createBlock({ write, columns }: BlockOptions): Block {
+export function createBlock({ write, columns, rows: height }: BlockOptions): Block {
   let widths: readonly number[] = [];
+  /** Rows that a terminal had no room for any more when it became lower: out of reach, until it is higher again. */
+  let lost = 0;
+  let lowest = 0;
 
   /** A terminal that became narrower shows a line as several. */
   const rows = (): number =>
     widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / Math.max(1, columns()))), 0);
-  const home = (): string => (rows() > 1 ? `\u001b[${rows() - 1}A\r` : "\r");
+  const home = (): string => {
+    const up = rows() - 1 + takeBack();
+    return up > 0 ? `\u001b[${up}A\r` : "\r";
+  };
+  const takeBack = (): number => {
+    const now = height();
+    const back = Math.min(lost, Math.max(0, now - lowest));
+    lost += Math.max(0, rows() - now) - back;
+    lowest = now;
+    return back;
+  };
   // Row by row: some terminals keep in their history what is cleared from the first cell on.
   const erase = (): string => (widths.length === 0 ? "" : `${clearLine}${`\u001b[1A${clearLine}`.repeat(rows() - 1)}`);
   const remember = (lines: readonly string[]): void => {
@@ -41,12 +56,15 @@ export function createBlock({ write, columns }: BlockOptions): Block {
     },
     print: (text, lines) => {
       const start = erase();
+      // It stands between them and us from now on.
+      lost = 0;
       remember(lines);
       write(`${start}${text}${lines.join("\n")}`);
     },
     clear: () => {
       if (widths.length === 0) return;
       write(erase());
+      lost = 0;
       widths = [];
     },
   };

@@ -57,7 +57,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   const startedAt = now();
   const targets = new Map<string, string>();
   const running = new Map<string, string>();
-  const block = createBlock({ write, columns });
+  const block = createBlock({ write, columns, rows });
   let tokens = 0;
   let frame = 0;
   let doing = "starting";

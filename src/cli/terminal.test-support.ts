@@ -1,10 +1,23 @@
 import { displayWidth } from "./fit-line.ts";
 
+interface TestTerminal {
+  write(text: string): void;
+  /** With what it remembers of rows that it had no room for any more. */
+  screen(): string[];
+  resize(height: number): void;
+}
+
 /** A terminal as far as our live lines need one: what a person would see after these bytes, row by row. */
-export function createTerminal(columns: number): { write(text: string): void; screen(): string[] } {
+export function createTerminal(columns: number): TestTerminal {
   const rows: string[] = [""];
   let row = 0;
   let column = 0;
+  let height = Number.POSITIVE_INFINITY;
+  /** What stands above this row is history: no cursor gets there. */
+  let top = 0;
+  const scroll = (): void => {
+    top = Math.max(top, row - height + 1);
+  };
   const put = (character: string): void => {
     if (column + displayWidth(character) > columns) {
       row += 1;
@@ -17,7 +30,7 @@ export function createTerminal(columns: number): { write(text: string): void; sc
     column += 1;
   };
   const control = (parameter: string, letter: string): void => {
-    if (letter === "A") row = Math.max(0, row - Number(parameter || 1));
+    if (letter === "A") row = Math.max(top, row - Number(parameter || 1));
     if (letter === "K" && parameter === "2") rows[row] = "";
     else if (letter === "K" || letter === "J") rows[row] = [...(rows[row] ?? "")].slice(0, column).join("");
     if (letter === "J") rows.length = row + 1;
@@ -34,7 +47,14 @@ export function createTerminal(columns: number): { write(text: string): void; sc
           column = 0;
           rows[row] ??= "";
         } else put(token);
+        scroll();
       }
+    },
+    resize: (now) => {
+      // What went into history when it became lower comes back.
+      if (now > height) top = Math.max(0, top - (now - height));
+      height = now;
+      scroll();
     },
     screen: () => rows.join("\n").replace(/\s+$/, "").split("\n"),
   };
