@@ -6,7 +6,7 @@ import type { OpenedSession } from "./opened-session.ts";
 import { existingDirectories } from "./places.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-export interface MainPlace extends Pick<OpenedSession, "settings" | "cwd" | "chosen" | "gathered"> {
+export interface MainPlace extends Pick<OpenedSession, "settings" | "cwd" | "chosen" | "gathered" | "thread"> {
   readonly equipped: Equipped;
   readonly rules: readonly Rule[];
   readonly outputDirectory: string;
@@ -14,7 +14,7 @@ export interface MainPlace extends Pick<OpenedSession, "settings" | "cwd" | "cho
 
 /** The session's own agent, by options, settings and its definition. */
 export async function resolveMain(options: SessionOptions, place: MainPlace): Promise<AgentResolution> {
-  const { settings, cwd, chosen, gathered, equipped, rules, outputDirectory } = place;
+  const { settings, cwd, chosen, gathered, thread, equipped, rules, outputDirectory } = place;
   const { permissions = {} } = settings;
   const { maxTokensField } = chosen.provider ?? {};
   const request = {
@@ -23,7 +23,8 @@ export async function resolveMain(options: SessionOptions, place: MainPlace): Pr
     requestedModel: chosen.requested,
     modelReason: chosen.reason,
     ...(maxTokensField ? { maxTokensField } : {}),
-    cacheLifetime: settings.cache?.lifetime,
+    // Where nobody says otherwise, what was kept for an hour is asked for in the same way: else it would be lost.
+    cacheLifetime: settings.cache?.lifetime ?? thread.conversation?.head.cacheLifetime,
     tools: equipped.hands.declarations(),
     absentTools: equipped.absent,
     rules,

@@ -66,6 +66,20 @@ describe("a conversation that is kept for an hour", () => {
     ]);
   });
 
+  it("goes on after a restart where nobody says otherwise", async () => {
+    const { on, open, pass } = await begin({ MAIN: saying({ content: "One." }, { content: "Two." }) });
+    const session = await open({ settings: hour });
+    await session.prompt("MAIN: do it.").result;
+    await session.close();
+    pass(20 * minute);
+    const again = await open({ resume: session.id });
+    await again.prompt("And now?").result;
+    await again.close();
+    const [first, second] = on.requests("MAIN").map(one);
+    expect(new Set(lifetimes(one(second)))).toEqual(new Set(["1h"]));
+    expect(second?.cache?.read).toBe(first?.cache?.prompt);
+  });
+
   it("goes on after a restart with another setting: the bytes stay, and the change is explained", async () => {
     const { on, open, pass } = await begin({
       MAIN: saying({ content: "One." }, { content: "Two." }),
@@ -74,7 +88,7 @@ describe("a conversation that is kept for an hour", () => {
     await session.prompt("MAIN: do it.").result;
     await session.close();
     pass(20 * minute);
-    const again = await open({ resume: session.id });
+    const again = await open({ resume: session.id, settings: { cache: { lifetime: "5m" } } });
     const events: string[] = [];
     const run = again.prompt("And now?");
     for await (const { type } of run) events.push(type);
