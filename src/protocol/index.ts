@@ -14,25 +14,19 @@ export type {
   SkillDefinition,
 } from "./definition.ts";
 export { definitionSources } from "./definition.ts";
+export type { Delivery } from "./delivery.ts";
+export { delivery } from "./delivery.ts";
 export type { Diagnostic } from "./diagnostic.ts";
 export type {
   CacheDimension,
   ContextCause,
-  Delivery,
   DurableEvent,
-  EventOf,
   KeptWorktree,
-  Line,
-  LineEnvelope,
-  LiveEvent,
   ModelRetry,
   ParentCall,
   RecordedDecision,
-  RunEvent,
-  RunUpdate,
-  SubagentEvent,
-} from "./event.ts";
-export { delivery } from "./event.ts";
+} from "./durable-event.ts";
+export type { EventOf, Line, LineEnvelope, LiveEvent, RunEvent, RunUpdate, SubagentEvent } from "./event.ts";
 export type { ForkChoice, ForkOrigin } from "./fork.ts";
 export { FORK_TYPE, FORK_WORDS, forkChoices } from "./fork.ts";
 export type { CacheLifetime, Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
