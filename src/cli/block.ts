@@ -24,7 +24,7 @@ export function createBlock({ write, columns, rows: height }: BlockOptions): Blo
   let widths: readonly number[] = [];
   /** Rows that a terminal had no room for any more when it became lower: out of reach, until it is higher again. */
   let lost = 0;
-  let lowest = 0;
+  let before = { columns: 0, height: 0 };
 
   /** A terminal that became narrower shows a line as several. */
   const rows = (): number =>
@@ -34,10 +34,12 @@ export function createBlock({ write, columns, rows: height }: BlockOptions): Blo
     return up > 0 ? `\u001b[${up}A\r` : "\r";
   };
   const takeBack = (): number => {
-    const now = height();
-    const back = Math.min(lost, Math.max(0, now - lowest));
-    lost += Math.max(0, rows() - now) - back;
-    lowest = now;
+    const now = { columns: columns(), height: height() };
+    // One that is wider or narrower puts its rows together anew: what stands where ours were may be another's.
+    if (now.columns !== before.columns) lost = 0;
+    const back = Math.min(lost, Math.max(0, now.height - before.height));
+    lost += Math.max(0, rows() - now.height) - back;
+    before = now;
     return back;
   };
   // Row by row: some terminals keep in their history what is cleared from the first cell on.
