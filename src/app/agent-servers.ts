@@ -17,12 +17,14 @@ export interface ServersPlace {
   readonly sessionId: SessionId;
   /** Of a call, where its server's configuration does not say. */
   readonly callSeconds?: number | undefined;
+  /** A person should know it while they start. */
+  readonly tell?: ((message: string) => void) | undefined;
 }
 
 /** The MCP servers of a session. Where nobody uses one, nothing is loaded and nothing started. */
 export interface AgentServers {
   /** For the session's own agent: everything that is configured, and what its definition brings. */
-  connectMain(own: readonly McpServerUse[]): Promise<McpConnection>;
+  connectMain(own: readonly McpServerUse[], signal?: AbortSignal): Promise<McpConnection>;
   connect(uses: readonly McpServerUse[], wish: ConnectionWish): Promise<McpConnection>;
   close(): Promise<void>;
 }
@@ -53,9 +55,9 @@ export function createAgentServers(place: ServersPlace): AgentServers {
     return { ...connection, release: () => own.close() };
   };
   return {
-    connectMain: async (own) => {
+    connectMain: async (own, signal = new AbortController().signal) => {
       const named = Object.keys(await configuredNow()).filter((name) => own.every((use) => use.name !== name));
-      const wish = { owner: MAIN_AGENT, signal: new AbortController().signal, root: place.root };
+      const wish = { owner: MAIN_AGENT, signal, root: place.root };
       return connect([...named.map((name) => ({ name })), ...own], wish);
     },
     connect,
@@ -86,7 +88,7 @@ async function pluginServers(home: string): Promise<ServersPlace["configured"]> 
 }
 
 async function makeServers(
-  { root, environment, clock, sessionId, callSeconds }: ServersPlace,
+  { root, environment, clock, sessionId, callSeconds, tell }: ServersPlace,
   configured: ServersPlace["configured"],
 ): Promise<McpServers> {
   const [{ createMcpServers }, { createLocalWorkspace }] = await Promise.all([
@@ -95,7 +97,8 @@ async function makeServers(
   ]);
   const workspace = createLocalWorkspace({ root, environment });
   const limits = callSeconds === undefined ? {} : { callMs: callSeconds * 1_000 };
-  return createMcpServers({ workspace, configured, environment, clock, limits, tag: sessionId, version: VERSION });
+  const words = { tag: sessionId, version: VERSION, tell };
+  return createMcpServers({ workspace, configured, environment, clock, limits, ...words });
 }
 
 const nothing: McpConnection = { servers: [], tools: [], instructions: [], problems: [], release: async () => {} };

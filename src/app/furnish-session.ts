@@ -41,6 +41,7 @@ export async function furnishSession(options: SessionOptions, opened: OpenedSess
     clock,
     sessionId: transcript.sessionId,
     callSeconds: settings.timeouts?.mcp,
+    tell: options.onTrouble,
   });
   try {
     return await furnish(options, { ...opened, servers });
@@ -64,7 +65,9 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
   const definition: Partial<AgentDefinition> = gathered.definition ?? {};
   const { sessionId } = transcript;
   const { rules, problems } = await collectRules(settings.permissions ?? {}, options, options.settingsFile);
-  const connection = await servers.connectMain(definition.mcpServers ?? []);
+  const connection = await servers.connectMain(definition.mcpServers ?? [], options.signal);
+  if (options.signal?.aborted)
+    throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
   const approvals = await sessionApprovals(options, served);
   const compactAtPercent = settings.compaction?.percent;
   const hooks = await gatherHooks({

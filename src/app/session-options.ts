@@ -66,6 +66,8 @@ export interface SessionOptions {
   /** What of its agents a run tells; `all` by default. With hundreds of agents it pays to ask for less. */
   readonly agentUpdates?: AgentUpdates;
   readonly clock?: Clock;
-  /** A person should know it while the session goes on: a full disk, for which it waits; commands without a sandbox. */
+  /** Aborted while it is being opened: MCP servers that are about to start are ended, and opening it fails. */
+  readonly signal?: AbortSignal;
+  /** A person should know it while the session goes on: a full disk, or an MCP server, for which it waits; commands without a sandbox. */
   readonly onTrouble?: (message: string) => void;
 }

@@ -25,6 +25,8 @@ export interface RunWords {
   readonly prompt: string;
   readonly tell: (notice: string) => void;
   readonly agentUpdates: AgentUpdates;
+  /** Nobody wants it any more. */
+  readonly signal: AbortSignal;
 }
 
 /** The session that a run is to be in, new or old, as options and settings want it. */
@@ -32,7 +34,7 @@ export async function openRunSession(options: PrintOptions, words: RunWords): Pr
   return open(options, words).catch(explainHome);
 }
 
-async function open(options: PrintOptions, { prompt, tell, agentUpdates }: RunWords): Promise<RunSession> {
+async function open(options: PrintOptions, { prompt, tell, agentUpdates, signal }: RunWords): Promise<RunSession> {
   const home = stateDirectory(process.env);
   const cwd = realDirectory(options.cwd ?? ".");
   const old = chooseSession({ ...options, home, cwd });
@@ -70,6 +72,7 @@ async function open(options: PrintOptions, { prompt, tell, agentUpdates }: RunWo
     disallowedTools,
     acceptance,
     agentUpdates,
+    signal,
     onTrouble: tell,
   });
   if (!isMute || session.initialPrompt?.trim()) return { session, settings: loaded.settings };

@@ -5,6 +5,7 @@ import {
   type Run,
   type Session,
   type Settings,
+  UserError,
 } from "../app/index.ts";
 import { describeError } from "../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../protocol/index.ts";
@@ -16,7 +17,7 @@ import { cleanUpSessions } from "./clean-up-sessions.ts";
 import { closingWords } from "./closing-words.ts";
 import type { PrintOptions } from "./command.ts";
 import { cutAgents } from "./cut-agents.ts";
-import { exitCodeOf } from "./exit-code.ts";
+import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { createFormat } from "./formats/create-format.ts";
 import { openRunSession } from "./open-run-session.ts";
 import { createOutput, type Output } from "./output.ts";
@@ -31,6 +32,8 @@ import { createNoticeTeller } from "./tell-notices.ts";
 /** `retinue -p`: one prompt, one run, its result. */
 export async function printRun(options: PrintOptions): Promise<number> {
   let run: Run | undefined;
+  let isOpening = false;
+  const unwanted = new AbortController();
   const output = createOutput(process.stdout, () => run?.stop("stopped"));
   const errors = createOutput(process.stderr, () => undefined);
   const agents = createAgentViews();
@@ -38,21 +41,33 @@ export async function printRun(options: PrintOptions): Promise<number> {
   const faces = { format, output, errors };
   const progress = showProgress(errors, { ...options, agents });
   const signals = onStopSignal((signal) => {
-    if (run === undefined) return void endBeforeRun();
+    if (run === undefined) return isOpening ? unwanted.abort() : void endAtOnce();
     if (signal === "SIGINT" && agents.size > 0) progress.tell(interruptWords(agents.inOrder()));
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
   });
-  const endBeforeRun = async (): Promise<void> => {
-    const failure = { code: "interrupted", message: "Interrupted before the run began." };
-    await output.write(faces.format.failure(failure));
+  const endAtOnce = async (): Promise<void> => {
+    progress.end();
+    await reportError(interrupted(), faces);
     process.exit(signals.code());
   };
   try {
-    const ended = await perform(options, { ...faces, agents, progress, onStart: (started) => (run = started) });
+    const ended = await perform(options, {
+      ...faces,
+      agents,
+      progress,
+      signal: unwanted.signal,
+      onOpening: () => (isOpening = true),
+      onStart: (started) => (run = started),
+    });
     return signals.code() ?? exitCodeOf(ended.result, { ...ended, agentsCut: cutAgents(agents.inOrder()).length });
   } catch (error) {
-    return await reportError(error, faces);
+    const code = await reportError(error, faces);
+    return signals.code() ?? code;
   }
+}
+
+function interrupted(): UserError {
+  return new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: exitCodes.stopped });
 }
 
 interface Ended {
@@ -63,6 +78,9 @@ interface Ended {
 interface Performance extends Faces {
   readonly agents: AgentViews;
   readonly progress: ShownProgress;
+  readonly signal: AbortSignal;
+  /** From here on there may be what has to be ended. */
+  readonly onOpening: () => void;
   readonly onStart: (run: Run) => void;
 }
 
@@ -71,7 +89,7 @@ const MANY_AGENTS = 8;
 
 async function perform(
   options: PrintOptions,
-  { format, output, errors, agents, progress, onStart }: Performance,
+  { format, output, errors, agents, progress, signal, onOpening, onStart }: Performance,
 ): Promise<Ended> {
   const notices = createNoticeTeller(progress.tell);
   const approvals = createApprovalTeller(options.onAsk ?? "deny", progress.tell);
@@ -90,11 +108,13 @@ async function perform(
   };
   try {
     const prompt = await readPrompt(options.prompt, progress.tell);
-    const { session, settings } = await openRunSession(options, {
-      prompt,
-      tell: progress.tell,
-      agentUpdates: updatesFor(options, errors),
-    });
+    const agentUpdates = updatesFor(options, errors);
+    onOpening();
+    const { session, settings } = await openRunSession(options, { prompt, tell: progress.tell, agentUpdates, signal });
+    if (signal.aborted) {
+      await session.close();
+      throw interrupted();
+    }
     for (const notice of session.notices) progress.tell(notice);
     await output.write(format.opened(session));
     key = createBackgroundKey({ session, agents, progress });

@@ -134,10 +134,23 @@ describe("createMcpServers", () => {
   });
 
   it("does not wait longer than the limit for a server that never answers", async () => {
-    const servers = make({ mute: program.config({ silent: true }) }, { limits: { startMs: 400 } });
+    const told: string[] = [];
+    const limits = { startMs: 400, slowMs: 20 };
+    const servers = make({ mute: program.config({ silent: true }) }, { limits, tell: (text) => told.push(text) });
     const { problems } = await connect(servers, "mute");
-    expect(problems).toEqual(['The MCP server "mute" could not be started: it did not answer within 400 ms.']);
+    expect(told).toEqual(['Waiting for the MCP server "mute" to start, for up to 400 ms.']);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(/^The MCP server "mute" could not be started: it did not answer within 400 ms\./);
     expect(servers.processes()).toBe(0);
+  });
+
+  it("says what a server wrote instead of an answer", async () => {
+    const script = 'console.log("Listening…"); console.error("no token"); process.stdin.resume()';
+    const servers = make({ odd: { command: process.execPath, args: ["-e", script] } }, { limits: { startMs: 1_000 } });
+    const { problems } = await connect(servers, "odd");
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(/within 1.0 s, but wrote 1 line to its standard output that are no messages/);
+    expect(problems[0]).toMatch(/standard error:\nno token$/);
   });
 
   it("ends a stubborn server and what it has started", async () => {

@@ -1,4 +1,4 @@
-import { createId, nearest, plural } from "../lib/index.ts";
+import { createId, formatDuration, nearest, plural } from "../lib/index.ts";
 import type { Clock, McpConnection, McpServerConfig, McpServers, Tool, Workspace } from "../ports/index.ts";
 import type { AgentId, JsonObject, McpServerUse } from "../protocol/index.ts";
 import { asSentence } from "./as-sentence.ts";
@@ -12,6 +12,8 @@ import { nameServers, nameTools } from "./tool-names.ts";
 export interface McpLimits {
   /** From the start of a server to the list of its tools. */
   readonly startMs?: number;
+  /** A start that takes longer is told. */
+  readonly slowMs?: number;
   /** For one call, where the server's configuration has no `timeout`. */
   readonly callMs?: number;
   /** A larger message ends a server. */
@@ -30,6 +32,8 @@ export interface McpServersOptions {
   readonly tag?: string;
   /** Of the product, told to servers. */
   readonly version?: string;
+  /** Told why an agent does not begin yet. */
+  readonly tell?: ((message: string) => void) | undefined;
 }
 
 interface Shared {
@@ -37,7 +41,12 @@ interface Shared {
   readonly users: Set<object>;
 }
 
-const defaultLimits: Required<McpLimits> = { startMs: 30_000, callMs: 60_000, maxMessageBytes: 64 * 1024 * 1024 };
+const defaultLimits: Required<McpLimits> = {
+  startMs: 30_000,
+  slowMs: 3_000,
+  callMs: 60_000,
+  maxMessageBytes: 64 * 1024 * 1024,
+};
 
 /** The servers of a session. None is started, and nothing of MCP is loaded, before an agent asks for one. */
 export function createMcpServers(options: McpServersOptions): McpServers {
@@ -81,6 +90,10 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     endings.delete(ending);
   }
 
+  function tellOfSlow(name: string): void {
+    options.tell?.(`Waiting for the MCP server "${name}" to start, for up to ${formatDuration(limits.startMs)}.`);
+  }
+
   async function connect(uses: readonly McpServerUse[], owner: AgentId, signal: AbortSignal): Promise<McpConnection> {
     const user = { owner };
     const problems: string[] = [];
@@ -94,7 +107,9 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     const offers = await Promise.all(
       [...wanted].map(async ([name, key]): Promise<Connected | undefined> => {
         const server = running.get(key)?.server;
+        const waiting = setTimeout(() => tellOfSlow(name), limits.slowMs);
         const offer: Offer = server ? await server.offer(signal) : { ok: false, reason: "the session is ending" };
+        clearTimeout(waiting);
         if (server && offer.ok) return { name, server, offer };
         problems.push(`The MCP server "${name}" could not be started: ${asSentence(offer.ok ? "" : offer.reason)}`);
         await give(key, user);

@@ -1,5 +1,5 @@
 import type { Progress, Client as ProtocolClient, StandardSchemaV1 } from "@modelcontextprotocol/client";
-import { describeError, formatDuration, LONGEST_TIMER_MS, withTimeLimit } from "../lib/index.ts";
+import { describeError, formatDuration, LONGEST_TIMER_MS, plural, withTimeLimit } from "../lib/index.ts";
 import type { McpServerConfig } from "../ports/index.ts";
 import type { JsonObject } from "../protocol/index.ts";
 import { cutText } from "./cut-text.ts";
@@ -77,11 +77,18 @@ export async function openLink(config: McpServerConfig, place: LinkPlace, signal
     const isRefusal = (error: unknown) => error instanceof ProtocolError;
     return { ok: true, link: createLink({ client, wire, tools, isRefusal }) };
   } catch (error) {
-    const reason = late ? `it did not answer within ${formatDuration(place.startMs)}` : wire?.explain(error);
+    const reason = late ? whyLate(wire, place.startMs) : wire?.explain(error);
     await wire?.end();
     if (signal.aborted) return { ok: false, reason: "its start was cancelled" };
     return { ok: false, reason: reason ?? describeError(error) };
   }
+}
+
+/** With what it said instead. */
+function whyLate(wire: Wire | undefined, startMs: number): string {
+  const stray = wire?.strayLines() ?? 0;
+  const instead = stray === 0 ? "" : `, but wrote ${plural(stray, "line")} to its standard output that are no messages`;
+  return `it did not answer within ${formatDuration(startMs)}${instead}${wire?.lastWords() ?? ""}`;
 }
 
 interface LinkParts {

@@ -14,12 +14,17 @@ export interface TestServers extends McpServers {
   remove(): Promise<void>;
 }
 
+interface TestOptions extends Pick<McpServersOptions, "tell"> {
+  readonly limits?: McpLimits;
+  readonly environment?: Record<string, string>;
+}
+
 let made = 0;
 
 /** Servers in a directory of their own; all limits short enough for a test that waits for them. */
 export function createTestServers(
   configured: McpServersOptions["configured"],
-  { limits = {}, environment = {} }: { limits?: McpLimits; environment?: Record<string, string> } = {},
+  { limits = {}, environment = {}, tell }: TestOptions = {},
 ): TestServers {
   const root = mkdtempSync(join(tmpdir(), "mcp-"));
   made += 1;
@@ -32,6 +37,7 @@ export function createTestServers(
     clock: { now: () => Date.now(), monotonic: () => performance.now() },
     limits: { startMs: 15_000, callMs: 15_000, ...limits },
     tag,
+    tell,
   });
   return {
     ...servers,

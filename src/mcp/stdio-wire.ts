@@ -88,6 +88,7 @@ export function openStdioWire(config: StdioMcpServerConfig, place: StdioPlace): 
     transport,
     over: () => over,
     explain: (error) => over ?? `${describeError(error)}${lastWords()}`,
+    lastWords,
     strayLines: () => strayLines,
     end: () => transport.close(),
   };

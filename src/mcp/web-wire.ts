@@ -49,6 +49,7 @@ export function openWebWire(
     transport,
     over: () => over,
     explain,
+    lastWords: () => "",
     strayLines: () => 0,
     end: async () => {
       over ??= "it was let go";

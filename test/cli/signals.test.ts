@@ -1,4 +1,6 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { messagesOf } from "../../src/testing/index.ts";
 import { createPlace, ended, resultOf, retinue, serve, startRetinue } from "./command-line.ts";
@@ -54,6 +56,23 @@ describe("signals", () => {
     const run = await end;
     expect(run.code).toBe(130);
     expect(resultOf(run)).toMatchObject({ outcome: "stopped", is_error: true });
+  });
+
+  it("Ctrl+C while an MCP server starts ends that too, however stubborn it is", async () => {
+    const place = createPlace();
+    const pidFile = join(place.cwd, "pid");
+    const script = `require("fs").writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); setInterval(() => {}, 1000)`;
+    const mcpServers = { mute: { command: process.execPath, args: ["-e", script] } };
+    writeFileSync(join(place.cwd, ".mcp.json"), JSON.stringify({ mcpServers }));
+    const child = startRetinue(["-p", "Hello", "--trust"], place);
+    child.stdin.end();
+    const end = ended(child);
+    while (!existsSync(pidFile) || readFileSync(pidFile, "utf8") === "") await setTimeout(20);
+    child.kill("SIGINT");
+    const run = await end;
+    expect(run).toMatchObject({ code: 130, stdout: "" });
+    expect(run.stderr).toContain("retinue: Interrupted before the run began.");
+    expect(() => process.kill(Number(readFileSync(pidFile, "utf8")), 0)).toThrow("ESRCH");
   });
 
   it("a bug in the background shows a program a result and a person no stack", async () => {
