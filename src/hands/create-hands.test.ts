@@ -88,6 +88,12 @@ describe("judge", () => {
     expect(judgement).toEqual({ kind: "invalid", message: expect.stringContaining("Did you mean Grep?") });
   });
 
+  it("names only tools that are there for who calls", async () => {
+    const all = hands(["Read", "Task"].map((name) => tool(name, async () => ({ content: "" }))));
+    const judgement = await all.judge(call("none", {}), policy());
+    expect(judgement).toEqual({ kind: "invalid", message: 'There is no tool named "none". The tools are: Read.' });
+  });
+
   it.each(["[1]", "null", "{", '"x"'])("refuses the input %s", async (inputJson) => {
     const judgement = await hands([writer()]).judge({ callId: "c1", name: "Write", inputJson }, policy());
     expect(judgement).toMatchObject({ kind: "invalid" });

@@ -46,7 +46,7 @@ export function createHands(options: HandsOptions): Hands {
   let closed = false;
 
   async function judge(call: ToolCall, policy: Policy): Promise<Judgement> {
-    const read = readCall(call, tools);
+    const read = readCall(call, { tools, pool: policy.pool });
     if (!read.ok) return { kind: "invalid", message: read.message };
     const judged = await judgeCall({ toolName: read.tool.declaration.name, input: read.input, policy }, place);
     const { decision, accesses } = judged;

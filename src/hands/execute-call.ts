@@ -37,7 +37,7 @@ export interface Circumstances {
 export async function executeCall(request: HandsRequest, circumstances: Circumstances): Promise<ToolResult> {
   const { limits, signal, running } = circumstances;
   const known = takeAllowed(request, circumstances.allowed);
-  const read = known?.read ?? readCall(request.call, circumstances.tools);
+  const read = known?.read ?? readCall(request.call, { tools: circumstances.tools, pool: request.policy.pool });
   if (!read.ok) return textResult("error", read.message);
   const { tool, input } = read;
   const limit = timeLimit(tool, input, limits.timeoutMs);

@@ -6,10 +6,16 @@ export type ReadCall =
   | { readonly ok: true; readonly tool: Tool; readonly input: JsonObject }
   | { readonly ok: false; readonly message: string };
 
+interface Offered {
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** Those of who calls: others are not for it. */
+  readonly pool: readonly string[];
+}
+
 /** From what the model wrote to a tool and an input that fits its schema, or words that tell the model what to change. */
-export function readCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): ReadCall {
+export function readCall(call: ToolCall, { tools, pool }: Offered): ReadCall {
   const tool = tools.get(canonicalToolName(call.name));
-  if (tool === undefined) return { ok: false, message: unknownTool(call.name, [...tools.keys()]) };
+  if (tool === undefined) return { ok: false, message: unknownTool(call.name, namesFor(pool, tools)) };
   const parsed = parseObject(call.inputJson);
   if (parsed === undefined) {
     return {
@@ -38,6 +44,10 @@ function parseObject(text: string): object | undefined {
   } catch {
     return undefined;
   }
+}
+
+function namesFor(pool: readonly string[], tools: ReadonlyMap<string, Tool>): readonly string[] {
+  return [...tools.keys()].filter((name) => pool.includes(name));
 }
 
 function unknownTool(name: string, known: readonly string[]): string {
