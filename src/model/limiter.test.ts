@@ -104,6 +104,12 @@ describe("the limiter", () => {
     expect(entered).toEqual([10_000, 10_100, 10_100, 10_200, 10_300, 10_400]);
   });
 
+  it("waits no longer than its timer by a clock that stands still", async () => {
+    const limiter = createLimiter({ clock: { monotonic: () => 0.1 } });
+    (await enter(limiter)).leave({ kind: "throttled", holdMs: 0.2 });
+    expect(await enter(limiter)).toBeDefined();
+  });
+
   it("counts for the first refusal only what is being answered", async () => {
     const limiter = createLimiter(createVirtualTime());
     for (let index = 0; index < 100; index += 1) (await enter(limiter)).leave({ kind: "answered" });

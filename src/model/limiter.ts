@@ -179,9 +179,10 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     hold = mine;
     void delay(milliseconds, mine.signal).then(() => {
       if (hold !== mine) return;
-      // Timers count from when the event loop last looked at its clock: on a busy machine they fire too early.
+      // Timers count from when the event loop last looked at its clock: on a busy machine they fire too early. For a
+      // clock that stands still nobody waits twice.
       const left = heldUntil - clock.monotonic();
-      if (left > 0) return holdFor(left);
+      if (left > 0 && left < milliseconds) return holdFor(left);
       hold = undefined;
       pump();
     });

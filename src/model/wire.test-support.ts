@@ -82,14 +82,17 @@ export interface Caller {
   call(request?: Partial<ModelRequest>): Promise<Call>;
 }
 
-/** Waits of retries take no time; `delays` says how long they would have been. */
+/** Waits of retries take no time but that of their clock; `delays` says how long they would have been. */
 export function callerFor(url: string, dialect: Dialect, options: Partial<WireModelOptions> = {}): Caller {
   const delays: number[] = [];
+  let waited = 0;
+  const clock: Clock = { ...realClock, monotonic: () => realClock.monotonic() + waited };
   const delay: Delay = (milliseconds) => {
     delays.push(milliseconds);
+    waited += milliseconds;
     return Promise.resolve();
   };
-  const limiter = options.limiter ?? createLimiter({ clock: realClock, delay });
+  const limiter = options.limiter ?? createLimiter({ clock, delay });
   const model = createWireModel({
     provider: providerAt(url, dialect),
     model: "test-model",
