@@ -57,7 +57,10 @@ export async function printRun(options: PrintOptions): Promise<number> {
       progress,
       signal: unwanted.signal,
       onOpening: () => (isOpening = true),
-      onStart: (started) => (run = started),
+      onStart: (started) => {
+        run = started;
+        if (unwanted.signal.aborted) run.stop("interrupted");
+      },
     });
     return signals.code() ?? exitCodeOf(ended.result, { ...ended, agentsCut: cutAgents(agents.inOrder()).length });
   } catch (error) {
