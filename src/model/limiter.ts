@@ -210,18 +210,24 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
         resolve(undefined);
         pump();
       };
+      let hasGone = false;
+      let isHeard = false;
       const entry: Waiting = {
         ticket,
         go(given) {
-          signal.removeEventListener("abort", onAbort);
+          hasGone = true;
+          if (isHeard) signal.removeEventListener("abort", onAbort);
           resolve(given);
         },
       };
-      signal.addEventListener("abort", onAbort, { once: true });
       const later = waiting.findIndex((other) => other.ticket > ticket);
       waiting.splice(later === -1 ? waiting.length : later, 0, entry);
       if (hold === undefined && clock.monotonic() < heldUntil) holdFor(heldUntil - clock.monotonic());
       pump();
+      // Nearly all go at once.
+      if (hasGone) return;
+      isHeard = true;
+      signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 
