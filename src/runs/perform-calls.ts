@@ -27,15 +27,19 @@ export async function performCalls(host: RunHost, calls: readonly ToolCall[]): P
   }
 }
 
-/** Of hundreds a few begin at a time: the requests of the first have left while the others begin. */
-const AT_ONCE = 32;
+/** Of hundreds a few begin at first, then twice as many, and so on: the requests of the first have left while the others begin. */
+const FIRST = 4;
 
 /** Waits for all before it fails with the first failure: none may go on alone behind the host's back. */
 async function performTogether(host: RunHost, batch: readonly ToolCall[]): Promise<void> {
   const failures: unknown[] = [];
   const running: Promise<void>[] = [];
+  let pause = FIRST;
   for (const [index, call] of batch.entries()) {
-    if (index > 0 && index % AT_ONCE === 0) await new Promise(setImmediate);
+    if (index === pause) {
+      await new Promise(setImmediate);
+      pause += index;
+    }
     running.push(performCall(host, call).catch((error: unknown) => void failures.push(error)));
   }
   await Promise.all(running);
