@@ -1,9 +1,12 @@
-// Vitest's global setup for tests that run dist/: makes sure that it is built from the source as it is now.
+// Vitest's global setup: when there are tests among those asked for that run dist/, makes sure that it is built from
+// the source as it is now. The tests of a room alone never wait for that.
 
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
-export function setup() {
+export function setup({ vitest }) {
+  const asked = vitest.state.getPaths().map((path) => relative(vitest.config.root, path).replaceAll("\\", "/"));
+  if (!asked.some((path) => /^(test|src\/cli)\//.test(path))) return;
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "build.mjs"), "--if-stale"], {
     stdio: "inherit",
   });
