@@ -10,7 +10,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { buildSync } from "esbuild";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppendError, openAppendFile, syncDirectory } from "./append-file.ts";
@@ -135,10 +136,8 @@ describe("append file", () => {
 
   it.runIf(existsSync("/usr/bin/prlimit"))("sets a half-written record apart once the disk has room again", () => {
     const path = join(directory, "a.jsonl");
-    const program = join(directory, "write.ts");
-    writeFileSync(
-      program,
-      `import { execFileSync } from "node:child_process";
+    const program = join(directory, "write.mjs");
+    const contents = `import { execFileSync } from "node:child_process";
        import { openAppendFile } from ${JSON.stringify(join(import.meta.dirname, "append-file.ts"))};
        const limit = (bytes: string) => execFileSync("prlimit", ["--fsize=" + bytes + ":unlimited", "--pid", String(process.pid)]);
        const file = openAppendFile(${JSON.stringify(path)});
@@ -150,12 +149,10 @@ describe("append file", () => {
        }
        limit("unlimited");
        file.append("last\\n");
-       console.log(JSON.stringify({ failures, size: file.size }));`,
-    );
-    const output = execFileSync(process.execPath, ["--import", "tsx", program], {
-      cwd: dirname(dirname(import.meta.dirname)),
-      encoding: "utf8",
-    });
+       console.log(JSON.stringify({ failures, size: file.size }));`;
+    const stdin = { contents, loader: "ts", resolveDir: directory } as const;
+    buildSync({ stdin, bundle: true, platform: "node", format: "esm", outfile: program });
+    const output = execFileSync(process.execPath, [program], { encoding: "utf8" });
     expect(JSON.parse(output)).toEqual({
       failures: [
         ["EFBIG", 994],

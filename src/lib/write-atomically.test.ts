@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { buildSync } from "esbuild";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeAtomically } from "./write-atomically.ts";
 
@@ -71,17 +72,15 @@ describe("writeAtomically", () => {
   it.runIf(existsSync("/usr/bin/prlimit"))("keeps the old content when there is no room for the new", () => {
     const path = join(directory, "settings.json");
     writeFileSync(path, "precious");
-    const program = join(directory, "write.mts");
-    writeFileSync(
-      program,
-      `import { writeAtomically } from ${JSON.stringify(join(import.meta.dirname, "write-atomically.ts"))};
+    const program = join(directory, "write.mjs");
+    const contents = `import { writeAtomically } from ${JSON.stringify(join(import.meta.dirname, "write-atomically.ts"))};
        import { execFileSync } from "node:child_process";
        execFileSync("prlimit", ["--fsize=1000:unlimited", "--pid", String(process.pid)]);
-       await writeAtomically(${JSON.stringify(path)}, "x".repeat(5000)).catch((error) => console.log(error.code));`,
-    );
-    const options = { cwd: dirname(dirname(import.meta.dirname)), encoding: "utf8" } as const;
-    expect(execFileSync(process.execPath, ["--import", "tsx", program], options).trim()).toBe("EFBIG");
+       await writeAtomically(${JSON.stringify(path)}, "x".repeat(5000)).catch((error) => console.log(error.code));`;
+    const stdin = { contents, loader: "ts", resolveDir: directory } as const;
+    buildSync({ stdin, bundle: true, platform: "node", format: "esm", outfile: program });
+    expect(execFileSync(process.execPath, [program], { encoding: "utf8" }).trim()).toBe("EFBIG");
     expect(readFileSync(path, "utf8")).toBe("precious");
-    expect(readdirSync(directory).sort()).toEqual(["settings.json", "write.mts"]);
+    expect(readdirSync(directory).sort()).toEqual(["settings.json", "write.mjs"]);
   });
 });

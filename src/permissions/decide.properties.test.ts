@@ -223,8 +223,12 @@ describe("decide, whatever the situation", () => {
 
 describe("rules", () => {
   it("never make the parser or the hiding throw", () => {
+    // As fast-check's unit "binary", which makes a table of all of them before it begins: a second and 120 MB.
+    const anyCharacter = fc
+      .nat({ max: 0x10_f7ff })
+      .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), fc.string(), (text, at) => {
+      fc.property(fc.string({ unit: anyCharacter }), fc.string(), (text, at) => {
         parseRule(text);
         const rules = [{ text: `Read(${text})`, effect: "deny", scope: "user" } as const];
         hiddenPredicate({ mode: "default", pool: [], rules, workspaceRoots: [root], readableRoots: [] })(

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { join } from "node:path";
+import { buildSync } from "esbuild";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type RunClocks, startClocks, type Timers } from "./clocks.ts";
@@ -322,15 +322,15 @@ describe("with real timers", () => {
   });
 
   it("does not keep a process alive", () => {
-    const module = JSON.stringify(join(import.meta.dirname, "clocks.ts"));
-    const program = `
-      const { startClocks } = await import(${module});
+    const contents = `
+      import { startClocks } from "./clocks.ts";
       const never = () => console.log("struck");
       const clock = { monotonic: () => performance.now() };
       startClocks({ idleMs: 600_000, wallMs: 600_000, clock, onIdle: never, onWall: never }).modelAsked();
       console.log("over");`;
-    const options = { encoding: "utf8", timeout: 15_000, cwd: join(import.meta.dirname, "../..") } as const;
-    const arguments_ = ["--import", "tsx", "--input-type=module", "-e", program];
-    expect(execFileSync(process.execPath, arguments_, options)).toBe("over\n");
+    const stdin = { contents, resolveDir: import.meta.dirname };
+    const built = buildSync({ stdin, bundle: true, platform: "node", format: "esm", write: false });
+    const words = ["--input-type=module", "-e", built.outputFiles[0]?.text ?? ""];
+    expect(execFileSync(process.execPath, words, { encoding: "utf8", timeout: 15_000 })).toBe("over\n");
   });
 });

@@ -43,7 +43,7 @@ async function verify(
   };
   put(files);
   const git = (...args: string[]) => execFileSync("git", args, { cwd, stdio: "pipe" });
-  git("init", "-q");
+  git("init", "-q", "--template=");
   git("add", ".");
   git("-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "first");
   put(change);

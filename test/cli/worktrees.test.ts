@@ -34,7 +34,7 @@ describe("retinue worktrees", () => {
     const none = { code: 0, stdout: "There are no worktrees of agents.\n", stderr: "" };
     expect(await retinue(["worktrees"], place)).toMatchObject(none);
     expect(await retinue(["worktrees", "prune"], place)).toMatchObject(none);
-    git(place, "init", "-q");
+    git(place, "init", "-q", "--template=");
     writeFileSync(join(place.cwd, "a.txt"), "one\n");
     git(place, "add", "-A");
     git(place, "commit", "-qm", "first");

@@ -107,7 +107,7 @@ function makeRepository(cwd: string): void {
       stdio: "ignore",
     });
   mkdirSync(cwd);
-  git("init", "-b", "main");
+  git("init", "-b", "main", "--template=");
   for (const [path, text] of Object.entries(repository)) {
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
     writeFileSync(join(cwd, path), text);

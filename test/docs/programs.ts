@@ -1,6 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import ts from "typescript";
 import { root } from "./page-place.ts";
 
 export interface Program {
@@ -16,35 +16,40 @@ export interface CheckedPrograms {
   fileOf(name: string): string;
 }
 
-/** Type-checks all programs at once, strictly, against the built package as a user has it, and compiles them. */
+/**
+ * Type-checks all programs at once, strictly, against the built package as a user has it, and compiles them. In a
+ * process of its own: the compiler would leave 200 MB in this one, which every start of a process here then copies.
+ */
 export function checkPrograms(directory: string, programs: readonly Program[]): CheckedPrograms {
+  const problems = new Map<string, string[]>(programs.map(({ name }) => [name, []]));
+  const checked: CheckedPrograms = { problems, fileOf: (name) => join(directory, `${name}.js`) };
+  if (programs.length === 0) return checked;
   mkdirSync(join(directory, "node_modules"), { recursive: true });
   symlinkSync(root, join(directory, "node_modules/retinue"));
   writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
-  const files = programs.map(({ name, text }) => {
-    const file = join(directory, `${name}.ts`);
-    writeFileSync(file, text);
-    return file;
-  });
-  const program = ts.createProgram(files, {
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    typeRoots: [join(root, "node_modules/@types")],
-    types: ["node"],
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    skipLibCheck: true,
-  });
-  program.emit();
-  const problems = new Map<string, string[]>(programs.map(({ name }) => [name, []]));
-  for (const { file, start, messageText } of ts.getPreEmitDiagnostics(program)) {
-    const name = programs.find((each) => file?.fileName.endsWith(`/${each.name}.ts`))?.name;
-    const line = file && start !== undefined ? file.getLineAndCharacterOfPosition(start).line + 1 : 0;
-    const told = `line ${line}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`;
-    if (name === undefined) throw new Error(told);
-    problems.get(name)!.push(told);
+  for (const { name, text } of programs) writeFileSync(join(directory, `${name}.ts`), text);
+  writeFileSync(join(directory, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const words = [tsc, "-p", directory, "--pretty", "false"];
+  const { stdout, stderr } = spawnSync(process.execPath, words, { cwd: directory, encoding: "utf8" });
+  // Lines that go on with a message are indented.
+  for (const told of `${stdout}${stderr}`.split(/\n(?! )/).filter(Boolean)) {
+    const [, name = "", line = "", message = ""] = /^(.+?)\.ts\((\d+),\d+\): (.*)$/s.exec(told) ?? [];
+    const own = problems.get(name);
+    if (own === undefined) throw new Error(told);
+    own.push(`line ${line}: ${message}`);
   }
-  return { problems, fileOf: (name) => join(directory, `${name}.js`) };
+  return checked;
 }
+
+const compilerOptions = {
+  target: "es2022",
+  module: "nodenext",
+  moduleResolution: "nodenext",
+  typeRoots: [join(root, "node_modules/@types")],
+  types: ["node"],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: true,
+};

@@ -31,7 +31,7 @@ function newPlace({ git = true } = {}): Place {
   writeFileSync(join(cwd, "secret/key.txt"), "hush\n");
   if (git) {
     const run = (...args: string[]) => execFileSync("git", args, { cwd, stdio: "pipe" });
-    run("init", "-q", "-b", "main");
+    run("init", "-q", "-b", "main", "--template=");
     run("add", ".");
     run("-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "first");
   }

@@ -29,7 +29,7 @@ function createPlace({ bare }: Pick<Walk, "bare"> = {}) {
   const author = ["-c", "user.name=T", "-c", "user.email=t@example.org"];
   const git = (...words: string[]) => execFileSync("git", [...author, ...words], { cwd, stdio: "ignore" });
   if (!bare) {
-    git("init", "-q");
+    git("init", "-q", "--template=");
     git("commit", "-q", "--allow-empty", "-m", "first");
   }
   return { root, cwd, environment: { PATH: process.env["PATH"], HOME: root } };

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 import fc from "fast-check";
 import { Thread } from "../../src/runs/index.ts";
 import { createSession } from "../../src/transcript/index.ts";
@@ -46,12 +46,13 @@ async function write({ home, cwd }: Place, sessionId: string, { head, events }: 
   return request;
 }
 
-async function readInAnotherProcess({ home, cwd }: Place, ids: readonly string[]): Promise<Map<string, string>> {
-  const program = fileURLToPath(import.meta.resolve("../reliability/print-hashes.ts"));
-  const child = spawn(process.execPath, ["--import", "tsx", program, home, cwd, ...ids], {
-    cwd: join(import.meta.dirname, "../.."),
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+async function readInAnotherProcess({ root, home, cwd }: Place, ids: readonly string[]): Promise<Map<string, string>> {
+  const program = join(root, "print-hashes.mjs");
+  const entryPoints = [join(import.meta.dirname, "../reliability/print-hashes.ts")];
+  // CommonJS packages inside ask for built-in modules by require.
+  const js = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
+  buildSync({ entryPoints, bundle: true, platform: "node", format: "esm", outfile: program, banner: { js } });
+  const child = spawn(process.execPath, [program, home, cwd, ...ids], { stdio: ["ignore", "pipe", "inherit"] });
   let text = "";
   for await (const chunk of child.stdout.setEncoding("utf8")) text += chunk as string;
   return new Map(

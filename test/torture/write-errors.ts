@@ -56,7 +56,7 @@ function failing(nth: number, error: string, place: Place): string[] {
   const transcript = transcriptPath(place) ?? "";
   const paths = ["-P", transcript, "-P", `${transcript.replace(/\.jsonl$/, "")}/wal.jsonl`];
   const inject = `inject=write:error=${error}:when=${nth}..${nth + 2}`;
-  return ["strace", "-f", "-qq", "-o", "/dev/null", ...paths, "-e", inject];
+  return ["strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=write", ...paths, "-e", inject];
 }
 
 interface Life {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { callAnthropic } from "./test-client.ts";
 
@@ -15,10 +15,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-const main = fileURLToPath(new URL("serve.ts", import.meta.url));
-
 function run(...args: string[]) {
-  return spawn(process.execPath, ["--import", "tsx", main, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const entryPoints = [join(import.meta.dirname, "serve.ts")];
+  const main = join(directory, "serve.mjs");
+  buildSync({ entryPoints, bundle: true, platform: "node", format: "esm", outfile: main });
+  return spawn(process.execPath, [main, ...args], { stdio: ["ignore", "pipe", "pipe"] });
 }
 
 describe("serve", () => {
