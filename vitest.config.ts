@@ -6,12 +6,13 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * took the last time, and in a fresh clone, which has no last time, by size: these take longer than their size says.
  */
 const long = [
+  // Before anything else has made the process large: these start git thousands of times, which copies it each time.
+  "src/workspace/worktrees/",
   "test/docs/examples.test.ts",
   "test/reliability/api-faults.test.ts",
   "test/docs/programs.test.ts",
   "test/house/build.test.ts",
   "test/reliability/damage.test.ts",
-  "src/workspace/worktrees/",
   "test/reliability/",
   "test/house/",
   "test/cli/",

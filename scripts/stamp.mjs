@@ -6,6 +6,9 @@ import { join } from "node:path";
 
 const inputs = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
 
+/** Where a check of the types leaves the library, with a stamp, for a build after it. */
+export const checkedDirectory = ".dist-checked";
+
 export function hashInputs(root) {
   const hash = createHash("sha256");
   for (const input of inputs) {

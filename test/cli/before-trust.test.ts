@@ -19,12 +19,25 @@ async function traced(words: readonly string[], options: StartOptions): Promise<
   const trace = join(options.home, `../trace-${traces++}`);
   const through = ["strace", "-f", "-qq", "--seccomp-bpf", "-s", "9999", "-e", "trace=execve,execveat", "-o", trace];
   const run = await retinue(words, { ...options, through });
-  const started = readFileSync(trace, "utf8")
-    .split("\n")
-    .flatMap(
-      (line) => /^\d+ +execve(?:at)?\((?:[^"]*, )?"([^"]*)", (\[.*\]), .* = 0$/.exec(line)?.slice(1, 3).join(" ") ?? [],
-    );
+  const started = callsIn(readFileSync(trace, "utf8")).flatMap(
+    (call) => /^execve(?:at)?\((?:[^"]*, )?"([^"]*)", (\[.*\]), .* = 0$/.exec(call)?.slice(1, 3).join(" ") ?? [],
+  );
   return { ...run, started };
+}
+
+/** A call stands on two lines where something else happened before it was over. */
+function callsIn(trace: string): string[] {
+  const begun = new Map<string, string>();
+  return trace.split("\n").flatMap((line) => {
+    const [, pid = "", call = ""] = /^(\d+) +(.*)$/.exec(line) ?? [];
+    const beginning = /^(.*) <unfinished \.\.\.>$/.exec(call)?.[1];
+    if (beginning !== undefined) {
+      begun.set(pid, beginning);
+      return [];
+    }
+    const end = /^<\.\.\. execve(?:at)? resumed>(.*)$/.exec(call)?.[1];
+    return [end === undefined ? call : `${begun.get(pid)}${end}`];
+  });
 }
 
 const pathOf = (started: string): string => started.slice(0, started.indexOf(" ["));
