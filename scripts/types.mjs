@@ -44,8 +44,8 @@ function leaveLibrary(program, hash) {
 
 function readConfig(name) {
   const { config, error } = ts.readConfigFile(join(root, name), ts.sys.readFile);
-  if (error) isFree([error]);
-  return ts.parseJsonConfigFileContent(config ?? {}, ts.sys, root, undefined, join(root, name));
+  const parsed = ts.parseJsonConfigFileContent(config ?? {}, ts.sys, root, undefined, join(root, name));
+  return error ? { ...parsed, errors: [error, ...parsed.errors] } : parsed;
 }
 
 /** As tsc does: what has no syntax has no types, and so on. */

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 import fc from "fast-check";
 import { Thread } from "../../src/runs/index.ts";
@@ -48,7 +49,7 @@ async function write({ home, cwd }: Place, sessionId: string, { head, events }: 
 
 async function readInAnotherProcess({ root, home, cwd }: Place, ids: readonly string[]): Promise<Map<string, string>> {
   const program = join(root, "print-hashes.mjs");
-  const entryPoints = [join(import.meta.dirname, "../reliability/print-hashes.ts")];
+  const entryPoints = [fileURLToPath(import.meta.resolve("../reliability/print-hashes.ts"))];
   // CommonJS packages inside ask for built-in modules by require.
   const js = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
   buildSync({ entryPoints, bundle: true, platform: "node", format: "esm", outfile: program, banner: { js } });
