@@ -40,7 +40,7 @@ export interface Connection {
   fail(error: NodeJS.ErrnoException): void;
   drop(job: Job): void;
   letGo(job: Job): void;
-  /** Ends it without a word; for one that carries nothing. */
+  /** Ends it without a word: nobody waits for what it carries. */
   end(): void;
   /** As far as the server said, it is still open. */
   isFresh(): boolean;
