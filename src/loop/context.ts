@@ -64,13 +64,17 @@ export function isFull(context: ContextState, limits: ContextLimits, turn: Messa
  */
 function mostTokens({ tokens, basis, added }: ContextState, turn: Message | undefined): number {
   if (basis === "none") return Number.POSITIVE_INFINITY;
-  let most = tokens + MOST_PER_UNIT * lengthOf(turn?.content ?? []);
-  for (const { content } of added) most += MOST_PER_UNIT * lengthOf(content);
+  let most = tokens + MOST_PER_UNIT * lengthOf(turn);
+  for (const message of added) most += MOST_PER_UNIT * lengthOf(message);
   return most;
 }
 
 /** No less than `sizeOfBlocks`: no character weighs more than one token. */
-function lengthOf(blocks: readonly (UserBlock | AssistantBlock)[]): number {
+function lengthOf(message: Message | undefined): number {
+  return lengthOfBlocks(message?.content ?? []);
+}
+
+function lengthOfBlocks(blocks: readonly (UserBlock | AssistantBlock)[]): number {
   let length = 0;
   for (const block of blocks) length += lengthOfBlock(block);
   return length;
@@ -177,7 +181,7 @@ function sizeOfBlock(block: UserBlock | AssistantBlock): number {
 
 function lengthOfBlock(block: UserBlock | AssistantBlock): number {
   if (block.type === "image") return IMAGE_TOKENS;
-  if (block.type === "tool_result") return lengthOf(block.content);
+  if (block.type === "tool_result") return lengthOfBlocks(block.content);
   // Each is rounded up to a whole token.
   if (block.type === "tool_call") return block.name.length + block.inputJson.length + 2;
   return (block.type === "opaque" ? block.json : block.text).length + 1;

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { parseJsonLines } from "../lib/index.ts";
 import type { Line } from "../protocol/index.ts";
+import { isWhole } from "./is-whole.ts";
 
 export interface Problem {
   readonly file: string;
@@ -42,7 +43,7 @@ export function parseIntact(bytes: Uint8Array, before = 0): readonly Line[] | un
   const isNext = (value: unknown, index: number): boolean => {
     if (typeof value !== "object" || value === null) return false;
     const { v, id, type } = value as Partial<Line>;
-    return v === 1 && id === String(before + index + 1) && typeof type === "string";
+    return v === 1 && id === String(before + index + 1) && typeof type === "string" && isWhole(value as Line);
   };
   return values.every(isNext) ? (values as readonly Line[]) : undefined;
 }
@@ -100,7 +101,8 @@ interface Candidate {
 function isLine(value: unknown): value is Line {
   if (typeof value !== "object" || value === null) return false;
   const { id, type } = value as Partial<Line>;
-  return typeof id === "string" && /^[1-9]\d{0,14}$/.test(id) && typeof type === "string";
+  if (typeof id !== "string" || !/^[1-9]\d{0,14}$/.test(id) || typeof type !== "string") return false;
+  return (value as Line).v !== 1 || isWhole(value as Line);
 }
 
 /** An append that was tried again and the write-ahead log may both bring a line a second time. */
