@@ -18,6 +18,7 @@ import { mainAcceptance } from "./main-acceptance.ts";
 import { mayBackground } from "./may-background.ts";
 import { newsFor } from "./news-for.ts";
 import type { OpenedSession } from "./opened-session.ts";
+import { tellOfOtherModel } from "./other-model.ts";
 import { type Environment, stateDirectory } from "./places.ts";
 import { modeAfterPlan, offerPlanMode } from "./plan-mode.ts";
 import type { Preparer } from "./prepare-agent.ts";
@@ -122,6 +123,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     ...(callback === undefined ? {} : { callback }),
     notices: [
       ...(chosen.notice ? [chosen.notice] : []),
+      ...(options.model === undefined ? tellOfOtherModel(served.thread.conversation?.head, agent.head) : []),
       ...problems,
       ...gathered.notices,
       ...resolution.notices,

@@ -51,3 +51,23 @@ describe("a cache that is lost is told, with the part of the request that differ
     expect(await missesBetween({}, {})).toEqual([]);
   });
 });
+
+it("who goes on and names no model is told that another one answers", async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-other-model-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
+  const place = { home: join(root, "home"), cwd: root, environment: { PATH: process.env["PATH"], HOME: root } };
+  const model = createScriptedModel([{ text: "Yes." }]);
+  const { provider, model: name } = model.describe();
+  const first = await openSession({ ...place, model });
+  await first.prompt("Is it so?").result;
+  await first.close();
+  const noticesOf = async (options: SessionOptions): Promise<readonly string[]> => {
+    const session = await openSession({ ...place, ...options, resume: first.id });
+    await session.close();
+    return session.notices.filter((notice) => notice.includes("answered in this session"));
+  };
+  const word = `--model ${provider}/${name}.`;
+  expect(await noticesOf({})).toEqual([expect.stringMatching(/now offline\/.* does\. To stay with it give /)]);
+  expect((await noticesOf({}))[0]?.endsWith(word)).toBe(true);
+  expect(await noticesOf({ model })).toEqual([]);
+});
