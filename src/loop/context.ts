@@ -64,20 +64,14 @@ export function isFull(context: ContextState, limits: ContextLimits, turn: Messa
  */
 function mostTokens({ tokens, basis, added }: ContextState, turn: Message | undefined): number {
   if (basis === "none") return Number.POSITIVE_INFINITY;
-  let most = tokens + MOST_PER_UNIT * lengthOf(turn);
-  for (const message of added) most += MOST_PER_UNIT * lengthOf(message);
+  let most = tokens + MOST_PER_UNIT * weighed(turn, mostOf);
+  for (const message of added) most += MOST_PER_UNIT * weighed(message, mostOf);
   return most;
 }
 
-/** No less than `sizeOfBlocks`: no character weighs more than one token. */
-function lengthOf(message: Message | undefined): number {
-  return lengthOfBlocks(message?.content ?? []);
-}
-
-function lengthOfBlocks(blocks: readonly (UserBlock | AssistantBlock)[]): number {
-  let length = 0;
-  for (const block of blocks) length += lengthOfBlock(block);
-  return length;
+/** No character weighs more than one token, and a text is rounded up to a whole one. */
+function mostOf(text: string): number {
+  return text.length + 1;
 }
 
 /** About how many tokens the next request has. */
@@ -99,8 +93,14 @@ export function estimated({ seen }: ContextState, size: number): number {
 
 /** Tokens by the kinds of characters alone. */
 export function sizeOf(message: Message | undefined): number {
-  return sizeOfBlocks(message?.content ?? []);
+  return weighed(message, estimateTokens);
 }
+
+function weighed(message: Message | undefined, weigh: Weigh): number {
+  return sizeOfBlocks(message?.content ?? [], weigh);
+}
+
+type Weigh = (text: string) => number;
 
 /** What was told of overflows is about the run that is over; the next may have another model. */
 export function restarted(context: ContextState): ContextState {
@@ -168,21 +168,15 @@ function rememberedSize(message: Message | undefined): number {
   return size;
 }
 
-function sizeOfBlocks(blocks: readonly (UserBlock | AssistantBlock)[]): number {
-  return blocks.reduce((sum, block) => sum + sizeOfBlock(block), 0);
+function sizeOfBlocks(blocks: readonly (UserBlock | AssistantBlock)[], weigh: Weigh): number {
+  let size = 0;
+  for (const block of blocks) size += sizeOfBlock(block, weigh);
+  return size;
 }
 
-function sizeOfBlock(block: UserBlock | AssistantBlock): number {
+function sizeOfBlock(block: UserBlock | AssistantBlock, weigh: Weigh): number {
   if (block.type === "image") return IMAGE_TOKENS;
-  if (block.type === "tool_result") return sizeOfBlocks(block.content);
-  if (block.type === "tool_call") return estimateTokens(block.name) + estimateTokens(block.inputJson);
-  return estimateTokens(block.type === "opaque" ? block.json : block.text);
-}
-
-function lengthOfBlock(block: UserBlock | AssistantBlock): number {
-  if (block.type === "image") return IMAGE_TOKENS;
-  if (block.type === "tool_result") return lengthOfBlocks(block.content);
-  // Each is rounded up to a whole token.
-  if (block.type === "tool_call") return block.name.length + block.inputJson.length + 2;
-  return (block.type === "opaque" ? block.json : block.text).length + 1;
+  if (block.type === "tool_result") return sizeOfBlocks(block.content, weigh);
+  if (block.type === "tool_call") return weigh(block.name) + weigh(block.inputJson);
+  return weigh(block.type === "opaque" ? block.json : block.text);
 }

@@ -12,7 +12,7 @@ export function isWhole(line: Line): boolean {
   return true;
 }
 
-type Kind = "text" | "number" | "object" | "list" | "blocks" | "message";
+type Kind = "text" | "number" | "object" | "list" | "blocks" | "content";
 type Unknown = Readonly<Record<string, unknown>>;
 
 const isOf: Readonly<Record<Kind, (value: unknown) => boolean>> = {
@@ -21,7 +21,7 @@ const isOf: Readonly<Record<Kind, (value: unknown) => boolean>> = {
   object: isObject,
   list: Array.isArray,
   blocks: isBlocks,
-  message: (value) => isObject(value) && isBlocks(value["content"]),
+  content: (value) => isObject(value) && isBlocks(value["content"]),
 };
 
 function isObject(value: unknown): value is Unknown {
@@ -59,13 +59,13 @@ const members: { readonly [T in DurableEvent["type"]]?: { readonly [M in keyof E
   "notices.delivered": { notices: "list", text: "text" },
   "model.requested": { turn: "number" },
   "model.retried": { turn: "number", retry: "object" },
-  "model.ended": { turn: "number", message: "message", usage: "object", milliseconds: "number" },
+  "model.ended": { turn: "number", message: "content", usage: "object", milliseconds: "number" },
   "model.failed": { turn: "number", error: "object", partial: "blocks", milliseconds: "number" },
   "tool.requested": { callId: "text", name: "text" },
   "approval.requested": { requestId: "text", callId: "text", name: "text", inputJson: "text" },
   "approval.answered": { requestId: "text", callId: "text", answer: "text" },
   "tool.started": { callId: "text" },
-  "tool.ended": { callId: "text", name: "text", result: "message" },
+  "tool.ended": { callId: "text", name: "text", result: "content" },
   "conversation.compacted": { summary: "text", kept: "number" },
   "notice.raised": { code: "text", message: "text" },
   "run.ended": { runId: "text", reason: "text", text: "text", usage: "object", facts: "object" },

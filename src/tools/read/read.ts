@@ -25,6 +25,7 @@ export interface ReadDependencies {
 const DEFAULT_LINES = 2_000;
 /** What is read of a longer file that is known already: at most this, and less where few lines are wanted. */
 const FIRST_BYTES = 64 * 1024;
+const LEAST_BYTES = 8 * 1024;
 const BYTES_PER_LINE = 512;
 /** Larger files are searched for the asked lines piece by piece. */
 const MAX_WHOLE_BYTES = 10 * 1024 * 1024;
@@ -72,7 +73,7 @@ async function readAgain(
 ): Promise<ShownText | undefined> {
   const known = texts.of(file.real);
   if (known === undefined) return undefined;
-  const maxBytes = Math.min(FIRST_BYTES, BYTES_PER_LINE * (range.offset + range.limit));
+  const maxBytes = Math.min(FIRST_BYTES, LEAST_BYTES + BYTES_PER_LINE * (range.offset + range.limit));
   const part = await workspace.read(file.real, { maxBytes, offset: 0 });
   if (!part.ok || part.stat.version !== known.version) return undefined;
   const { encoding, version, total } = known;
