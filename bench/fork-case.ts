@@ -79,7 +79,7 @@ async function fork(parent: Thread, index: number, siblings: Siblings): Promise<
     { type: "prompt.received", content: words.map((text) => ({ type: "text", text })), from: "agent" },
     { type: "model.requested", turn: 1 },
   ]);
-  thread.newestPrompt?.body(head.dialect);
+  thread.newestPrompt?.body(head.dialect, 1_000);
   return thread;
 }
 
@@ -95,7 +95,7 @@ async function converse(messages: number, bytes: number): Promise<Thread> {
   ]);
   for (let turn = 1; turn <= messages / 2; turn += 1) {
     await thread.record([{ type: "model.requested", turn }]);
-    thread.newestPrompt?.body(head.dialect);
+    thread.newestPrompt?.body(head.dialect, 1_000);
     thread.newestPrompt?.fingerprint();
     const isLast = turn + 1 > messages / 2;
     await thread.record(isLast ? answer(turn, text(turn), forks).slice(0, 1) : answer(turn, text(turn), 1));
@@ -148,7 +148,6 @@ const head: Head = {
   provider: "anthropic",
   model: "bench-model",
   dialect: "anthropic",
-  maxTokens: 1_000,
   tools: [],
   system: "You help.",
   systemContext: "",

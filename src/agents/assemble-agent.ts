@@ -70,8 +70,6 @@ export type AgentResolution =
   | { readonly ok: false; readonly message: string };
 
 const DEFAULT_MAX_TURNS = 50;
-/** A quarter of a small window, and never more than an answer needs. */
-const LONGEST_ANSWER = 32_000;
 
 /** A definition and its surroundings, with the tools that were read for it, as an agent ready to run. */
 export function assembleAgent(
@@ -139,7 +137,6 @@ function headOf(
     provider: model.provider,
     model: model.model,
     dialect: model.dialect,
-    maxTokens: Math.min(model.maxOutputTokens, LONGEST_ANSWER, Math.floor(model.window / 4)),
     ...(maxTokensField ? { maxTokensField } : {}),
     ...(effort ? { effort } : {}),
     ...(cacheLifetime === "1h" && model.dialect === "anthropic" ? { cacheLifetime } : {}),

@@ -13,7 +13,6 @@ function agent({ system = "You help.", pool = ["Read"] } = {}): ResolvedAgent {
       provider: "anthropic",
       model: "m",
       dialect: "anthropic",
-      maxTokens: 1_000,
       tools: [read],
       system,
       systemContext: "",

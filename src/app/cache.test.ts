@@ -11,7 +11,6 @@ const head: Head = {
   provider: "anthropic",
   model: "m-1",
   dialect: "anthropic",
-  maxTokens: 1_000,
   tools: [{ name: "Read", description: "Reads a file", inputSchema: { type: "object" } }],
   system: "You are precise.",
   systemContext: "Platform: linux",

@@ -13,9 +13,7 @@ export interface CacheDifference {
 export function cacheDifference(earlier: Prompt, later: Prompt): CacheDifference | undefined {
   const before = withoutMarks(earlier);
   const after = withoutMarks(later);
-  // The closing bytes of a body are no part of what a longer one continues.
-  const end = before.length - serializerFor(earlier.head.dialect).end.length;
-  const firstDifference = firstDifferingByte(before.subarray(0, end), after);
+  const firstDifference = firstDifferingByte(before, after);
   if (firstDifference === undefined) return undefined;
   // What one of them leaves out shows in the other's text: the earlier dimension of the two is the cause.
   const candidates = [earlier.head, later.head].map((head) => dimensionAt(head, firstDifference));
@@ -42,11 +40,13 @@ function dimensionAt(head: Head, offset: number): CacheDimension {
   return headBytes(head).dimensions.find(({ end }) => offset < end)?.name ?? "messages";
 }
 
-function withoutMarks(prompt: Prompt): Buffer {
-  const { dialect } = prompt.head;
+/** The part of a request that a longer one continues: without cache marks and without the closing bytes. */
+function withoutMarks({ head, body }: Prompt): Buffer {
+  const { dialect } = head;
   const marks = Object.values(serializerFor(dialect).marks).map((mark) => Buffer.from(mark));
   const isMark = (piece: Uint8Array): boolean => piece.length > 0 && marks.some((mark) => mark.equals(piece));
-  return Buffer.concat(prompt.body(dialect).filter((piece) => !isMark(piece)));
+  const bytes = Buffer.concat(body(dialect, 0).filter((piece) => !isMark(piece)));
+  return bytes.subarray(0, bytes.length - serializerFor(dialect).end(head, 0).length);
 }
 
 function firstDifferingByte(prefix: Uint8Array, whole: Uint8Array): number | undefined {

@@ -239,10 +239,10 @@ function promptOf(view: ChainView): WrittenPrompt {
       return fingerprint;
     },
     messages: () => view.chunks.flatMap((chunk) => chunk.messages).slice(0, view.segments),
-    body: (dialect) => {
+    body: (dialect, maxTokens) => {
       if (dialect !== head.dialect)
         throw new Error(`this chain is written in ${head.dialect}, not ${dialect}: use withHead`);
-      return requestBody(view);
+      return requestBody(view, maxTokens);
     },
   };
 }

@@ -35,7 +35,6 @@ it.each(["anthropic", "openai"] as const)("no request holds one, in words, argum
     provider: "p",
     model: "m",
     dialect,
-    maxTokens: 10,
     tools: [],
     system: "",
     systemContext: "",
@@ -49,7 +48,7 @@ it.each(["anthropic", "openai"] as const)("no request holds one, in words, argum
   });
   const result = { type: "tool_result" as const, callId: "c", isError: false };
   chain.append({ role: "user", content: [{ ...result, content: [{ type: "text", text: "\udc4b b" }] }] });
-  const body: unknown = JSON.parse(Buffer.concat(chain.request().body(dialect)).toString());
+  const body: unknown = JSON.parse(Buffer.concat(chain.request().body(dialect, 1_000)).toString());
   JSON.stringify(body, (_, value: unknown) => {
     if (typeof value === "string") expect(value).not.toMatch(/\p{Surrogate}/u);
     return value;

@@ -5,7 +5,7 @@ import { type HeadBytes, headBytes } from "./head-bytes.ts";
 import type { MarkPlace } from "./tape.ts";
 
 /** The pieces of a request: head, shared chunks, tail, with cache marks between them. Nothing is copied. */
-export function requestBody(view: ChainView): readonly Uint8Array[] {
+export function requestBody(view: ChainView, maxTokens: number): readonly Uint8Array[] {
   const serializer = serializerFor(view.head.dialect);
   const head = headBytes(view.head);
   const marks: MarkBytes = { "5m": Buffer.from(serializer.marks["5m"]), "1h": Buffer.from(serializer.marks["1h"]) };
@@ -21,7 +21,7 @@ export function requestBody(view: ChainView): readonly Uint8Array[] {
     pushChunk(pieces, chunk, { start, count, marks: marksIn(view, { first, count, bytes: marks }) });
     first += count;
   }
-  pieces.push(Buffer.from(serializer.end));
+  pieces.push(Buffer.from(serializer.end(view.head, maxTokens)));
   return pieces;
 }
 

@@ -14,7 +14,7 @@ import { wireCallId } from "./wire-call-id.ts";
 export const anthropicSerializer: Serializer = {
   head: anthropicHead,
   segment: anthropicSegment,
-  end: "]}",
+  end: (_, maxTokens) => `],"max_tokens":${maxTokens}}`,
   marks: {
     "5m": ',"cache_control":{"type":"ephemeral"}',
     "1h": ',"cache_control":{"type":"ephemeral","ttl":"1h"}',
@@ -22,7 +22,7 @@ export const anthropicSerializer: Serializer = {
 };
 
 function anthropicHead(head: Head): HeadText {
-  let text = `{"model":${JSON.stringify(head.model)},"max_tokens":${head.maxTokens},"stream":true`;
+  let text = `{"model":${JSON.stringify(head.model)},"stream":true`;
   if (head.thinking) text += `,"thinking":{"type":"enabled","budget_tokens":${head.thinking.budgetTokens}}`;
   if (head.effort) text += `,"output_config":{"effort":${JSON.stringify(head.effort)}}`;
   const shared = sharedTools(head.tools);

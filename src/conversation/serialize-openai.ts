@@ -15,13 +15,12 @@ import { wireCallId } from "./wire-call-id.ts";
 export const openaiSerializer: Serializer = {
   head: openaiHead,
   segment: openaiSegment,
-  end: "]}",
+  end: ({ maxTokensField = "max_tokens" }, maxTokens) => `],${JSON.stringify(maxTokensField)}:${maxTokens}}`,
   marks: { "5m": "", "1h": "" },
 };
 
 function openaiHead(head: Head): HeadText {
-  let text = `{"model":${JSON.stringify(head.model)},${JSON.stringify(head.maxTokensField ?? "max_tokens")}:${head.maxTokens}`;
-  text += ',"stream":true,"stream_options":{"include_usage":true}';
+  let text = `{"model":${JSON.stringify(head.model)},"stream":true,"stream_options":{"include_usage":true}`;
   const effort = head.effort ?? (needsSilence(head) ? "none" : undefined);
   if (effort) text += `,"reasoning_effort":${JSON.stringify(effort)}`;
   if (head.tools.length > 0) text += `,"tools":[${head.tools.map(toolText).join(",")}]`;

@@ -5,7 +5,8 @@ export interface Serializer {
   head(head: Head): HeadText;
   /** Begins with a comma. */
   segment(message: Message, head: Head): SegmentText;
-  readonly end: string;
+  /** Closes the request. The output limit stands here, because it may differ from request to request. */
+  end(head: Head, maxTokens: number): string;
   /** Inserted at a mark, by how long it is to be kept; empty for dialects that cache by themselves. */
   readonly marks: Readonly<Record<CacheLifetime, string>>;
 }

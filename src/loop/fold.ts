@@ -17,12 +17,19 @@ import { answered, compacted, failed, requested, restarted } from "./context.ts"
 import { forked, resultBlocks } from "./forked.ts";
 import { END_AT, remember, WARN_AT } from "./repetition.ts";
 import { type ActiveRun, type CallState, type LoopState, newRun } from "./state.ts";
+import { foldUnderWay } from "./under-way.ts";
 
 /** Two cut answers in a row can be an accident; three are a task that does not fit. */
 const CUT_OFF_LIMIT = 3;
 
 /** What an event means for the loop. Total: an event that means nothing here leaves the state as it is. */
 export function fold(state: LoopState, event: DurableEvent): LoopState {
+  const folded = foldEvent(state, event);
+  const underWay = foldUnderWay(state.underWay, event);
+  return underWay === folded.underWay ? folded : { ...folded, underWay };
+}
+
+function foldEvent(state: LoopState, event: DurableEvent): LoopState {
   switch (event.type) {
     case "agent.created":
       return event.fork ? forked(state, event.fork) : state;
@@ -47,6 +54,8 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
       return modelEnded(state, event);
     case "model.failed":
       return modelFailed(state, event);
+    case "spend.recorded":
+      return spendRecorded(state, event);
     case "tool.requested":
       return withCall(state, event.callId, { status: "asked" });
     case "approval.answered":
@@ -126,6 +135,10 @@ function conversationCompacted(state: LoopState, event: EventOf<"conversation.co
   }));
 }
 
+function spendRecorded(state: LoopState, { usage, costUsd }: EventOf<"spend.recorded">): LoopState {
+  return withRun(state, (run) => ({ usage: addUsage(run.usage, usage), costUsd: sum(run.costUsd, costUsd) }));
+}
+
 function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState {
   const calls = callsOf(event.message).map(
     ({ callId, name, inputJson }): CallState => ({ call: { callId, name, inputJson }, status: "new" }),
@@ -143,6 +156,8 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
   if (event.stopReason === "refusal") return ending(spent, "refused", text.trim() || "The model refused to answer.");
   const cut = event.stopReason === "max_tokens" || event.incompleteCalls > 0;
   if (!cut) return { ...spent, cutOff: 0 };
+  const isShort = state.underWay.some(({ request, reserved }) => request === "turn" && reserved.shortened);
+  if (isShort) return { ...spent, toTell: { cause: "budget", text: shortAnswerText(event.incompleteCalls) } };
   if (spent.cutOff + 1 >= CUT_OFF_LIMIT) {
     return ending(spent, "output_limit", "The model's answers were cut at its output limit several times in a row.");
   }
@@ -269,6 +284,11 @@ function sum(left: number | undefined, right: number | undefined): number | unde
 
 function loopText(call: ToolCall): string {
   return `You have now called ${call.name} three times with the same input and got the same result each time. Calling it again will not help: use what you know, or try something else.`;
+}
+
+function shortAnswerText(incompleteCalls: number): string {
+  const lost = incompleteCalls > 0 ? " A tool call that it had begun was not run." : "";
+  return `Your answer was cut short because the budget is almost used up.${lost} Finish with what you have, in a few sentences.`;
 }
 
 function cutOffText(incompleteCalls: number): string {

@@ -7,3 +7,4 @@ export type { Operation } from "./next.ts";
 export { next, recovery, unknownResults } from "./next.ts";
 export type { CallState, LoopState } from "./state.ts";
 export { factsOf, initialState } from "./state.ts";
+export { chargeOf, foldUnderWay, type UnderWay } from "./under-way.ts";

@@ -6,8 +6,9 @@ import {
   type ToolCall,
 } from "../protocol/index.ts";
 import { type ContextLimits, isFull } from "./context.ts";
-import { userTurn } from "./fold.ts";
+import { fold, userTurn } from "./fold.ts";
 import { type CallState, factsOf, type LoopState, type Telling } from "./state.ts";
+import { chargeOf } from "./under-way.ts";
 
 /** What the host has to do now. Performing it makes events; folding them makes the next operation. */
 export type Operation =
@@ -59,17 +60,20 @@ function canBeTakenUp({ agentId, call: { name } }: CallState): boolean {
 /** What must be written about a run that its process did not live to end, and about calls a broken run left begun. */
 export function recovery(state: LoopState): readonly DurableEvent[] {
   const unknown = unknownResults(state);
-  if (state.run === undefined) return unknown;
-  const { runId, turns, usage, costUsd, modelMilliseconds, text } = state.run;
+  const charged = lostRequests(state);
+  if (state.run === undefined) return [...charged, ...unknown];
+  const { run = state.run } = charged.reduce(fold, state);
+  const { runId, turns, usage, costUsd, modelMilliseconds, text } = run;
   const facts = factsOf(state);
   return [
+    ...charged,
     ...unknown,
     {
       type: "run.ended",
       runId,
       outcome: "failed",
       reason: "process_lost",
-      message: "The process ended before the run did. Everything it recorded is here; resume the session to go on.",
+      message: lostMessage(charged.length > 0),
       text,
       turns,
       usage,
@@ -79,6 +83,16 @@ export function recovery(state: LoopState): readonly DurableEvent[] {
       facts: { ...facts, unknown: [...facts.unknown, ...unknown.map(({ callId }) => callId)] },
     },
   ];
+}
+
+function lostMessage(isCharged: boolean): string {
+  const charged = isCharged ? " Requests whose answers were lost are counted at the most they can have cost." : "";
+  return `The process ended before the run did.${charged} Everything that was recorded is kept. Resume the session to continue.`;
+}
+
+/** Requests without a recorded answer may have been answered and billed, so they are charged as they were reserved. */
+function lostRequests({ underWay }: LoopState): readonly DurableEvent[] {
+  return underWay.length === 0 ? [] : [{ type: "spend.recorded", ...chargeOf(underWay), estimated: true }];
 }
 
 /** For every call that was begun and can have no other result any more. */

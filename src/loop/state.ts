@@ -12,6 +12,7 @@ import type {
 import { noFacts, noUsage } from "../protocol/index.ts";
 import { type ContextState, emptyContext } from "./context.ts";
 import type { Repetition } from "./repetition.ts";
+import type { UnderWay } from "./under-way.ts";
 
 /** Everything the loop knows: a fold of the journal, so that resuming is folding. */
 export interface LoopState {
@@ -20,6 +21,8 @@ export interface LoopState {
   readonly turn: number;
   /** The newest request has no answer yet. */
   readonly unanswered: boolean;
+  /** Requests whose cost is set aside until their answers are recorded. */
+  readonly underWay: readonly UnderWay[];
   /** Calls of the newest answer, in its order, until their results are sent. */
   readonly calls: readonly CallState[];
   /** What stands behind the results in the next user turn. */
@@ -68,7 +71,7 @@ export interface Ending {
 }
 
 export interface Telling {
-  readonly cause: "loop" | "cut_off";
+  readonly cause: "loop" | "cut_off" | "budget";
   readonly text: string;
 }
 
@@ -89,6 +92,7 @@ export const initialState: LoopState = {
   run: undefined,
   turn: 0,
   unanswered: false,
+  underWay: [],
   calls: [],
   said: [],
   toTell: undefined,

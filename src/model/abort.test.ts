@@ -45,7 +45,7 @@ describe.each<Dialect>(["anthropic", "openai"])("an abort, %s", (dialect) => {
     const provider = providerAt(server.url, dialect);
     const model = createWireModel({ provider, model: "m", limiter, clock: realClock, connections });
     const seen: ModelProgress[] = [];
-    const request = { prompt: promptOf(), callId: String, signal: controller.signal };
+    const request = { prompt: promptOf(), maxTokens: 1_000, callId: String, signal: controller.signal };
     const outcome = await model.call(request, (event) => {
       if (event.type === "text.delta") seen.push(event);
       if (seen.length === 5) controller.abort();
@@ -66,7 +66,7 @@ describe.each<Dialect>(["anthropic", "openai"])("an abort, %s", (dialect) => {
     const limiter = createLimiter({ clock: realClock });
     const options = { provider, model: "m", limiter, clock: realClock, connections, random: () => 1 };
     const model = createWireModel({ ...options, retry: { baseMs: 60_000 }, delay: realDelay });
-    const request = { prompt: promptOf(), callId: String, signal: controller.signal };
+    const request = { prompt: promptOf(), maxTokens: 1_000, callId: String, signal: controller.signal };
     const outcome = await model.call(
       request,
       (event) => event.type === "retried" && setImmediate(() => controller.abort()),
@@ -173,7 +173,7 @@ describe("what has no answer at all", () => {
       clock: realClock,
       connections: connectionsForTest(),
     });
-    const request = { prompt: promptOf(), callId: String, signal: new AbortController().signal };
+    const request = { prompt: promptOf(), maxTokens: 1_000, callId: String, signal: new AbortController().signal };
     const calling = model.call(request, () => {
       throw new TypeError("a bug");
     });

@@ -45,7 +45,7 @@ export function createAnthropicSearch(options: WireModelOptions): ProviderSearch
       };
     }
     const prompt = searchPrompt(options, query, domains);
-    const outcome = await model.call({ prompt, callId: (index) => `search_${index}`, signal }, () => {});
+    const outcome = await model.call({ prompt, maxTokens, callId: (index) => `search_${index}`, signal }, () => {});
     const searches = outcome.ok ? searchesIn(outcome.message) : 0;
     return priced(readSearch(outcome), searches, model.describe());
   };
@@ -150,7 +150,6 @@ function searchPrompt({ provider, model }: WireModelOptions, query: string, doma
     provider: provider.name,
     model,
     dialect: provider.dialect,
-    maxTokens,
     tools: [],
     system: "",
     systemContext: "",

@@ -1,14 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Usage } from "../protocol/index.ts";
 import type { Fault } from "../testing/index.ts";
-import {
-  type Call,
-  callerFor,
-  connectionsForTest,
-  type Dialect,
-  promptOf,
-  serve,
-  testKey,
-} from "./wire.test-support.ts";
+import { type Call, callerFor, connectionsForTest, type Dialect, serve, testKey } from "./wire.test-support.ts";
 
 const dialects: readonly Dialect[] = ["anthropic", "openai"];
 const good = { content: "the whole answer" };
@@ -292,17 +285,31 @@ describe("a slow server", () => {
   });
 });
 
-describe("the prompt", () => {
-  it("is asked for its bytes once, however often they are sent", async () => {
-    const server = await serve({ script: [{ reply: good, faults: [{ kind: "status", status: 500 }] }] });
-    const prompt = promptOf();
-    let asked = 0;
-    const body = (dialect: Dialect) => {
-      asked += 1;
-      return prompt.body(dialect);
+describe("an answer that breaks off", () => {
+  it("is asked for again only as long as the budget allows", async () => {
+    const limits = [500, undefined];
+    const lost: Usage[] = [];
+    const server = await serve({ script: () => ({ content: "word".repeat(100), fault: { kind: "missing-end" } }) });
+    const repeat = (usage: Usage) => {
+      lost.push(usage);
+      return limits.shift();
     };
-    const counting = { ...prompt, body };
-    expect((await callerFor(server.url, "anthropic").call({ prompt: counting })).outcome.ok).toBe(true);
-    expect(asked).toBe(1);
+    const { outcome } = await callerFor(server.url, "anthropic").call({ repeat });
+    expect(server.requests.map(({ body }) => (body as { max_tokens: number }).max_tokens)).toEqual([1_000, 500]);
+    expect(lost.map(({ outputTokens }) => outputTokens)).toEqual([100, 100]);
+    expect(outcome).toMatchObject({
+      ok: false,
+      error: { message: expect.stringMatching(/The budget has no room for another attempt\.$/) },
+      usage: { outputTokens: 200 },
+    });
+  });
+
+  it("is charged an estimate if the provider reported nothing", async () => {
+    const fault: Fault = { kind: "close", afterBytes: 2_000 };
+    const server = await serve({ script: () => ({ content: "word".repeat(1_000), fault }) });
+    const { outcome, progress } = await callerFor(server.url, "openai").call({ repeat: () => undefined });
+    const received = progress.reduce((sum, event) => sum + ("text" in event ? event.text.length : 0), 0);
+    expect(received).toBeGreaterThan(0);
+    expect(outcome).toMatchObject({ ok: false, usage: { inputTokens: 25, outputTokens: Math.ceil(received / 4) } });
   });
 });

@@ -15,7 +15,7 @@ async function streamOf(reply: Reply, dialect: Dialect): Promise<Buffer> {
   const path = dialect === "anthropic" ? "/v1/messages" : "/v1/chat/completions";
   const response = await fetch(server.url + path, {
     method: "POST",
-    body: Buffer.concat(promptOf().body(dialect)),
+    body: Buffer.concat(promptOf().body(dialect, 1_000)),
     headers: {
       "content-type": "application/json",
       "x-api-key": testKey,

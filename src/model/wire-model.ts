@@ -1,6 +1,6 @@
 import type { Clock, Model, ModelProgress, ModelRequest } from "../ports/index.ts";
 import type { AssistantBlock, ModelOutcome, Usage } from "../protocol/index.ts";
-import { addUsage } from "../protocol/index.ts";
+import { addUsage, noUsage } from "../protocol/index.ts";
 import { type About, aboutProvider } from "./about.ts";
 import type { AnswerReader, CompleteAnswer } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic-reader.ts";
@@ -73,18 +73,21 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
   const ticket = limiter.ticket();
   const lost = createLost();
   const send = sender(wire, request, () => emit({ type: "gone" }));
+  let { maxTokens } = request;
   for (let tries = 1; ; tries += 1) {
     emit({ type: "waiting" });
     const pass = await limiter.enter(ticket, signal);
     if (pass === undefined) return lost.aborted();
     emit({ type: "sent" });
-    const reader = readerFor(wire, request, emit);
-    const end = await sendOnce(pass, () => send(reader, () => pass.taken()));
+    const received = countReceived(emit);
+    const reader = readerFor(wire, request, received.emit);
+    const end = await sendOnce(pass, () => send(reader, maxTokens, () => pass.taken()));
     if (end.kind === "complete") {
       pass.leave({ kind: "answered" });
       return lost.before(reader.answer());
     }
-    lost.add(reader);
+    const spent = usageOf(reader, { characters: received.characters(), prompt: request.prompt });
+    lost.add(reader.partial(), spent);
     if (end.kind !== "failed") {
       pass.leave({ kind: "failed" });
       return lost.aborted();
@@ -95,6 +98,12 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
       pass.leave({ kind: "failed" });
       return lost.outcome(decision.failure.error);
     }
+    const next = spent && request.repeat ? request.repeat(spent) : maxTokens;
+    if (next === undefined) {
+      pass.leave({ kind: "failed" });
+      return lost.outcome({ ...end.failure.error, message: `${end.failure.error.message} ${NO_ROOM}` });
+    }
+    maxTokens = next;
     const { delayMs, maxAttempts } = decision;
     const { status = null, message: error } = end.failure.error;
     emit({ type: "retried", retry: { attempt: tries, maxAttempts, delayMs, status, error } });
@@ -119,12 +128,12 @@ function sender(
   wire: Wire,
   { prompt, signal }: ModelRequest,
   onGone: () => void,
-): (reader: AnswerReader, onTaken: () => void) => Promise<AttemptEnd> {
+): (reader: AnswerReader, maxTokens: number, onTaken: () => void) => Promise<AttemptEnd> {
   const { options, about, url, connections } = wire;
   const { provider, clock, idleMs = 300_000, maxAnswerBytes = 32_000_000 } = options;
-  const body = prompt.body(provider.dialect);
-  const headers = headersFor(provider, lengthOf(body));
-  return async (reader, onTaken) => {
+  return async (reader, maxTokens, onTaken) => {
+    const body = prompt.body(provider.dialect, maxTokens);
+    const headers = headersFor(provider, lengthOf(body));
     const connector = await connections.prepare(url);
     for (let tries = 1; ; tries += 1) {
       const now = () => clock.now();
@@ -169,6 +178,34 @@ function readerFor({ options, about }: Wire, { callId, prompt }: ModelRequest, e
   return make({ origin, callId, emit, cacheLifetime: prompt.head.cacheLifetime });
 }
 
+const NO_ROOM = "The budget has no room for another attempt.";
+
+/** Counts what is received of an answer. */
+function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: () => number } {
+  let characters = 0;
+  const counting: Emit = (progress) => {
+    if ("text" in progress) characters += progress.text.length;
+    if ("json" in progress) characters += progress.json.length;
+    emit(progress);
+  };
+  return { emit: counting, characters: () => characters };
+}
+
+const CHARACTERS_PER_TOKEN = 4;
+
+/** Providers bill an answer up to where it broke off, which may be before they report any numbers. */
+function usageOf(
+  reader: AnswerReader,
+  { characters, prompt }: { readonly characters: number; readonly prompt: ModelRequest["prompt"] },
+): Usage | undefined {
+  const reported = reader.usage();
+  if (characters === 0) return reported;
+  const received = Math.ceil(characters / CHARACTERS_PER_TOKEN);
+  const inputTokens = () => Math.ceil(lengthOf(prompt.body(prompt.head.dialect, 0)) / CHARACTERS_PER_TOKEN);
+  const usage = reported ?? { ...noUsage, inputTokens: inputTokens() };
+  return { ...usage, outputTokens: Math.max(usage.outputTokens, received) };
+}
+
 /** What failed tries leave behind: the longest partial answer, and every token that was paid for. */
 function createLost() {
   let partial: readonly AssistantBlock[] = [];
@@ -181,14 +218,12 @@ function createLost() {
     ...(usage === undefined ? {} : { usage }),
   });
   return {
-    add(reader: AnswerReader): void {
-      const blocks = reader.partial();
+    add(blocks: readonly AssistantBlock[], spent: Usage | undefined): void {
       const length = blocks.reduce((sum, block) => sum + ("text" in block ? block.text.length : 0), 0);
       if (length > longest) {
         longest = length;
         partial = blocks;
       }
-      const spent = reader.usage();
       if (spent) usage = usage ? addUsage(usage, spent) : spent;
     },
     before: (answer: CompleteAnswer): ModelOutcome => (usage === undefined ? answer : { ...answer, lostUsage: usage }),

@@ -50,23 +50,22 @@ export function providerAt(url: string, dialect: Dialect, more: Partial<Resolved
 /** A one-message conversation, written by hand for each dialect and given in several pieces. */
 export function promptOf(text = "hello", model = "test-model"): Prompt {
   const messages = [{ role: "user" as const, content: [{ type: "text" as const, text }] }];
-  const common = `{"model":${JSON.stringify(model)},"max_tokens":1000,"stream":true,`;
-  const wire = `"messages":[{"role":"user","content":${JSON.stringify(text)}}]}`;
+  const common = `{"model":${JSON.stringify(model)},"stream":true,`;
+  const wire = `"messages":[{"role":"user","content":${JSON.stringify(text)}}],`;
   return {
     head: {
       provider: "test",
       model,
       dialect: "anthropic",
-      maxTokens: 1000,
       tools: [],
       system: "",
       systemContext: "",
       userContext: "",
     },
     messages: () => messages,
-    body: (dialect) => {
+    body: (dialect, maxTokens) => {
       const usage = dialect === "openai" ? `"stream_options":{"include_usage":true},` : "";
-      return [Buffer.from(common), Buffer.from(usage), Buffer.from(wire)];
+      return [Buffer.from(common), Buffer.from(usage), Buffer.from(wire), Buffer.from(`"max_tokens":${maxTokens}}`)];
     },
   };
 }
@@ -116,7 +115,13 @@ export function callerFor(url: string, dialect: Dialect, options: Partial<WireMo
         progress.push(event);
       };
       const signal = new AbortController().signal;
-      const all = { prompt: promptOf(), callId: (index: number) => `call_${index}`, signal, ...request };
+      const all = {
+        prompt: promptOf(),
+        maxTokens: 1_000,
+        callId: (index: number) => `call_${index}`,
+        signal,
+        ...request,
+      };
       const outcome = await model.call(all, emit);
       over = true;
       return { outcome, progress };

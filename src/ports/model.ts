@@ -1,4 +1,14 @@
-import type { CallId, Dialect, Effort, Head, Message, ModelOutcome, ModelRetry, Prices } from "../protocol/index.ts";
+import type {
+  CallId,
+  Dialect,
+  Effort,
+  Head,
+  Message,
+  ModelOutcome,
+  ModelRetry,
+  Prices,
+  Usage,
+} from "../protocol/index.ts";
 
 export interface ModelDescription {
   readonly provider: string;
@@ -18,15 +28,22 @@ export interface ModelDescription {
 export interface Prompt {
   readonly head: Head;
   messages(): readonly Message[];
-  /** The request body in pieces, cache marks included. The same prompt gives the same pieces. */
-  body(dialect: Dialect): readonly Uint8Array[];
+  /** The request body in pieces, cache marks included. The same prompt and limit give the same pieces. */
+  body(dialect: Dialect, maxTokens: number): readonly Uint8Array[];
 }
 
 export interface ModelRequest {
   readonly prompt: Prompt;
+  /** The longest answer, in tokens, thinking included. */
+  readonly maxTokens: number;
   /** Gives the id of the n-th tool call of this answer. */
   readonly callId: (index: number) => CallId;
   readonly signal: AbortSignal;
+  /**
+   * Called before the request is sent again after an answer that broke off, with what that answer cost. Returns the
+   * longest answer of the next attempt, or undefined if there must be none. Absent: always the same limit.
+   */
+  readonly repeat?: (lost: Usage) => number | undefined;
 }
 
 export type ModelProgress =

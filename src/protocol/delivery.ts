@@ -15,6 +15,8 @@ export const delivery = {
   "prompt.received": "durable",
   "context.added": "durable",
   "model.requested": "durable",
+  "spend.reserved": "durable",
+  "spend.recorded": "durable",
   "model.retried": "durable",
   "model.ended": "durable",
   "model.failed": "durable",

@@ -10,7 +10,7 @@ import type { Decision, PermissionMode } from "./permission.ts";
 import type { RecordedPolicy } from "./recorded-policy.ts";
 import type { ToolResult } from "./tool-call.ts";
 import type { ToolReport } from "./tool-report.ts";
-import type { Prices, Usage } from "./usage.ts";
+import type { Prices, ReservedSpend, Usage } from "./usage.ts";
 
 /** Journaled, numbered, replayable. The transcript is these and nothing else. */
 export type DurableEvent =
@@ -103,7 +103,11 @@ export type DurableEvent =
   /** Ends of background runs, told to their parent: exactly once, because these lines say which were. */
   | { readonly type: "notices.delivered"; readonly notices: readonly EndedNotice[]; readonly text: string }
   /** Everything before this line belongs to the request; the user turn is sealed. */
-  | { readonly type: "model.requested"; readonly turn: number }
+  | { readonly type: "model.requested"; readonly turn: number; readonly reserved?: ReservedSpend }
+  /** Before a request that has no `model.requested`: a compaction, or a tool call that asks a model. */
+  | { readonly type: "spend.reserved"; readonly request: CallId | "compaction"; readonly reserved: ReservedSpend }
+  /** What requests cost of which no other line tells: an interrupted compaction, or those that were under way when the process was lost. */
+  | { readonly type: "spend.recorded"; readonly usage: Usage; readonly costUsd?: number; readonly estimated?: true }
   | { readonly type: "model.retried"; readonly turn: number; readonly retry: ModelRetry }
   | {
       readonly type: "model.ended";

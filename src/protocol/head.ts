@@ -18,8 +18,7 @@ export interface Head {
   readonly provider: string;
   readonly model: string;
   readonly dialect: Dialect;
-  readonly maxTokens: number;
-  /** What the server calls the output limit; absent = the dialect's usual name. */
+  /** Name of the server's output limit; absent: the usual one of the dialect. The limit itself is written per request. */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
   readonly thinking?: { readonly budgetTokens: number };
   readonly effort?: Effort;

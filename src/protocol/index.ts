@@ -106,5 +106,5 @@ export { DEFAULT_MAX_SPAWNS, settingsScopes } from "./settings.ts";
 export type { CallOutcome, ToolCall, ToolFacts, ToolResult } from "./tool-call.ts";
 export { canonicalToolName, toolNames } from "./tool-names.ts";
 export type { ToolReport } from "./tool-report.ts";
-export type { Prices, Usage } from "./usage.ts";
+export type { Prices, ReservedSpend, Usage } from "./usage.ts";
 export { addUsage, costOf, noUsage, paidUsage, writePrice } from "./usage.ts";

@@ -21,6 +21,16 @@ export interface Prices {
   readonly cacheWrite1h?: number;
 }
 
+/** The most a request can cost. It is set aside before the request is sent, and charged if the process is lost before an answer is recorded. */
+export interface ReservedSpend {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Absent if the model has no known price. */
+  readonly costUsd?: number;
+  /** The budget had no room for an answer of full length. */
+  readonly shortened?: true;
+}
+
 export const noUsage: Usage = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
 
 export function addUsage(left: Usage, right: Usage): Usage {

@@ -22,7 +22,7 @@ export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise
 
 /** Or the last success, when there is none. */
 async function firstFailure(host: RunHost, { commands, policy, granted = [] }: Acceptance): Promise<AcceptanceResult> {
-  const { services, thread, request, outlet, clocks } = host;
+  const { services, thread, request, outlet } = host;
   const { hands, approvals, retinue } = services;
   const { runId } = request;
   const { signal } = outlet;
@@ -36,7 +36,7 @@ async function firstFailure(host: RunHost, { commands, policy, granted = [] }: A
       hands,
       ...(granted.includes(command) ? {} : { approvals }),
       signal,
-      pause: () => clocks.pause(),
+      pause: () => host.pause(),
     });
     if (!result.ok) break;
   }

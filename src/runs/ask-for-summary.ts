@@ -1,9 +1,20 @@
 import { compactionPrompt } from "../agents/index.ts";
 import type { Chain } from "../conversation/index.ts";
 import { estimateTokens } from "../lib/index.ts";
-import type { ModelProgress, Prompt } from "../ports/index.ts";
-import { costOf, type EventOf, type ModelOutcome, paidUsage, textOf, type UserMessage } from "../protocol/index.ts";
-import { estimateRequest } from "./estimate-request.ts";
+import { expectedTokens } from "../loop/index.ts";
+import type { ModelProgress, ModelRequest, Prompt } from "../ports/index.ts";
+import {
+  costOf,
+  type EventOf,
+  type ModelOutcome,
+  noUsage,
+  paidUsage,
+  textOf,
+  type Usage,
+  type UserMessage,
+} from "../protocol/index.ts";
+import { headSize } from "./context-limits.ts";
+import { estimateRequest, longestAnswer, reservedSpend } from "./estimate-request.ts";
 import type { RunHost } from "./run-host.ts";
 
 export interface SummaryWish {
@@ -34,20 +45,40 @@ export async function askForSummary(
   if (count < 2) return { ok: false, problem: "there is no answer to sum up yet", spent: {} };
   const { services, outlet, clocks } = host;
   const { budget, model, clock } = services;
-  const prompt = summaryPrompt(conversation, count);
-  const estimate = estimateRequest({ head: prompt.head, last: prompt, added: undefined }, model.describe());
-  const goOn = clocks.pause();
-  const reserved = await budget.reserveInTurn(estimate, outlet.signal).finally(goOn);
-  if (reserved.refused) return { ok: false, problem: reserved.message, spent: {} };
+  const { head } = conversation;
+  const description = model.describe();
+  const thinkingTokens = head.thinking?.budgetTokens ?? 0;
+  const estimate = estimateRequest(
+    {
+      inputTokens: expectedTokens(host.thread.state.context, headSize(head), question),
+      maxTokens: Math.min(longestAnswer(description), SUMMARY_TOKENS + thinkingTokens),
+      thinkingTokens,
+      cacheLifetime: head.cacheLifetime,
+    },
+    description,
+  );
+  const resume = clocks.pause();
+  const reservation = await budget.reserveInTurn(estimate, outlet.signal).finally(resume);
+  if (reservation.refused) return { ok: false, problem: reservation.message, spent: {} };
+  await host.record([
+    { type: "spend.reserved", request: "compaction", reserved: reservedSpend(estimate, reservation) },
+  ]);
   const startedAt = clock.monotonic();
-  const outcome = await callWithin(host, prompt, timeLimitMs);
+  const { prices } = description;
+  const costFor = (usage: Usage) => (prices ? { costUsd: costOf(usage, prices) } : {});
+  const outcome = await callWithin(host, timeLimitMs, {
+    prompt: summaryPrompt(conversation, count),
+    maxTokens: reservation.answerTokens,
+    repeat: (lost) => reservation.repeat({ usage: lost, ...costFor(lost) }),
+  });
   const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
-  const { prices } = model.describe();
-  const cost = prices && usage ? { costUsd: costOf(usage, prices) } : {};
-  if (usage) reserved.settle({ usage, ...cost });
-  else reserved.cancel();
+  const cost = usage ? costFor(usage) : {};
+  if (usage) reservation.settle({ usage, ...cost });
+  else reservation.cancel();
   const milliseconds = Math.round(clock.monotonic() - startedAt);
   const spent: Spent = { ...(usage ? { usage } : {}), ...cost, milliseconds };
+  // A run that was stopped meanwhile records no compaction, and this is the only line that tells the cost.
+  if (outlet.signal.aborted) await host.record([{ type: "spend.recorded", usage: usage ?? noUsage, ...cost }]);
   const problem = problemOf(outcome, { room, timeLimitMs });
   if (problem !== undefined || !outcome.ok) return { ok: false, problem: problem ?? "it failed", spent };
   const text = textOf(outcome.message.content).trim();
@@ -58,8 +89,8 @@ export async function askForSummary(
 /** Time that is spent waiting for the provider to take the request does not count. */
 async function callWithin(
   { services, thread, outlet, clocks }: RunHost,
-  prompt: Prompt,
   timeLimitMs: number,
+  request: Pick<ModelRequest, "prompt" | "maxTokens" | "repeat">,
 ): Promise<ModelOutcome> {
   const own = new AbortController();
   const giveUp = (): void => own.abort();
@@ -76,22 +107,20 @@ async function callWithin(
     timer = waits ? undefined : setTimeout(giveUp, timeLimitMs);
   };
   const callId = (index: number): string => `${thread.agentId}_compaction_${thread.state.turn}_${index}`;
-  const outcome = await services.model.call({ prompt, callId, signal: own.signal }, heed);
+  const outcome = await services.model.call({ ...request, callId, signal: own.signal }, heed);
   clearTimeout(timer);
   goOn?.();
   outlet.signal.removeEventListener("abort", giveUp);
   return outcome;
 }
 
+const question: UserMessage = { role: "user", content: [{ type: "text", text: compactionPrompt }] };
+
 /** The same bytes as in requests before, so that they are read from the provider's cache, and the question behind them. */
 function summaryPrompt(conversation: Chain, count: number): Prompt {
-  const { head } = conversation;
   const last = conversation.messages()[count - 1];
   const merges = last?.role === "user";
-  const chain = conversation
-    .until(merges ? count - 1 : count)
-    .withHead({ ...head, maxTokens: Math.min(head.maxTokens, SUMMARY_TOKENS + (head.thinking?.budgetTokens ?? 0)) });
-  const question: UserMessage = { role: "user", content: [{ type: "text", text: compactionPrompt }] };
+  const chain = conversation.until(merges ? count - 1 : count);
   chain.append(merges ? { role: "user", content: [...last.content, ...question.content] } : question);
   return chain.request();
 }

@@ -1,65 +1,84 @@
 import { cacheDifference, type WrittenPrompt } from "../conversation/index.ts";
-import { userTurn } from "../loop/index.ts";
+import { expectedTokens, userTurn } from "../loop/index.ts";
 import type { ModelProgress } from "../ports/index.ts";
-import { costOf, type DurableEvent, type ModelOutcome, paidUsage } from "../protocol/index.ts";
-import type { BudgetRefusal, Reservation } from "./budget.ts";
-import { estimateRequest } from "./estimate-request.ts";
+import {
+  costOf,
+  type DurableEvent,
+  type ModelOutcome,
+  paidUsage,
+  type ReservedSpend,
+  type Usage,
+} from "../protocol/index.ts";
+import type { BudgetRefusal, Reservation, Spent } from "./budget.ts";
+import { headSize } from "./context-limits.ts";
+import { estimateRequest, longestAnswer, reservedSpend } from "./estimate-request.ts";
 import { endedInBackground } from "./notices.ts";
 import type { RunHost } from "./run-host.ts";
 
-/** One request, with what has to be told before it, and its answer. A refusal: the budget leaves nothing to ask with. */
+/** Sends one request, with what the model has to be told before it, and records the answer. Returns a refusal if the budget has no room for it. */
 export async function askModel(host: RunHost, turn: number): Promise<BudgetRefusal | undefined> {
-  const reservation = await reserve(host);
+  const { services, thread, request, outlet, clocks } = host;
+  const { budget, model } = services;
+  const { head } = request.agent;
+  const description = model.describe();
+  const inputTokens = expectedTokens(thread.state.context, headSize(head), userTurn(thread.state)) + ADDED_TOKENS;
+  const { thinking, cacheLifetime } = head;
+  const planned = { inputTokens, maxTokens: longestAnswer(description), cacheLifetime };
+  const estimate = estimateRequest({ ...planned, thinkingTokens: thinking?.budgetTokens }, description);
+  const resume = clocks.pause();
+  const reservation = await budget.reserveInTurn(estimate, outlet.signal).finally(resume);
   if (reservation.refused) return reservation;
   try {
-    await callModel(host, turn, reservation);
+    await callModel(host, turn, { reservation, reserved: reservedSpend(estimate, reservation) });
     return undefined;
   } finally {
-    // Whatever went wrong, what was not spent is there for others again.
+    // After an exception, what was not spent is available again.
     reservation.cancel();
   }
 }
 
-/** What the request may take at most. */
-async function reserve({ services, thread, request, clocks, outlet }: RunHost): Promise<Reservation | BudgetRefusal> {
-  const { budget, model } = services;
-  const added = budget.needsEstimate ? userTurn(thread.state) : undefined;
-  const estimate = budget.needsEstimate
-    ? estimateRequest({ head: request.agent.head, last: thread.newestPrompt, added }, model.describe())
-    : { tokens: 0 };
-  const goOn = clocks.pause();
-  return budget.reserveInTurn(estimate, outlet.signal).finally(goOn);
+/** Room for what the runtime adds to a turn after its cost was estimated. */
+const ADDED_TOKENS = 200;
+
+interface Reserved {
+  readonly reservation: Reservation;
+  readonly reserved: ReservedSpend;
 }
 
-async function callModel(host: RunHost, turn: number, reservation: Reservation): Promise<void> {
+async function callModel(host: RunHost, turn: number, { reservation, reserved }: Reserved): Promise<void> {
   const { services, thread, clocks, outlet } = host;
   const { model, clock } = services;
-  const prompt = await sealTurn(host, turn);
+  const prompt = await sealTurn(host, turn, reserved);
   const startedAt = clock.monotonic();
   const { emit, over } = listener(host, { turn, prompt });
   const { agentId, requests } = thread;
   const callId = (index: number): string => `${agentId}_${requests}_${index}`;
   clocks.modelAsked();
-  const outcome = await model.call({ prompt, callId, signal: outlet.signal }, emit);
+  const { prices } = model.describe();
+  const spent = (usage: Usage): Spent => ({ usage, ...(prices ? { costUsd: costOf(usage, prices) } : {}) });
+  const repeat = (lost: Usage): number | undefined => reservation.repeat(spent(lost));
+  const maxTokens = reservation.answerTokens;
+  const outcome = await model.call({ prompt, maxTokens, callId, signal: outlet.signal, repeat }, emit);
   clocks.modelEnded();
   await over();
-  const { prices } = model.describe();
   const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
-  const cost = prices && usage ? { costUsd: costOf(usage, prices) } : {};
+  const { costUsd } = usage ? spent(usage) : {};
+  const cost = costUsd === undefined ? {} : { costUsd };
   if (usage) reservation.settle({ usage, ...cost });
   const milliseconds = Math.round(clock.monotonic() - startedAt);
   await host.record([answerEvent(outcome, { turn, ...cost, milliseconds, fingerprint: prompt.fingerprint() })]);
 }
 
 /** Everything said up to here belongs to the request. */
-async function sealTurn(host: RunHost, turn: number): Promise<WrittenPrompt> {
+async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): Promise<WrittenPrompt> {
   const { services, thread } = host;
   const warning = services.budget.warning();
   await host.record([
     ...(warning === undefined ? [] : warningEvents(warning)),
+    ...shortAnswer(reserved),
     ...(await endedInBackground(host)),
     ...reminder(host),
-    { type: "model.requested", turn },
+    { type: "model.requested", turn, reserved },
   ]);
   const prompt = thread.newestPrompt;
   if (prompt === undefined) throw new Error("a request without a conversation");
@@ -75,6 +94,16 @@ function warningEvents(warning: string): DurableEvent[] {
     { type: "context.added", cause: "budget", text: `[${warning} Come to an end.]` },
   ];
 }
+
+/** An answer that fits in the rest of the budget is more useful than one that is cut. */
+function shortAnswer({ shortened, outputTokens }: ReservedSpend): DurableEvent[] {
+  if (!shortened || outputTokens >= SHORT_ANSWER) return [];
+  const text = `[The budget is almost used up: this answer can have at most ${outputTokens} tokens. Give your result now.]`;
+  return [{ type: "context.added", cause: "budget", text }];
+}
+
+/** Below this, a model is told how long its answer can be. */
+const SHORT_ANSWER = 4_096;
 
 /** In brackets, as all the runtime says. Written with the request that seals it into a user turn. An answer that only paused goes on without a new turn. */
 function reminder({ request, thread }: RunHost): DurableEvent[] {

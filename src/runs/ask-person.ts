@@ -49,7 +49,7 @@ async function ask(host: RunHost, { call, decision, requested }: OpenCall, polic
   const question = await questionAbout({ ...askerOf(host), call, decision, policy, hands });
   const { requestId, always } = question;
   const choices = always.length === 0 ? {} : { always };
-  const goOn = host.clocks.pause();
+  const resume = host.pause();
   let telling: Promise<unknown> | undefined;
   const answer = await approvals
     .ask(question, {
@@ -67,7 +67,7 @@ async function ask(host: RunHost, { call, decision, requested }: OpenCall, polic
       },
       settledBy: () => ruleSettling(call, { hands, policy, now: approvals.policyFor(policy) }),
     })
-    .finally(goOn);
+    .finally(resume);
   await telling;
   // One that was answered before this process was there.
   if (telling === undefined) await host.record([requested]);

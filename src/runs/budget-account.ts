@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from "../lib/index.ts";
 import type { Clock } from "../ports/index.ts";
 import type { Usage } from "../protocol/index.ts";
 import type { BudgetLimit, BudgetLine } from "./budget-text.ts";
@@ -14,6 +15,17 @@ const DOLLAR = 1e9;
 const SECOND = 1_000;
 const WARNING_SHARE = 0.8;
 
+/** What to do about a limit: nothing helps, others have to settle first, or a shorter answer is enough. */
+export interface Exceeded {
+  readonly limit: BudgetLimit;
+  readonly remedy: "refuse" | "wait" | "shorten";
+}
+
+/** An agent at work, told once when time is up. */
+export interface Work {
+  onOver(account: BudgetAccount): void;
+}
+
 /** The books of one budget: its limits, what is used and reserved of them, and the time in which anybody worked. */
 export class BudgetAccount {
   readonly name: string;
@@ -22,14 +34,17 @@ export class BudgetAccount {
   /** For `concurrent`; a limit below one lets nobody be started, and whoever enters all the same must not wait for ever. */
   readonly gate: Gate | undefined;
   unpriced = 0;
+  /** The part of `used` that was charged for requests whose answers were lost. */
+  readonly estimated = { tokens: 0, usd: 0 };
   private readonly reserved = { ...nothing };
   /** Of what is counted that which has a limit. */
   private readonly limited: readonly Counted[];
   private readonly clock: Pick<Clock, "monotonic">;
   private readonly told = new Set<BudgetLimit>();
   private milliseconds = 0;
-  private workers = 0;
+  private readonly works = new Set<Work>();
   private workingSince = 0;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(name: string, limits: LimitsOf, clock: Pick<Clock, "monotonic">) {
     for (const [limit, amount] of Object.entries(limits)) demandAmount(amount, `The limit ${limit} of ${name}`);
@@ -63,14 +78,17 @@ export class BudgetAccount {
     this.told.delete("promptSpawns");
   }
 
-  beginWork(): void {
-    if (this.workers === 0) this.workingSince = this.clock.monotonic();
-    this.workers += 1;
+  /** `onOver` is called when the limit of seconds is reached while this work goes on, or at once if it was before. */
+  beginWork(work: Work): void {
+    if (this.works.size === 0) this.workingSince = this.clock.monotonic();
+    this.works.add(work);
+    this.watch();
   }
 
-  endWork(): void {
+  endWork(work: Work): void {
     this.addSeconds(0);
-    this.workers -= 1;
+    this.works.delete(work);
+    if (this.works.size === 0) this.stopWatching();
   }
 
   addSeconds(seconds: number): void {
@@ -78,21 +96,54 @@ export class BudgetAccount {
     this.workingSince = this.clock.monotonic();
   }
 
+  private isLate(): boolean {
+    const { seconds } = this.limits;
+    return seconds !== undefined && this.elapsed() >= seconds * SECOND;
+  }
+
+  /** Timers may fire early, so each looks at the clock again. */
+  private watch(): void {
+    const { seconds } = this.limits;
+    if (seconds === undefined || this.timer !== undefined) return;
+    const leftMs = Math.max(0, seconds * SECOND - this.elapsed());
+    const onTimer = (): void => {
+      this.timer = undefined;
+      if (this.isLate()) for (const work of [...this.works]) work.onOver(this);
+      else this.watch();
+    };
+    this.timer = setTimeout(onTimer, Math.min(Math.ceil(leftMs), LONGEST_TIMER_MS)).unref();
+  }
+
+  private stopWatching(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
   seconds(): number {
     return this.elapsed() / SECOND;
   }
 
-  /** Limits that leave no room for these, each with whether it would once what is reserved is given back. */
-  exceeded(wanted: Amounts): readonly { readonly limit: BudgetLimit; readonly pending: boolean }[] {
-    const { seconds } = this.limits;
-    const isLate = seconds !== undefined && this.elapsed() >= seconds * SECOND;
-    const over = this.limited.flatMap((limit) => {
+  /** Limits that leave no room for `wanted`, each with what to do about it; `least` is the smallest useful part of it. */
+  exceeded(wanted: Amounts, least: Amounts = wanted): readonly Exceeded[] {
+    const over = this.limited.flatMap((limit): readonly Exceeded[] => {
       const amount = wanted[limit];
       const room = this.room(limit);
       if (amount === undefined || room >= amount) return [];
-      return [{ limit, pending: room + this.reserved[limit] >= amount }];
+      const reserved = this.reserved[limit];
+      if (room + reserved < (least[limit] ?? amount)) return [{ limit, remedy: "refuse" }];
+      return [{ limit, remedy: reserved > 0 ? "wait" : "shorten" }];
     });
-    return isLate ? [{ limit: "seconds", pending: false }, ...over] : over;
+    return this.isLate() ? [{ limit: "seconds", remedy: "refuse" }, ...over] : over;
+  }
+
+  /** The longest answer for which there is room beside `fixed`. */
+  roomForAnswer(fixed: Amounts, usdPerToken: number): number {
+    const rooms = this.limited.map((limit) => {
+      const perToken = limit === "tokens" ? 1 : limit === "usd" ? usdPerToken * DOLLAR : 0;
+      const room = this.room(limit) - (fixed[limit] ?? 0);
+      return perToken === 0 ? Number.POSITIVE_INFINITY : Math.floor(room / perToken);
+    });
+    return Math.min(...rooms);
   }
 
   lines(): readonly (readonly [BudgetLimit, BudgetLine])[] {
@@ -105,7 +156,15 @@ export class BudgetAccount {
     const [used, reserved] = this.state(limit);
     const left = Math.max(0, unitsOf(limit, amount) - used - reserved);
     const shown = (units: number): number => amountOf(limit, units);
-    return { of: name, limit: amount, used: shown(used), reserved: shown(reserved), left: shown(left) };
+    const estimated = limit === "tokens" || limit === "usd" ? this.estimated[limit] : 0;
+    return {
+      of: name,
+      limit: amount,
+      used: shown(used),
+      reserved: shown(reserved),
+      left: shown(left),
+      ...(estimated === 0 ? {} : { estimated: shown(estimated) }),
+    };
   }
 
   /** Those of which most is used, each once. Who starts no agents can do nothing about their number. */
@@ -131,7 +190,7 @@ export class BudgetAccount {
   }
 
   private elapsed(): number {
-    return this.milliseconds + (this.workers > 0 ? this.clock.monotonic() - this.workingSince : 0);
+    return this.milliseconds + (this.works.size > 0 ? this.clock.monotonic() - this.workingSince : 0);
   }
 }
 

@@ -12,6 +12,8 @@ export interface BudgetLine {
   readonly reserved: number;
   /** Never below zero, though more than the limit can have been used. */
   readonly left: number;
+  /** The part of `used` that was charged for requests whose answers were lost; absent: none. */
+  readonly estimated?: number;
 }
 
 interface Refused {
@@ -24,8 +26,12 @@ interface Refused {
 export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCall }: Refused = {}): string {
   const under = line.reserved > 0 ? `, ${amountText(limit, line.reserved)} reserved for requests under way` : "";
   const needs =
-    needed === undefined ? "" : `; ${isCall ? "it" : "this request"} may take up to ${amountText(limit, needed)}`;
-  const state = `${amountText(limit, line.used)} used${under}, ${amountText(limit, line.left)} left${needs}`;
+    needed === undefined ? "" : `; ${isCall ? "it" : "the next request"} needs ${amountText(limit, needed)}`;
+  const lost =
+    line.estimated === undefined
+      ? ""
+      : `, ${amountText(limit, line.estimated)} of it estimated for requests whose answers were lost`;
+  const state = `${amountText(limit, line.used)} used${lost}${under}, ${amountText(limit, line.left)} left${needs}`;
   const stops = isOfAgents(limit) ? "may start no more agents" : isCall ? "may not make this call" : "may not go on";
   return `${ownerText(line.of)} ${stops}: the limit is ${limitText(limit, line.limit)} (${state}). ${cureText(limit, line.of)}`;
 }

@@ -6,14 +6,12 @@ export type BudgetLimits = AgentBudget;
 
 /** What one agent and all its agents may spend, and have spent. A part of every ancestor's budget. */
 export interface Budget {
-  /** Whether anybody set a limit, here or above, that an estimate is measured by. */
-  readonly needsEstimate: boolean;
-  /** Before a model request, with what it will take at most. What is reserved counts as used until it is settled. */
-  reserve(estimate: BudgetEstimate): Reservation | BudgetRefusal;
   /**
-   * As `reserve`, but where only the reservations of others stand in the way, waits for them to be settled.
-   * Aborted while waiting: the refusal as it stands.
+   * Sets aside the most that a request can cost, before it is sent. While others hold reservations, a request that
+   * does not fit is refused as `pending`; when it is alone, its answer is made shorter instead.
    */
+  reserve(estimate: BudgetEstimate): Reservation | BudgetRefusal;
+  /** Like `reserve`, but waits while the refusal is `pending`. If aborted while waiting, returns that refusal. */
   reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal>;
   /** Of the one who wants to start an agent, before it does; it counts at once. */
   spawn(): BudgetRefusal | undefined;
@@ -29,8 +27,11 @@ export interface Budget {
   enter(signal: AbortSignal): Promise<() => void>;
   /** While an agent waits for its own agents they may have its place; the result takes it back, before all newcomers. Without it, agents that wait for agents could fill every place for ever. */
   lend(): (signal: AbortSignal) => Promise<void>;
-  /** From here to the call of the result time counts, once for however many agents of the tree work. Not for waiting for a person. */
-  work(): () => void;
+  /**
+   * Counts time until the returned function is called, once for however many agents of the tree work. Calls `onOver`
+   * at most once, when a limit of seconds is reached while this agent works.
+   */
+  work(onOver: (refusal: BudgetRefusal) => void): () => void;
   child(limits: BudgetLimits, name: string): Budget;
   /** What the journal says was spent here before, with all its agents. Its ancestors have been told of that, or will be, by themselves. */
   restore(spent: Partial<BudgetSpent>): void;
@@ -43,14 +44,30 @@ export interface Budget {
 }
 
 export interface BudgetEstimate extends SpendEstimate {
-  /** For a call that asks a model by itself: who is refused it can go on without. */
+  /** The part of `tokens` and `usd` that is the answer, which can be made shorter. Absent: all of it is needed. */
+  readonly answer?: AnswerEstimate;
+  /** For a tool call that asks a model itself: an agent that is refused it can continue without. */
   readonly isCall?: true;
 }
 
-/** Whichever is called first counts, so `cancel` may stand in a `finally`. */
+export interface AnswerEstimate {
+  readonly tokens: number;
+  /** The shortest answer that is worth a request. */
+  readonly least: number;
+  readonly usdPerToken: number;
+}
+
+/** Only the first call of `settle` or `cancel` has an effect, so `cancel` may be called in a `finally`. */
 export interface Reservation {
   readonly refused?: never;
-  /** What it really took, even if that is more than was reserved: then the next one is refused. */
+  /** The longest answer that was set aside. */
+  readonly answerTokens: number;
+  /**
+   * Called before a request is sent again whose answer broke off: charges what that attempt cost and sets aside the
+   * next one. Returns the longest answer of the next attempt, or undefined if there is no room for one.
+   */
+  repeat(lost: Spent): number | undefined;
+  /** Replaces the reservation by the actual cost of all attempts, even if that is more. */
   settle(actual: Spent): void;
   cancel(): void;
 }
@@ -79,6 +96,8 @@ export interface BudgetSpent {
   readonly spawns: number;
   /** Requests whose cost nobody knows: `usd` is without them. */
   readonly unpriced: number;
+  /** The part of `tokens` and `usd` that was charged for requests whose answers were lost; absent: none. */
+  readonly estimated?: { readonly tokens: number; readonly usd: number };
 }
 
 export type BudgetLeft = Partial<Readonly<Record<BudgetLimit, BudgetLine>>>;

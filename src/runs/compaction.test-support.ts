@@ -18,7 +18,6 @@ export const testHead: Head = {
   provider: "scripted",
   model: "scripted-1",
   dialect: "anthropic",
-  maxTokens: 400,
   tools: [{ name: "Read", description: "Reads", inputSchema: { type: "object" } }],
   system: "Be brief.",
   systemContext: "",
@@ -64,7 +63,7 @@ export async function testRun(
     events.push(...added);
     await thread.record(added);
   };
-  const limits = contextLimits({ head: testHead, model: { provider: "scripted", window } });
+  const limits = contextLimits({ head: testHead, model: { provider: "scripted", window, maxOutputTokens: 400 } });
   if (limits === undefined) throw new Error("no limits");
   const host: RunHost = {
     services: {
@@ -86,6 +85,8 @@ export async function testRun(
     before: undefined,
     acceptance: undefined,
     spawnRefusal: undefined,
+    timeRefusal: undefined,
+    pause: () => () => {},
     yield: () => async () => {},
     record,
     recordIf: async (allows, added) => (await thread.recordIf(allows, added)) !== undefined,
@@ -123,7 +124,7 @@ async function ask({ services, thread, outlet, record }: RunHost, turn: number):
   const prompt = thread.newestPrompt;
   if (prompt === undefined) throw new Error("no prompt");
   const callId = (index: number): string => `c${turn}_${index}`;
-  const outcome = await services.model.call({ prompt, callId, signal: outlet.signal }, () => {});
+  const outcome = await services.model.call({ prompt, maxTokens: 400, callId, signal: outlet.signal }, () => {});
   await record([
     outcome.ok
       ? { type: "model.ended", turn, ...withoutOk(outcome), milliseconds: 1 }

@@ -1,7 +1,8 @@
-import { estimateTokens } from "../lib/index.ts";
+import { headLength } from "../conversation/index.ts";
 import type { ContextLimits as LoopLimits } from "../loop/index.ts";
 import type { ModelDescription } from "../ports/index.ts";
 import type { Head } from "../protocol/index.ts";
+import { longestAnswer } from "./estimate-request.ts";
 
 export interface ContextLimits extends LoopLimits {
   /** Tokens the agent may fill: its model's window, or less. */
@@ -10,7 +11,7 @@ export interface ContextLimits extends LoopLimits {
 
 export interface ContextWish {
   readonly head: Head;
-  readonly model: Pick<ModelDescription, "provider" | "window">;
+  readonly model: Pick<ModelDescription, "provider" | "window" | "maxOutputTokens">;
   /** The agent's own limit, from its definition. */
   readonly contextTokens?: number | undefined;
   /** Of the window, from the settings. */
@@ -28,23 +29,14 @@ export function contextLimits({ head, model, contextTokens, percent }: ContextWi
   const window = Math.min(model.window, contextTokens ?? model.window);
   const share = Math.min(100, Math.max(1, percent ?? DEFAULT_PERCENT)) / 100;
   // A head that asks for more than there is can't be helped by compacting at every turn.
-  const reserve = Math.min(head.maxTokens, model.window / 2);
+  const reserve = Math.min(longestAnswer(model), model.window / 2);
   const compactAt = Math.floor(Math.min(window * share, model.window - reserve));
-  let headTokens: number | undefined;
-  return {
-    window,
-    compactAt,
-    // Nearly every run ends before anybody asks.
-    get headTokens() {
-      headTokens ??= headTokensOf(head);
-      return headTokens;
-    },
-  };
+  return { window, compactAt, ...headSize(head) };
 }
 
-function headTokensOf({ tools, system, systemContext, userContext }: Head): number {
-  return [JSON.stringify(tools), system, systemContext, userContext].reduce(
-    (sum, text) => sum + estimateTokens(text),
-    0,
-  );
+/** About as many tokens as the tools and system texts of a request have. */
+export function headSize(head: Head): Pick<LoopLimits, "headTokens"> {
+  return { headTokens: Math.ceil(headLength(head) / BYTES_PER_TOKEN) };
 }
+
+const BYTES_PER_TOKEN = 3.6;

@@ -116,6 +116,64 @@ describe("any tree of budgets, whatever the order of things", () => {
   });
 });
 
+describe("any number of requests with answers that can be shorter", () => {
+  const request = fc.record({ input: fc.nat({ max: 40 }), longest: fc.integer({ min: 10, max: 60 }), node: fc.nat() });
+
+  it("never spend more than a limit, and are shortened only when nobody else is under way", async () => {
+    const tree = fc.record({ session: fc.nat({ max: 200 }), agents: fc.array(fc.nat({ max: 150 }), { maxLength: 4 }) });
+    const events = fc.array(fc.record({ request, settles: fc.nat({ max: 3 }), share: fc.nat({ max: 100 }) }), {
+      maxLength: 40,
+    });
+    await fc.assert(
+      fc.asyncProperty(tree, events, async (limits, all) => {
+        const root = session({ tokens: limits.session });
+        const nodes = [root, ...limits.agents.map((tokens, index) => root.child({ tokens }, `agent ${index}`))];
+        const open: { readonly reservation: Reservation; readonly input: number }[] = [];
+        const waiting: Promise<void>[] = [];
+        const settle = (share: number): void => {
+          const first = open.shift();
+          if (!first) return;
+          const output = Math.floor((first.reservation.answerTokens * share) / 100);
+          first.reservation.settle({ usage: { ...noUsage, inputTokens: first.input, outputTokens: output } });
+        };
+        for (const { request: wanted, settles, share } of all) {
+          const { input, longest } = wanted;
+          const estimate = { tokens: input + longest, answer: { tokens: longest, least: 5, usdPerToken: 0 } };
+          const budget = nodes[wanted.node % nodes.length] as Budget;
+          const before = open.length;
+          let isImmediate = true;
+          const enter = budget.reserveInTurn(estimate, new AbortController().signal).then((answer) => {
+            if (answer.refused) return;
+            expect(answer.answerTokens).toBeLessThanOrEqual(longest);
+            expect(answer.answerTokens).toBeGreaterThanOrEqual(5);
+            const isShort = answer.answerTokens < longest;
+            const isByOwnLimit = budget !== root;
+            if (isShort && isImmediate && !isByOwnLimit) expect(before).toBe(0);
+            open.push({ reservation: answer, input });
+          });
+          waiting.push(enter);
+          await new Promise(setImmediate);
+          isImmediate = false;
+          for (let count = 0; count < settles; count += 1) settle(share);
+          await new Promise(setImmediate);
+        }
+        while (open.length > 0) {
+          settle(100);
+          await new Promise(setImmediate);
+        }
+        await Promise.all(waiting);
+        for (const budget of nodes) {
+          const { tokens: line } = budget.left();
+          expect(line?.reserved).toBe(0);
+        }
+        expect(root.spent().tokens).toBeLessThanOrEqual(limits.session);
+        for (const [index, limit] of limits.agents.entries())
+          expect(nodes[index + 1]?.spent().tokens).toBeLessThanOrEqual(limit);
+      }),
+    );
+  });
+});
+
 interface Job {
   readonly concurrent: number;
   /** Whoever started it waits for it. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createDeferred } from "../lib/index.ts";
 import { noUsage, type Usage } from "../protocol/index.ts";
 import type { Budget, BudgetLimits, BudgetRefusal, Reservation } from "./budget.ts";
 import { createBudget } from "./create-budget.ts";
@@ -54,7 +55,7 @@ describe("a budget", () => {
       of: "session",
       pending: false,
       message:
-        "The session may not go on: the limit is 50,000 tokens (41,200 tokens used, 3,000 tokens reserved for requests under way, 5,800 tokens left; this request may take up to 9,000 tokens). To raise it, set budget.tokens in your settings or use --max-tokens.",
+        "The session may not go on: the limit is 50,000 tokens (41,200 tokens used, 3,000 tokens reserved for requests under way, 5,800 tokens left; the next request needs 9,000 tokens). To raise it, set budget.tokens in your settings or use --max-tokens.",
     });
   });
 
@@ -96,9 +97,7 @@ describe("a budget", () => {
 
   it("tells who may go on without a call that it may not make it", () => {
     const { message } = refused(session({ tokens: 100 }).reserve({ tokens: 101, isCall: true }));
-    expect(message).toMatch(
-      /^The session may not make this call: .* 100 tokens left; it may take up to 101 tokens\)\./,
-    );
+    expect(message).toMatch(/^The session may not make this call: .* 100 tokens left; it needs 101 tokens\)\./);
   });
 
   it("in dollars is never kept silently where the price is not known", () => {
@@ -199,15 +198,71 @@ describe("spawning", () => {
   });
 });
 
+describe("a request whose answer can be shorter", () => {
+  const request = { tokens: 40_000, usd: 0.5, answer: { tokens: 32_000, least: 1_024, usdPerToken: 0.000015 } };
+
+  it("reserves its full length while there is room for it", () => {
+    const budget = session({ tokens: 100_000, usd: 1 });
+    expect(granted(budget.reserve(request)).answerTokens).toBe(32_000);
+    expect(granted(budget.reserve(request)).answerTokens).toBe(32_000);
+    expect(budget.left().tokens).toMatchObject({ reserved: 80_000, left: 20_000 });
+  });
+
+  it("waits while others hold reservations, and is shortened only when it is alone", async () => {
+    const budget = session({ tokens: 50_000 });
+    const worker = budget.child({}, "worker");
+    const first = granted(budget.reserve(request));
+    expect(refused(worker.reserve(request))).toMatchObject({ limit: "tokens", pending: true });
+    const waiting = worker.reserveInTurn(request, new AbortController().signal);
+    first.settle({ usage: usageOf(39_000) });
+    const second = granted(await waiting);
+    expect(second.answerTokens).toBe(3_000);
+    expect(budget.left().tokens).toMatchObject({ used: 39_000, reserved: 11_000, left: 0 });
+  });
+
+  it("is refused when what is left is too little for the shortest answer, and says what it needs", () => {
+    const budget = session({ usd: 0.03 });
+    const { message, pending } = refused(budget.reserve(request));
+    expect(pending).toBe(false);
+    // 8,000 tokens of input for $0.02, and 1,024 tokens of answer.
+    expect(message).toContain("$0.0300 left; the next request needs $0.0354)");
+    expect(granted(session({ usd: 0.0354 }).reserve(request)).answerTokens).toBe(1_026);
+  });
+
+  it("fits the tightest budget of all above it", () => {
+    const outer = session({ tokens: 30_000 }).child({ usd: 0.05 }, "outer");
+    expect(granted(outer.child({ tokens: 10_000 }, "inner").reserve(request)).answerTokens).toBe(2_000);
+  });
+
+  it("that is repeated is charged for every attempt, and no attempt goes over the limit", () => {
+    const budget = session({ tokens: 50_000 });
+    const reservation = granted(budget.reserve(request));
+    expect(reservation.repeat({ usage: usageOf(20_000) })).toBe(22_000);
+    expect(budget.left().tokens).toMatchObject({ used: 20_000, reserved: 30_000 });
+    expect(reservation.repeat({ usage: usageOf(22_500) })).toBeUndefined();
+    reservation.settle({ usage: usageOf(42_500) });
+    expect(budget.spent()).toMatchObject({ tokens: 42_500, turns: 1 });
+    expect(budget.left().tokens).toMatchObject({ reserved: 0, left: 7_500 });
+  });
+
+  it("that is repeated keeps what it was charged when it is cancelled", () => {
+    const budget = session({ tokens: 50_000 });
+    const reservation = granted(budget.reserve(request));
+    reservation.repeat({ usage: usageOf(20_000) });
+    reservation.cancel();
+    expect(budget.left().tokens).toMatchObject({ used: 20_000, reserved: 0 });
+  });
+});
+
 describe("time", () => {
   it("counts once for however many agents work, not at all while nobody does, and refuses when it is over", () => {
     let now = 0;
     const budget = createBudget({ limits: { seconds: 10 }, clock: { monotonic: () => now } });
     const one = budget.child({}, "one");
     const two = budget.child({ seconds: 3 }, "two");
-    const first = one.work();
+    const first = one.work(() => {});
     now += 2_000;
-    const second = two.work();
+    const second = two.work(() => {});
     now += 2_000;
     first();
     first();
@@ -217,10 +272,41 @@ describe("time", () => {
     second();
     now += 100_000;
     expect([budget.spent().seconds, one.spent().seconds, two.spent().seconds]).toEqual([5, 4, 3]);
-    budget.work();
+    budget.work(() => {});
     now += 5_000;
     expect(refused(one.reserve({ tokens: 1 })).message).toContain("limit is 10.0 s (10.0 s used, 0 ms left)");
     expect(refused(one.spawn()).limit).toBe("seconds");
+  });
+});
+
+describe("time that is up", () => {
+  const clock = { monotonic: () => performance.now() };
+  const over = (budget: Budget) => {
+    const { promise, resolve } = createDeferred<BudgetRefusal>();
+    return { promise, end: budget.work(resolve) };
+  };
+
+  it("is told to everyone who works, once each", async () => {
+    const budget = createBudget({ limits: { seconds: 0.05 }, clock });
+    const works = [over(budget), over(budget.child({}, "worker"))];
+    for (const { promise } of works) expect(await promise).toMatchObject({ limit: "seconds", of: "session" });
+    for (const { end } of works) end();
+    expect(budget.spent().seconds).toBeGreaterThanOrEqual(0.05);
+  });
+
+  it("is told at once to those who begin later, and never to those who have stopped", async () => {
+    const budget = createBudget({ limits: { seconds: 0.02 }, clock });
+    let told = 0;
+    const stop = budget.work(() => {
+      told += 1;
+    });
+    stop();
+    const worker = budget.child({ seconds: 0.01 }, "worker");
+    const first = over(worker);
+    expect(await first.promise).toMatchObject({ of: "worker" });
+    first.end();
+    expect(await over(worker).promise).toMatchObject({ of: "worker" });
+    expect(told).toBe(0);
   });
 });
 

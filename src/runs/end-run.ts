@@ -72,7 +72,8 @@ function resultOf({ services, thread, request }: RunHost, { type: _, ...end }: E
   return { ...end, sessionId: services.sessionId, agentId: thread.agentId, model: request.agent.head.model };
 }
 
-function stoppedText({ services: { model, limits } }: RunHost, cause: StopCause): string {
+function stoppedText({ services: { model, limits }, timeRefusal }: RunHost, cause: StopCause): string {
+  if (cause === "budget" && timeRefusal) return timeRefusal.message;
   if (cause === "stall") {
     const { provider, model: name } = model.describe();
     return `The model (${provider}, ${name}) said nothing for ${formatDuration(limits.idleMs)}. Resume to go on, or give it more time with subagents.idleSeconds in your settings.`;

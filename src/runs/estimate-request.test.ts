@@ -1,27 +1,51 @@
-import { expect, it } from "vitest";
-import type { Head } from "../protocol/index.ts";
-import { estimateRequest } from "./estimate-request.ts";
+import { describe, expect, it } from "vitest";
+import { estimateRequest, longestAnswer, reservedSpend } from "./estimate-request.ts";
 
-const head: Head = {
+const prices = { input: 4, output: 20, cacheRead: 0.4, cacheWrite: 5 };
+const model = {
   provider: "anthropic",
   model: "m",
-  dialect: "anthropic",
-  maxTokens: 0,
-  tools: [],
-  system: "x".repeat(30_000),
-  systemContext: "",
-  userContext: "",
+  dialect: "anthropic" as const,
+  window: 1,
+  maxOutputTokens: 1,
+  prices,
 };
-const prices = { input: 4, output: 20, cacheRead: 0.4, cacheWrite: 5 };
 
-it("reserves what writing to the cache costs for as long as it is to be kept", () => {
-  const usdOf = (of: Head, own = prices): number => {
-    const model = { provider: "anthropic", model: "m", dialect: "anthropic" as const, window: 1, maxOutputTokens: 1 };
-    const { usd, tokens } = estimateRequest({ head: of, last: undefined, added: undefined }, { ...model, prices: own });
-    return ((usd ?? 0) * 1e6) / tokens;
-  };
-  const long: Head = { ...head, cacheLifetime: "1h" };
-  expect(usdOf(head)).toBeCloseTo(5, 6);
-  expect(usdOf(long)).toBeCloseTo(8, 6);
-  expect(usdOf(long, { ...prices, ...{ cacheWrite1h: 9 } })).toBeCloseTo(9, 6);
+describe("the estimate of a request", () => {
+  it.each([
+    ["5m", prices, 5],
+    ["1h", prices, 8],
+    ["1h", { ...prices, cacheWrite1h: 9 }, 9],
+  ] as const)("assumes that all input is written to the cache for %s", (cacheLifetime, own, usdPerMillion) => {
+    const { usd = 0, inputTokens } = estimateRequest(
+      { inputTokens: 1_000, maxTokens: 0, cacheLifetime },
+      { ...model, prices: own },
+    );
+    expect((usd * 1e6) / inputTokens).toBeCloseTo(usdPerMillion, 6);
+  });
+
+  it("contains an answer of full length, and says how short it may become", () => {
+    const request = { inputTokens: 1_000, maxTokens: 32_000, thinkingTokens: 5_000 };
+    expect(estimateRequest(request, model)).toMatchObject({
+      tokens: 33_100,
+      answer: { tokens: 32_000, least: 6_024, usdPerToken: 0.00002 },
+    });
+  });
+
+  it("is recorded with the answer that was reserved", () => {
+    const estimate = estimateRequest({ inputTokens: 1_000, maxTokens: 32_000 }, model);
+    expect(reservedSpend(estimate, { answerTokens: 32_000 })).toEqual({
+      inputTokens: 1_100,
+      outputTokens: 32_000,
+      costUsd: estimate.usd,
+    });
+    const short = reservedSpend(estimate, { answerTokens: 2_000 });
+    expect(short).toMatchObject({ outputTokens: 2_000, shortened: true });
+    expect(short.costUsd).toBeCloseTo((1_100 * 5 + 2_000 * 20) / 1e6, 9);
+  });
+});
+
+it("an answer fits in a quarter of the window", () => {
+  expect(longestAnswer({ window: 9_000, maxOutputTokens: 8_000 })).toBe(2_250);
+  expect(longestAnswer({ window: 200_000, maxOutputTokens: 64_000 })).toBe(32_000);
 });

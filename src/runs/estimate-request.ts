@@ -1,35 +1,60 @@
-import type { ModelDescription, Prompt } from "../ports/index.ts";
-import { type Head, type UserMessage, writePrice } from "../protocol/index.ts";
+import type { ModelDescription } from "../ports/index.ts";
+import { type CacheLifetime, type ReservedSpend, writePrice } from "../protocol/index.ts";
 import type { BudgetEstimate } from "./budget.ts";
 
-/** Bytes of a request for one token, at least. */
-const BYTES_PER_TOKEN = 3;
-/** What an answer usually stays below. Few come near a model's own limit, and a small budget must not fail on that. */
-const USUAL_ANSWER = 4_096;
+/** An answer never needs more, and may fill at most a quarter of the window. */
+const LONGEST_ANSWER = 32_000;
+/** A shorter answer is not worth its request. */
+const SHORTEST_ANSWER = 1_024;
+/** Estimates of text that no provider has counted yet are off by about this much. */
+const INPUT_MARGIN = 1.1;
 
-export interface NextRequest {
-  readonly head: Head;
-  /** The request before it. */
-  readonly last: Prompt | undefined;
-  /** What is said since. */
-  readonly added: UserMessage | undefined;
+/** The longest answer that an agent asks this model for. */
+export function longestAnswer({
+  maxOutputTokens,
+  window,
+}: Pick<ModelDescription, "maxOutputTokens" | "window">): number {
+  return Math.min(maxOutputTokens, LONGEST_ANSWER, Math.floor(window / 4));
 }
 
-/** What a request will take: nearly always more than it does. A longer answer is accounted all the same. */
-export function estimateRequest(request: NextRequest, { model, prices }: ModelDescription): BudgetEstimate {
-  const input = Math.ceil(bytesOf(request) / BYTES_PER_TOKEN);
-  const output = Math.min(request.head.maxTokens, USUAL_ANSWER);
-  if (prices === undefined) return { tokens: input + output, model };
-  const written = writePrice(prices, request.head.cacheLifetime ?? "5m");
-  const usd = (input * Math.max(prices.input, written) + output * prices.output) / 1_000_000;
-  return { tokens: input + output, usd, model };
+export interface PlannedRequest {
+  /** Expected size of the request. */
+  readonly inputTokens: number;
+  readonly maxTokens: number;
+  /** Tokens of the answer that are set aside for thinking. */
+  readonly thinkingTokens?: number | undefined;
+  readonly cacheLifetime?: CacheLifetime | undefined;
 }
 
-function bytesOf({ head, last, added }: NextRequest): number {
-  const before = last === undefined ? JSON.stringify(head).length : lengthOf(last.body(last.head.dialect));
-  return before + (added === undefined ? 0 : JSON.stringify(added).length);
+export interface RequestEstimate extends BudgetEstimate {
+  readonly inputTokens: number;
+  readonly answer: NonNullable<BudgetEstimate["answer"]>;
 }
 
-function lengthOf(pieces: readonly Uint8Array[]): number {
-  return pieces.reduce((sum, piece) => sum + piece.length, 0);
+/** The most a request can cost: nothing is read from a cache, and the answer has its full length. */
+export function estimateRequest(request: PlannedRequest, { model, prices }: ModelDescription): RequestEstimate {
+  const { maxTokens, thinkingTokens = 0, cacheLifetime = "5m" } = request;
+  const inputTokens = Math.ceil(request.inputTokens * INPUT_MARGIN);
+  const least = Math.min(maxTokens, thinkingTokens + SHORTEST_ANSWER);
+  const tokens = inputTokens + maxTokens;
+  if (!prices) return { tokens, model, inputTokens, answer: { tokens: maxTokens, least, usdPerToken: 0 } };
+  const inputPrice = Math.max(prices.input, writePrice(prices, cacheLifetime));
+  const usd = (inputTokens * inputPrice + maxTokens * prices.output) / 1_000_000;
+  const answer = { tokens: maxTokens, least, usdPerToken: prices.output / 1_000_000 };
+  return { tokens, usd, model, inputTokens, answer };
+}
+
+/** What a reservation sets aside, as the journal records it. */
+export function reservedSpend(
+  { inputTokens, usd, answer }: RequestEstimate,
+  { answerTokens }: { readonly answerTokens: number },
+): ReservedSpend {
+  const isShort = answerTokens < answer.tokens;
+  const costUsd = usd === undefined ? undefined : usd - (answer.tokens - answerTokens) * answer.usdPerToken;
+  return {
+    inputTokens,
+    outputTokens: answerTokens,
+    ...(costUsd === undefined ? {} : { costUsd }),
+    ...(isShort ? { shortened: true } : {}),
+  };
 }

@@ -11,7 +11,6 @@ export const lostHead: Head = {
   provider: "lost",
   model: "lost",
   dialect: "anthropic",
-  maxTokens: 0,
   tools: [],
   system: "",
   systemContext: "",

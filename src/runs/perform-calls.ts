@@ -6,6 +6,7 @@ import type {
   EventOf,
   JsonObject,
   Policy,
+  ReservedSpend,
   ToolCall,
   ToolResult,
 } from "../protocol/index.ts";
@@ -139,7 +140,13 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
     if (!reserved.refused) reserved.cancel();
     return notStarted;
   }
-  if (reserved.refused) return textResult("error", `${reserved.message} Go on without it.`);
+  if (reserved.refused) return textResult("error", `${reserved.message} Continue without it.`);
+  const spend: ReservedSpend = {
+    inputTokens: takes.tokens,
+    outputTokens: 0,
+    ...(takes.usd === undefined ? {} : { costUsd: takes.usd }),
+  };
+  await host.record([{ type: "spend.reserved", request: request.call.callId, reserved: spend }]);
   try {
     const result = await executeByHands(host, request);
     if (result.facts?.spent) reserved.settle(result.facts.spent);

@@ -175,7 +175,11 @@ export interface RunHost {
   keptGoing?: number;
   /** An agent it wanted to start and may not. */
   spawnRefusal: BudgetRefusal | undefined;
-  /** While it waits for others its clocks stand still and its place is free. The result ends that. */
+  /** Set when the budget's time is up while the run works; the run is stopped. */
+  timeRefusal: BudgetRefusal | undefined;
+  /** Stops the run's clocks and the budget's time while it waits for a person or for other agents, until the result is called. */
+  pause(): () => void;
+  /** Like `pause`, and frees the agent's place meanwhile. */
   yield(): (signal: AbortSignal) => Promise<void>;
   record(events: readonly DurableEvent[]): Promise<void>;
   /** False, and nothing recorded, when the state does not allow it once its turn to be written has come. */

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { createChannel } from "../lib/index.ts";
 import type { LiveEvent, RunId, RunResult, RunUpdate } from "../protocol/index.ts";
 
-export type StopCause = "interrupted" | "stopped" | "timeout" | "stall";
+export type StopCause = "interrupted" | "stopped" | "timeout" | "stall" | "budget";
 
 /** One activation of an agent: what happens, in order, and one result. Both always settle. */
 export interface Run extends AsyncIterable<RunUpdate> {

@@ -26,7 +26,7 @@ function heldModel() {
 }
 
 function request(signal = new AbortController().signal): ModelRequest {
-  return { prompt: {} as ModelRequest["prompt"], callId: String, signal };
+  return { prompt: {} as ModelRequest["prompt"], maxTokens: 1_000, callId: String, signal };
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -33,6 +33,10 @@ class Host implements RunHost {
   before: Prompt | undefined;
   acceptance: AcceptanceResult | undefined;
   spawnRefusal: BudgetRefusal | undefined;
+  timeRefusal: BudgetRefusal | undefined;
+  private pauses = 0;
+  private isEnded = false;
+  private endWork: () => void = () => {};
   /** When the conversation has to be made shorter; undefined: never. */
   private readonly context: ContextLimits | undefined;
   private isQueued = false;
@@ -63,13 +67,12 @@ class Host implements RunHost {
   }
 
   private async toItsEnd(): Promise<RunResult> {
-    const { retinue, budget } = this.services;
+    const { retinue } = this.services;
     retinue?.enter(this.asLive());
     let leave = () => {};
-    let endWork = () => {};
     try {
       leave = await this.takePlace();
-      endWork = budget.work();
+      this.beginWork();
       const refusal = await beginRun(this);
       this.begun.resolve();
       if (refusal !== undefined) return await endRun(this, { reason: "refused", message: refusal });
@@ -78,7 +81,8 @@ class Host implements RunHost {
       return await endBroken(this, error);
     } finally {
       this.begun.resolve();
-      endWork();
+      this.isEnded = true;
+      this.endWork();
       leave();
       this.clocks.end();
       retinue?.leave(this.thread.agentId);
@@ -198,9 +202,33 @@ class Host implements RunHost {
   }
 
   yield(): (signal: AbortSignal) => Promise<void> {
-    const goOn = this.clocks.pause();
+    const resume = this.pause();
     const takeBack = this.services.budget.lend();
-    return (signal) => takeBack(signal).finally(goOn);
+    return (signal) => takeBack(signal).finally(resume);
+  }
+
+  pause(): () => void {
+    const resumeClocks = this.clocks.pause();
+    this.pauses += 1;
+    this.endWork();
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      resumeClocks();
+      this.pauses -= 1;
+      this.beginWork();
+    };
+  }
+
+  /** The budget's time counts while the run does something itself. */
+  private beginWork(): void {
+    if (this.pauses > 0 || this.isEnded) return;
+    this.endWork();
+    this.endWork = this.services.budget.work((refusal) => {
+      this.timeRefusal = refusal;
+      this.outlet.stop("budget");
+    });
   }
 
   private async refuseSpawn(refusal: BudgetRefusal): Promise<void> {

@@ -8,7 +8,6 @@ const head: Head = {
   provider: "p",
   model: "m",
   dialect: "anthropic",
-  maxTokens: 100,
   tools: [],
   system: "Be brief.",
   systemContext: "",
@@ -108,7 +107,7 @@ describe("a thread", () => {
     const before = await firstLife(files);
     const after = new Thread("main", files);
     await after.restore();
-    const body = (thread: Thread) => Buffer.concat([...(thread.newestPrompt?.body("anthropic") ?? [])]).toString();
+    const body = (thread: Thread) => Buffer.concat([...(thread.newestPrompt?.body("anthropic", 0) ?? [])]).toString();
     expect(body(after)).toBe(body(before));
     expect(body(after)).toContain('"two"');
   });

@@ -50,7 +50,7 @@ export async function verifyWork(host: RunHost): Promise<boolean> {
 type Verified = EndedRun | { readonly message: string };
 
 async function verify(host: RunHost): Promise<Verified> {
-  const { services, thread, request, outlet, clocks } = host;
+  const { services, thread, request, outlet } = host;
   if (services.retinue === undefined) return { message: "There are no other agents in this session." };
   const work = {
     for: thread.agentId,
@@ -59,8 +59,8 @@ async function verify(host: RunHost): Promise<Verified> {
     description: "verify the work",
     prompt: taskOf(host),
   };
-  const goOn = clocks.pause();
-  return services.retinue.entrust(work, outlet.signal).finally(goOn);
+  const resume = host.pause();
+  return services.retinue.entrust(work, outlet.signal).finally(resume);
 }
 
 const MOST_WORDS = 8_000;

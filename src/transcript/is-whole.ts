@@ -58,6 +58,8 @@ const members: { readonly [T in DurableEvent["type"]]?: { readonly [M in keyof E
   "context.added": { text: "text" },
   "notices.delivered": { notices: "list", text: "text" },
   "model.requested": { turn: "number" },
+  "spend.reserved": { request: "text", reserved: "object" },
+  "spend.recorded": { usage: "object" },
   "model.retried": { turn: "number", retry: "object" },
   "model.ended": { turn: "number", message: "content", usage: "object", milliseconds: "number" },
   "model.failed": { turn: "number", error: "object", partial: "blocks", milliseconds: "number" },

@@ -45,7 +45,6 @@ export const someHead: Head = {
   provider: "test",
   dialect: "anthropic",
   model: "test-model",
-  maxTokens: 1000,
   tools: [],
   system: "Be brief.",
   systemContext: "",

@@ -25,16 +25,19 @@ describe("a budget", () => {
     const first = { inputTokens: 85_000, outputTokens: 10 };
     const rest = { inputTokens: 10, outputTokens: 10 };
     const server = await serve(
-      asking([
-        { reply: { content: [list], usage: first } },
-        { reply: { content: [list], usage: rest } },
-        { reply: { content: "Done.", usage: rest } },
-      ]),
+      asking(
+        [
+          { reply: { content: [task("one")], usage: rest } },
+          { reply: { content: [list], usage: rest } },
+          { reply: { content: "Done.", usage: rest } },
+        ],
+        [{ reply: { content: "Seen.", usage: first } }],
+      ),
     );
-    const run = await retinue(["-p", "MAIN: go", "--max-tokens", "110000"], { ...createPlace(), server });
+    const run = await retinue(["-p", "MAIN: go", "--max-tokens", "100000"], { ...createPlace(), server });
     expect(run.code).toBe(0);
     const [line = "", ...others] = run.stderr.trimEnd().split("\n");
-    expect(line).toMatch(/^retinue: The session has used [\d,]+ tokens of 110,000 tokens \(8\d %\)/);
+    expect(line).toMatch(/^retinue: The session has used [\d,]+ tokens of 100,000 tokens \(8\d %\)/);
     expect(line).toContain("--max-tokens");
     expect(others).toEqual([]);
   });

@@ -6,7 +6,7 @@ const mark = ',"cache_control":{"type":"ephemeral"}';
 /** Of the newest request's body, without cache marks; in texts their quotes are escaped, so no text is changed. */
 export function hashRequest({ newestPrompt }: Thread): { hash: string; bytes: number } {
   if (newestPrompt === undefined) throw new Error("the thread has no request");
-  const body = Buffer.concat(newestPrompt.body(newestPrompt.head.dialect)).toString("utf8").replaceAll(mark, "");
+  const body = Buffer.concat(newestPrompt.body(newestPrompt.head.dialect, 0)).toString("utf8").replaceAll(mark, "");
   JSON.parse(body);
   return { hash: createHash("sha256").update(body).digest("hex"), bytes: body.length };
 }

@@ -68,7 +68,7 @@ export const randomConversation: fc.Arbitrary<RandomConversation> = fc
     turns: fc.array(turn, { minLength: 1, maxLength: 12 }),
   })
   .map(({ dialect, system, turns }) => ({
-    head: { ...origin, dialect, maxTokens: 100, tools: [], system, systemContext: "", userContext: "" },
+    head: { ...origin, dialect, tools: [], system, systemContext: "", userContext: "" },
     events: eventsOf(turns),
   }));
 

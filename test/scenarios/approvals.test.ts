@@ -285,6 +285,7 @@ describe("always, for this project", () => {
     const told: string[] = [];
     await answered({ MAIN: [{ calls: [bash("mkdir one")] }, { text: "Made." }] }, say("always", { project: true }), {
       at,
+      settings: { sandbox: "off" },
       onTrouble: (message) => told.push(message),
     });
     expect(told).toEqual([`Bash(mkdir one) stands in ${file} now.`]);

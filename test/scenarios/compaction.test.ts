@@ -31,7 +31,7 @@ function counting(cast: Cast): Model {
     call: async (request, emit) => {
       const outcome = await cast.call(request, emit);
       if (!outcome.ok) return outcome;
-      const bytes = request.prompt.body("anthropic").reduce((sum, piece) => sum + piece.length, 0);
+      const bytes = request.prompt.body("anthropic", 0).reduce((sum, piece) => sum + piece.length, 0);
       return { ...outcome, usage: { ...noUsage, inputTokens: Math.round(bytes / 3.6), outputTokens: 50 } };
     },
   };

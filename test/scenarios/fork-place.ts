@@ -101,7 +101,7 @@ export function one(request: RecordedRequest | undefined): RecordedRequest {
 
 /** What a longer request must begin with. */
 export function prefixOf(request: RecordedRequest): string {
-  return unmarked(request).slice(0, -"]}".length);
+  return unmarked(request).replace(/\],"max_tokens":\d+\}$/, "");
 }
 
 export const forkCall = (prompt: string, more: Record<string, unknown> = {}) => ({

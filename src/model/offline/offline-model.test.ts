@@ -15,8 +15,9 @@ async function ask(messages: readonly Message[], signal = new AbortController().
   const { head } = place;
   const progress: ModelProgress[] = [];
   const prompt = { head, messages: () => messages, body: () => [] };
-  const outcome = await createOfflineModel().call({ prompt, callId: (index) => `c${index}`, signal }, (one) =>
-    progress.push(one),
+  const outcome = await createOfflineModel().call(
+    { prompt, maxTokens: 1_000, callId: (index) => `c${index}`, signal },
+    (one) => progress.push(one),
   );
   return { outcome, progress };
 }
@@ -76,7 +77,7 @@ describe("the offline model", () => {
       },
       body: () => [],
     };
-    const request = { prompt: broken, callId: String, signal: new AbortController().signal };
+    const request = { prompt: broken, maxTokens: 1_000, callId: String, signal: new AbortController().signal };
     expect(await createOfflineModel().call(request, () => {})).toMatchObject({
       ok: false,
       error: { message: expect.stringContaining("no messages") },

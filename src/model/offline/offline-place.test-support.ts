@@ -67,7 +67,6 @@ export function createOfflinePlace({ without = [], root: given, ...search }: Pla
     provider: "offline",
     model: "offline",
     dialect: "anthropic",
-    maxTokens: 32_000,
     tools: hands.declarations(),
     system: "You are a test.",
     systemContext: "",
@@ -119,7 +118,10 @@ async function talk(text: string, { hands, head, policy, before }: Talk): Promis
   for (let turns = 1; turns <= 20; turns += 1) {
     const prompt = { head, messages: () => messages, body: () => [] };
     const turn = before.length + turns;
-    const outcome = await model.call({ prompt, callId: (index) => `c${turn}_${index}`, signal }, () => {});
+    const outcome = await model.call(
+      { prompt, maxTokens: 1_000, callId: (index) => `c${turn}_${index}`, signal },
+      () => {},
+    );
     if (!outcome.ok) throw new Error(outcome.error.message);
     messages.push(outcome.message);
     const wanted = callsOf(outcome.message);

@@ -1,0 +1,50 @@
+import type { DurableEvent, ReservedSpend, Usage } from "../protocol/index.ts";
+import { addUsage, noUsage } from "../protocol/index.ts";
+
+/** A request whose cost was set aside and whose answer is not recorded yet. */
+export interface UnderWay {
+  /** The call that asks a model, or the kind of request; an agent has at most one of each kind. */
+  readonly request: string;
+  readonly reserved: ReservedSpend;
+}
+
+/** The requests that are under way after an event. */
+export function foldUnderWay(before: readonly UnderWay[], event: DurableEvent): readonly UnderWay[] {
+  switch (event.type) {
+    case "model.requested":
+      return event.reserved ? opened(before, { request: "turn", reserved: event.reserved }) : before;
+    case "spend.reserved":
+      return opened(before, event);
+    case "model.ended":
+    case "model.failed":
+      return closed(before, "turn");
+    case "tool.ended":
+      return closed(before, event.callId);
+    case "conversation.compacted":
+      return closed(before, "compaction");
+    case "spend.recorded":
+      return event.estimated ? [] : closed(before, "compaction");
+    default:
+      return before;
+  }
+}
+
+/** What requests under way are charged when no answer can come any more. */
+export function chargeOf(requests: readonly UnderWay[]): { readonly usage: Usage; readonly costUsd?: number } {
+  let usage = noUsage;
+  let cost: number | undefined = 0;
+  for (const { reserved } of requests) {
+    const { inputTokens, outputTokens, costUsd } = reserved;
+    usage = addUsage(usage, { ...noUsage, inputTokens, outputTokens });
+    cost = cost === undefined || costUsd === undefined ? undefined : cost + costUsd;
+  }
+  return { usage, ...(cost === undefined ? {} : { costUsd: cost }) };
+}
+
+function opened(before: readonly UnderWay[], { request, reserved }: UnderWay): readonly UnderWay[] {
+  return [...closed(before, request), { request, reserved }];
+}
+
+function closed(before: readonly UnderWay[], request: string): readonly UnderWay[] {
+  return before.some((each) => each.request === request) ? before.filter((each) => each.request !== request) : before;
+}

@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { answerApproval } from "../../src/app/approvals.ts";
+import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import type { RunUpdate } from "../../src/protocol/index.ts";
+import { createApiServer, type Reply, type ReplyFunction } from "../../src/testing/index.ts";
+import { asAfterKill, mainLines, newPlace, open, type Place, task, walk } from "./delegation-place.ts";
+
+const bash = (command: string) => ({ name: "Bash", input: { command } });
+const free = { sandbox: "off" } as const;
+
+/** A session over real HTTP, with a model of $3 and $15 per million tokens. */
+async function talk(script: ReplyFunction | readonly Reply[], options: SessionOptions, at: Place = newPlace()) {
+  const server = await createApiServer({ script });
+  const environment = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url, PATH: process.env["PATH"] };
+  const session = await openSession({ ...at, model: "claude-sonnet-4-5", ...options, environment });
+  const run = session.prompt("MAIN: do it.");
+  const updates: RunUpdate[] = [];
+  for await (const update of run) updates.push(update);
+  const result = await run.result;
+  await session.close();
+  await server.close();
+  return { server, result, updates, sessionId: session.id, ...at };
+}
+
+const maxTokensOf = ({ body }: { readonly body: unknown }): number =>
+  (body as { readonly max_tokens: number }).max_tokens;
+
+describe("an answer that the budget cuts short", () => {
+  const usage = { inputTokens: 500, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+  it("is announced to the model, and the model is told when its answer was cut", async () => {
+    const { server, result } = await talk(
+      [
+        { content: [{ tool: "LS", input: { path: "." } }], usage: { ...usage, outputTokens: 10 } },
+        { content: "I was going to say", stopReason: "max_tokens", usage: { ...usage, outputTokens: 300 } },
+        { content: "In short: done.", usage: { ...usage, outputTokens: 10 } },
+      ],
+      { settings: { budget: { tokens: 5_000 } } },
+    );
+    const [first, second, third] = server.requests;
+    expect(maxTokensOf(first as never)).toBeLessThan(5_000);
+    expect(maxTokensOf(second as never)).toBeLessThan(4_096);
+    expect(second?.rawBody.toString()).toMatch(
+      /The budget is almost used up: this answer can have at most \d+ tokens\. Give your result now\./,
+    );
+    expect(third?.rawBody.toString()).toContain("Your answer was cut short because the budget is almost used up.");
+    expect(result).toMatchObject({ outcome: "succeeded", text: "In short: done." });
+  });
+
+  it("leaves the bytes before it as they were, so that they are read from the cache", async () => {
+    const { server } = await talk([{ content: [{ tool: "LS", input: { path: "." } }] }, { content: "Done." }], {
+      settings: { budget: { tokens: 30_000 } },
+    });
+    const [first, second] = server.requests;
+    expect(maxTokensOf(first as never)).not.toBe(maxTokensOf(second as never));
+    expect(second?.cache?.read).toBe((first?.cache?.read ?? 0) + (first?.cache?.written ?? 0));
+  });
+});
+
+describe("answers that break off", () => {
+  it("are charged by what was received, and are not asked for again when the budget has no room", async () => {
+    let paid = 0;
+    const { server, result } = await talk(
+      (request) => {
+        const outputTokens = Math.min(5_000, maxTokensOf(request));
+        paid += outputTokens + 2_500;
+        const usage = { inputTokens: 2_500, cacheReadTokens: 0, cacheWriteTokens: 0 };
+        return { content: "word".repeat(outputTokens), usage, fault: { kind: "missing-end" } };
+      },
+      { settings: { budget: { tokens: 25_000 } } },
+    );
+    expect(result).toMatchObject({ outcome: "failed", reason: "model_error" });
+    expect(result.message).toContain("The budget has no room for another attempt.");
+    expect(server.requests.length).toBeGreaterThan(1);
+    expect(paid).toBeLessThanOrEqual(25_000);
+    const { inputTokens, outputTokens } = result.usage;
+    expect(inputTokens + outputTokens).toBe(paid);
+  });
+});
+
+describe("a request that was under way when the process was lost", () => {
+  it("is charged at the most it can have cost, once, in the transcript and in the budget", async () => {
+    const parts = { MAIN: [{ calls: [task("CHILD: look")] }], CHILD: [{ text: "Seen.", hangs: true }] };
+    const { session, ...at } = await open(parts);
+    const run = session.prompt("MAIN: do it.");
+    let left: Place | undefined;
+    for await (const update of run) {
+      if (update.type !== "subagent.event" || update.event.type !== "text.delta" || left) continue;
+      left = asAfterKill(at);
+      run.stop("interrupted");
+    }
+    await session.close();
+    if (left === undefined) throw new Error("the child never answered");
+    const more = { at: left, resume: session.id };
+    // Main: 110 tokens and 8,000 of the answer that never came would not fit.
+    const again = await walk({ MAIN: [], CHILD: [] }, { ...more, settings: { budget: { tokens: 9_000 } } });
+    expect(again.result).toMatchObject({ outcome: "incomplete", reason: "budget" });
+    expect(again.result.message).toMatch(/of it estimated for requests whose answers were lost/);
+    const charged = (): number =>
+      mainLines(left as Place, session.id).filter(({ type }) => type === "spend.recorded").length;
+    expect(charged()).toBe(0);
+    const { result } = await walk(
+      { MAIN: [{ text: "Well." }], CHILD: [{ text: "Seen." }] },
+      { ...more, settings: { budget: { tokens: 60_000 } } },
+    );
+    expect(result.outcome).toBe("succeeded");
+  });
+});
+
+describe("a limit of seconds", () => {
+  const settings = { budget: { seconds: 1 }, ...free };
+  const allowedTools = ["Bash(sleep:*)"];
+
+  it.each([
+    ["a model that does not answer", [{ text: "Slow", hangs: true }]],
+    ["a command", [{ calls: [bash("sleep 60")] }]],
+  ])("ends %s, and returns the work", async (_, steps) => {
+    const began = performance.now();
+    const { result, updates } = await walk({ MAIN: steps }, { settings, allowedTools });
+    expect(performance.now() - began).toBeLessThan(8_000);
+    expect(result).toMatchObject({ outcome: "incomplete", reason: "budget" });
+    expect(result.message).toContain("the limit is 1.0 s");
+    expect(updates.filter(({ type }) => type === "run.ended")).toHaveLength(1);
+  });
+
+  it("ends agents too, and their parent", async () => {
+    const { result, updates } = await walk(
+      { MAIN: [{ calls: [task("CHILD: wait")] }], CHILD: [{ calls: [bash("sleep 60")] }] },
+      { settings, allowedTools },
+    );
+    expect(result).toMatchObject({ outcome: "incomplete", reason: "budget" });
+    const ends = updates.flatMap((update) =>
+      update.type === "subagent.event" && update.event.type === "run.ended" ? [update.event.reason] : [],
+    );
+    expect(ends).toEqual(["budget"]);
+  });
+
+  it("stands still while a person is asked, for the agent that asks and for its parent", async () => {
+    const { session, home } = await open(
+      {
+        MAIN: [{ calls: [task("CHILD: make it")] }, { text: "Made." }],
+        CHILD: [{ calls: [bash("mkdir one")] }, { text: "Done." }],
+      },
+      { onAsk: "wait", settings },
+    );
+    const run = session.prompt("MAIN: do it.");
+    for await (const update of run) {
+      const event = update.type === "subagent.event" ? update.event : update;
+      if (event.type !== "approval.requested") continue;
+      // Longer than the limit.
+      await new Promise((resolve) => setTimeout(resolve, 1_300));
+      await answerApproval({ home, request: event.requestId, verb: "allow", by: "ana", project: false });
+    }
+    const result = await run.result;
+    await session.close();
+    expect(result).toMatchObject({ outcome: "succeeded", text: "Made." });
+  });
+});
