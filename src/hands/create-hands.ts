@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { describeError } from "../lib/index.ts";
-import { explainDenial } from "../permissions/index.ts";
+import { explainDenial, readsOnly } from "../permissions/index.ts";
 import type { Hands, HandsRequest, Judgement, ResultStore, Tool, Workspace } from "../ports/index.ts";
 import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
 import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
@@ -52,7 +52,7 @@ export function createHands(options: HandsOptions): Hands {
     const { decision, accesses } = judged;
     if (decision.effect === "allow") allowed.set(call, { policy, read, judged });
     const denial = decision.effect === "allow" ? {} : { denial: explainDenial(decision, call) };
-    return { kind: "decided", decision, accesses, ...denial };
+    return { kind: "decided", decision, accesses, ...(readsOnly(accesses) && { readsOnly: true }), ...denial };
   }
 
   async function execute(request: HandsRequest, emit: (progress: string) => void, signal: AbortSignal) {

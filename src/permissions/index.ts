@@ -8,6 +8,7 @@ export { explainDenial, suggestRule } from "./explain-denial.ts";
 export { hiddenPredicate } from "./hidden-predicate.ts";
 export { mindsHooks } from "./judge-hooks.ts";
 export { checkRules, type ParsedRule, parseRule, type RuleProblem } from "./parse-rule.ts";
+export { readsOnly } from "./reads-only.ts";
 export { type AlwaysPatterns, alwaysPatterns } from "./shell/always-patterns.ts";
 export { analyseCommand } from "./shell/analyse-command.ts";
 export { isReadOnly } from "./shell/read-only.ts";

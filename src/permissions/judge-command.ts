@@ -103,21 +103,33 @@ function aboutUnit(
   return rule.effect === "allow" ? allowsUnit(target.pattern, unit, place) : restrictsUnit(target.pattern, unit);
 }
 
+/** Returns true if nothing in the line can change anything, wherever the files are that it reads. */
+export function isReadOnlyLine(command: string): boolean {
+  const analysis = analyseCommand(command);
+  const { obscure, caution, moves } = analysis;
+  if (obscure !== undefined || caution !== undefined || unknownFile(analysis) !== undefined) return false;
+  if (analysis.redirections.some(({ kind }) => kind === "write")) return false;
+  return unitsOf(analysis).every((unit) => whyItMayChange(unit, moves) === undefined);
+}
+
 /** Built-in: what changes nothing and stays in the workspace needs no rule. */
 function whyNotReadOnly(unit: CommandUnit, { place, moves }: { place: Place; moves: boolean }): string | undefined {
-  const { command, wrappers } = unit;
-  const name = shown(programOf(command));
-  const unsafe = [...wrappers, command].flatMap((each) => each.unsafeVariables)[0];
-  if (unsafe !== undefined) return `it sets ${shown(unsafe)} for ${name}`;
-  const use = readOnlyUse(command);
-  if (use === undefined) return `${name} is not known to be used for reading only here`;
-  // Another directory may hold a repository of its own, with programs in its configuration.
-  if (moves && name === "git") return "git would run in another directory";
-  for (const word of use.paths) {
+  const doubt = whyItMayChange(unit, moves);
+  if (doubt !== undefined) return doubt;
+  for (const word of readOnlyUse(unit.command)?.paths ?? []) {
     const reach = reachOf(word, place);
     if (reach !== undefined) return reach;
   }
   return undefined;
+}
+
+function whyItMayChange({ command, wrappers }: CommandUnit, moves: boolean): string | undefined {
+  const name = shown(programOf(command));
+  const unsafe = [...wrappers, command].flatMap((each) => each.unsafeVariables)[0];
+  if (unsafe !== undefined) return `it sets ${shown(unsafe)} for ${name}`;
+  if (readOnlyUse(command) === undefined) return `${name} is not known to be used for reading only here`;
+  // Another directory may hold a repository of its own, with programs in its configuration.
+  return moves && name === "git" ? "git would run in another directory" : undefined;
 }
 
 function unknownFile({ redirections }: ShellAnalysis): string | undefined {

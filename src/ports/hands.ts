@@ -27,6 +27,8 @@ export type Judgement =
       readonly kind: "decided";
       readonly decision: Decision;
       readonly accesses: readonly Access[];
+      /** The call was proven to change nothing: everything it touches is only read. */
+      readonly readsOnly?: true;
       /** What the model is told if it stays at no; present unless the call is allowed. */
       readonly denial?: string;
     };

@@ -140,6 +140,8 @@ export type DurableEvent =
       readonly callId: CallId;
       readonly name: string;
       readonly decision?: RecordedDecision;
+      /** The call was proven to change nothing: everything it touches is only read. */
+      readonly readsOnly?: true;
     }
   | {
       readonly type: "approval.requested";

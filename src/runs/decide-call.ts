@@ -109,5 +109,7 @@ function requestedEvent(call: ToolCall, judgement?: Judgement): DurableEvent {
   const request: DurableEvent = { type: "tool.requested", callId: call.callId, name: call.name };
   if (judgement?.kind !== "decided") return request;
   const { effect, rule, scope, reason } = judgement.decision;
-  return { ...request, decision: { effect, rule, scope, ...(effect === "allow" ? {} : { reason }) } };
+  // A denied call has no effect anyway.
+  const proof = judgement.readsOnly && effect !== "deny" ? { readsOnly: true as const } : {};
+  return { ...request, decision: { effect, rule, scope, ...(effect === "allow" ? {} : { reason }) }, ...proof };
 }
