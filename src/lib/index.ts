@@ -11,6 +11,7 @@ export { createDeferred, type Deferred } from "./deferred.ts";
 export { descriptorLimit } from "./descriptor-limit.ts";
 export { describeError, errorCode, UserError, type UserErrorOptions } from "./errors.ts";
 export { compileGlob, type GlobOptions } from "./glob.ts";
+export { hashTexts } from "./hash-texts.ts";
 export { createId, type IdSource, matchPrefix, newAgentId, newRunId, newSessionId, type PrefixMatch } from "./ids.ts";
 export { type JsoncResult, type JsonIssue, parseJsonc } from "./json.ts";
 export { isLoopback, judgeAddress } from "./judge-address.ts";

@@ -1,5 +1,6 @@
 import type {
   CallId,
+  ContextCause,
   DurableEvent,
   EndedNotice,
   EndReason,
@@ -13,10 +14,12 @@ import type {
   UserMessage,
 } from "../protocol/index.ts";
 import { addUsage, callsOf, paidUsage, textOf } from "../protocol/index.ts";
+import { mayHaveChanged } from "./call-effects.ts";
+import type { CallState } from "./call-state.ts";
 import { answered, compacted, failed, requested, restarted } from "./context.ts";
 import { forked, resultBlocks } from "./forked.ts";
-import { END_AT, remember, WARN_AT } from "./repetition.ts";
-import { type ActiveRun, type CallState, type LoopState, newRun } from "./state.ts";
+import { countTurn, newCount } from "./repetition.ts";
+import { type ActiveRun, type LoopState, newRun } from "./state.ts";
 import { foldUnderWay } from "./under-way.ts";
 
 /** Two cut answers in a row can be an accident; three are a task that does not fit. */
@@ -37,7 +40,7 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
       return {
         ...state,
         run: newRun(event),
-        repetitions: [],
+        repetition: newCount(state.turn),
         cutOff: 0,
         toTell: undefined,
         context: restarted(state.context),
@@ -45,7 +48,7 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
     case "prompt.received":
       return promptReceived(state, event);
     case "context.added":
-      return { ...state, said: [...state.said, { type: "text", text: event.text }], toTell: undefined };
+      return contextAdded(state, event);
     case "hooks.ran":
       return hooksRan(state, event);
     case "model.requested":
@@ -57,7 +60,7 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
     case "spend.recorded":
       return spendRecorded(state, event);
     case "tool.requested":
-      return withCall(state, event.callId, { status: "asked" });
+      return withCall(state, event.callId, { status: "asked", readsOnly: event.readsOnly });
     case "approval.answered":
       return approvalAnswered(state, event);
     case "tool.started":
@@ -73,9 +76,9 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
     case "conversation.compacted":
       return conversationCompacted(state, event);
     case "plan.entered":
-      return { ...state, plan: "entered" };
+      return { ...restartCount(state), plan: "entered" };
     case "plan.left":
-      return { ...state, plan: "left" };
+      return { ...restartCount(state), plan: "left" };
     case "run.ended":
       return { ...state, run: undefined };
     default:
@@ -92,10 +95,28 @@ export function userTurn(state: LoopState): UserMessage | undefined {
 function promptReceived(state: LoopState, { content }: EventOf<"prompt.received">): LoopState {
   const words = textOf(content);
   return {
-    ...state,
+    ...restartCount(state),
     said: [...state.said, ...content],
     asked: words.trim() === "" ? state.asked : { first: state.asked?.first ?? words, latest: words },
   };
+}
+
+/** Causes of words that tell the agent nothing new about its work. */
+const ownCauses = new Set<ContextCause>(["loop", "cut_off", "budget", "reminder"]);
+
+function contextAdded(state: LoopState, { text, cause }: EventOf<"context.added">): LoopState {
+  const { repetition } = ownCauses.has(cause) ? state : restartCount(state);
+  return {
+    ...state,
+    said: [...state.said, { type: "text", text }],
+    toTell: state.toTell?.cause === cause ? undefined : state.toTell,
+    repetition: cause === "loop" ? { ...repetition, warned: true } : repetition,
+  };
+}
+
+/** Called when repeating a call may give something new: the world may have changed, or the agent knows more. */
+function restartCount(state: LoopState): LoopState {
+  return { ...state, repetition: newCount(state.turn) };
 }
 
 /** What hooks made of a call is what it is from there on, also for a process that takes it up. */
@@ -129,7 +150,7 @@ function modelRequested(state: LoopState, { turn }: EventOf<"model.requested">):
 
 function conversationCompacted(state: LoopState, event: EventOf<"conversation.compacted">): LoopState {
   const { usage, costUsd, milliseconds = 0 } = event;
-  return withRun({ ...state, context: compacted(state.context, event, userTurn(state)) }, (run) => ({
+  return withRun({ ...restartCount(state), context: compacted(state.context, event, userTurn(state)) }, (run) => ({
     ...(usage ? { usage: addUsage(run.usage, usage), costUsd: sum(run.costUsd, costUsd) } : {}),
     modelMilliseconds: run.modelMilliseconds + milliseconds,
   }));
@@ -147,7 +168,8 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
   // A damaged transcript may have lost the request; its number must not be given again, it is part of call ids.
   const turn = Math.max(state.turn, event.turn);
   const context = answered(state.context, event);
-  const spent = withRun({ ...state, turn, unanswered: event.stopReason === "pause", calls, context }, (run) => ({
+  const before = calls.length === 0 ? restartCount(state) : state;
+  const spent = withRun({ ...before, turn, unanswered: event.stopReason === "pause", calls, context }, (run) => ({
     usage: addUsage(run.usage, paidUsage(event)),
     costUsd: sum(run.costUsd, event.costUsd),
     modelMilliseconds: run.modelMilliseconds + event.milliseconds,
@@ -188,7 +210,7 @@ function reasonOf(error: ModelError): EndReason {
 function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.delivered">): LoopState {
   const told = new Set(notices.map(({ runId }) => runId));
   const said: UserBlock = { type: "text", text };
-  const left = { ...state, background: state.background.filter(({ runId }) => !told.has(runId)) };
+  const left = { ...restartCount(state), background: state.background.filter(({ runId }) => !told.has(runId)) };
   const inherited = notices.flatMap(({ unreturned = [] }) => unreturned).filter(({ runId }) => !told.has(runId));
   const cut = notices.filter(isCut).length;
   return withRun({ ...awaiting(left, inherited), said: [...state.said, said] }, ({ facts }) => ({
@@ -210,23 +232,26 @@ function awaiting(state: LoopState, more: readonly Notice[]): LoopState {
 function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
   const { launched, agent } = event.result.facts ?? {};
   const state = awaiting(before, [...(launched ? [launched] : []), ...(agent?.unreturned ?? [])]);
+  const made = findCall(state, event.callId);
+  if (made === undefined) return state;
   const ended = withCall(state, event.callId, { status: "ended", result: event.result });
-  const call = findCall(ended, event.callId)?.call;
-  if (call === undefined) return state;
   if (state.run === undefined) return ended;
   const counted = withRun(ended, (run) => ({
-    facts: withFacts(run.facts, call, event.result),
+    facts: withFacts(run.facts, made.call, event.result),
     ...withSpent(run, event.result),
   }));
-  const { repetitions, count } = remember(state.repetitions, call, event.result);
-  const remembered = { ...counted, repetitions };
-  if (count === WARN_AT) return { ...remembered, toTell: { cause: "loop", text: loopText(call) } };
-  if (count < END_AT) return remembered;
-  return ending(
-    remembered,
-    "loop",
-    `The agent called ${call.name} ${count} times with the same input and the same result.`,
-  );
+  const left = mayHaveChanged(made, event.result) ? restartCount(counted) : counted;
+  return left.calls.every(({ status }) => status === "ended") ? turnEnded(left) : left;
+}
+
+/** Called when all calls of the turn have ended. Checks whether the newest turns form a cycle. */
+function turnEnded(state: LoopState): LoopState {
+  const { turn, calls } = state;
+  const hasAgents = state.background.length > 0;
+  const { repetition, verdict } = countTurn(state.repetition, { turn, calls, hasAgents });
+  const counted = { ...state, repetition };
+  if (verdict?.kind === "end") return ending(counted, "loop", verdict.text);
+  return verdict ? { ...counted, toTell: state.toTell ?? { cause: "loop", text: verdict.text } } : counted;
 }
 
 /** A call that asked a model is on the bill of the run that made it. */
@@ -280,10 +305,6 @@ function placeOf(callId: CallId, calls: readonly CallState[]): number {
 
 function sum(left: number | undefined, right: number | undefined): number | undefined {
   return left === undefined || right === undefined ? undefined : left + right;
-}
-
-function loopText(call: ToolCall): string {
-  return `You have now called ${call.name} three times with the same input and got the same result each time. Calling it again will not help: use what you know, or try something else.`;
 }
 
 function shortAnswerText(incompleteCalls: number): string {

@@ -1,5 +1,6 @@
 import type { CallId, ForkOrigin, ToolResult, ToolResultBlock } from "../protocol/index.ts";
-import type { CallState, LoopState } from "./state.ts";
+import type { CallState } from "./call-state.ts";
+import type { LoopState } from "./state.ts";
 
 /** A fork stands where its origin's calls are under way; what becomes of them is not its business. */
 export function forked(state: LoopState, { calls, tokens }: ForkOrigin): LoopState {

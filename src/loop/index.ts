@@ -1,10 +1,11 @@
 // Owns: what comes next in a run (`next`) and what an event means (`fold`), as pure functions.
 // Does not own: doing any of it, the messages themselves, time.
 // Called by: runs, which performs operations and journals their events.
+export type { CallState } from "./call-state.ts";
 export { type ContextLimits, estimated, expectedTokens, sizeOf } from "./context.ts";
 export { findCall, fold, userTurn } from "./fold.ts";
 export type { Operation } from "./next.ts";
 export { next, recovery, unknownResults } from "./next.ts";
-export type { CallState, LoopState } from "./state.ts";
+export type { LoopState } from "./state.ts";
 export { factsOf, initialState } from "./state.ts";
 export { chargeOf, foldUnderWay, type UnderWay } from "./under-way.ts";

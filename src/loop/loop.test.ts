@@ -123,11 +123,12 @@ describe("repeating the same call", () => {
   ];
   const told: DurableEvent = { type: "context.added", cause: "loop", text: "again?" };
 
-  it("warns at the third time and ends at the fifth", () => {
+  it("warns at the third time and ends at the eighth", () => {
     const third = foldAll([started, prompt, ...round(1), ...round(2), ...round(3)]);
     expect(next(third)).toMatchObject({ kind: "tell", telling: { cause: "loop" } });
-    const fifth = foldAll([told, ...round(4), ...round(5)], third);
-    expect(next(fifth)).toMatchObject({ kind: "end", reason: "loop" });
+    const seventh = foldAll([told, ...[4, 5, 6, 7].flatMap((turn) => round(turn))], third);
+    expect(next(seventh)).toMatchObject({ kind: "request" });
+    expect(next(foldAll(round(8), seventh))).toMatchObject({ kind: "end", reason: "loop" });
   });
 
   it("does not count a different result, or calls around a change of files", () => {
@@ -143,10 +144,13 @@ describe("repeating the same call", () => {
     expect(next(changed)).toEqual({ kind: "request", turn: 4 });
   });
 
-  it("does not count looking again after what goes on, by whatever name", () => {
+  it("gives advice to an agent that polls, and does not end it, by any name of the tool", () => {
     for (const name of ["TaskOutput", "AgentOutputTool", "BashOutput", "bash_output"]) {
       const look = (turn: number) => [requested(turn), answer(turn, [call(`c${turn}`, name)]), ended(`c${turn}`)];
-      expect(next(foldAll([started, prompt, ...[1, 2, 3, 4, 5].flatMap(look)]))).toEqual({ kind: "request", turn: 6 });
+      const third = foldAll([started, prompt, ...[1, 2, 3].flatMap(look)]);
+      expect(next(third)).toMatchObject({ kind: "tell", telling: { text: expect.stringContaining("To wait for") } });
+      const ninth = foldAll([told, ...[4, 5, 6, 7, 8, 9].flatMap(look)], third);
+      expect(next(ninth)).toEqual({ kind: "request", turn: 10 });
     }
   });
 });

@@ -5,9 +5,10 @@ import {
   type EventOf,
   type ToolCall,
 } from "../protocol/index.ts";
+import type { CallState } from "./call-state.ts";
 import { type ContextLimits, isFull } from "./context.ts";
 import { fold, userTurn } from "./fold.ts";
-import { type CallState, factsOf, type LoopState, type Telling } from "./state.ts";
+import { factsOf, type LoopState, type Telling } from "./state.ts";
 import { chargeOf } from "./under-way.ts";
 
 /** What the host has to do now. Performing it makes events; folding them makes the next operation. */

@@ -1,35 +1,139 @@
-import { canonicalToolName, type ToolCall, type ToolResult, textOf } from "../protocol/index.ts";
+import { hashTexts, stripControls } from "../lib/index.ts";
+import { canonicalToolName } from "../protocol/index.ts";
+import { inputOf, type Wait, waitOf } from "./call-effects.ts";
+import type { CallState } from "./call-state.ts";
 
-/** The same call with the same result, so many times since something else changed the world. */
+/** What is remembered of a turn. Bounded: results are kept as hashes. */
+export interface PastTurn {
+  /** Hash of the distinct calls of the turn and their results. */
+  readonly hash: string;
+  /** Names the calls for messages: `Read src/a.ts, Grep TODO`. */
+  readonly calls: string;
+  /** Present if a call of the turn waits for something, or checks on it. */
+  readonly wait?: Wait;
+}
+
 export interface Repetition {
-  readonly call: ToolCall;
-  readonly result: ToolResult;
-  readonly count: number;
+  /** Turns since the world may have changed, oldest first. */
+  readonly turns: readonly PastTurn[];
+  /** The model was warned about the cycle at the end of `turns`. */
+  readonly warned: boolean;
+  /** The newest turn during or after which the world may have changed. It is not counted. */
+  readonly changedIn: number;
 }
 
-export const WARN_AT = 3;
-export const END_AT = 5;
-
-/** Older calls are forgotten: a loop shows within a few turns. */
-const REMEMBERED = 16;
-/** Asking again is what these are for. */
-const exempt = new Set(["BashOutput", "TaskOutput", "TodoWrite"]);
-
-/** Adds a call to what is remembered; the newest entry is the one it counted. */
-export function remember(
-  past: readonly Repetition[],
-  call: ToolCall,
-  result: ToolResult,
-): { readonly repetitions: readonly Repetition[]; readonly count: number } {
-  if (exempt.has(canonicalToolName(call.name))) return { repetitions: past, count: 0 };
-  if ((result.facts?.filesChanged?.length ?? 0) > 0) return { repetitions: [], count: 0 };
-  const at = past.findIndex((entry) => entry.call.inputJson === call.inputJson && entry.call.name === call.name);
-  const before = past[at];
-  const count = before && sameResult(before.result, result) ? before.count + 1 : 1;
-  const others = before ? past.filter((_, index) => index !== at) : past.slice(1 - REMEMBERED);
-  return { repetitions: [...others, { call, result, count }], count };
+/** A loop: the newest turns are the same `turns` over and over. */
+interface Cycle {
+  readonly turns: readonly PastTurn[];
+  readonly repetitions: number;
 }
 
-function sameResult(left: ToolResult, right: ToolResult): boolean {
-  return left.outcome === right.outcome && textOf(left.content) === textOf(right.content);
+export interface EndedTurn {
+  readonly turn: number;
+  readonly calls: readonly CallState[];
+  /** Agents are at work in the background: looking again is waiting for them. */
+  readonly hasAgents: boolean;
+}
+
+export type LoopVerdict = { readonly kind: "warn" | "end"; readonly text: string };
+
+const WARN_AT = 3;
+const END_AT = 8;
+const LONGEST_PERIOD = 3;
+
+const REMEMBERED = END_AT * LONGEST_PERIOD;
+const MOST_CALLS_NAMED = 4;
+const LONGEST_NAME = 80;
+
+/** Returns the state before the first turn is counted. `turn` itself is not: the world may have changed in it. */
+export function newCount(turn: number): Repetition {
+  return { turns: [], warned: false, changedIn: turn };
+}
+
+/** Counts a turn whose calls have all ended. A run never ends without a warning before. */
+export function countTurn(
+  past: Repetition,
+  ended: EndedTurn,
+): { readonly repetition: Repetition; readonly verdict?: LoopVerdict } {
+  if (past.changedIn >= ended.turn) return { repetition: past };
+  const turns = [...past.turns.slice(1 - REMEMBERED), pastTurn(ended)];
+  const cycle = findCycle(turns);
+  if (cycle === undefined) return { repetition: { ...past, turns, warned: false } };
+  const repetition = { ...past, turns };
+  const waits = new Set(cycle.turns.flatMap(({ wait }) => wait ?? []));
+  if (!past.warned) return { repetition, verdict: { kind: "warn", text: warningText(cycle, waits) } };
+  if (cycle.repetitions < END_AT || waits.size > 0) return { repetition };
+  return { repetition, verdict: { kind: "end", text: endText(cycle) } };
+}
+
+/** Returns the shortest cycle that the turns end with, if it repeats often enough to be worth a warning. */
+function findCycle(turns: readonly PastTurn[]): Cycle | undefined {
+  for (let period = 1; period <= LONGEST_PERIOD; period += 1) {
+    let same = 0;
+    while (same + period < turns.length && turns.at(-1 - same)?.hash === turns.at(-1 - same - period)?.hash) same += 1;
+    const repetitions = Math.floor((same + period) / period);
+    if (repetitions >= WARN_AT) return { turns: turns.slice(-period), repetitions };
+  }
+  return undefined;
+}
+
+/** Equal calls with equal results count once, in any order. */
+function pastTurn({ calls, hasAgents }: EndedTurn): PastTurn {
+  const distinct = new Map(calls.map((state) => [hashCall(state), state]));
+  const hash = hashTexts([...distinct.keys()].sort());
+  const names = [...new Set([...distinct.values()].map(nameOf))];
+  const more = names.length > MOST_CALLS_NAMED ? ` and ${names.length - MOST_CALLS_NAMED} more` : "";
+  const wait = calls.map(({ call }) => waitOf(call)).find((each) => each !== undefined) ?? (hasAgents && "agent");
+  return { hash, calls: names.slice(0, MOST_CALLS_NAMED).join(", ") + more, ...(wait && { wait }) };
+}
+
+function hashCall({ call, result }: CallState): string {
+  const { callId, name, inputJson } = call;
+  const content = result?.content ?? [];
+  // A result that was cut ends with an address or a path that has the id of its call.
+  const texts = content.map((block) => (block.type === "text" ? block.text.replaceAll(`/${callId}`, "/") : block.data));
+  return hashTexts([canonicalToolName(name), inputJson, result?.outcome ?? "", ...texts]);
+}
+
+/** Names a call by its tool and its first text: `Read src/a.ts`, `Bash npm test`. */
+function nameOf({ call }: CallState): string {
+  const input = inputOf(call);
+  const text = [input["command"], ...Object.values(input)].find((value) => typeof value === "string") ?? "";
+  const line = stripControls(String(text).slice(0, 4 * LONGEST_NAME))
+    .replace(/\s+/g, " ")
+    .trim();
+  const name = `${call.name.slice(0, LONGEST_NAME)} ${line}`.trim();
+  const short = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
+  // Cutting may have left half a character.
+  return short.replace(/\p{Cs}/gu, "");
+}
+
+function warningText(cycle: Cycle, waits: ReadonlySet<Wait>): string {
+  const calls = `${timesOf(cycle)} with the same results: ${callsOf(cycle)}`;
+  if (waits.size === 0) {
+    return `[You have repeated the same calls ${calls}. Repeating them will not give anything new. Use what you have, or try a different approach.]`;
+  }
+  const advice = [...waits].map((wait) => adviceFor[wait]);
+  return `[You have made the same checks ${calls}. Checking more often does not make anything finish sooner. ${advice.join(" ")}]`;
+}
+
+const adviceFor: Readonly<Record<Wait, string>> = {
+  agent:
+    "To wait for an agent, call TaskOutput with block set to true; you are also notified when it finishes. Until then, work on something else.",
+  shell:
+    "To wait for a background shell, work on something else first, or run one command that sleeps longer before you check again.",
+  command:
+    "To wait for a condition, sleep longer in one command that checks it, for example `until grep -q done build.log; do sleep 5; done`, with a timeout of up to 600000 ms.",
+};
+
+function endText(cycle: Cycle): string {
+  return `Stopped in a loop: the agent repeated the same calls ${timesOf(cycle)} with the same results, and changed nothing in between: ${callsOf(cycle)}. Resume it with different instructions to continue.`;
+}
+
+function callsOf({ turns }: Cycle): string {
+  return turns.map(({ calls }) => calls).join(", then ");
+}
+
+function timesOf({ repetitions }: Cycle): string {
+  return `${["three", "four", "five", "six", "seven", "eight"][repetitions - WARN_AT] ?? repetitions} times`;
 }

@@ -1,17 +1,8 @@
-import type {
-  AgentId,
-  EndReason,
-  Notice,
-  RunFacts,
-  RunId,
-  ToolCall,
-  ToolResult,
-  Usage,
-  UserBlock,
-} from "../protocol/index.ts";
+import type { EndReason, Notice, RunFacts, RunId, Usage, UserBlock } from "../protocol/index.ts";
 import { noFacts, noUsage } from "../protocol/index.ts";
+import type { CallState } from "./call-state.ts";
 import { type ContextState, emptyContext } from "./context.ts";
-import type { Repetition } from "./repetition.ts";
+import { newCount, type Repetition } from "./repetition.ts";
 import type { UnderWay } from "./under-way.ts";
 
 /** Everything the loop knows: a fold of the journal, so that resuming is folding. */
@@ -29,7 +20,8 @@ export interface LoopState {
   readonly said: readonly UserBlock[];
   /** Something has to be told to the model before it is asked again. */
   readonly toTell: Telling | undefined;
-  readonly repetitions: readonly Repetition[];
+  /** Recent turns, to recognise a loop. */
+  readonly repetition: Repetition;
   /** Runs in the background whose end was not told yet. */
   readonly background: readonly Notice[];
   /** Whether it is in plan mode; undefined while nothing was said about it. */
@@ -75,19 +67,6 @@ export interface Telling {
   readonly text: string;
 }
 
-export interface CallState {
-  readonly call: ToolCall;
-  /** `asked`: judged, and perhaps waiting for a person. `started`: it may have had its effect. */
-  readonly status: "new" | "asked" | "started" | "ended";
-  /** The agent that works on it: its result is not lost with the process that waited for it. */
-  readonly agentId?: AgentId;
-  /** That agent is older than the call, and goes on with this run. */
-  readonly resumes?: RunId;
-  /** Somebody was asked and allowed it. */
-  readonly granted?: true;
-  readonly result?: ToolResult;
-}
-
 export const initialState: LoopState = {
   run: undefined,
   turn: 0,
@@ -96,7 +75,7 @@ export const initialState: LoopState = {
   calls: [],
   said: [],
   toTell: undefined,
-  repetitions: [],
+  repetition: newCount(0),
   background: [],
   plan: undefined,
   cutOff: 0,

@@ -158,8 +158,7 @@ export class Thread {
     const packed = this.chain?.pack(this.prompt);
     if (packed === undefined) return undefined;
     const kept = [...this.kept];
-    // The next run begins without them, and they may hold long results.
-    const state = { ...this.current, repetitions: [] };
+    const state = this.current;
     const facts = { format: FORMAT, state, head, ended, type, lines, answer, kept, chain: packed.facts } as const;
     return { facts, bytes: packed.bytes };
   }
@@ -281,7 +280,10 @@ export class Thread {
   }
 }
 
-/** They say how far a call of the newest answer has come; of older answers only the results count. */
+/**
+ * They say how far a call of the newest answer has come; of older answers only the results count. Loops are counted by
+ * them too, but a restored run is ended, and the next run starts a new count.
+ */
 const passing = new Set<string>(["tool.requested", "tool.started", "approval.requested", "approval.answered"]);
 
 /** The beginning of the run that has no end. */

@@ -140,7 +140,7 @@ it("holds what its format says", async () => {
     format: 2,
     keys: [
       "answer,chain,ended,head,kept,lines,state,type",
-      "asked,background,calls,context,cutOff,repetitions,said,turn,unanswered,underWay",
+      "asked,background,calls,context,cutOff,repetition,said,turn,unanswered,underWay",
       "lastMark,offsets,prompt,tapeLength",
     ],
   });

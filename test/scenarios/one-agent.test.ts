@@ -212,9 +212,9 @@ describe("one agent", () => {
     await session.close();
   });
 
-  it("warns of a loop at the third same call and ends at the fifth", async () => {
+  it("warns of a loop at the third same call and ends at the eighth", async () => {
     const again: ScriptedStep = { calls: [{ name: "Read", input: { file_path: "notes.txt" } }] };
-    const { result, model } = await walk([again, again, again, again, again]);
+    const { result, model } = await walk(Array.from({ length: 8 }, () => again));
     model.assertDone();
     expect(result).toMatchObject({ outcome: "incomplete", reason: "loop" });
     expect(JSON.stringify(model.requests[3]?.at(-1))).toContain("three times");

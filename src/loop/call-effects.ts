@@ -1,0 +1,61 @@
+import { canonicalToolName, type JsonObject, type ToolCall, type ToolResult } from "../protocol/index.ts";
+import type { CallState } from "./call-state.ts";
+
+/** What a call waits for, or checks on. */
+export type Wait = "agent" | "shell" | "command";
+
+/** Built-in tools that change nothing outside the agent. TodoWrite is one of them: the list is the agent's own. */
+const readers = new Set([
+  "Read",
+  "Grep",
+  "Glob",
+  "LS",
+  "WebFetch",
+  "WebSearch",
+  "Skill",
+  "TodoWrite",
+  "TaskOutput",
+  "BashOutput",
+]);
+/** Built-in tools that report every file they change. */
+const editors = new Set(["Edit", "Write", "NotebookEdit"]);
+/** Built-in tools that did nothing if they report an error. */
+const allOrNothing = new Set(["Task", "TaskStop", "SendMessage", "KillShell", "EnterPlanMode", "ExitPlanMode"]);
+
+/**
+ * Returns whether something outside the agent may be different after the call. Takes the call as it was before it ended:
+ * a refused call was never started, and had no effect. A call that ran may have had one, unless it is known to only read.
+ */
+export function mayHaveChanged(state: CallState, result: ToolResult): boolean {
+  const { filesChanged = [], launched, agent } = result.facts ?? {};
+  if (filesChanged.length > 0 || launched || agent || state.agentId !== undefined) return true;
+  const { outcome } = result;
+  if (state.status !== "started" || outcome === "denied") return false;
+  const name = canonicalToolName(state.call.name);
+  // A cycle with a wait in it never ends a run, so it does no harm if the command does more than wait.
+  if (state.readsOnly || readers.has(name) || waitOf(state.call) !== undefined) return false;
+  if (editors.has(name)) return outcome !== "ok" && outcome !== "error";
+  return !allOrNothing.has(name) || outcome !== "error";
+}
+
+/** Returns what the call waits for; undefined if it is not a wait. */
+export function waitOf(call: ToolCall): Wait | undefined {
+  const name = canonicalToolName(call.name);
+  if (name === "TaskOutput") return "agent";
+  if (name === "BashOutput") return "shell";
+  if (name !== "Bash" || !call.inputJson.includes("sleep")) return undefined;
+  const { command } = inputOf(call);
+  return typeof command === "string" && sleeps.test(command) ? "command" : undefined;
+}
+
+const sleeps = /(^|[\s;&|(])sleep\s+["']?[\d.$]/;
+
+/** Returns the input as the model wrote it; empty if it is not a JSON object. */
+export function inputOf({ inputJson }: ToolCall): JsonObject {
+  try {
+    const input: unknown = JSON.parse(inputJson);
+    return typeof input === "object" && input !== null ? (input as JsonObject) : {};
+  } catch {
+    return {};
+  }
+}
