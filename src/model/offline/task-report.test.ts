@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noFacts, type RunEnd } from "../../protocol/index.ts";
-import { refusalText, resultText } from "../../runs/task-text.ts";
+import { refusalText, resultText } from "../../runs/subagents/task-text.ts";
 import { readTaskReport } from "./task-report.ts";
 
 function told(end: Partial<RunEnd>, words: string) {

@@ -1,5 +1,5 @@
 import type { Tool, ToolFace } from "../../ports/index.ts";
-import type { Dispatcher } from "../dispatcher.ts";
+import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { forDelegators } from "./for-delegators.ts";
 import { createEnterPlanMode, createExitPlanMode } from "./plan-tools.ts";
 import { createSendMessage } from "./send-message.ts";

@@ -1,8 +1,8 @@
 import type { Tool } from "../../ports/index.ts";
 import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
-import type { Dispatcher } from "../dispatcher.ts";
-import { speaksToFork } from "../fork-words.ts";
-import type { LiveAgent } from "../run-host.ts";
+import type { LiveAgent } from "../host/run-host.ts";
+import type { Dispatcher } from "../subagents/dispatcher.ts";
+import { speaksToFork } from "../subagents/fork-words.ts";
 
 /** Asks who calls, whatever policy the call came with. */
 export function forDelegators(dispatcher: Dispatcher, tool: Tool): Tool {

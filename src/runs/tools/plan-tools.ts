@@ -1,6 +1,6 @@
 import type { Tool, ToolFace, ToolOutput } from "../../ports/index.ts";
 import { type AgentId, type DurableEvent, MAIN_AGENT } from "../../protocol/index.ts";
-import type { Dispatcher } from "../dispatcher.ts";
+import type { Dispatcher } from "../subagents/dispatcher.ts";
 
 type Behaviour = Omit<Tool, keyof ToolFace>;
 

@@ -1,7 +1,7 @@
 import { expectedTokens } from "../../loop/index.ts";
-import { contextLimits } from "../context-limits.ts";
-import type { LiveAgent } from "../run-host.ts";
-import { LONGEST_REPORT } from "../task-text.ts";
+import { contextLimits } from "../compaction/context-limits.ts";
+import type { LiveAgent } from "../host/run-host.ts";
+import { LONGEST_REPORT } from "../subagents/task-text.ts";
 
 /** Cautious, so that what fits by this fits. */
 const CHARACTERS_PER_TOKEN = 3;

@@ -1,9 +1,9 @@
 import { judgeAgent } from "../../agents/index.ts";
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
-import type { AgentRecord } from "../agent-record.ts";
-import type { Dispatcher } from "../dispatcher.ts";
-import { neutral } from "../task-text.ts";
+import type { AgentRecord } from "../subagents/agent-record.ts";
+import type { Dispatcher } from "../subagents/dispatcher.ts";
+import { neutral } from "../subagents/task-text.ts";
 import { mayDelegate, notADelegator } from "./for-delegators.ts";
 import { unknownId } from "./task.ts";
 

@@ -1,6 +1,6 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { FORK_TYPE, type JsonObject, type JsonSchema } from "../../protocol/index.ts";
-import type { Delegation, ForkBounds } from "../delegation.ts";
+import type { Delegation, ForkBounds } from "../subagents/delegation.ts";
 
 /** A call in the words of the Dispatcher. Where forks are on, who asks for no type asks for one. */
 export function readWish(input: JsonObject, mayFork: boolean): Delegation {

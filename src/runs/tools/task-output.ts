@@ -1,11 +1,11 @@
 import { formatCount, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
 import type { AgentId, JsonObject } from "../../protocol/index.ts";
-import type { AgentRecord } from "../agent-record.ts";
-import type { Dispatcher } from "../dispatcher.ts";
-import { rosterText } from "../roster-text.ts";
-import type { EndedRun } from "../run-host.ts";
-import { LONGEST_REPORT, neutral, resultText } from "../task-text.ts";
+import type { EndedRun } from "../host/run-host.ts";
+import type { AgentRecord } from "../subagents/agent-record.ts";
+import type { Dispatcher } from "../subagents/dispatcher.ts";
+import { rosterText } from "../subagents/roster-text.ts";
+import { LONGEST_REPORT, neutral, resultText } from "../subagents/task-text.ts";
 import { unknownId } from "./task.ts";
 import { textIn } from "./task-input.ts";
 

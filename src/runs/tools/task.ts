@@ -1,10 +1,17 @@
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
 import { type AgentId, isSameAgent, type JsonObject, MAIN_AGENT } from "../../protocol/index.ts";
-import { endedNotice } from "../agent-record.ts";
-import type { Delegated, Delegation } from "../delegation.ts";
-import type { Dispatcher } from "../dispatcher.ts";
-import type { EndedRun } from "../run-host.ts";
-import { LONGEST_REPORT, launchedText, refusalText, resultText, totalsOf, wordsWithin } from "../task-text.ts";
+import type { EndedRun } from "../host/run-host.ts";
+import { endedNotice } from "../subagents/agent-record.ts";
+import type { Delegated, Delegation } from "../subagents/delegation.ts";
+import type { Dispatcher } from "../subagents/dispatcher.ts";
+import {
+  LONGEST_REPORT,
+  launchedText,
+  refusalText,
+  resultText,
+  totalsOf,
+  wordsWithin,
+} from "../subagents/task-text.ts";
 import { reportRoom } from "./report-room.ts";
 import { forkBounds, readWish, textIn } from "./task-input.ts";
 

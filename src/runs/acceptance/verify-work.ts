@@ -1,0 +1,112 @@
+import { boundText } from "../../lib/index.ts";
+import {
+  type AcceptanceResult,
+  type CallId,
+  type DurableEvent,
+  type RunEnd,
+  VERIFIER,
+  type Verdict,
+} from "../../protocol/index.ts";
+import type { EndedRun, RunHost } from "../host/run-host.ts";
+import { LONGEST_REPORT, resultText } from "../subagents/task-text.ts";
+import { lastLines } from "./acceptance.ts";
+
+/** Tells an agent that has changed files, once in a run, that somebody could try to break its work. */
+export async function suggestVerification(host: RunHost): Promise<void> {
+  if (host.verification !== undefined || changedFiles(host).length === 0) return;
+  host.verification = { calls: callsOf(host) };
+  const text = `[You have changed files. Once the change is complete, and unless it is trivial, let it be tested before you report: Task with subagent_type ${VERIFIER}, told what was asked for and what you changed. It works in a copy of its own.]`;
+  await host.record([{ type: "context.added", cause: "verification", text }]);
+}
+
+/**
+ * Work that changed files is called done: somebody else tries to break it before the run ends. False: that succeeded, the
+ * agent was told how, and has one more go.
+ */
+export async function verifyWork(host: RunHost): Promise<boolean> {
+  const { verification, acceptance, request, outlet } = host;
+  const calls = callsOf(host);
+  const hasFailed = acceptance?.ok === false && acceptance.verdict === undefined;
+  // What did not stand its other checks is not verified.
+  if (hasFailed || changedFiles(host).length === 0) return true;
+  if (verification?.calls === calls) {
+    // Who did nothing after a verdict leaves it as it is, whatever the other checks say.
+    host.acceptance = verification.result ?? acceptance;
+    return true;
+  }
+  const run = await verify(host);
+  if (outlet.signal.aborted) return true;
+  const result = resultOf(run);
+  const { run: state } = host.thread.state;
+  const hasTurns = state !== undefined && state.turns < state.maxTurns;
+  const again = result.verdict === "fail" && verification === undefined && hasTurns;
+  host.acceptance = result;
+  host.verification = { calls, result };
+  const checked: DurableEvent = { type: "acceptance.checked", runId: request.runId, ...result };
+  await host.record([checked, ...(again && "end" in run ? [tellingOf(run)] : [])]);
+  return !again;
+}
+
+type Verified = EndedRun | { readonly message: string };
+
+async function verify(host: RunHost): Promise<Verified> {
+  const { services, thread, request, outlet } = host;
+  if (services.retinue === undefined) return { message: "There are no other agents in this session." };
+  const work = {
+    for: thread.agentId,
+    callId: `${request.runId}_verify${callsOf(host)}` as CallId,
+    agentType: VERIFIER,
+    description: "verify the work",
+    prompt: taskOf(host),
+  };
+  const resume = host.pause();
+  return services.retinue.entrust(work, outlet.signal).finally(resume);
+}
+
+const MOST_WORDS = 8_000;
+
+function taskOf(host: RunHost): string {
+  const { asked, run } = host.thread.state;
+  const { first = "", latest = "" } = asked ?? {};
+  const parts = [
+    `Asked for:\n${bounded(latest)}`,
+    ...(first === latest ? [] : [`Asked for at the beginning of the conversation:\n${bounded(first)}`]),
+    `What its author reports:\n${bounded(run?.text ?? "")}`,
+    `Files changed:\n${bounded(changedFiles(host).join("\n"))}`,
+  ];
+  return parts.join("\n\n");
+}
+
+function bounded(text: string): string {
+  return boundText(text.trim(), { maxCharacters: MOST_WORDS }).text;
+}
+
+function resultOf(run: Verified): AcceptanceResult {
+  const shared = { command: VERIFIER, exitCode: null } as const;
+  if (!("end" in run)) return { ...shared, ok: false, verdict: "inconclusive", output: run.message };
+  const verdict = verdictOf(run.end);
+  const { text, message, outcome } = run.end;
+  const output = outcome === "succeeded" ? text : [text, message ?? ""].join("\n");
+  return { ...shared, ok: verdict === "pass", verdict, output: lastLines(output) };
+}
+
+/** Its last word; none counts of who ran nothing. */
+export function verdictOf({ outcome, text, facts }: Pick<RunEnd, "outcome" | "text" | "facts">): Verdict {
+  if (outcome !== "succeeded" || facts.commands.length === 0) return "inconclusive";
+  const said = [...text.matchAll(/^\W*VERDICT\W+(pass|fail|inconclusive)\W*$/gim)].at(-1)?.[1]?.toLowerCase();
+  return said === "pass" || said === "fail" ? said : "inconclusive";
+}
+
+function tellingOf(run: EndedRun): DurableEvent {
+  const { text: report } = boundText(run.end.text, { maxCharacters: LONGEST_REPORT });
+  const text = `[Your work did not stand its verification. Mend what is true of these findings, then report again.]\n${resultText(run, report)}`;
+  return { type: "context.added", cause: "verification", text };
+}
+
+function changedFiles({ thread }: RunHost): readonly string[] {
+  return thread.state.run?.facts.filesChanged ?? [];
+}
+
+function callsOf({ thread }: RunHost): number {
+  return Object.values(thread.state.run?.facts.toolCalls ?? {}).reduce((sum, count) => sum + count, 0);
+}

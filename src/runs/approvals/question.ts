@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import type { ApprovalQuestion, Policy, ToolCall } from "../../protocol/index.ts";
+import type { RunServices } from "../host/run-host.ts";
+import { alwaysRules } from "./always-rules.ts";
+import type { Asker } from "./asker.ts";
+
+/** The same for the same call with the same input, in whatever process: it is asked about once. */
+export function requestIdOf(
+  { sessionId, agentId }: Pick<ApprovalQuestion, "sessionId" | "agentId">,
+  call: ToolCall,
+): Pick<ApprovalQuestion, "requestId" | "inputHash"> {
+  const inputHash = hash([call.name, call.inputJson]);
+  return { requestId: `ask_${hash([sessionId, agentId, call.callId, inputHash]).slice(0, 12)}`, inputHash };
+}
+
+interface Asked extends Asker, Pick<ApprovalQuestion, "call" | "decision"> {
+  readonly policy: Policy;
+  readonly hands: RunServices["hands"];
+}
+
+/** What somebody is asked about a call. */
+export async function questionAbout({ policy, hands, ...asked }: Asked): Promise<ApprovalQuestion> {
+  const { call } = asked;
+  const always: string[] = [];
+  for (const rule of (await isAllowed(policy)) ? [] : alwaysRules(call)) {
+    const widened: Policy = { ...policy, rules: [...policy.rules, { text: rule, effect: "allow", scope: "session" }] };
+    if (await isAllowed(widened)) always.push(rule);
+  }
+  return { ...requestIdOf(asked, call), kind: "call", ...asked, always };
+
+  /** Where rules allow it already a hook wants it to be asked, and no rule changes that. */
+  async function isAllowed(rules: Policy): Promise<boolean> {
+    return (await ruleAllowing(call, { hands, policy: rules })) !== undefined;
+  }
+}
+
+interface Changed extends Pick<Asked, "hands" | "policy"> {
+  readonly now: Policy;
+}
+
+/** The rule that has come to allow a call. What rules allowed before is asked about because a hook wants that. */
+export async function ruleSettling(call: ToolCall, { hands, policy, now }: Changed): Promise<string | undefined> {
+  if ((await ruleAllowing(call, { hands, policy })) !== undefined) return undefined;
+  return ruleAllowing(call, { hands, policy: now });
+}
+
+async function ruleAllowing(
+  call: ToolCall,
+  { hands, policy }: Pick<Asked, "hands" | "policy">,
+): Promise<string | undefined> {
+  const judged = await hands.judge(call, policy);
+  return judged.kind === "decided" && judged.decision.effect === "allow" ? judged.decision.rule : undefined;
+}
+
+function hash(parts: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}

@@ -1,0 +1,214 @@
+import { LONGEST_TIMER_MS } from "../../lib/index.ts";
+import type { Clock } from "../../ports/index.ts";
+import type { Usage } from "../../protocol/index.ts";
+import type { BudgetLimit, BudgetLine } from "./budget-text.ts";
+import type { Gate } from "./slots.ts";
+
+/** What is counted in whole units, so that adding and taking away leaves nothing behind: dollars in billionths. */
+export type Counted = Exclude<BudgetLimit, "seconds" | "concurrent">;
+export type Amounts = Partial<Readonly<Record<Counted, number>>>;
+export type LimitsOf = Partial<Readonly<Record<BudgetLimit, number>>>;
+
+const counted = ["tokens", "usd", "turns", "spawns", "promptSpawns"] as const;
+const nothing: Readonly<Record<Counted, number>> = { tokens: 0, usd: 0, turns: 0, spawns: 0, promptSpawns: 0 };
+const DOLLAR = 1e9;
+const SECOND = 1_000;
+const WARNING_SHARE = 0.8;
+
+/** What to do about a limit: nothing helps, others have to settle first, or a shorter answer is enough. */
+export interface Exceeded {
+  readonly limit: BudgetLimit;
+  readonly remedy: "refuse" | "wait" | "shorten";
+}
+
+/** An agent at work, told once when time is up. */
+export interface Work {
+  onOver(account: BudgetAccount): void;
+}
+
+/** The books of one budget: its limits, what is used and reserved of them, and the time in which anybody worked. */
+export class BudgetAccount {
+  readonly name: string;
+  readonly limits: LimitsOf;
+  readonly used = { ...nothing };
+  /** For `concurrent`; a limit below one lets nobody be started, and whoever enters all the same must not wait for ever. */
+  readonly gate: Gate | undefined;
+  unpriced = 0;
+  /** The part of `used` that was charged for requests whose answers were lost. */
+  readonly estimated = { tokens: 0, usd: 0 };
+  private readonly reserved = { ...nothing };
+  /** Of what is counted that which has a limit. */
+  private readonly limited: readonly Counted[];
+  private readonly clock: Pick<Clock, "monotonic">;
+  private readonly told = new Set<BudgetLimit>();
+  private milliseconds = 0;
+  private readonly works = new Set<Work>();
+  private workingSince = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(name: string, limits: LimitsOf, clock: Pick<Clock, "monotonic">) {
+    for (const [limit, amount] of Object.entries(limits)) demandAmount(amount, `The limit ${limit} of ${name}`);
+    this.name = name;
+    this.limits = limits;
+    this.limited = counted.filter((limit) => limits[limit] !== undefined);
+    this.clock = clock;
+    if (limits.concurrent !== undefined) this.gate = { capacity: Math.max(1, limits.concurrent), taken: 0 };
+  }
+
+  reserve(amounts: Amounts): void {
+    for (const limit of counted) this.reserved[limit] += amounts[limit] ?? 0;
+  }
+
+  release(amounts: Amounts): void {
+    for (const limit of counted) this.reserved[limit] -= amounts[limit] ?? 0;
+  }
+
+  use(amounts: Amounts): void {
+    for (const limit of counted) this.used[limit] += amounts[limit] ?? 0;
+  }
+
+  /** A new prompt may have begun in between. */
+  unspawn(): void {
+    this.used.spawns -= 1;
+    this.used.promptSpawns = Math.max(0, this.used.promptSpawns - 1);
+  }
+
+  resetSpawns(): void {
+    this.used.promptSpawns = 0;
+    this.told.delete("promptSpawns");
+  }
+
+  /** `onOver` is called when the limit of seconds is reached while this work goes on, or at once if it was before. */
+  beginWork(work: Work): void {
+    if (this.works.size === 0) this.workingSince = this.clock.monotonic();
+    this.works.add(work);
+    this.watch();
+  }
+
+  endWork(work: Work): void {
+    this.addSeconds(0);
+    this.works.delete(work);
+    if (this.works.size === 0) this.stopWatching();
+  }
+
+  addSeconds(seconds: number): void {
+    this.milliseconds = this.elapsed() + seconds * SECOND;
+    this.workingSince = this.clock.monotonic();
+  }
+
+  private isLate(): boolean {
+    const { seconds } = this.limits;
+    return seconds !== undefined && this.elapsed() >= seconds * SECOND;
+  }
+
+  /** Timers may fire early, so each looks at the clock again. */
+  private watch(): void {
+    const { seconds } = this.limits;
+    if (seconds === undefined || this.timer !== undefined) return;
+    const leftMs = Math.max(0, seconds * SECOND - this.elapsed());
+    const onTimer = (): void => {
+      this.timer = undefined;
+      if (this.isLate()) for (const work of [...this.works]) work.onOver(this);
+      else this.watch();
+    };
+    this.timer = setTimeout(onTimer, Math.min(Math.ceil(leftMs), LONGEST_TIMER_MS)).unref();
+  }
+
+  private stopWatching(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  seconds(): number {
+    return this.elapsed() / SECOND;
+  }
+
+  /** Limits that leave no room for `wanted`, each with what to do about it; `least` is the smallest useful part of it. */
+  exceeded(wanted: Amounts, least: Amounts = wanted): readonly Exceeded[] {
+    const over = this.limited.flatMap((limit): readonly Exceeded[] => {
+      const amount = wanted[limit];
+      const room = this.room(limit);
+      if (amount === undefined || room >= amount) return [];
+      const reserved = this.reserved[limit];
+      if (room + reserved < (least[limit] ?? amount)) return [{ limit, remedy: "refuse" }];
+      return [{ limit, remedy: reserved > 0 ? "wait" : "shorten" }];
+    });
+    return this.isLate() ? [{ limit: "seconds", remedy: "refuse" }, ...over] : over;
+  }
+
+  /** The longest answer for which there is room beside `fixed`. */
+  roomForAnswer(fixed: Amounts, usdPerToken: number): number {
+    const rooms = this.limited.map((limit) => {
+      const perToken = limit === "tokens" ? 1 : limit === "usd" ? usdPerToken * DOLLAR : 0;
+      const room = this.room(limit) - (fixed[limit] ?? 0);
+      return perToken === 0 ? Number.POSITIVE_INFINITY : Math.floor(room / perToken);
+    });
+    return Math.min(...rooms);
+  }
+
+  lines(): readonly (readonly [BudgetLimit, BudgetLine])[] {
+    return (Object.keys(this.limits) as BudgetLimit[]).map((limit) => [limit, this.line(limit)] as const);
+  }
+
+  line(limit: BudgetLimit): BudgetLine {
+    const { limits, name } = this;
+    const amount = limits[limit] ?? Number.POSITIVE_INFINITY;
+    const [used, reserved] = this.state(limit);
+    const left = Math.max(0, unitsOf(limit, amount) - used - reserved);
+    const shown = (units: number): number => amountOf(limit, units);
+    const estimated = limit === "tokens" || limit === "usd" ? this.estimated[limit] : 0;
+    return {
+      of: name,
+      limit: amount,
+      used: shown(used),
+      reserved: shown(reserved),
+      left: shown(left),
+      ...(estimated === 0 ? {} : { estimated: shown(estimated) }),
+    };
+  }
+
+  /** Those of which most is used, each once. Who starts no agents can do nothing about their number. */
+  takeWarnings({ starts }: { readonly starts: boolean }): readonly (readonly [BudgetLimit, BudgetLine])[] {
+    return this.lines().filter(([limit, line]) => {
+      if (limit === "concurrent" || line.limit === 0 || this.told.has(limit)) return false;
+      if (!starts && (limit === "spawns" || limit === "promptSpawns")) return false;
+      if (line.used < line.limit * WARNING_SHARE) return false;
+      this.told.add(limit);
+      return true;
+    });
+  }
+
+  /** Below zero where more was used than had been reserved. */
+  private room(limit: Counted): number {
+    return unitsOf(limit, this.limits[limit] ?? Number.POSITIVE_INFINITY) - this.used[limit] - this.reserved[limit];
+  }
+
+  private state(limit: BudgetLimit): readonly [used: number, reserved: number] {
+    if (limit === "seconds") return [this.elapsed(), 0];
+    if (limit === "concurrent") return [this.gate?.taken ?? 0, 0];
+    return [this.used[limit], this.reserved[limit]];
+  }
+
+  private elapsed(): number {
+    return this.milliseconds + (this.works.size > 0 ? this.clock.monotonic() - this.workingSince : 0);
+  }
+}
+
+export function unitsOf(limit: BudgetLimit, amount: number): number {
+  if (limit === "usd") return Math.round(amount * DOLLAR);
+  return limit === "seconds" ? amount * SECOND : amount;
+}
+
+export function amountOf(limit: BudgetLimit, units: number): number {
+  if (limit === "usd") return units / DOLLAR;
+  return limit === "seconds" ? units / SECOND : units;
+}
+
+export function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens }: Usage): number {
+  return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens;
+}
+
+/** Comparing with NaN is never true: it would be no limit at all. */
+function demandAmount(amount: number, what: string): void {
+  if (!(amount >= 0)) throw new RangeError(`${what} must be a number from 0, not ${amount}.`);
+}

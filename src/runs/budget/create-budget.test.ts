@@ -1,0 +1,383 @@
+import { describe, expect, it } from "vitest";
+import { createDeferred } from "../../lib/index.ts";
+import { noUsage, type Usage } from "../../protocol/index.ts";
+import type { Budget, BudgetLimits, BudgetRefusal, Reservation } from "./budget.ts";
+import { createBudget } from "./create-budget.ts";
+
+const still = { monotonic: () => 0 };
+
+function session(limits: BudgetLimits, maxSpawns?: number): Budget {
+  return createBudget({ limits, maxSpawns, clock: still });
+}
+
+function usageOf(tokens: number): Usage {
+  return { ...noUsage, inputTokens: tokens };
+}
+
+function granted(answer: Reservation | BudgetRefusal): Reservation {
+  if (answer.refused) throw new Error(answer.message);
+  return answer;
+}
+
+function refused(answer: Reservation | BudgetRefusal | undefined): BudgetRefusal {
+  if (answer?.refused !== true) throw new Error("was not refused");
+  return answer;
+}
+
+function spend(budget: Budget, tokens: number, usd?: number): void {
+  const cost = usd === undefined ? {} : { usd };
+  granted(budget.reserve({ tokens, ...cost })).settle({
+    usage: usageOf(tokens),
+    ...(usd === undefined ? {} : { costUsd: usd }),
+  });
+}
+
+describe("a budget", () => {
+  it("without limits refuses nothing and knows what was spent", () => {
+    const budget = session({});
+    for (let index = 0; index < 50; index += 1) spend(budget.child({}, "worker"), 1_000, 0.1);
+    expect(budget.spent()).toEqual({ tokens: 50_000, usd: 5, turns: 50, seconds: 0, spawns: 0, unpriced: 0 });
+  });
+
+  it("counts every kind of token", () => {
+    const budget = session({});
+    const usage = { inputTokens: 1, cacheReadTokens: 20, cacheWriteTokens: 300, outputTokens: 4_000 };
+    granted(budget.reserve({ tokens: 1 })).settle({ usage });
+    expect(budget.spent()).toMatchObject({ tokens: 4_321, usd: 0, unpriced: 1 });
+  });
+
+  it("refuses what might exceed it, with all the numbers, the owner and the cure", () => {
+    const budget = session({ tokens: 50_000 });
+    spend(budget, 41_200);
+    granted(budget.reserve({ tokens: 3_000 }));
+    expect(refused(budget.child({}, "reviewer").reserve({ tokens: 9_000 }))).toMatchObject({
+      limit: "tokens",
+      of: "session",
+      pending: false,
+      message:
+        "The session may not go on: the limit is 50,000 tokens (41,200 tokens used, 3,000 tokens reserved for requests under way, 5,800 tokens left; the next request needs 9,000 tokens). To raise it, set budget.tokens in your settings or use --max-tokens.",
+    });
+  });
+
+  it("of an agent is refused by its own limit or by any ancestor's", () => {
+    const budget = session({ usd: 1 });
+    const outer = budget.child({ usd: 0.5 }, "planner");
+    const inner = outer.child({ usd: 0.6 }, "reviewer");
+    spend(inner, 1, 0.45);
+    const refusal = refused(inner.reserve({ tokens: 1, usd: 0.1 }));
+    expect(refusal).toMatchObject({ limit: "usd", of: "planner" });
+    expect(refusal.message).toContain("The agent planner may not go on: the limit is $0.5000 ($0.4500 used");
+    expect(refusal.message).toContain('change "budget: {usd: …}" in the definition of planner');
+    spend(budget, 1, 0.55);
+    expect(refused(budget.reserve({ tokens: 1, usd: 0.001 })).of).toBe("session");
+    expect(granted(budget.reserve({ tokens: 1, usd: 0 }))).toBeDefined();
+  });
+
+  it("accounts for more than was reserved, and then refuses", () => {
+    const budget = session({ tokens: 100 });
+    granted(budget.reserve({ tokens: 90 })).settle({ usage: usageOf(500) });
+    expect(budget.left().tokens).toEqual({ of: "session", limit: 100, used: 500, reserved: 0, left: 0 });
+    expect(refused(budget.reserve({ tokens: 0 })).limit).toBe("tokens");
+  });
+
+  it("gets back what is cancelled; the first word on a reservation counts", () => {
+    const budget = session({ tokens: 100, turns: 1 });
+    const reservation = granted(budget.reserve({ tokens: 100 }));
+    expect(refused(budget.reserve({ tokens: 1 })).pending).toBe(true);
+    reservation.cancel();
+    reservation.settle({ usage: usageOf(100) });
+    expect(budget.spent()).toMatchObject({ tokens: 0, turns: 0 });
+    const next = granted(budget.reserve({ tokens: 100 }));
+    next.settle({ usage: usageOf(10) });
+    next.settle({ usage: usageOf(10) });
+    next.cancel();
+    expect(budget.spent()).toMatchObject({ tokens: 10, turns: 1 });
+    expect(refused(budget.reserve({ tokens: 1 }))).toMatchObject({ limit: "turns", pending: false });
+  });
+
+  it("tells who may go on without a call that it may not make it", () => {
+    const { message } = refused(session({ tokens: 100 }).reserve({ tokens: 101, isCall: true }));
+    expect(message).toMatch(/^The session may not make this call: .* 100 tokens left; it needs 101 tokens\)\./);
+  });
+
+  it("in dollars is never kept silently where the price is not known", () => {
+    const child = session({ usd: 2 }).child({}, "reviewer");
+    const refusal = refused(child.reserve({ tokens: 1, model: "llama" }));
+    expect(refusal).toMatchObject({ limit: "usd", of: "session", pending: false });
+    expect(refusal.message).toMatch(/price of the model llama.*session's limit of \$2\.00.*prices/);
+    const own = refused(session({}).child({ usd: 1 }, "reviewer").reserve({ tokens: 1 }));
+    expect(own.message).toContain("the limit of the agent reviewer");
+  });
+
+  it("takes numbers that make no sense for what was reserved, and a wrong estimate for a bug", () => {
+    const budget = session({ tokens: 100, usd: 1 });
+    granted(budget.reserve({ tokens: 60, usd: 0.6 })).settle({ usage: usageOf(Number.NaN), costUsd: Number.NaN });
+    granted(budget.reserve({ tokens: 10, usd: 0.1 })).settle({ usage: usageOf(-5) });
+    expect(budget.spent()).toMatchObject({ tokens: 70, usd: 0.7, unpriced: 0 });
+    for (const wrong of [Number.NaN, -1, Number.POSITIVE_INFINITY]) {
+      expect(() => budget.reserve({ tokens: wrong })).toThrow(RangeError);
+      expect(() => budget.reserve({ tokens: 1, usd: wrong })).toThrow(RangeError);
+    }
+    expect(() => budget.child({ tokens: Number.NaN }, "x")).toThrow(RangeError);
+  });
+
+  it("adds dollars up without a rest", () => {
+    const budget = session({ usd: 0.3 });
+    for (let index = 0; index < 3; index += 1) spend(budget, 1, 0.1);
+    expect(budget.left().usd).toEqual({ of: "session", limit: 0.3, used: 0.3, reserved: 0, left: 0 });
+    expect(granted(session({ usd: 0.29 }).reserve({ tokens: 1, usd: 0.29 }))).toBeDefined();
+  });
+
+  it("is restored from what the journal says was spent", () => {
+    const budget = session({ tokens: 100 });
+    budget.restore({ tokens: 80, turns: 6, seconds: 6 });
+    const child = budget.child({ turns: 2, seconds: 10 }, "reviewer");
+    // That is a part of what the session has spent.
+    child.restore({ tokens: 60, usd: 0.25, turns: 1, seconds: 4, spawns: 1 });
+    expect(budget.spent()).toEqual({ tokens: 80, usd: 0, turns: 6, seconds: 6, spawns: 0, unpriced: 0 });
+    expect(child.spent()).toEqual({ tokens: 60, usd: 0.25, turns: 1, seconds: 4, spawns: 1, unpriced: 0 });
+    expect(refused(child.reserve({ tokens: 21 })).of).toBe("session");
+    spend(child, 20);
+    expect(refused(child.reserve({ tokens: 0 }))).toMatchObject({ of: "reviewer", limit: "turns" });
+  });
+
+  it("tells of each limit what is left where least is left", () => {
+    const budget = session({ tokens: 100, turns: 10 }, 7);
+    const child = budget.child({ tokens: 500, turns: 3, concurrent: 2 }, "reviewer");
+    spend(budget, 30);
+    expect(child.left()).toEqual({
+      tokens: { of: "session", limit: 100, used: 30, reserved: 0, left: 70 },
+      turns: { of: "reviewer", limit: 3, used: 0, reserved: 0, left: 3 },
+      promptSpawns: { of: "session", limit: 7, used: 0, reserved: 0, left: 7 },
+      concurrent: { of: "reviewer", limit: 2, used: 0, reserved: 0, left: 2 },
+    });
+  });
+});
+
+describe("spawning", () => {
+  it("is refused over the limit of a prompt, which begins anew with the next", () => {
+    const budget = session({}, 3);
+    const child = budget.child({}, "planner");
+    expect([budget.spawn(), child.spawn(), child.spawn()]).toEqual([undefined, undefined, undefined]);
+    const refusal = refused(child.spawn());
+    expect(refusal).toMatchObject({ limit: "promptSpawns", of: "session" });
+    expect(refusal.message).toMatch(/3 agents for one prompt.*subagents\.maxSpawns.*--max-spawns/);
+    child.resetSpawns();
+    expect(budget.spawn()).toBeUndefined();
+    expect(budget.spent().spawns).toBe(4);
+  });
+
+  it("has a limit of 100 for a prompt where nobody set another", () => {
+    const budget = session({});
+    for (let index = 0; index < 100; index += 1) expect(budget.spawn()).toBeUndefined();
+    expect(refused(budget.spawn()).limit).toBe("promptSpawns");
+  });
+
+  it("takes back one that came to nothing, here and above, also after a new prompt", () => {
+    const budget = session({ spawns: 2 }, 1);
+    const child = budget.child({}, "planner");
+    expect(child.spawn()).toBeUndefined();
+    child.unspawn();
+    expect(budget.spent().spawns).toBe(0);
+    expect(child.spawn()).toBeUndefined();
+    budget.resetSpawns();
+    child.unspawn();
+    expect(child.spawn()).toBeUndefined();
+    expect(refused(child.spawn()).limit).toBe("promptSpawns");
+  });
+
+  it("is refused over a limit of the whole tree, whatever the prompts", () => {
+    const budget = session({ spawns: 2 });
+    const child = budget.child({ spawns: 1 }, "planner");
+    expect(child.spawn()).toBeUndefined();
+    expect(refused(child.spawn())).toMatchObject({ limit: "spawns", of: "planner" });
+    expect(budget.spawn()).toBeUndefined();
+    budget.resetSpawns();
+    expect(refused(budget.spawn())).toMatchObject({ limit: "spawns", of: "session" });
+    expect(refused(session({ concurrent: 0 }).spawn()).limit).toBe("concurrent");
+  });
+});
+
+describe("a request whose answer can be shorter", () => {
+  const request = { tokens: 40_000, usd: 0.5, answer: { tokens: 32_000, least: 1_024, usdPerToken: 0.000015 } };
+
+  it("reserves its full length while there is room for it", () => {
+    const budget = session({ tokens: 100_000, usd: 1 });
+    expect(granted(budget.reserve(request)).answerTokens).toBe(32_000);
+    expect(granted(budget.reserve(request)).answerTokens).toBe(32_000);
+    expect(budget.left().tokens).toMatchObject({ reserved: 80_000, left: 20_000 });
+  });
+
+  it("waits while others hold reservations, and is shortened only when it is alone", async () => {
+    const budget = session({ tokens: 50_000 });
+    const worker = budget.child({}, "worker");
+    const first = granted(budget.reserve(request));
+    expect(refused(worker.reserve(request))).toMatchObject({ limit: "tokens", pending: true });
+    const waiting = worker.reserveInTurn(request, new AbortController().signal);
+    first.settle({ usage: usageOf(39_000) });
+    const second = granted(await waiting);
+    expect(second.answerTokens).toBe(3_000);
+    expect(budget.left().tokens).toMatchObject({ used: 39_000, reserved: 11_000, left: 0 });
+  });
+
+  it("is refused when what is left is too little for the shortest answer, and says what it needs", () => {
+    const budget = session({ usd: 0.03 });
+    const { message, pending } = refused(budget.reserve(request));
+    expect(pending).toBe(false);
+    // 8,000 tokens of input for $0.02, and 1,024 tokens of answer.
+    expect(message).toContain("$0.0300 left; the next request needs $0.0354)");
+    expect(granted(session({ usd: 0.0354 }).reserve(request)).answerTokens).toBe(1_026);
+  });
+
+  it("fits the tightest budget of all above it", () => {
+    const outer = session({ tokens: 30_000 }).child({ usd: 0.05 }, "outer");
+    expect(granted(outer.child({ tokens: 10_000 }, "inner").reserve(request)).answerTokens).toBe(2_000);
+  });
+
+  it("that is repeated is charged for every attempt, and no attempt goes over the limit", () => {
+    const budget = session({ tokens: 50_000 });
+    const reservation = granted(budget.reserve(request));
+    expect(reservation.repeat({ usage: usageOf(20_000) })).toBe(22_000);
+    expect(budget.left().tokens).toMatchObject({ used: 20_000, reserved: 30_000 });
+    expect(reservation.repeat({ usage: usageOf(22_500) })).toBeUndefined();
+    reservation.settle({ usage: usageOf(42_500) });
+    expect(budget.spent()).toMatchObject({ tokens: 42_500, turns: 1 });
+    expect(budget.left().tokens).toMatchObject({ reserved: 0, left: 7_500 });
+  });
+
+  it("that is repeated keeps what it was charged when it is cancelled", () => {
+    const budget = session({ tokens: 50_000 });
+    const reservation = granted(budget.reserve(request));
+    reservation.repeat({ usage: usageOf(20_000) });
+    reservation.cancel();
+    expect(budget.left().tokens).toMatchObject({ used: 20_000, reserved: 0 });
+  });
+});
+
+describe("time", () => {
+  it("counts once for however many agents work, not at all while nobody does, and refuses when it is over", () => {
+    let now = 0;
+    const budget = createBudget({ limits: { seconds: 10 }, clock: { monotonic: () => now } });
+    const one = budget.child({}, "one");
+    const two = budget.child({ seconds: 3 }, "two");
+    const first = one.work(() => {});
+    now += 2_000;
+    const second = two.work(() => {});
+    now += 2_000;
+    first();
+    first();
+    now += 1_000;
+    expect(granted(one.reserve({ tokens: 1 }))).toBeDefined();
+    expect(refused(two.reserve({ tokens: 1 }))).toMatchObject({ limit: "seconds", of: "two", pending: false });
+    second();
+    now += 100_000;
+    expect([budget.spent().seconds, one.spent().seconds, two.spent().seconds]).toEqual([5, 4, 3]);
+    budget.work(() => {});
+    now += 5_000;
+    expect(refused(one.reserve({ tokens: 1 })).message).toContain("limit is 10.0 s (10.0 s used, 0 ms left)");
+    expect(refused(one.spawn()).limit).toBe("seconds");
+  });
+});
+
+describe("time that is up", () => {
+  const clock = { monotonic: () => performance.now() };
+  const over = (budget: Budget) => {
+    const { promise, resolve } = createDeferred<BudgetRefusal>();
+    return { promise, end: budget.work(resolve) };
+  };
+
+  it("is told to everyone who works, once each", async () => {
+    const budget = createBudget({ limits: { seconds: 0.05 }, clock });
+    const works = [over(budget), over(budget.child({}, "worker"))];
+    for (const { promise } of works) expect(await promise).toMatchObject({ limit: "seconds", of: "session" });
+    for (const { end } of works) end();
+    expect(budget.spent().seconds).toBeGreaterThanOrEqual(0.05);
+  });
+
+  it("is told at once to those who begin later, and never to those who have stopped", async () => {
+    const budget = createBudget({ limits: { seconds: 0.02 }, clock });
+    let told = 0;
+    const stop = budget.work(() => {
+      told += 1;
+    });
+    stop();
+    const worker = budget.child({ seconds: 0.01 }, "worker");
+    const first = over(worker);
+    expect(await first.promise).toMatchObject({ of: "worker" });
+    first.end();
+    expect(await over(worker).promise).toMatchObject({ of: "worker" });
+    expect(told).toBe(0);
+  });
+});
+
+describe("the warning", () => {
+  it("about agents is for who starts them", () => {
+    const budget = session({ spawns: 6 }, 5);
+    const child = budget.child({}, "worker");
+    for (let agent = 0; agent < 5; agent++) budget.spawn();
+    expect(child.warning()).toBeUndefined();
+    expect(budget.warning()).toContain("5 agents of 5 agents for one prompt");
+  });
+
+  it("comes once for each limit, whoever asks, when 80 % are used", () => {
+    const budget = session({ tokens: 100, turns: 2 }, 5);
+    const child = budget.child({ tokens: 50 }, "reviewer");
+    spend(child, 39);
+    expect(child.warning()).toBeUndefined();
+    spend(child, 1);
+    expect(child.warning()).toBe(
+      'The agent reviewer has used 40 tokens of 50 tokens (80 %); at the limit it stops with what is done. To raise it, change "budget: {tokens: …}" in the definition of reviewer. The session has used 2 requests of 2 requests (100 %); at the limit it stops with what is done. To raise it, set budget.turns in your settings.',
+    );
+    expect([child.warning(), budget.warning()]).toEqual([undefined, undefined]);
+    for (let index = 0; index < 4; index += 1) budget.spawn();
+    expect(budget.warning()).toContain("4 agents of 5 agents for one prompt");
+    budget.resetSpawns();
+    for (let index = 0; index < 4; index += 1) budget.spawn();
+    expect(budget.warning()).toContain("4 agents");
+  });
+
+  it("does not come for a limit of nothing", () => {
+    expect(session({ usd: 0, spawns: 0 }, 0).warning()).toBeUndefined();
+  });
+});
+
+describe("reserving in turn", () => {
+  const free = new AbortController().signal;
+
+  it("waits while only the reservations of others stand in the way", async () => {
+    const budget = session({ tokens: 100 });
+    const running = granted(budget.child({}, "a").reserve({ tokens: 80 }));
+    const order: string[] = [];
+    const wait = async (name: string, tokens: number): Promise<Reservation> => {
+      const reservation = granted(await budget.child({}, name).reserveInTurn({ tokens }, free));
+      order.push(name);
+      return reservation;
+    };
+    const waiting = [wait("b", 60), wait("c", 30)];
+    await Promise.resolve();
+    expect(order).toEqual([]);
+    running.settle({ usage: usageOf(10) });
+    await Promise.all(waiting);
+    expect(order).toEqual(["b", "c"]);
+  });
+
+  it("refuses at once what will not fit, and later what no longer does", async () => {
+    const budget = session({ tokens: 100 });
+    expect(refused(await budget.reserveInTurn({ tokens: 101 }, free)).pending).toBe(false);
+    const running = granted(budget.reserve({ tokens: 80 }));
+    const waiting = budget.reserveInTurn({ tokens: 60 }, free);
+    running.settle({ usage: usageOf(80) });
+    expect(refused(await waiting)).toMatchObject({ limit: "tokens", pending: false });
+  });
+
+  it("lets go of who is aborted, and takes nothing for them", async () => {
+    const budget = session({ tokens: 100 });
+    const running = granted(budget.reserve({ tokens: 80 }));
+    const controller = new AbortController();
+    const waiting = budget.reserveInTurn({ tokens: 60 }, controller.signal);
+    controller.abort();
+    expect(refused(await waiting).pending).toBe(true);
+    running.cancel();
+    expect(budget.left().tokens).toMatchObject({ used: 0, reserved: 0, left: 100 });
+  });
+});

@@ -1,0 +1,301 @@
+import type { Clock } from "../../ports/index.ts";
+import { DEFAULT_MAX_SPAWNS } from "../../protocol/index.ts";
+import type {
+  Budget,
+  BudgetEstimate,
+  BudgetLeft,
+  BudgetLimits,
+  BudgetRefusal,
+  BudgetSpent,
+  Reservation,
+  Spent,
+} from "./budget.ts";
+import {
+  type Amounts,
+  amountOf,
+  BudgetAccount,
+  type LimitsOf,
+  tokensOf,
+  unitsOf,
+  type Work,
+} from "./budget-account.ts";
+import { type BudgetLimit, type BudgetLine, refusalText, SESSION, unpricedText, warningText } from "./budget-text.ts";
+import { createPlaces, Place, type Places } from "./slots.ts";
+
+export interface BudgetOptions {
+  readonly limits: BudgetLimits;
+  /** `subagents.maxSpawns`. */
+  readonly maxSpawns?: number | undefined;
+  readonly clock: Pick<Clock, "monotonic">;
+}
+
+/** The budget of a session: the root of the tree. */
+export function createBudget({ limits, maxSpawns = DEFAULT_MAX_SPAWNS, clock }: BudgetOptions): Budget {
+  const tree: Tree = { clock, places: createPlaces(), waiting: [] };
+  return new Node(tree, { name: SESSION, limits: { ...limits, promptSpawns: maxSpawns } });
+}
+
+/** What all budgets of a session share. */
+interface Tree {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly places: Places;
+  /** Those who wait for others' reservations, in order; each says whether it has its answer. */
+  waiting: (() => boolean)[];
+}
+
+interface NodeOptions {
+  readonly name: string;
+  readonly limits: LimitsOf;
+  readonly parent?: Node;
+}
+
+class Node implements Budget {
+  private readonly tree: Tree;
+  /** This budget's account, followed by those of its ancestors. */
+  private readonly accounts: readonly BudgetAccount[];
+  private readonly own: BudgetAccount;
+  private readonly place: Place;
+
+  constructor(tree: Tree, { name, limits, parent }: NodeOptions) {
+    this.tree = tree;
+    this.own = new BudgetAccount(name, limits, tree.clock);
+    this.accounts = [this.own, ...(parent?.accounts ?? [])];
+    const gates = (parent?.accounts ?? []).flatMap(({ gate }) => gate ?? []);
+    this.place = new Place(tree.places, gates);
+  }
+
+  reserve(estimate: BudgetEstimate): Reservation | BudgetRefusal {
+    const { tokens, usd } = estimate;
+    if (!isAmount(tokens)) throw new RangeError(`An estimate of ${tokens} tokens.`);
+    if (!isAmount(usd ?? 0)) throw new RangeError(`An estimate of ${usd} dollars.`);
+    const unpriced = this.unpriced(estimate);
+    if (unpriced) return unpriced;
+    const answerTokens = this.answerLength(estimate);
+    return typeof answerTokens === "number" ? this.reservation(estimate, answerTokens) : answerTokens;
+  }
+
+  /** The longest answer that the budgets allow now, or why there can be none. */
+  private answerLength(estimate: BudgetEstimate): number | BudgetRefusal {
+    const { answer } = estimate;
+    const longest = answer?.tokens ?? 0;
+    const least = amountsOf(estimate, answer?.least ?? 0);
+    const refusal = this.refusal({ wanted: amountsOf(estimate, longest), least, isCall: estimate.isCall });
+    if (refusal) return refusal;
+    if (answer === undefined) return 0;
+    const fixed = amountsOf(estimate, 0);
+    return Math.min(longest, ...this.accounts.map((account) => account.roomForAnswer(fixed, answer.usdPerToken)));
+  }
+
+  async reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal> {
+    const { tree } = this;
+    let answer = this.reserve(estimate);
+    if (!isPending(answer) || signal.aborted) return answer;
+    return new Promise((resolve) => {
+      const retry = (): boolean => {
+        answer = this.reserve(estimate);
+        if (isPending(answer)) return false;
+        signal.removeEventListener("abort", onAbort);
+        resolve(answer);
+        return true;
+      };
+      const onAbort = (): void => {
+        tree.waiting = tree.waiting.filter((other) => other !== retry);
+        resolve(answer);
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      tree.waiting.push(retry);
+    });
+  }
+
+  spawn(): BudgetRefusal | undefined {
+    const closed = this.accounts.find(({ limits }) => (limits.concurrent ?? 1) < 1);
+    if (closed) return refusalOf(closed, { limit: "concurrent" });
+    const one = { spawns: 1, promptSpawns: 1 };
+    const refusal = this.refusal({ wanted: one });
+    if (refusal) return refusal;
+    for (const account of this.accounts) account.use(one);
+    return undefined;
+  }
+
+  unspawn(): void {
+    for (const account of this.accounts) account.unspawn();
+  }
+
+  resetSpawns(): void {
+    for (const account of this.accounts) account.resetSpawns();
+  }
+
+  enter(signal: AbortSignal): Promise<() => void> {
+    return this.place.enter(signal);
+  }
+
+  lend(): (signal: AbortSignal) => Promise<void> {
+    return this.place.lend();
+  }
+
+  work(onOver: (refusal: BudgetRefusal) => void): () => void {
+    let isTold = false;
+    const work: Work = {
+      onOver: (account) => {
+        if (isTold) return;
+        isTold = true;
+        onOver(refusalOf(account, { limit: "seconds" }));
+      },
+    };
+    for (const account of this.accounts) account.beginWork(work);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      isTold = true;
+      for (const account of this.accounts) account.endWork(work);
+    };
+  }
+
+  child(limits: BudgetLimits, name: string): Budget {
+    return new Node(this.tree, { name, limits, parent: this });
+  }
+
+  restore({ tokens = 0, usd = 0, turns = 0, seconds = 0, spawns = 0, ...rest }: Partial<BudgetSpent>): void {
+    const { unpriced = 0, estimated = { tokens: 0, usd: 0 } } = rest;
+    this.own.use({ tokens, usd: unitsOf("usd", usd), turns, spawns });
+    this.own.estimated.tokens += estimated.tokens;
+    this.own.estimated.usd += unitsOf("usd", estimated.usd);
+    this.own.unpriced += unpriced;
+    this.own.addSeconds(seconds);
+  }
+
+  spent(): BudgetSpent {
+    const { used, unpriced } = this.own;
+    const { tokens, turns, spawns } = used;
+    return { tokens, usd: amountOf("usd", used.usd), turns, seconds: this.own.seconds(), spawns, unpriced };
+  }
+
+  left(): BudgetLeft {
+    const left: Partial<Record<BudgetLimit, BudgetLine>> = {};
+    for (const [limit, line] of this.accounts.flatMap((account) => account.lines())) {
+      if (line.left < (left[limit]?.left ?? Number.POSITIVE_INFINITY)) left[limit] = line;
+    }
+    return left;
+  }
+
+  warning(): string | undefined {
+    const who = { starts: this.own.used.spawns > 0 };
+    const texts = this.accounts.flatMap((account) => account.takeWarnings(who).map((each) => warningText(...each)));
+    return texts.length > 0 ? texts.join(" ") : undefined;
+  }
+
+  private unpriced({ usd, model }: BudgetEstimate): BudgetRefusal | undefined {
+    const account = usd === undefined ? this.accounts.find(({ limits }) => limits.usd !== undefined) : undefined;
+    if (!account) return undefined;
+    const message = unpricedText(account.line("usd"), model);
+    return { refused: true, limit: "usd", of: account.name, pending: false, message };
+  }
+
+  /** A limit that no waiting helps with is reported before one that others may make room in. */
+  private refusal({ wanted, least = wanted, isCall }: Wanted): BudgetRefusal | undefined {
+    const over = this.accounts.flatMap((account) =>
+      account.exceeded(wanted, least).map(({ limit, remedy }) => ({ account, limit, remedy })),
+    );
+    const first = over.find(({ remedy }) => remedy === "refuse") ?? over.find(({ remedy }) => remedy === "wait");
+    if (first === undefined) return undefined;
+    const { account, limit, remedy } = first;
+    return refusalOf(account, { limit, pending: remedy === "wait", needed: least, isCall });
+  }
+
+  private reservation(estimate: BudgetEstimate, answerTokens: number): Reservation {
+    let held: Amounts | undefined;
+    let charged: RequestAmounts = { tokens: 0, usd: 0 };
+    const hold = (tokens: number): void => {
+      held = amountsOf(estimate, tokens);
+      for (const account of this.accounts) account.reserve(held);
+    };
+    const release = (): void => {
+      for (const account of this.accounts) if (held) account.release(held);
+      held = undefined;
+    };
+    /** Charges what was spent in all, less what was charged before. */
+    const charge = (total: RequestAmounts): void => {
+      const more = { tokens: total.tokens - charged.tokens, usd: total.usd - charged.usd };
+      for (const account of this.accounts) account.use(more);
+      charged = total;
+    };
+    const close = (): void => {
+      release();
+      this.tree.waiting = this.tree.waiting.filter((retry) => !retry());
+    };
+    hold(answerTokens);
+    return {
+      answerTokens,
+      repeat: (lost) => {
+        if (!held) return undefined;
+        const { tokens, usd } = spentAmounts(lost, held);
+        release();
+        charge({ tokens: charged.tokens + tokens, usd: charged.usd + usd });
+        const next = this.answerLength(estimate);
+        if (typeof next !== "number") return void hold(0);
+        hold(next);
+        return next;
+      },
+      settle: (actual) => {
+        if (!held) return;
+        const { costUsd } = actual;
+        if (costUsd === undefined && estimate.usd === undefined) for (const each of this.accounts) each.unpriced += 1;
+        charge(spentAmounts(actual, held));
+        for (const account of this.accounts) account.use({ turns: 1 });
+        close();
+      },
+      cancel: () => {
+        if (held) close();
+      },
+    };
+  }
+}
+
+type RequestAmounts = Readonly<Record<"tokens" | "usd", number>>;
+
+/** Numbers that are missing or make no sense count as what was reserved, never as nothing. */
+function spentAmounts({ usage, costUsd }: Spent, reserved: Amounts): RequestAmounts {
+  const tokens = tokensOf(usage);
+  const usd = unitsOf("usd", costUsd ?? Number.NaN);
+  return {
+    tokens: isAmount(tokens) ? tokens : (reserved.tokens ?? 0),
+    usd: isAmount(usd) ? usd : (reserved.usd ?? 0),
+  };
+}
+
+/** The amounts of a request whose answer has at most this length. */
+function amountsOf({ tokens, usd = 0, answer }: BudgetEstimate, answerTokens: number): Amounts & RequestAmounts {
+  const shorter = (answer?.tokens ?? answerTokens) - answerTokens;
+  const saved = shorter * (answer?.usdPerToken ?? 0);
+  return { tokens: Math.ceil(tokens) - shorter, usd: unitsOf("usd", Math.max(0, usd - saved)), turns: 1 };
+}
+
+interface Wanted {
+  readonly wanted: Amounts;
+  /** The smallest useful part of it; absent: all of it. */
+  readonly least?: Amounts;
+  readonly isCall?: true | undefined;
+}
+
+interface Reason {
+  readonly limit: BudgetLimit;
+  readonly pending?: boolean;
+  readonly needed?: Amounts;
+  readonly isCall?: true | undefined;
+}
+
+function refusalOf(account: BudgetAccount, { limit, pending = false, needed, isCall }: Reason): BudgetRefusal {
+  const units = limit === "tokens" || limit === "usd" ? needed?.[limit] : undefined;
+  const amount = units && amountOf(limit, units);
+  const message = refusalText(limit, account.line(limit), { needed: amount, isCall });
+  return { refused: true, limit, of: account.name, pending, message };
+}
+
+function isPending(answer: Reservation | BudgetRefusal): boolean {
+  return answer.refused === true && answer.pending;
+}
+
+function isAmount(amount: number): boolean {
+  return Number.isFinite(amount) && amount >= 0;
+}

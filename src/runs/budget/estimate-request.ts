@@ -1,0 +1,60 @@
+import type { ModelDescription } from "../../ports/index.ts";
+import { type CacheLifetime, type ReservedSpend, writePrice } from "../../protocol/index.ts";
+import type { BudgetEstimate } from "./budget.ts";
+
+/** An answer never needs more, and may fill at most a quarter of the window. */
+const LONGEST_ANSWER = 32_000;
+/** A shorter answer is not worth its request. */
+const SHORTEST_ANSWER = 1_024;
+/** Estimates of text that no provider has counted yet are off by about this much. */
+const INPUT_MARGIN = 1.1;
+
+/** The longest answer that an agent asks this model for. */
+export function longestAnswer({
+  maxOutputTokens,
+  window,
+}: Pick<ModelDescription, "maxOutputTokens" | "window">): number {
+  return Math.min(maxOutputTokens, LONGEST_ANSWER, Math.floor(window / 4));
+}
+
+export interface PlannedRequest {
+  /** Expected size of the request. */
+  readonly inputTokens: number;
+  readonly maxTokens: number;
+  /** Tokens of the answer that are set aside for thinking. */
+  readonly thinkingTokens?: number | undefined;
+  readonly cacheLifetime?: CacheLifetime | undefined;
+}
+
+export interface RequestEstimate extends BudgetEstimate {
+  readonly inputTokens: number;
+  readonly answer: NonNullable<BudgetEstimate["answer"]>;
+}
+
+/** The most a request can cost: nothing is read from a cache, and the answer has its full length. */
+export function estimateRequest(request: PlannedRequest, { model, prices }: ModelDescription): RequestEstimate {
+  const { maxTokens, thinkingTokens = 0, cacheLifetime = "5m" } = request;
+  const inputTokens = Math.ceil(request.inputTokens * INPUT_MARGIN);
+  const least = Math.min(maxTokens, thinkingTokens + SHORTEST_ANSWER);
+  const tokens = inputTokens + maxTokens;
+  if (!prices) return { tokens, model, inputTokens, answer: { tokens: maxTokens, least, usdPerToken: 0 } };
+  const inputPrice = Math.max(prices.input, writePrice(prices, cacheLifetime));
+  const usd = (inputTokens * inputPrice + maxTokens * prices.output) / 1_000_000;
+  const answer = { tokens: maxTokens, least, usdPerToken: prices.output / 1_000_000 };
+  return { tokens, usd, model, inputTokens, answer };
+}
+
+/** What a reservation sets aside, as the journal records it. */
+export function reservedSpend(
+  { inputTokens, usd, answer }: RequestEstimate,
+  { answerTokens }: { readonly answerTokens: number },
+): ReservedSpend {
+  const isShort = answerTokens < answer.tokens;
+  const costUsd = usd === undefined ? undefined : usd - (answer.tokens - answerTokens) * answer.usdPerToken;
+  return {
+    inputTokens,
+    outputTokens: answerTokens,
+    ...(costUsd === undefined ? {} : { costUsd }),
+    ...(isShort ? { shortened: true } : {}),
+  };
+}

@@ -1,0 +1,83 @@
+import { chargeOf, foldUnderWay, type UnderWay } from "../../loop/index.ts";
+import { addUsage, type CallId, type Line, noUsage, paidUsage, type Usage } from "../../protocol/index.ts";
+import type { BudgetSpent } from "./budget.ts";
+import { tokensOf } from "./budget-account.ts";
+
+/**
+ * What agents spent together, according to their transcripts, for `Budget.restore` after a restart. Requests without a
+ * recorded answer count as they were reserved. Time counts while a request or a tool call was under way.
+ */
+export function spentOf(transcripts: Iterable<readonly Line[]>): BudgetSpent {
+  let usage = noUsage;
+  let [usd, turns, spawns, unpriced] = [0, 0, 0, 0];
+  const estimated = { tokens: 0, usd: 0 };
+  const charge = (spent: Spent | undefined): void => {
+    // A request that failed before it cost anything is not counted.
+    if (spent?.usage === undefined) return;
+    if (spent.estimated) {
+      estimated.tokens += tokensOf(spent.usage);
+      estimated.usd += spent.costUsd ?? 0;
+    }
+    usage = addUsage(usage, spent.usage);
+    turns += 1;
+    if (spent.costUsd === undefined) unpriced += 1;
+    else usd += spent.costUsd;
+  };
+  const times: Span[] = [];
+  for (const lines of transcripts) {
+    let underWay: readonly UnderWay[] = [];
+    for (const line of lines) {
+      underWay = foldUnderWay(underWay, line);
+      if (line.type === "agent.spawned") spawns += 1;
+      charge(spentIn(line));
+    }
+    for (const request of underWay) charge({ ...chargeOf([request]), estimated: true });
+    times.push(...spansIn(lines));
+  }
+  const spent = { tokens: tokensOf(usage), usd, turns, seconds: lengthOf(times) / 1_000, spawns, unpriced };
+  return estimated.tokens === 0 ? spent : { ...spent, estimated };
+}
+
+interface Spent {
+  readonly usage?: Usage;
+  readonly costUsd?: number;
+  readonly estimated?: true;
+}
+
+function spentIn(line: Line): Spent | undefined {
+  if (line.type === "tool.ended") return line.result.facts?.spent;
+  if (line.type === "model.ended") return { ...line, usage: paidUsage(line) };
+  return line.type === "model.failed" || line.type === "conversation.compacted" || line.type === "spend.recorded"
+    ? line
+    : undefined;
+}
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+function spansIn(lines: readonly Line[]): readonly Span[] {
+  const spans: Span[] = [];
+  const started = new Map<CallId, number>();
+  for (const line of lines) {
+    if (line.type === "tool.started") started.set(line.callId, line.at);
+    // Another agent does the work of these calls, and its own time counts.
+    if (line.type === "agent.spawned" || line.type === "agent.resumed") started.delete(line.callId);
+    if (line.type === "tool.ended") spans.push({ from: started.get(line.callId) ?? line.at, to: line.at });
+    if (line.type === "model.ended" || line.type === "model.failed" || line.type === "conversation.compacted")
+      spans.push({ from: line.at - (line.milliseconds ?? 0), to: line.at });
+  }
+  return spans;
+}
+
+/** Time of agents that worked at the same time counts once. */
+function lengthOf(spans: readonly Span[]): number {
+  let length = 0;
+  let end = Number.NEGATIVE_INFINITY;
+  for (const { from, to } of spans.toSorted((left, right) => left.from - right.from)) {
+    length += Math.max(0, to - Math.max(from, end));
+    end = Math.max(end, to);
+  }
+  return length;
+}

@@ -1,0 +1,176 @@
+import { findCall } from "../../loop/index.ts";
+import type { HandsRequest } from "../../ports/index.ts";
+import type {
+  CallOutcome,
+  DurableEvent,
+  EventOf,
+  JsonObject,
+  Policy,
+  ReservedSpend,
+  ToolCall,
+  ToolResult,
+} from "../../protocol/index.ts";
+import { askHooks } from "../host/ask-hooks.ts";
+import { currentPolicy } from "../host/plan-mode.ts";
+import type { RunHost } from "../host/run-host.ts";
+import { decideCall, grantOf, inputOf } from "./decide-call.ts";
+
+/** Performs the calls of one answer: neighbours that may run side by side do, all others alone and in order. */
+export async function performCalls(host: RunHost, calls: readonly ToolCall[]): Promise<void> {
+  let index = 0;
+  while (index < calls.length) {
+    const batch = [calls[index] as ToolCall];
+    while (sideBySide(host, batch[0]) && sideBySide(host, calls[index + batch.length])) {
+      batch.push(calls[index + batch.length] as ToolCall);
+    }
+    index += batch.length;
+    await (batch.length === 1 ? performCall(host, batch[0] as ToolCall) : performTogether(host, batch));
+  }
+}
+
+/** Of hundreds a few begin at first, then twice as many, and so on: the requests of the first have left while the others begin. */
+const FIRST = 4;
+
+/** Waits for all before it fails with the first failure: none may go on alone behind the host's back. */
+async function performTogether(host: RunHost, batch: readonly ToolCall[]): Promise<void> {
+  const failures: unknown[] = [];
+  const running: Promise<void>[] = [];
+  let pause = FIRST;
+  for (const [index, call] of batch.entries()) {
+    if (index === pause) {
+      await new Promise(setImmediate);
+      pause += index;
+    }
+    running.push(performCall(host, call).catch((error: unknown) => void failures.push(error)));
+  }
+  await Promise.all(running);
+  if (failures.length > 0) throw failures[0];
+}
+
+function sideBySide(host: RunHost, call: ToolCall | undefined): boolean {
+  return call !== undefined && host.services.hands.traits(call.name).parallel;
+}
+
+async function performCall(host: RunHost, made: ToolCall): Promise<void> {
+  const { services, outlet, thread } = host;
+  const policy = policyNow(host);
+  const startedAt = services.clock.monotonic();
+  const { callId, name } = made;
+  const ended = (result: ToolResult): Ended => {
+    const milliseconds = Math.round(services.clock.monotonic() - startedAt);
+    return { type: "tool.ended", callId, name, result, milliseconds };
+  };
+  if (outlet.signal.aborted) return host.record([ended(notStarted)]);
+
+  const known = findCall(thread.state, callId);
+  // Work was given away before a restart: decided, asked and begun it is already.
+  if (known?.status === "started") {
+    const grant = known.granted ? { grant: grantOf(made, "person") } : {};
+    return finish(host, made, { ended: ended(await execute(host, { call: made, ...grant })) });
+  }
+
+  const decided = await decideCall(host, made, policy);
+  let { call } = decided;
+  const { requested } = decided;
+  const started: DurableEvent = { type: "tool.started", callId };
+  // A hook that was broken off has not said no.
+  if (outlet.signal.aborted) return host.record([requested, ended(notStarted)]);
+  if (decided.effect === "refused")
+    return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
+  let { grant } = decided.effect === "allow" ? decided : {};
+  const { effects, momentary } = services.hands.traits(name);
+  let unwritten: readonly DurableEvent[] = [requested, started];
+  if (decided.effect === "ask") {
+    const { askPerson } = await import("./ask-person.ts");
+    const answer = await askPerson(host, decided, policy);
+    if (answer.kind === "cancelled") return host.record([ended(notStarted)]);
+    if (answer.kind === "refused") return host.record([ended(textResult(answer.outcome, answer.message))]);
+    ({ call, grant } = answer);
+    await host.record([started]);
+    unwritten = [];
+  } else if (!momentary) {
+    await host.record(unwritten);
+    unwritten = [];
+  }
+
+  const recorded = effects ? { recorded: thread.sync() } : {};
+  // It is waited for below, and by the tool.
+  recorded.recorded?.catch(() => {});
+  const result = await execute(host, { call, ...(grant ? { grant } : {}), ...recorded });
+  await recorded.recorded;
+  await finish(host, call, { ended: ended(result), unwritten });
+  // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
+  if (effects) thread.syncSoon();
+}
+
+type Ended = EventOf<"tool.ended">;
+
+interface Ending {
+  readonly ended: Ended;
+  /** What nobody needed to know before. */
+  readonly unwritten?: readonly DurableEvent[];
+}
+
+/** The result is kept before anybody is told of it: a hook may take its time. */
+async function finish(host: RunHost, call: ToolCall, { ended, unwritten = [] }: Ending): Promise<void> {
+  await host.record([...unwritten, ended]);
+  const { result, milliseconds } = ended;
+  if (!host.services.hooks?.has("PostToolUse") || result.outcome === "denied" || result.outcome === "cancelled") return;
+  const { callId, name } = call;
+  const { outcome, content, details } = result;
+  const response = { outcome, content: content as unknown as readonly JsonObject[], ...(details ? { details } : {}) };
+  const facts = { tool_name: name, tool_input: inputOf(call), tool_use_id: callId };
+  await askHooks(
+    host,
+    { event: "PostToolUse", callId, about: `PostToolUse hook on ${name}` },
+    { ...facts, tool_response: response, duration_ms: milliseconds },
+  );
+}
+
+type Execution = Omit<HandsRequest, "agentId" | "policy">;
+
+/** A call that asks a model by itself is a request like any other: what it may take is set aside before. */
+async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
+  const { services, outlet, clocks } = host;
+  const { takes } = services.hands.traits(request.call.name);
+  if (takes === undefined) return executeByHands(host, request);
+  const goOn = clocks.pause();
+  const reserved = await services.budget.reserveInTurn({ ...takes, isCall: true }, outlet.signal).finally(goOn);
+  if (outlet.signal.aborted) {
+    if (!reserved.refused) reserved.cancel();
+    return notStarted;
+  }
+  if (reserved.refused) return textResult("error", `${reserved.message} Continue without it.`);
+  const spend: ReservedSpend = {
+    inputTokens: takes.tokens,
+    outputTokens: 0,
+    ...(takes.usd === undefined ? {} : { costUsd: takes.usd }),
+  };
+  await host.record([{ type: "spend.reserved", request: request.call.callId, reserved: spend }]);
+  try {
+    const result = await executeByHands(host, request);
+    if (result.facts?.spent) reserved.settle(result.facts.spent);
+    return result;
+  } finally {
+    reserved.cancel();
+  }
+}
+
+/** By what holds then: while a person was asked, plan mode may have begun. */
+function executeByHands(host: RunHost, request: Execution): Promise<ToolResult> {
+  const { services, outlet, thread } = host;
+  const { callId } = request.call;
+  const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId, text });
+  const { agentId } = thread;
+  return services.hands.execute({ agentId, policy: policyNow(host), ...request }, progress, outlet.signal);
+}
+
+function policyNow(host: RunHost): Policy {
+  return host.services.approvals.policyFor(currentPolicy(host));
+}
+
+function textResult(outcome: CallOutcome, text: string): ToolResult {
+  return { outcome, content: [{ type: "text", text }] };
+}
+
+const notStarted = textResult("cancelled", "Cancelled before it began: the run was stopped.");

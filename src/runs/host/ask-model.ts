@@ -1,0 +1,161 @@
+import { cacheDifference, type WrittenPrompt } from "../../conversation/index.ts";
+import { expectedTokens, userTurn } from "../../loop/index.ts";
+import type { ModelProgress } from "../../ports/index.ts";
+import {
+  costOf,
+  type DurableEvent,
+  type ModelOutcome,
+  paidUsage,
+  type ReservedSpend,
+  type Usage,
+} from "../../protocol/index.ts";
+import type { BudgetRefusal, Reservation, Spent } from "../budget/budget.ts";
+import { estimateRequest, longestAnswer, reservedSpend } from "../budget/estimate-request.ts";
+import { headSize } from "../compaction/context-limits.ts";
+import { endedInBackground } from "./notices.ts";
+import type { RunHost } from "./run-host.ts";
+
+/** Sends one request, with what the model has to be told before it, and records the answer. Returns a refusal if the budget has no room for it. */
+export async function askModel(host: RunHost, turn: number): Promise<BudgetRefusal | undefined> {
+  const { services, thread, request, outlet, clocks } = host;
+  const { budget, model } = services;
+  const { head } = request.agent;
+  const description = model.describe();
+  const inputTokens = expectedTokens(thread.state.context, headSize(head), userTurn(thread.state)) + ADDED_TOKENS;
+  const { thinking, cacheLifetime } = head;
+  const planned = { inputTokens, maxTokens: longestAnswer(description), cacheLifetime };
+  const estimate = estimateRequest({ ...planned, thinkingTokens: thinking?.budgetTokens }, description);
+  const resume = clocks.pause();
+  const reservation = await budget.reserveInTurn(estimate, outlet.signal).finally(resume);
+  if (reservation.refused) return reservation;
+  try {
+    await callModel(host, turn, { reservation, reserved: reservedSpend(estimate, reservation) });
+    return undefined;
+  } finally {
+    // After an exception, what was not spent is available again.
+    reservation.cancel();
+  }
+}
+
+/** Room for what the runtime adds to a turn after its cost was estimated. */
+const ADDED_TOKENS = 200;
+
+interface Reserved {
+  readonly reservation: Reservation;
+  readonly reserved: ReservedSpend;
+}
+
+async function callModel(host: RunHost, turn: number, { reservation, reserved }: Reserved): Promise<void> {
+  const { services, thread, clocks, outlet } = host;
+  const { model, clock } = services;
+  const prompt = await sealTurn(host, turn, reserved);
+  const startedAt = clock.monotonic();
+  const { emit, over } = listener(host, { turn, prompt });
+  const { agentId, requests } = thread;
+  const callId = (index: number): string => `${agentId}_${requests}_${index}`;
+  clocks.modelAsked();
+  const { prices } = model.describe();
+  const spent = (usage: Usage): Spent => ({ usage, ...(prices ? { costUsd: costOf(usage, prices) } : {}) });
+  const repeat = (lost: Usage): number | undefined => reservation.repeat(spent(lost));
+  const maxTokens = reservation.answerTokens;
+  const outcome = await model.call({ prompt, maxTokens, callId, signal: outlet.signal, repeat }, emit);
+  clocks.modelEnded();
+  await over();
+  const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
+  const { costUsd } = usage ? spent(usage) : {};
+  const cost = costUsd === undefined ? {} : { costUsd };
+  if (usage) reservation.settle({ usage, ...cost });
+  const milliseconds = Math.round(clock.monotonic() - startedAt);
+  await host.record([answerEvent(outcome, { turn, ...cost, milliseconds, fingerprint: prompt.fingerprint() })]);
+}
+
+/** Everything said up to here belongs to the request. */
+async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): Promise<WrittenPrompt> {
+  const { services, thread } = host;
+  const warning = services.budget.warning();
+  await host.record([
+    ...(warning === undefined ? [] : warningEvents(warning)),
+    ...shortAnswer(reserved),
+    ...(await endedInBackground(host)),
+    ...reminder(host),
+    { type: "model.requested", turn, reserved },
+  ]);
+  const prompt = thread.newestPrompt;
+  if (prompt === undefined) throw new Error("a request without a conversation");
+  const difference = host.before && cacheDifference(host.before, prompt);
+  host.before = undefined;
+  if (difference) await host.record([{ type: "cache.missed", ...difference, turn }]);
+  return prompt;
+}
+
+function warningEvents(warning: string): DurableEvent[] {
+  return [
+    { type: "notice.raised", code: "budget", message: warning },
+    { type: "context.added", cause: "budget", text: `[${warning} Come to an end.]` },
+  ];
+}
+
+/** An answer that fits in the rest of the budget is more useful than one that is cut. */
+function shortAnswer({ shortened, outputTokens }: ReservedSpend): DurableEvent[] {
+  if (!shortened || outputTokens >= SHORT_ANSWER) return [];
+  const text = `[The budget is almost used up: this answer can have at most ${outputTokens} tokens. Give your result now.]`;
+  return [{ type: "context.added", cause: "budget", text }];
+}
+
+/** Below this, a model is told how long its answer can be. */
+const SHORT_ANSWER = 4_096;
+
+/** In brackets, as all the runtime says. Written with the request that seals it into a user turn. An answer that only paused goes on without a new turn. */
+function reminder({ request, thread }: RunHost): DurableEvent[] {
+  const { criticalReminder } = request.agent;
+  const { calls, said } = thread.state;
+  if (criticalReminder === undefined || calls.length + said.length === 0) return [];
+  return [{ type: "context.added", cause: "reminder", text: `[${criticalReminder}]` }];
+}
+
+/** Hears the model: clocks stand still while a request waits for its permission to leave; `over` when nothing more can come. */
+function listener(
+  host: RunHost,
+  { turn, prompt }: { readonly turn: number; readonly prompt: WrittenPrompt },
+): { emit: (progress: ModelProgress) => void; over: () => Promise<void> } {
+  const { services, clocks, outlet } = host;
+  let retries: Promise<void> = Promise.resolve();
+  let goOn: (() => void) | undefined;
+  return {
+    emit: (progress) => {
+      goOn?.();
+      goOn = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
+      clocks.modelMoved();
+      if (progress.type === "waiting") return;
+      if (progress.type === "sent") {
+        // A run's first connection takes its time to open: what calls need is loaded meanwhile.
+        if (host.thread.state.run?.turns === 1) setImmediate(() => services.hands.prepare?.());
+        return;
+      }
+      if (progress.type === "gone") return void prompt.fingerprint();
+      if (progress.type !== "retried") outlet.emit({ ...progress, turn });
+      else retries = host.record([{ type: "model.retried", turn, retry: progress.retry }]);
+    },
+    over: () => {
+      goOn?.();
+      return retries;
+    },
+  };
+}
+
+interface Bill {
+  readonly turn: number;
+  readonly costUsd?: number;
+  readonly milliseconds: number;
+  readonly fingerprint: string;
+}
+
+function answerEvent(outcome: ModelOutcome, { turn, ...bill }: Bill): DurableEvent {
+  if (!outcome.ok) {
+    const { error, partial, usage } = outcome;
+    return { type: "model.failed", turn, error, partial, ...(usage ? { usage } : {}), ...bill };
+  }
+  const { message, stopReason, incompleteCalls, usage, lostUsage } = outcome;
+  const lost = lostUsage ? { lostUsage } : {};
+  return { type: "model.ended", turn, message, stopReason, incompleteCalls, usage, ...lost, ...bill };
+}

@@ -1,0 +1,100 @@
+import { headFingerprints, headLength, SERIALIZER_VERSION } from "../../conversation/index.ts";
+import { recovery } from "../../loop/index.ts";
+import type { DurableEvent, EndReason, EventOf, PermissionMode, Prices } from "../../protocol/index.ts";
+import { backgroundRoster } from "./notices.ts";
+import { beginningMode, planEvents } from "./plan-mode.ts";
+import { tellOfBeginning } from "./run-hooks.ts";
+import type { RunHost } from "./run-host.ts";
+
+/**
+ * The first lines of a run: of a new agent who it is; its head where that is another; that it begins, and with what words.
+ * Gives why there is nothing to do, if a hook sent the words back.
+ */
+export async function beginRun(host: RunHost): Promise<string | undefined> {
+  const { thread, request } = host;
+  // An earlier run of this process may have lost its journal in the middle.
+  const left = recovery(thread.state);
+  if (left.length > 0) await host.record(left);
+  const events: DurableEvent[] = [];
+  if (thread.isNew) events.push(birth(host));
+  events.push(...planEvents(host));
+  const hash = await thread.keepHead(request.agent.head);
+  const isBounded = request.subagent?.birth.fork?.turns !== undefined;
+  if (hash !== thread.headHash || (thread.isNew && isBounded)) host.before = thread.newestPrompt;
+  if (hash !== thread.headHash || thread.isNew) {
+    events.push({ type: "head.set", hash, dimensions: headFingerprints(request.agent.head) });
+  }
+  events.push(runStarted(host, beginningMode(host)));
+  if (thread.past === "changed") events.push(...changedPast(host));
+  for (const message of request.subagent?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
+  const { lastEnd } = thread;
+  if (lastEnd !== undefined && lastEnd !== "done")
+    events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd, request) });
+  events.push(...(await backgroundRoster(host)));
+  const news = request.prompt.length > 0 ? await request.news?.() : undefined;
+  if (news !== undefined) events.push({ type: "context.added", cause: "agents", text: news });
+  const from = request.subagent ? "agent" : "person";
+  if (host.services.hooks) {
+    await host.record(events.splice(0));
+    const refusal = await tellOfBeginning(host);
+    if (refusal !== undefined) return refusal;
+  }
+  if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from });
+  await host.record(events);
+  // The request may leave while this is being synced; the first side effect waits for it.
+  thread.syncSoon();
+  return undefined;
+}
+
+function birth({ services, request: { subagent } }: RunHost): DurableEvent {
+  const { sessionId, cwd, version } = services;
+  const made = { sessionId, cwd, version, serializer: SERIALIZER_VERSION };
+  return subagent ? { type: "agent.created", ...made, ...subagent.birth } : { type: "session.created", ...made };
+}
+
+function runStarted({ services, request, thread }: RunHost, mode: PermissionMode): EventOf<"run.started"> {
+  const { agent, runId, waits, subagent } = request;
+  return {
+    type: "run.started",
+    runId,
+    agentId: thread.agentId,
+    agentType: agent.agentType,
+    kind: thread.isNew ? (subagent?.birth.fork ? "fork" : "fresh") : "resume",
+    requestedModel: agent.requestedModel,
+    provider: agent.head.provider,
+    model: agent.head.model,
+    modelReason: agent.modelReason,
+    permissionMode: mode,
+    maxTurns: agent.maxTurns,
+    ...pricesOf(services),
+    ...(waits ? { waits } : {}),
+    ...(subagent ? { tools: subagent.tools, policy: subagent.policy } : {}),
+    ...(subagent?.background ? { background: true } : {}),
+  };
+}
+
+/** The transcript of who was forked is not what it was: the bytes that were sent are gone, and nobody knows from where on. */
+function changedPast({ thread, request }: RunHost): DurableEvent[] {
+  const message = `The conversation that ${thread.agentId} goes on from was changed since. It goes on with what is there now.`;
+  return [
+    { type: "notice.raised", code: "fork", message },
+    {
+      type: "cache.missed",
+      dimension: "messages",
+      firstDifference: headLength(request.agent.head),
+      turn: thread.state.turn + 1,
+    },
+  ];
+}
+
+function pricesOf({ model }: RunHost["services"]): { readonly prices?: Prices } {
+  const { prices } = model.describe();
+  return prices ? { prices } : {};
+}
+
+function resumedText(reason: EndReason, { subagent }: RunHost["request"]): string {
+  const isStopped = reason === "interrupted" || reason === "stopped";
+  if (!isStopped) return `[Your previous run ended early: ${reason}.]`;
+  // Who stops a subagent need not be a person.
+  return subagent ? "[Your previous run was stopped.]" : "[The person interrupted your previous run.]";
+}

@@ -1,0 +1,84 @@
+import { describeError, errorCode, formatDuration } from "../../lib/index.ts";
+import { factsOf, unknownResults } from "../../loop/index.ts";
+import { type EndReason, type EventOf, noUsage, outcomeOf, type RunResult } from "../../protocol/index.ts";
+import type { StopCause } from "./run.ts";
+import type { RunHost } from "./run-host.ts";
+
+export interface Ending {
+  readonly reason: EndReason;
+  readonly message?: string;
+}
+
+export async function endRun(host: RunHost, ending: Ending): Promise<RunResult> {
+  const event = runEnded(host, ending);
+  await host.record([event]);
+  await host.thread.sync();
+  return resultOf(host, event);
+}
+
+/** Undefined: it was done, but somebody said something in the last moment. */
+export async function endUnlessTold(host: RunHost, ending: Ending): Promise<RunResult | undefined> {
+  const isDone = ending.reason === "done";
+  // Without the agents it wanted to start, its work is what could be done, not what was to be done.
+  const cut = isDone && host.spawnRefusal;
+  const event = runEnded(host, cut ? { reason: "budget", message: cut.message } : ending);
+  const mayEnd = ({ said }: { readonly said: readonly unknown[] }) => !isDone || said.length === 0;
+  if (!(await host.recordIf(mayEnd, [event]))) return undefined;
+  await host.thread.sync();
+  return resultOf(host, event);
+}
+
+export function endStopped(host: RunHost): Promise<RunResult> {
+  const reason = host.outlet.cause();
+  return endRun(host, { reason, message: stoppedText(host, reason) });
+}
+
+/** A bug or a journal that can't be written. The world is told even if the disk can't be. */
+export async function endBroken(host: RunHost, error: unknown): Promise<RunResult> {
+  const reason = errorCode(error) === undefined ? "internal_error" : "journal_error";
+  const ending: Ending = { reason, message: describeError(error) };
+  try {
+    const unknown = unknownResults(host.thread.state);
+    if (unknown.length > 0) await host.record(unknown);
+    const event = runEnded(host, ending);
+    await host.record([event]);
+    return resultOf(host, event);
+  } catch {
+    const event = runEnded(host, ending);
+    host.outlet.emit({ v: 1, id: "unrecorded", parentId: null, at: host.services.clock.now(), ...event });
+    return resultOf(host, event);
+  }
+}
+
+function runEnded({ thread, request, services, startedAt, acceptance }: RunHost, ending: Ending): EventOf<"run.ended"> {
+  const { run } = thread.state;
+  return {
+    type: "run.ended",
+    runId: request.runId,
+    outcome: outcomeOf(ending.reason),
+    ...ending,
+    text: run?.text ?? "",
+    turns: run?.turns ?? 0,
+    usage: run?.usage ?? noUsage,
+    ...(run?.costUsd === undefined ? {} : { costUsd: run.costUsd }),
+    milliseconds: Math.round(services.clock.monotonic() - startedAt),
+    modelMilliseconds: run?.modelMilliseconds ?? 0,
+    facts: factsOf(thread.state),
+    ...(acceptance ? { acceptance } : {}),
+  };
+}
+
+function resultOf({ services, thread, request }: RunHost, { type: _, ...end }: EventOf<"run.ended">): RunResult {
+  return { ...end, sessionId: services.sessionId, agentId: thread.agentId, model: request.agent.head.model };
+}
+
+function stoppedText({ services: { model, limits }, timeRefusal }: RunHost, cause: StopCause): string {
+  if (cause === "budget" && timeRefusal) return timeRefusal.message;
+  if (cause === "stall") {
+    const { provider, model: name } = model.describe();
+    return `The model (${provider}, ${name}) said nothing for ${formatDuration(limits.idleMs)}. Resume to go on, or give it more time with subagents.idleSeconds in your settings.`;
+  }
+  if (cause === "stopped") return "The run was stopped. What it did stays; it can be resumed.";
+  if (cause === "timeout") return "The run reached its time limit. Resume the session to go on.";
+  return "The run was interrupted. Resume the session to go on.";
+}

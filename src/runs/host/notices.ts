@@ -1,0 +1,39 @@
+import { withTimeLimit } from "../../lib/index.ts";
+import type { DurableEvent } from "../../protocol/index.ts";
+import { endedNotice } from "../subagents/agent-record.ts";
+import { noticeText } from "../subagents/task-text.ts";
+import type { RunHost } from "./run-host.ts";
+
+/** Tells what ended in the background since it was last told; nothing when nothing did. */
+export async function endedInBackground({ services, thread }: RunHost): Promise<DurableEvent[]> {
+  const { background } = thread.state;
+  if (background.length === 0) return [];
+  const ended = (await services.retinue?.ended(background)) ?? [];
+  if (ended.length === 0) return [];
+  return [{ type: "notices.delivered", notices: ended.map(endedNotice), text: noticeText(ended) }];
+}
+
+/** Who goes on while it has agents in the background is told again which of them work and which have ended. */
+export async function backgroundRoster({ services, thread }: RunHost): Promise<DurableEvent[]> {
+  const { background } = thread.state;
+  if (background.length === 0) return [];
+  const roster = (await services.retinue?.roster(thread.agentId, background)) ?? "";
+  return roster === "" ? [] : [{ type: "context.added", cause: "resumed", text: `[${roster}]` }];
+}
+
+/** Until one of its agents in the background has ended, and that is told; or the run is stopped. Who takes too long is ended. */
+export async function waitForBackground(host: RunHost): Promise<void> {
+  const { services, thread, outlet } = host;
+  const { retinue, clock, limits } = services;
+  if (retinue === undefined) return;
+  const goOn = host.yield();
+  const since = clock.monotonic();
+  const { waitedMs = 0 } = host;
+  const { background } = thread.state;
+  const { waitMs = Number.POSITIVE_INFINITY } = limits;
+  await withTimeLimit(outlet.signal, Math.max(0, waitMs - waitedMs), (signal) => retinue.oneEnded(background, signal));
+  host.waitedMs = waitedMs + clock.monotonic() - since;
+  if (host.waitedMs >= waitMs) await retinue.cut(background);
+  await goOn(outlet.signal);
+  if (!outlet.signal.aborted) await host.record(await endedInBackground(host));
+}

@@ -1,0 +1,89 @@
+import type { Journal } from "../../ports/index.ts";
+import type { DurableEvent, Line } from "../../protocol/index.ts";
+
+/** What somebody wants recorded, and who has to be told. */
+interface Entry<State> {
+  /** Absent: whatever the state is then. */
+  readonly allows: ((state: State) => boolean) | undefined;
+  readonly events: readonly DurableEvent[];
+  readonly resolve: (lines: readonly Line[] | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface RecordTarget<State> {
+  state(): State;
+  append(events: readonly DurableEvent[]): ReturnType<Journal["append"]>;
+  /** After they were written, in their order. */
+  apply(event: DurableEvent, line: Line | undefined): void;
+}
+
+/** Journal first, then the fold. Batches of several callers are written whole, one after the other. */
+export class RecordQueue<State> {
+  private readonly target: RecordTarget<State>;
+  private readonly waiting: Entry<State>[] = [];
+  private isWriting = false;
+
+  constructor(target: RecordTarget<State>) {
+    this.target = target;
+  }
+
+  /** Undefined, and nothing recorded, when the state does not allow it once its turn to be written has come. */
+  record(allows: Entry<State>["allows"], events: readonly DurableEvent[]): Promise<readonly Line[] | undefined> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ allows, events, resolve, reject });
+      if (this.isWriting) return;
+      this.isWriting = true;
+      // Hundreds of calls of one answer come at once: together they are one write.
+      void now.then(() => this.write());
+    });
+  }
+
+  private write(): void {
+    for (let first = this.waiting.shift(); first !== undefined; first = this.waiting.shift()) {
+      if (first.allows?.(this.target.state()) === false) {
+        first.resolve(undefined);
+        continue;
+      }
+      const entries = [first, ...takeWhile(this.waiting, ({ allows }) => allows === undefined)];
+      const lines = this.target.append(entries.length === 1 ? first.events : entries.flatMap(({ events }) => events));
+      if (!(lines instanceof Promise)) this.settle(entries, lines);
+      else
+        return void lines
+          .then(
+            (written) => this.settle(entries, written),
+            (error: unknown) => fail(entries, error),
+          )
+          .then(() => this.write());
+    }
+    this.isWriting = false;
+  }
+
+  private settle(entries: readonly Entry<State>[], lines: readonly Line[]): void {
+    try {
+      let from = 0;
+      for (const { events, resolve } of entries) {
+        const own = entries.length === 1 ? lines : lines.slice(from, from + events.length);
+        events.forEach((event, index) => {
+          this.target.apply(event, own[index]);
+        });
+        resolve(own);
+        from += events.length;
+      }
+    } catch (error) {
+      fail(entries, error);
+    }
+  }
+}
+
+const now = Promise.resolve();
+
+/** Those that have their answer already keep it. */
+function fail(entries: readonly Entry<never>[], error: unknown): void {
+  for (const { reject } of entries) reject(error);
+}
+
+/** Takes them out of the list. */
+function takeWhile<T>(list: T[], isWanted: (element: T) => boolean): T[] {
+  const end = list.findIndex((element) => !isWanted(element));
+  return list.splice(0, end === -1 ? list.length : end);
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import type { Journal } from "../../ports/index.ts";
+import { type DurableEvent, type EventOf, type Head, type Line, noUsage } from "../../protocol/index.ts";
+import { forkPoint, siblingsOf } from "../subagents/fork-origin.ts";
+import { Thread } from "./thread.ts";
+
+const head: Head = {
+  provider: "p",
+  model: "m",
+  dialect: "anthropic",
+  tools: [],
+  system: "Be brief.",
+  systemContext: "",
+  userContext: "",
+};
+const otherHead: Head = { ...head, model: "m2", system: "Be thorough." };
+
+/** A journal in memory whose heads can be lost. */
+function journal(): Journal & { readonly heads: Map<string, Head> } {
+  const written = new Map<string, Line[]>();
+  const heads = new Map<string, Head>();
+  return {
+    heads,
+    sessionId: "s",
+    append: async (agentId, events) => {
+      const lines = written.get(agentId) ?? [];
+      const added = events.map((event, index): Line => {
+        const id = lines.length + index + 1;
+        return { v: 1, id: String(id), parentId: id === 1 ? null : String(id - 1), at: 0, ...event };
+      });
+      written.set(agentId, [...lines, ...added]);
+      return added;
+    },
+    sync: async () => undefined,
+    syncSoon: () => undefined,
+    read: async (agentId) => written.get(agentId) ?? [],
+    saveHead: async (saved) => {
+      heads.set(saved.system, saved);
+      return saved.system;
+    },
+    agents: async () => [],
+    output: () => undefined,
+    loadHead: async (hash) => heads.get(hash),
+    close: async () => undefined,
+  };
+}
+
+const started: DurableEvent = {
+  type: "run.started",
+  runId: "r",
+  agentId: "main",
+  agentType: "main",
+  kind: "fresh",
+  requestedModel: null,
+  provider: "p",
+  model: "m",
+  modelReason: "test",
+  permissionMode: "default",
+  maxTurns: 10,
+};
+const created: EventOf<"agent.created"> = {
+  type: "agent.created",
+  sessionId: "s",
+  agentId: "a1",
+  agentType: "fork",
+  description: "a part",
+  parent: { agentId: "main", callId: "main_2_0" },
+  depth: 1,
+  cwd: "/",
+  version: "0",
+  serializer: 2,
+};
+const say = (text: string): DurableEvent => ({
+  type: "prompt.received",
+  content: [{ type: "text", text }],
+  from: "person",
+});
+const ask = (turn: number): DurableEvent => ({ type: "model.requested", turn });
+const answer = (turn: number, text: string): DurableEvent => ({
+  type: "model.ended",
+  turn,
+  message: { role: "assistant", content: [{ type: "text", text }] },
+  stopReason: "end_turn",
+  incompleteCalls: 0,
+  usage: noUsage,
+  milliseconds: 1,
+});
+
+async function firstLife(files: Journal): Promise<Thread> {
+  const thread = new Thread("main", files);
+  const hash = await thread.keepHead(head);
+  await thread.record([
+    { type: "head.set", hash },
+    started,
+    say("one"),
+    ask(1),
+    answer(1, "first"),
+    say("two"),
+    ask(2),
+  ]);
+  return thread;
+}
+
+describe("a thread", () => {
+  it("restores the very bytes of its newest request", async () => {
+    const files = journal();
+    const before = await firstLife(files);
+    const after = new Thread("main", files);
+    await after.restore();
+    const body = (thread: Thread) => Buffer.concat([...(thread.newestPrompt?.body("anthropic", 0) ?? [])]).toString();
+    expect(body(after)).toBe(body(before));
+    expect(body(after)).toContain('"two"');
+  });
+
+  it("ends the run of a lost process when it is restored, once", async () => {
+    const files = journal();
+    await firstLife(files);
+    for (const _ of [1, 2]) await new Thread("main", files).restore();
+    const ends = (await files.read("main")).filter((line) => line.type === "run.ended");
+    expect(ends).toMatchObject([{ outcome: "failed", reason: "process_lost" }]);
+  });
+
+  it("keeps every word when a head is lost from the disk", async () => {
+    const files = journal();
+    await firstLife(files);
+    files.heads.clear();
+    const after = new Thread("main", files);
+    await after.restore();
+    expect(after.headHash).toBeUndefined();
+    const hash = await after.keepHead(otherHead);
+    await after.record([{ type: "head.set", hash }, { ...started, runId: "r2" }, say("three"), ask(3)]);
+    expect(JSON.stringify(after.newestPrompt?.messages())).toMatch(/one.*first.*two.*three/);
+  });
+
+  it("counts the requests of the conversation that it goes on from, when it is restored too", async () => {
+    const files = journal();
+    const parent = await firstLife(files);
+    await parent.record([answer(2, "second")]);
+    const { origin, past } = forkPoint(parent, { kind: "fork", siblings: siblingsOf(parent) });
+    const fork = new Thread("a1", files);
+    fork.inherit(past);
+    await fork.record([{ ...created, fork: origin }, say("a part"), ask(1)]);
+    const restored = new Thread("a1", files);
+    await restored.restore();
+    expect([parent.requests, fork.requests, restored.requests]).toEqual([2, 3, 3]);
+  });
+
+  it("writes batches of several callers whole and in order", async () => {
+    const files = journal();
+    const thread = await firstLife(files);
+    await Promise.all([thread.record([say("a"), say("b")]), thread.record([say("c"), say("d")])]);
+    const words = (await files.read("main")).flatMap((line) => (line.type === "prompt.received" ? line.content : []));
+    expect(words.map((block) => (block.type === "text" ? block.text : "")).slice(2)).toEqual(["a", "b", "c", "d"]);
+  });
+});
