@@ -4,8 +4,7 @@ import { runInNewContext } from "node:vm";
 import type { Journal } from "../src/ports/index.ts";
 import type { DurableEvent, Head, Line } from "../src/protocol/index.ts";
 import { Thread } from "../src/runs/index.ts";
-import { forkPoint, type Siblings, siblingsOf } from "../src/runs/subagents/fork-origin.ts";
-import { forkWords } from "../src/runs/subagents/fork-words.ts";
+import { forkPoint, forkWords, type Siblings, siblingsOf } from "../src/runs/subagents/forks.ts";
 import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
 

@@ -42,8 +42,8 @@ export interface AgentRequest {
   readonly readableRoots: readonly string[];
   readonly platform: string;
   readonly skills?: PromptParts["skills"];
-  readonly memory?: AgentMemory;
-  readonly projectContext?: string;
+  readonly memory?: AgentMemory | undefined;
+  readonly projectContext?: string | undefined;
 }
 
 export interface Wishes {

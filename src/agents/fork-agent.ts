@@ -11,12 +11,12 @@ export interface ForkRequest {
   readonly head: Head;
   readonly tier: Pick<Tier, "background" | "mcpTools" | "allowQuestions" | "named">;
   /** Only these are run, though all stay declared. */
-  readonly allowedTools?: readonly string[];
+  readonly allowedTools?: readonly string[] | undefined;
   /** It changes nothing. */
-  readonly readOnly?: boolean;
-  readonly maxTurns?: number;
+  readonly readOnly?: boolean | undefined;
+  readonly maxTurns?: number | undefined;
   /** Of its last run, where a fork goes on. */
-  readonly before?: RecordedPolicy;
+  readonly before?: RecordedPolicy | undefined;
 }
 
 export interface ForkedAgent {

@@ -16,9 +16,9 @@ export interface SubagentRequest extends Omit<AgentRequest, "asked" | "rules"> {
   readonly asked: Omit<AgentRequest["asked"], "mode">;
   readonly tier: Tier;
   /** Names among `tools` that come with the definition: its own MCP servers. */
-  readonly ownTools?: readonly string[];
+  readonly ownTools?: readonly string[] | undefined;
   /** Of its last run, where an agent goes on: it gets no more than it had. */
-  readonly before?: RecordedPolicy;
+  readonly before?: RecordedPolicy | undefined;
 }
 
 /** Who works for another agent: never with more than its superior has. */

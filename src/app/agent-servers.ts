@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { ResolvedAgent } from "../agents/index.ts";
 import type { Clock, McpConnection, McpServers } from "../ports/index.ts";
 import { type AgentId, type JsonObject, MAIN_AGENT, type McpServerUse, type SessionId } from "../protocol/index.ts";
 import type { Environment } from "./places.ts";
@@ -25,11 +24,11 @@ export interface ServersPlace {
 export interface AgentServers {
   /** For the session's own agent: everything that is configured, and what its definition brings. */
   connectMain(own: readonly McpServerUse[], signal?: AbortSignal): Promise<McpConnection>;
-  connect(uses: readonly McpServerUse[], wish: ConnectionWish): Promise<McpConnection>;
+  connect(uses: readonly McpServerUse[], use: ConnectionUse): Promise<McpConnection>;
   close(): Promise<void>;
 }
 
-export interface ConnectionWish {
+export interface ConnectionUse {
   readonly owner: AgentId;
   readonly signal: AbortSignal;
   /** Where they start; in another place than the workspace they are nobody else's. */
@@ -40,7 +39,7 @@ export function createAgentServers(place: ServersPlace): AgentServers {
   let configured: Promise<Readonly<Record<string, JsonObject>>> | undefined;
   let servers: Promise<McpServers> | undefined;
   const configuredNow = () => {
-    configured ??= gatherServers(place);
+    configured ??= configuredServers(place);
     return configured;
   };
   const serversNow = () => {
@@ -57,25 +56,15 @@ export function createAgentServers(place: ServersPlace): AgentServers {
   return {
     connectMain: async (own, signal = new AbortController().signal) => {
       const named = Object.keys(await configuredNow()).filter((name) => own.every((use) => use.name !== name));
-      const wish = { owner: MAIN_AGENT, signal, root: place.root };
-      return connect([...named.map((name) => ({ name })), ...own], wish);
+      const use = { owner: MAIN_AGENT, signal, root: place.root };
+      return connect([...named.map((name) => ({ name })), ...own], use);
     },
     connect,
     close: async () => (await servers)?.close(),
   };
 }
 
-/** What servers say about their use stands behind the facts about the place, for who has tools of theirs. */
-export function withInstructions(agent: ResolvedAgent, connections: readonly McpConnection[]): ResolvedAgent {
-  const { head, policy } = agent;
-  const used = connections.filter(({ tools }) => tools.some(({ declaration: { name } }) => policy.pool.includes(name)));
-  const texts = new Map(used.flatMap(({ instructions }) => instructions.map(({ server, text }) => [server, text])));
-  if (texts.size === 0) return agent;
-  const parts = [...texts].map(([server, text]) => `The MCP server ${server} says about its use:\n${text}`);
-  return { ...agent, head: { ...head, systemContext: [head.systemContext, ...parts].join("\n\n") } };
-}
-
-async function gatherServers({ configured, pluginHome }: ServersPlace): Promise<ServersPlace["configured"]> {
+async function configuredServers({ configured, pluginHome }: ServersPlace): Promise<ServersPlace["configured"]> {
   const fromPlugins = pluginHome === undefined ? {} : await pluginServers(pluginHome);
   const all = Object.entries({ ...fromPlugins, ...configured });
   return Object.fromEntries(all.filter(([, { disabled }]) => disabled !== true));

@@ -1,10 +1,9 @@
 import type { ResolvedAgent } from "../agents/index.ts";
 import type { Rule } from "../protocol/index.ts";
-import type { Thread } from "../runs/index.ts";
-import { offeredAgents } from "./delegation.ts";
-import type { GatheredAgent } from "./gather-agent.ts";
+import { offeredAgents, type Thread } from "../runs/index.ts";
+import type { LoadedAgent } from "./load-agent-files.ts";
 
-export interface NewsPlace extends Pick<GatheredAgent, "household" | "definition"> {
+export interface NewsPlace extends Pick<LoadedAgent, "agents" | "definition"> {
   readonly rules: readonly Rule[];
   readonly thread: Thread;
 }
@@ -12,10 +11,10 @@ export interface NewsPlace extends Pick<GatheredAgent, "household" | "definition
 /** What changes in files between its prompts, as far as it is this agent's business. Loaded when there is a second prompt. */
 export function newsFor(
   { policy: { pool } }: ResolvedAgent,
-  { household, definition, rules, thread }: NewsPlace,
+  { agents, definition, rules, thread }: NewsPlace,
 ): () => Promise<string | undefined> {
-  const first = { agents: offeredAgents(household, { rules }), snapshot: household.snapshot };
-  const mayRead = household.shelf === undefined && definition === undefined && pool.includes("Read");
+  const first = { agents: offeredAgents(agents, { rules }), snapshot: agents.snapshot };
+  const mayRead = agents.shelf === undefined && definition === undefined && pool.includes("Read");
   const skills = pool.includes("Skill") ? "call" : mayRead ? "read" : "no";
   const wants = { agents: pool.includes("Task"), skills, context: definition?.omitProjectContext !== true } as const;
   let { floor } = thread.state.context;
@@ -27,7 +26,7 @@ export function newsFor(
   let news: Promise<() => Promise<string | undefined>> | undefined;
   return async () => {
     news ??= import("./session-news.ts").then(({ createSessionNews }) =>
-      createSessionNews({ household, rules, first, wants, hasForgotten }),
+      createSessionNews({ agents, rules, first, wants, hasForgotten }),
     );
     return (await news)();
   };

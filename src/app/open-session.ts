@@ -1,8 +1,8 @@
 import type { AgentDefinition } from "../protocol/index.ts";
+import { assembleSession } from "./assemble-session.ts";
 import { type ChosenModel, chooseModel } from "./choose-model.ts";
-import { furnishSession } from "./furnish-session.ts";
-import { gatherDefined } from "./gather-defined.ts";
 import { checkMode, environmentFor } from "./heed-settings.ts";
+import { loadDefinedAgents } from "./load-defined-agents.ts";
 import { openThread } from "./open-thread.ts";
 import type { Surroundings } from "./opened-session.ts";
 import { workspaceDirectory } from "./places.ts";
@@ -19,11 +19,11 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
   const surroundings = { environment, clock, settings, cwd };
   let files = options.resume === undefined ? undefined : await openThread(options, surroundings);
   try {
-    const defined = await gatherDefined(options, { ...surroundings, before: files?.thread.agentType });
-    const chosen = choose(options, surroundings, defined.gathered.definition);
+    const defined = await loadDefinedAgents(options, { ...surroundings, before: files?.thread.agentType });
+    const chosen = choose(options, surroundings, defined.loaded.definition);
     // Only now: a session that can't begin leaves no files.
     files ??= await openThread(options, surroundings);
-    return await furnishSession(options, { ...surroundings, ...files, ...defined, chosen });
+    return await assembleSession(options, { ...surroundings, ...files, ...defined, chosen });
   } catch (error) {
     await files?.transcript.close();
     throw error;

@@ -4,7 +4,7 @@ import type { Thread } from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
 import type { ChosenModel } from "./choose-model.ts";
 import type { AgentCallback } from "./define-agent.ts";
-import type { GatheredAgent } from "./gather-agent.ts";
+import type { LoadedAgent } from "./load-agent-files.ts";
 import type { Environment } from "./places.ts";
 
 export interface Surroundings {
@@ -16,8 +16,8 @@ export interface Surroundings {
 
 /** Who is to work, with which model, on files that are open. */
 export interface OpenedSession extends Surroundings {
-  readonly gathered: GatheredAgent;
-  readonly callback?: AgentCallback;
+  readonly loaded: LoadedAgent;
+  readonly callback?: AgentCallback | undefined;
   readonly chosen: ChosenModel;
   readonly transcript: Transcript;
   readonly thread: Thread;

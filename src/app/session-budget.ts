@@ -1,28 +1,23 @@
-import type { Clock, Journal } from "../ports/index.ts";
-import { type AgentBudget, type AgentDefinition, MAIN_AGENT, type Settings } from "../protocol/index.ts";
-import { type Budget, createBudget, spentOf } from "../runs/index.ts";
+import type { Clock } from "../ports/index.ts";
+import type { AgentBudget, AgentDefinition, Settings } from "../protocol/index.ts";
+import { type Budget, type BudgetSpent, createBudget } from "../runs/index.ts";
 
-export interface BudgetPlace {
+export interface SessionBudgetOptions {
   readonly settings: Settings;
-  /** Of the session's own agent. */
+  /** The definition of the session's main agent. */
   readonly definition: Pick<AgentDefinition, "budget">;
   readonly clock: Clock;
-  /** Absent for a session that has only begun. */
-  readonly journal?: Journal;
+  /** Set for a resumed session. Called only if there are limits, because it reads all transcripts. */
+  readonly spentBefore?: (() => Promise<BudgetSpent>) | undefined;
 }
 
-/** What a session may spend in its whole life: of settings and its agent's definition, of each limit the smaller. */
-export async function sessionBudget({ settings, definition, clock, journal }: BudgetPlace): Promise<Budget> {
+/** What a session may spend in its whole life: the smaller of each limit in the settings and in its agent's definition. */
+export async function sessionBudget(options: SessionBudgetOptions): Promise<Budget> {
+  const { settings, definition, clock, spentBefore } = options;
   const limits = tightest(settings.budget ?? {}, definition.budget ?? {});
   const budget = createBudget({ limits, maxSpawns: settings.subagents?.maxSpawns, clock });
-  // Without limits nobody asks, and all transcripts need not be read.
-  if (journal !== undefined && Object.keys(limits).length > 0) budget.restore(await spentBefore(journal));
+  if (spentBefore && Object.keys(limits).length > 0) budget.restore(await spentBefore());
   return budget;
-}
-
-async function spentBefore(journal: Journal): Promise<ReturnType<typeof spentOf>> {
-  const agents = [MAIN_AGENT, ...(await journal.agents())];
-  return spentOf(await Promise.all(agents.map((agentId) => journal.read(agentId))));
 }
 
 function tightest(left: AgentBudget, right: AgentBudget): AgentBudget {

@@ -55,7 +55,7 @@ export interface SessionHooks {
   close(): Promise<void>;
 }
 
-export async function gatherHooks(place: HooksPlace): Promise<SessionHooks> {
+export async function loadSessionHooks(place: HooksPlace): Promise<SessionHooks> {
   const { hooks, notices } = await configuredHooks(place);
   const own = ownHooks(place, place.definition);
   let opened: Promise<OpenHooks> | undefined;

@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import type { Snapshot } from "../definitions/index.ts";
-import type { Household } from "./household.ts";
+import type { LoadedAgents } from "./available-agents.ts";
 import { createSessionNews } from "./session-news.ts";
 
 it("what a conversation that was made shorter may have lost is told again", async () => {
   const contextFile = { file: "/p/AGENTS.md", source: "project", text: "Use spaces.", version: "2" } as const;
   const snapshot = { agents: [], skills: [], contextFiles: [contextFile] } as unknown as Snapshot;
-  const household: Household = { definitions: [], find: () => undefined, nearest: () => [], snapshot };
+  const agents: LoadedAgents = { definitions: [], find: () => undefined, nearest: () => [], snapshot };
   let isForgotten = false;
   const news = createSessionNews({
-    household,
+    agents,
     rules: [],
     first: { agents: [], snapshot: undefined },
     wants: { agents: true, skills: "call", context: true },

@@ -6,8 +6,8 @@ import {
   type Snapshot,
 } from "../definitions/index.ts";
 import type { AgentDefinition, Rule } from "../protocol/index.ts";
-import { offeredAgents } from "./delegation.ts";
-import type { Household } from "./household.ts";
+import { offeredAgents } from "../runs/index.ts";
+import type { LoadedAgents } from "./available-agents.ts";
 
 /** What the session's agent has seen of what stands around it. */
 export interface Seen {
@@ -16,7 +16,7 @@ export interface Seen {
 }
 
 export interface NewsRequest {
-  readonly household: Household;
+  readonly agents: LoadedAgents;
   readonly rules: readonly Rule[];
   /** What it was given when the session began: that stays in its head, for the cache. */
   readonly first: Seen;
@@ -27,12 +27,12 @@ export interface NewsRequest {
 }
 
 /** Reads files again and says what has changed for the session's agent, in words for it; undefined: nothing. */
-export function createSessionNews({ household, rules, first, wants, hasForgotten }: NewsRequest) {
+export function createSessionNews({ agents, rules, first, wants, hasForgotten }: NewsRequest) {
   let seen = first;
   return async (): Promise<string | undefined> => {
-    await household.renew?.();
+    await agents.renew?.();
     const before = hasForgotten() ? first : seen;
-    seen = { agents: offeredAgents(household, { rules }), snapshot: household.snapshot };
+    seen = { agents: offeredAgents(agents, { rules }), snapshot: agents.snapshot };
     const news = [
       wants.agents ? agentNews(before, seen) : undefined,
       wants.skills === "no" ? undefined : skillNews(before, seen, wants.skills),

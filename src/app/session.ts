@@ -82,7 +82,7 @@ export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers"
   readonly verify?: "suggest" | "auto";
   /** Lets go of what the session holds beside its hands. */
   readonly release: () => Promise<void>;
-  readonly callback?: AgentCallback;
+  readonly callback?: AgentCallback | undefined;
 }
 
 export function createSessionOf({
@@ -113,7 +113,9 @@ export function createSessionOf({
   const stopRun = async (cause: StopCause, stopOthers: () => Promise<unknown>): Promise<StopReceipt> => {
     const run = running;
     run?.stop(cause);
-    const receipt = await stopWithReceipt(dispatcher.working(), () => Promise.all([run?.result, stopOthers()]));
+    const receipt = await stopWithReceipt(dispatcher.registry.working(), () =>
+      Promise.all([run?.result, stopOthers()]),
+    );
     const end = await run?.result;
     if (end?.outcome !== "stopped") return receipt;
     const own = { agentId: MAIN_AGENT, agentType: agent.agentType, runId: end.runId, turns: end.turns };
@@ -154,17 +156,17 @@ export function createSessionOf({
       const record = thread.record.bind(thread);
       return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
     },
-    moveToBackground: async () => (mayBackground ? dispatcher.detachChildren(MAIN_AGENT, "person") : []),
+    moveToBackground: async () => (mayBackground ? dispatcher.registry.detachChildren(MAIN_AGENT, "person") : []),
     interrupt: () => stopRun("interrupted", async () => undefined),
-    stopAll: () => stopRun("stopped", () => dispatcher.stopAll()),
+    stopAll: () => stopRun("stopped", () => dispatcher.registry.stopAll()),
     stopAgent: async (reference) => {
-      const found = await dispatcher.find(reference);
-      return found && stopWithReceipt(dispatcher.working(), () => dispatcher.stop(found.agentId));
+      const found = await dispatcher.registry.find(reference);
+      return found && stopWithReceipt(dispatcher.registry.working(), () => dispatcher.registry.stop(found.agentId));
     },
     close: async () => {
       running?.stop("stopped");
       await running?.result;
-      await dispatcher.stopAll();
+      await dispatcher.registry.stopAll();
       if (isOpen) await tellOfSessionEnd(services, thread, agent);
       await services.hands.close();
       await release();

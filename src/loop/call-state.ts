@@ -8,6 +8,8 @@ export interface CallState {
   readonly agentId?: AgentId;
   /** That agent is older than the call, and goes on with this run. */
   readonly resumes?: RunId;
+  /** After a crash it is performed again, and continues what it began. */
+  readonly resumable?: true | undefined;
   /** It was proven to change nothing. */
   readonly readsOnly?: true | undefined;
   /** Somebody was asked and allowed it. */

@@ -64,7 +64,7 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
     case "approval.answered":
       return approvalAnswered(state, event);
     case "tool.started":
-      return withCall(state, event.callId, { status: "started" });
+      return withCall(state, event.callId, { status: "started", resumable: event.resumable });
     case "agent.spawned":
       return withCall(state, event.callId, { status: "started", agentId: event.agentId });
     case "agent.resumed":

@@ -1,10 +1,4 @@
-import {
-  canonicalToolName,
-  type DurableEvent,
-  type EndReason,
-  type EventOf,
-  type ToolCall,
-} from "../protocol/index.ts";
+import type { DurableEvent, EndReason, EventOf, ToolCall } from "../protocol/index.ts";
 import type { CallState } from "./call-state.ts";
 import { type ContextLimits, isFull } from "./context.ts";
 import { fold, userTurn } from "./fold.ts";
@@ -54,8 +48,8 @@ function isOpen(call: CallState): boolean {
 }
 
 /** Its agent has the result or goes on to make it; or it was to get one and has none yet, so nothing was done. */
-function canBeTakenUp({ agentId, call: { name } }: CallState): boolean {
-  return agentId !== undefined || canonicalToolName(name) === "Task";
+function canBeTakenUp({ agentId, resumable }: CallState): boolean {
+  return agentId !== undefined || resumable === true;
 }
 
 /** What must be written about a run that its process did not live to end, and about calls a broken run left begun. */

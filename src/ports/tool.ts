@@ -14,6 +14,8 @@ export interface ToolTraits {
   readonly parallel: boolean;
   /** Changes something outside the agent: its intent and result are synced to disk. */
   readonly effects: boolean;
+  /** A call whose process was lost is performed again: it continues what it began, and has no effect twice. */
+  readonly resumable?: true;
   /** Over before anybody could look: that it began is written together with how it ended. */
   readonly momentary?: true;
   /** Prepares its change while its intent is being synced, and waits for that (`ToolContext.recorded`) before it changes anything. */

@@ -22,27 +22,14 @@ export type DurableEvent =
       /** Version of the serialiser that made the conversation's bytes. */
       readonly serializer: number;
     }
-  /** The first line of a subagent's transcript: who it is and for whom it works. */
-  | {
+  /** The first line of a subagent's transcript. */
+  | ({
       readonly type: "agent.created";
       readonly sessionId: SessionId;
-      readonly agentId: AgentId;
-      readonly agentType: string;
-      /** Three to five words. */
-      readonly description: string;
-      /** Given by its parent, to be called by. */
-      readonly name?: string;
-      readonly parent: ParentCall;
-      /** The main agent has depth 0. */
-      readonly depth: number;
-      /** Its call wanted it to work in a copy of its own. */
-      readonly isolation?: "worktree";
-      /** Its conversation goes on from another's. */
-      readonly fork?: ForkOrigin;
       readonly cwd: string;
       readonly version: string;
       readonly serializer: number;
-    }
+    } & SpawnSpec)
   /** In the parent's transcript, before the child exists: after a crash its call is taken up where the child stands. */
   | {
       readonly type: "agent.spawned";
@@ -165,7 +152,12 @@ export type DurableEvent =
       readonly always?: AlwaysAnswer;
     }
   /** The intent: from here on the call may have had its effect. */
-  | { readonly type: "tool.started"; readonly callId: CallId }
+  | {
+      readonly type: "tool.started";
+      readonly callId: CallId;
+      /** After a crash the call is performed again: it continues what it began. */
+      readonly resumable?: true | undefined;
+    }
   | {
       readonly type: "tool.ended";
       readonly callId: CallId;
@@ -203,6 +195,24 @@ export type DurableEvent =
   | ({ readonly type: "acceptance.checked"; readonly runId: RunId } & AcceptanceResult)
   /** Behind the end of a run, when everything that was made for it is gone, except what it left. */
   | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree?: KeptWorktree };
+
+/** Who a subagent is and for whom it works. */
+export interface SpawnSpec {
+  readonly agentId: AgentId;
+  readonly agentType: string;
+  /** Three to five words. */
+  readonly description: string;
+  /** Name that its parent gave it, for messages. */
+  readonly name?: string | undefined;
+  /** The call that started it. */
+  readonly parent: ParentCall;
+  /** The main agent has depth 0. */
+  readonly depth: number;
+  /** Its call asked for a working copy of its own. */
+  readonly isolation?: "worktree" | undefined;
+  /** Its conversation continues another agent's. */
+  readonly fork?: ForkOrigin | undefined;
+}
 
 /** What was allowed needs no reason beyond the rule that allowed it; most calls are. */
 export type RecordedDecision = Omit<Decision, "reason"> & { readonly reason?: string };

@@ -25,6 +25,7 @@ export type {
   ModelRetry,
   ParentCall,
   RecordedDecision,
+  SpawnSpec,
 } from "./durable-event.ts";
 export type { EventOf, Line, LineEnvelope, LiveEvent, RunEvent, RunUpdate, SubagentEvent } from "./event.ts";
 export type { ForkChoice, ForkOrigin } from "./fork.ts";

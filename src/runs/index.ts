@@ -4,19 +4,27 @@
 
 export type { SessionDesk } from "./approvals/approval-queue.ts";
 export { createApprovalDesk } from "./approvals/create-approval-queue.ts";
-export type { Budget } from "./budget/budget.ts";
+export type { Budget, BudgetSpent } from "./budget/budget.ts";
 export { createBudget } from "./budget/create-budget.ts";
-export { spentOf } from "./budget/spent-of.ts";
+export { spendingIn, sumSpending } from "./budget/spent-of.ts";
 export { clockLimits, connectionSilenceMs } from "./host/clock-limits.ts";
 export type { Run, StopCause } from "./host/run.ts";
 export { tellOfSessionEnd } from "./host/run-hooks.ts";
 export type { Acceptance, RunRequest, RunServices } from "./host/run-host.ts";
 export { startRun } from "./host/start-run.ts";
-export type { AgentRecord } from "./subagents/agent-record.ts";
 export type { AgentUpdates } from "./subagents/agent-updates.ts";
-export type { AgentWish, ForkWish, PreparedAgent, ReadyAgent, Superior } from "./subagents/agent-wish.ts";
-export { Dispatcher, type DispatcherServices } from "./subagents/dispatcher.ts";
+export type { AvailableAgent, AvailableAgents } from "./subagents/available-agents.ts";
+export { Dispatcher } from "./subagents/dispatcher.ts";
+export type { SharedServices } from "./subagents/launch.ts";
+export {
+  createPrepare,
+  offeredAgents,
+  type Prepare,
+  type SubagentPorts,
+  withInstructions,
+} from "./subagents/prepare.ts";
 export { type StopReceipt, stopWithReceipt } from "./subagents/stop-receipt.ts";
+export { isVerifier, type WorkingCopy } from "./subagents/working-copy.ts";
 export { Thread } from "./thread/thread.ts";
 export { delegationTools } from "./tools/delegation-tools.ts";
 export { type DelegationOffer, delegationFaces } from "./tools/faces.ts";

@@ -221,6 +221,6 @@ it("two calls that go on with the same agent at once are one run, and the other 
   });
   const [first = "", second = ""] = resultsIn(model.requests("MAIN")[2]);
   expect(first).toContain("Second.");
-  expect(second).toMatch(/goes on already, for another call|still running/);
+  expect(second).toMatch(/is being resumed already, for another call|still running/);
   expect(model.requests("CHILD")).toHaveLength(2);
 });

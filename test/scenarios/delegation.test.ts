@@ -427,7 +427,9 @@ describe("a background agent whose transcript is gone", () => {
     const result = await again.session.prompt("And now?").result;
     await again.session.close();
     expect(result.outcome).toBe("succeeded");
-    expect(lastWords(again.model.requests("MAIN")[0])).toMatch(/<task_notification [^>]*status="failed"[\s\S]*is gone/);
+    expect(lastWords(again.model.requests("MAIN")[0])).toMatch(
+      /<task_notification [^>]*status="failed"[\s\S]*is missing/,
+    );
   });
 });
 

@@ -138,7 +138,7 @@ describe("skills that change while a session is open", () => {
     rmSync(join(root, ".agents/skills"), { recursive: true });
     await ask();
     expect(told(4)).toContain("No longer there: land, ship.");
-    expect(resultsIn(cast.requests("MAIN")[5])).toContain("There are no skills any more");
+    expect(resultsIn(cast.requests("MAIN")[5])).toContain("All skills were removed");
   });
 
   it("stay as they were last good while one is half-written", async () => {

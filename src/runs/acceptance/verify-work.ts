@@ -7,7 +7,8 @@ import {
   VERIFIER,
   type Verdict,
 } from "../../protocol/index.ts";
-import type { EndedRun, RunHost } from "../host/run-host.ts";
+import type { RunHost } from "../host/run-host.ts";
+import type { SubagentResult } from "../subagents/subagent.ts";
 import { LONGEST_REPORT, resultText } from "../subagents/task-text.ts";
 import { lastLines } from "./acceptance.ts";
 
@@ -47,7 +48,7 @@ export async function verifyWork(host: RunHost): Promise<boolean> {
   return !again;
 }
 
-type Verified = EndedRun | { readonly message: string };
+type Verified = SubagentResult | { readonly message: string };
 
 async function verify(host: RunHost): Promise<Verified> {
   const { services, thread, request, outlet } = host;
@@ -97,7 +98,7 @@ export function verdictOf({ outcome, text, facts }: Pick<RunEnd, "outcome" | "te
   return said === "pass" || said === "fail" ? said : "inconclusive";
 }
 
-function tellingOf(run: EndedRun): DurableEvent {
+function tellingOf(run: SubagentResult): DurableEvent {
   const { text: report } = boundText(run.end.text, { maxCharacters: LONGEST_REPORT });
   const text = `[Your work did not stand its verification. Mend what is true of these findings, then report again.]\n${resultText(run, report)}`;
   return { type: "context.added", cause: "verification", text };

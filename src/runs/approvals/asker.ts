@@ -7,6 +7,6 @@ export type Asker = Pick<ApprovalQuestion, "sessionId" | "agentId" | "agentType"
 export function askerOf({ services, thread: { agentId }, request }: RunHost): Asker {
   const { sessionId, retinue } = services;
   const { agent, subagent } = request;
-  const background = retinue?.isBehind(agentId) ? { background: true as const } : {};
+  const background = retinue?.registry.isInBackground(agentId) ? { background: true as const } : {};
   return { sessionId, agentId, agentType: agent.agentType, path: subagent?.path ?? [], ...background };
 }

@@ -1,7 +1,7 @@
 import { describeError } from "../../lib/index.ts";
 import type { Inbox } from "../../ports/index.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "../../protocol/index.ts";
-import { orAbort } from "../subagents/wait-for-end.ts";
+import { orAbort } from "../subagents/registry.ts";
 import { type Asking, type DeskOptions, nobodysAnswer } from "./approval-queue.ts";
 import { requestIdOf } from "./question.ts";
 

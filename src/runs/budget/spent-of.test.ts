@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type DurableEvent, type EventOf, type Line, noUsage } from "../../protocol/index.ts";
 import { createBudget } from "./create-budget.ts";
-import { spentOf } from "./spent-of.ts";
+import { spendingIn, sumSpending } from "./spent-of.ts";
 
 const usage = { inputTokens: 10, cacheReadTokens: 200, cacheWriteTokens: 3_000, outputTokens: 40_000 };
 const ended: EventOf<"model.ended"> = {
@@ -33,7 +33,9 @@ const spawned: DurableEvent = {
 const lines = (...events: readonly DurableEvent[]): Line[] =>
   events.map((event, index) => ({ v: 1, id: String(index), parentId: null, at: index * 60_000, ...event }));
 
-describe("spentOf", () => {
+const spentOf = (transcripts: readonly (readonly Line[])[]) => sumSpending(transcripts.map(spendingIn));
+
+describe("what agents spent", () => {
   it("adds up every request that took anything, and what took nothing only by its time", () => {
     const unpriced = { ...ended, usage: { ...noUsage, inputTokens: 1 } };
     const { costUsd: _, ...free } = unpriced;

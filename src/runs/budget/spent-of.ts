@@ -3,11 +3,15 @@ import { addUsage, type CallId, type Line, noUsage, paidUsage, type Usage } from
 import type { BudgetSpent } from "./budget.ts";
 import { tokensOf } from "./budget-account.ts";
 
-/**
- * What agents spent together, according to their transcripts, for `Budget.restore` after a restart. Requests without a
- * recorded answer count as they were reserved. Time counts while a request or a tool call was under way.
- */
-export function spentOf(transcripts: Iterable<readonly Line[]>): BudgetSpent {
+/** What one agent spent, according to its transcript. */
+export interface Spending extends Omit<BudgetSpent, "seconds" | "estimated"> {
+  readonly estimated: { readonly tokens: number; readonly usd: number };
+  /** When requests or tool calls were under way. */
+  readonly times: readonly Span[];
+}
+
+/** Requests without a recorded answer count as they were reserved. */
+export function spendingIn(lines: readonly Line[]): Spending {
   let usage = noUsage;
   let [usd, turns, spawns, unpriced] = [0, 0, 0, 0];
   const estimated = { tokens: 0, usd: 0 };
@@ -23,19 +27,29 @@ export function spentOf(transcripts: Iterable<readonly Line[]>): BudgetSpent {
     if (spent.costUsd === undefined) unpriced += 1;
     else usd += spent.costUsd;
   };
-  const times: Span[] = [];
-  for (const lines of transcripts) {
-    let underWay: readonly UnderWay[] = [];
-    for (const line of lines) {
-      underWay = foldUnderWay(underWay, line);
-      if (line.type === "agent.spawned") spawns += 1;
-      charge(spentIn(line));
-    }
-    for (const request of underWay) charge({ ...chargeOf([request]), estimated: true });
-    times.push(...spansIn(lines));
+  let underWay: readonly UnderWay[] = [];
+  for (const line of lines) {
+    underWay = foldUnderWay(underWay, line);
+    if (line.type === "agent.spawned") spawns += 1;
+    charge(spentIn(line));
   }
-  const spent = { tokens: tokensOf(usage), usd, turns, seconds: lengthOf(times) / 1_000, spawns, unpriced };
-  return estimated.tokens === 0 ? spent : { ...spent, estimated };
+  for (const request of underWay) charge({ ...chargeOf([request]), estimated: true });
+  return { tokens: tokensOf(usage), usd, turns, spawns, unpriced, estimated, times: spansIn(lines) };
+}
+
+/** What agents spent together, for `Budget.restore` after a restart. */
+export function sumSpending(all: readonly Spending[]): BudgetSpent {
+  const sum = (amount: (each: Spending) => number): number => all.reduce((total, each) => total + amount(each), 0);
+  const estimated = { tokens: sum((each) => each.estimated.tokens), usd: sum((each) => each.estimated.usd) };
+  return {
+    tokens: sum(({ tokens }) => tokens),
+    usd: sum(({ usd }) => usd),
+    turns: sum(({ turns }) => turns),
+    spawns: sum(({ spawns }) => spawns),
+    unpriced: sum(({ unpriced }) => unpriced),
+    seconds: lengthOf(all.flatMap(({ times }) => times)) / 1_000,
+    ...(estimated.tokens === 0 ? {} : { estimated }),
+  };
 }
 
 interface Spent {

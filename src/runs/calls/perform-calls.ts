@@ -72,13 +72,13 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const decided = await decideCall(host, made, policy);
   let { call } = decided;
   const { requested } = decided;
-  const started: DurableEvent = { type: "tool.started", callId };
   // A hook that was broken off has not said no.
   if (outlet.signal.aborted) return host.record([requested, ended(notStarted)]);
   if (decided.effect === "refused")
     return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
   let { grant } = decided.effect === "allow" ? decided : {};
-  const { effects, momentary } = services.hands.traits(name);
+  const { effects, momentary, resumable } = services.hands.traits(name);
+  const started: DurableEvent = { type: "tool.started", callId, resumable };
   let unwritten: readonly DurableEvent[] = [requested, started];
   if (decided.effect === "ask") {
     const { askPerson } = await import("./ask-person.ts");

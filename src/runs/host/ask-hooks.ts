@@ -56,12 +56,12 @@ export function hookLines(
 
 export function sceneOf(host: RunHost): HookScene {
   const { thread, request, services, outlet } = host;
-  const { birth } = request.subagent ?? {};
+  const { spec } = request.subagent ?? {};
   return {
     agentId: thread.agentId,
     agentType: request.agent.agentType,
-    ...(birth === undefined ? {} : { parent: birth.parent.agentId }),
-    depth: birth?.depth ?? 0,
+    ...(spec === undefined ? {} : { parent: spec.parent.agentId }),
+    depth: spec?.depth ?? 0,
     cwd: services.cwd,
     permissionMode: currentPolicy(host).mode,
     signal: outlet.signal,

@@ -19,7 +19,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   if (thread.isNew) events.push(birth(host));
   events.push(...planEvents(host));
   const hash = await thread.keepHead(request.agent.head);
-  const isBounded = request.subagent?.birth.fork?.turns !== undefined;
+  const isBounded = request.subagent?.spec.fork?.turns !== undefined;
   if (hash !== thread.headHash || (thread.isNew && isBounded)) host.before = thread.newestPrompt;
   if (hash !== thread.headHash || thread.isNew) {
     events.push({ type: "head.set", hash, dimensions: headFingerprints(request.agent.head) });
@@ -49,7 +49,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
 function birth({ services, request: { subagent } }: RunHost): DurableEvent {
   const { sessionId, cwd, version } = services;
   const made = { sessionId, cwd, version, serializer: SERIALIZER_VERSION };
-  return subagent ? { type: "agent.created", ...made, ...subagent.birth } : { type: "session.created", ...made };
+  return subagent ? { type: "agent.created", ...made, ...subagent.spec } : { type: "session.created", ...made };
 }
 
 function runStarted({ services, request, thread }: RunHost, mode: PermissionMode): EventOf<"run.started"> {
@@ -59,7 +59,7 @@ function runStarted({ services, request, thread }: RunHost, mode: PermissionMode
     runId,
     agentId: thread.agentId,
     agentType: agent.agentType,
-    kind: thread.isNew ? (subagent?.birth.fork ? "fork" : "fresh") : "resume",
+    kind: thread.isNew ? (subagent?.spec.fork ? "fork" : "fresh") : "resume",
     requestedModel: agent.requestedModel,
     provider: agent.head.provider,
     model: agent.head.model,

@@ -1,6 +1,6 @@
 import { withTimeLimit } from "../../lib/index.ts";
 import type { DurableEvent } from "../../protocol/index.ts";
-import { endedNotice } from "../subagents/agent-record.ts";
+import { endedNotice } from "../subagents/subagent.ts";
 import { noticeText } from "../subagents/task-text.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -8,7 +8,7 @@ import type { RunHost } from "./run-host.ts";
 export async function endedInBackground({ services, thread }: RunHost): Promise<DurableEvent[]> {
   const { background } = thread.state;
   if (background.length === 0) return [];
-  const ended = (await services.retinue?.ended(background)) ?? [];
+  const ended = (await services.retinue?.registry.ended(background)) ?? [];
   if (ended.length === 0) return [];
   return [{ type: "notices.delivered", notices: ended.map(endedNotice), text: noticeText(ended) }];
 }
@@ -17,7 +17,7 @@ export async function endedInBackground({ services, thread }: RunHost): Promise<
 export async function backgroundRoster({ services, thread }: RunHost): Promise<DurableEvent[]> {
   const { background } = thread.state;
   if (background.length === 0) return [];
-  const roster = (await services.retinue?.roster(thread.agentId, background)) ?? "";
+  const roster = (await services.retinue?.registry.roster(thread.agentId, background)) ?? "";
   return roster === "" ? [] : [{ type: "context.added", cause: "resumed", text: `[${roster}]` }];
 }
 
@@ -31,9 +31,11 @@ export async function waitForBackground(host: RunHost): Promise<void> {
   const { waitedMs = 0 } = host;
   const { background } = thread.state;
   const { waitMs = Number.POSITIVE_INFINITY } = limits;
-  await withTimeLimit(outlet.signal, Math.max(0, waitMs - waitedMs), (signal) => retinue.oneEnded(background, signal));
+  await withTimeLimit(outlet.signal, Math.max(0, waitMs - waitedMs), (signal) =>
+    retinue.registry.oneEnded(background, signal),
+  );
   host.waitedMs = waitedMs + clock.monotonic() - since;
-  if (host.waitedMs >= waitMs) await retinue.cut(background);
+  if (host.waitedMs >= waitMs) await retinue.registry.cut(background);
   await goOn(outlet.signal);
   if (!outlet.signal.aborted) await host.record(await endedInBackground(host));
 }

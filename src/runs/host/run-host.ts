@@ -6,21 +6,20 @@ import type {
   AgentId,
   CallId,
   DurableEvent,
-  EventOf,
-  KeptWorktree,
   Notice,
   Policy,
   RecordedPolicy,
-  RunEnd,
   RunId,
   RunUpdate,
   SessionId,
+  SpawnSpec,
   ToolReport,
   UserBlock,
 } from "../../protocol/index.ts";
 import type { ApprovalDesk } from "../approvals/approval-queue.ts";
 import type { Budget, BudgetRefusal } from "../budget/budget.ts";
 import type { AgentUpdates } from "../subagents/agent-updates.ts";
+import type { SubagentResult } from "../subagents/subagent.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 import type { RunClocks } from "./clocks.ts";
@@ -58,13 +57,13 @@ export interface RunRequest {
   /** The first run since the session was opened. */
   readonly opens?: "startup" | "resume";
   /** What its work has to stand before it ends as done. */
-  readonly acceptance?: Acceptance;
+  readonly acceptance?: Acceptance | undefined;
   /** Whether somebody else tries to break work that changed files: it is told that this is possible, or it happens. */
   readonly verify?: "suggest" | "auto";
   /** What has changed around the agent since its last prompt, in words for it. Never rejects. */
   readonly news?: () => Promise<string | undefined>;
   /** Absent for the main agent. */
-  readonly subagent?: SubagentRequest;
+  readonly subagent?: SubagentRun | undefined;
 }
 
 export interface Acceptance {
@@ -76,16 +75,17 @@ export interface Acceptance {
   readonly granted?: readonly string[];
 }
 
-export interface SubagentRequest {
-  readonly birth: Omit<EventOf<"agent.created">, "type" | "sessionId" | "cwd" | "version" | "serializer">;
+/** What a run of a subagent has that a run of the main agent has not. */
+export interface SubagentRun {
+  readonly spec: SpawnSpec;
   readonly background: boolean;
-  /** From the main agent's child down to this one. */
+  /** Ids from the main agent's child down to this agent. */
   readonly path: readonly AgentId[];
   readonly tools: ToolReport;
   readonly policy: RecordedPolicy;
-  /** What is not as its definition or its call wants it. */
+  /** What differs from what its definition or its call asks for. */
   readonly notices: readonly string[];
-  /** Hears everything, in order, instead of who would iterate the run. */
+  /** Receives every update in order, instead of an iterator of the run. */
   readonly onUpdate: (update: RunUpdate) => void;
 }
 
@@ -108,48 +108,41 @@ export interface LiveAgent {
   yield(): (signal: AbortSignal) => Promise<void>;
 }
 
-/** What a run needs of the agents around it. */
+/** What a run needs of the other agents of its session. */
 export interface Retinue {
-  enter(agent: LiveAgent): void;
-  leave(agentId: AgentId): void;
-  /** Has a background agent do what no call asked for, and waits for its end; it is stopped when the signal fires. */
-  entrust(work: Entrusted, signal: AbortSignal): Promise<EndedRun | { readonly message: string }>;
-  /** Those of the runs that have ended, with how; empty when none has. */
-  ended(runs: readonly Notice[]): Promise<readonly EndedRun[]>;
-  /** Resolves when one of them has ended, or the signal fires. */
-  oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void>;
-  /** Ends those of the runs that are still under way, for want of time; resolves when they have. */
-  cut(runs: readonly Notice[]): Promise<void>;
-  /** The agents this one has, in words, with those whose end it was not told of. */
-  roster(agentId: AgentId, untold: readonly Notice[]): Promise<string>;
-  /** Whoever waits for it stops waiting; it goes on. False: nobody does. */
-  detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean>;
-  /** Nobody waits for it, or for one it works for. */
-  isBehind(agentId: AgentId): boolean;
-  /** As it is now: moving an agent to the background takes tools away. */
+  readonly registry: RunRegistry;
+  /** Gives work to a background agent that no call asked for, and waits for it. It is stopped when the signal fires. */
+  entrust(work: EntrustedWork, signal: AbortSignal): Promise<SubagentResult | { readonly message: string }>;
+  /** The policy of an agent as it is now: plan mode and the background take permissions away. */
   policyOf(agent: AgentId, policy: Policy): Policy;
 }
 
-/** What the host wants of an agent, on behalf of another. */
-export interface Entrusted {
+/** The agents of a session, as far as a run needs to know them. */
+export interface RunRegistry {
+  enter(agent: LiveAgent): void;
+  leave(agentId: AgentId): void;
+  /** Results of those of the runs that have ended. */
+  ended(runs: readonly Notice[]): Promise<readonly SubagentResult[]>;
+  /** Resolves when one of the runs has ended, or the signal fires. */
+  oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void>;
+  /** Ends those of the runs that are under way because their time is up. */
+  cut(runs: readonly Notice[]): Promise<void>;
+  /** The subagents of an agent in words, with those whose end it was not told of. */
+  roster(agentId: AgentId, untold: readonly Notice[]): Promise<string>;
+  /** Moves a run to the background: its caller stops waiting for it. Returns false if no one waits for it. */
+  detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean>;
+  /** True if no one waits for the agent, or for one that it works for. */
+  isInBackground(agentId: AgentId): boolean;
+}
+
+/** Work that the host gives to a subagent on behalf of another agent. */
+export interface EntrustedWork {
   readonly for: AgentId;
-  /** Stands where the id of a call would. */
+  /** Takes the place of the id of a call. */
   readonly callId: CallId;
   readonly agentType: string;
   readonly description: string;
   readonly prompt: string;
-}
-
-export interface EndedRun {
-  readonly agentId: AgentId;
-  readonly agentType: string;
-  readonly description: string;
-  readonly outputFile?: string;
-  /** Where its changes are, if it made any in a copy of its own. */
-  readonly worktree?: KeptWorktree;
-  /** Whether its work stood the check that was asked for. */
-  readonly acceptance?: AcceptanceResult;
-  readonly end: RunEnd;
 }
 
 /** One run under way, as the parts that perform it know it. */

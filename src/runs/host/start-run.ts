@@ -68,7 +68,7 @@ class Host implements RunHost {
 
   private async toItsEnd(): Promise<RunResult> {
     const { retinue } = this.services;
-    retinue?.enter(this.asLive());
+    retinue?.registry.enter(this.asLive());
     let leave = () => {};
     try {
       leave = await this.takePlace();
@@ -85,7 +85,7 @@ class Host implements RunHost {
       this.endWork();
       leave();
       this.clocks.end();
-      retinue?.leave(this.thread.agentId);
+      retinue?.registry.leave(this.thread.agentId);
     }
   }
 
@@ -155,7 +155,8 @@ class Host implements RunHost {
     const { compactConversation } = await import("../compaction/compaction.ts");
     await askHooks(this, { event: "PreCompact" }, { trigger: "auto" });
     const { retinue } = this.services;
-    const roster = async () => (await retinue?.roster(this.thread.agentId, this.thread.state.background)) ?? "";
+    const roster = async () =>
+      (await retinue?.registry.roster(this.thread.agentId, this.thread.state.background)) ?? "";
     await compactConversation(this, { limits: context, cause, roster });
   }
 
@@ -163,13 +164,13 @@ class Host implements RunHost {
   private onWall(): boolean {
     const { retinue, limits } = this.services;
     const { agentId } = this.thread;
-    const isBehind = limits.atWall !== undefined && retinue?.isBehind(agentId) === true;
+    const isBehind = limits.atWall !== undefined && retinue?.registry.isInBackground(agentId) === true;
     if (!isBehind && limits.atWall !== "background") {
       this.outlet.stop("timeout");
       return false;
     }
     // A journal that can't take that line ends the run by itself.
-    if (!isBehind) void retinue?.detach(agentId, "timeout").catch(() => undefined);
+    if (!isBehind) void retinue?.registry.detach(agentId, "timeout").catch(() => undefined);
     return true;
   }
 

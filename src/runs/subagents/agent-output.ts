@@ -1,13 +1,12 @@
 import type { Journal } from "../../ports/index.ts";
-import type { AgentId, Line } from "../../protocol/index.ts";
-import { outputText } from "./output-text.ts";
+import { type AgentId, type Line, textOf } from "../../protocol/index.ts";
 
-/** The file beside an agent in the background that a person can read along. */
+/** The readable file that grows beside the transcript of a background agent. */
 export interface AgentOutput {
   /** Undefined while nothing is written. */
   readonly path: string | undefined;
   follow(line: Line): void;
-  /** Of an agent that was waited for so far: first what it did until now. */
+  /** Starts to write for an agent that was moved to the background, beginning with what it did until now. */
   begin(): Promise<void>;
 }
 
@@ -34,4 +33,32 @@ export function createAgentOutput(
       write = append;
     },
   };
+}
+
+const LONGEST_TEXT = 2_000;
+
+/** A line of a transcript as readable text; empty for most lines. */
+function outputText(line: Line): string {
+  switch (line.type) {
+    case "agent.created":
+      return `${line.agentType} ${line.agentId}: ${line.description}\n`;
+    case "prompt.received":
+      return `\n> ${cut(textOf(line.content)).replaceAll("\n", "\n> ")}\n`;
+    case "model.ended":
+      return textOf(line.message.content).trim() === "" ? "" : `\n${textOf(line.message.content).trim()}\n`;
+    case "tool.ended": {
+      const text = cut(textOf(line.result.content).trim());
+      return `\n${line.name} (${line.result.outcome})\n${text === "" ? "" : `  ${text.replaceAll("\n", "\n  ")}\n`}`;
+    }
+    case "model.retried":
+      return `\n[asked again: ${line.retry.error}]\n`;
+    case "run.ended":
+      return `\n[${line.outcome}${line.reason === "done" ? "" : `: ${line.message ?? line.reason}`}]\n`;
+    default:
+      return "";
+  }
+}
+
+function cut(text: string): string {
+  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`;
 }

@@ -1,286 +1,294 @@
 import { newAgentId, newRunId } from "../../lib/index.ts";
 import { findCall } from "../../loop/index.ts";
 import type { Journal } from "../../ports/index.ts";
-import type { AgentId, ApprovalAnswer, Policy, RunId } from "../../protocol/index.ts";
-import type { BegunCall, Concern } from "../approvals/ask-about-call.ts";
-import type { BudgetSpent } from "../budget/budget.ts";
+import type { AgentId, ApprovalAnswer, CallId, Policy, RunId, SpawnSpec } from "../../protocol/index.ts";
+import { askAboutCall, type BegunCall, type Concern } from "../approvals/ask-about-call.ts";
 import { withPolicies } from "../host/plan-mode.ts";
-import type { EndedRun, Entrusted, LiveAgent, Retinue } from "../host/run-host.ts";
+import type { EntrustedWork, LiveAgent, Retinue } from "../host/run-host.ts";
 import { Thread } from "../thread/thread.ts";
-import { endedRun } from "./agent-record.ts";
-import type { AgentWish, PreparedAgent, ReadyAgent } from "./agent-wish.ts";
-import { type Caller, type Delegated, type Delegation, superior, termsOf } from "./delegation.ts";
-import { entryOf, forkWish, lostPast } from "./fork-wish.ts";
-import type { ForkStart, Forks } from "./forks.ts";
-import { launch, type SharedServices } from "./launch.ts";
+import type { Forks } from "./forks.ts";
+import { type LaunchOptions, launch, type SharedServices } from "./launch.ts";
 import { type HooksOf, tellOfLostRuns } from "./lost-runs.ts";
-import type { Member } from "./member.ts";
-import { Names } from "./names.ts";
 import { type Planner, Policies } from "./policies.ts";
-import { Reach } from "./reach.ts";
+import type { Prepare, PreparedAgent } from "./prepare.ts";
 import { Registry, type SettleLost } from "./registry.ts";
-import { SpawnGate } from "./spawn-gate.ts";
-import { waitForEnd } from "./wait-for-end.ts";
+import { preapprove, SpawnGate } from "./spawn-approval.ts";
+import {
+  type RunTerms,
+  resultOf,
+  type SpawnOutcome,
+  type SpawnRequest,
+  type Subagent,
+  type SubagentResult,
+} from "./subagent.ts";
 
-export interface DispatcherServices extends SharedServices {
+export interface DispatcherOptions {
+  readonly shared: SharedServices;
   readonly journal: Journal;
-  readonly prepare: (wish: AgentWish) => Promise<PreparedAgent>;
-  /** The types that can be asked for. */
+  readonly prepare: Prepare;
+  /** Agent types that a model can ask for. */
   readonly offered: () => readonly string[];
   /** Absent: there is no plan mode. */
-  readonly plan?: Planner;
+  readonly plan?: Planner | undefined;
   /** Agents may start forks of themselves. */
-  readonly forks: boolean;
-  /** Lets go of what an agent had whose process was lost, and says what has to stay. Never rejects. */
+  readonly mayFork: boolean;
   readonly settleLost: SettleLost;
 }
 
-interface Continuation {
-  readonly parent: LiveAgent;
-  readonly wish: Delegation;
+/** The call that a subagent works for. */
+export interface Caller {
+  readonly agentId: AgentId;
+  readonly callId: CallId;
+  readonly signal: AbortSignal;
+}
+
+interface Reactivation {
+  readonly subagent: Subagent;
+  readonly terms: RunTerms;
   readonly caller: Caller;
+  /** `continued`: the call that it works for lost its process, and its words are recorded already. */
+  readonly how: "resumed" | "continued";
 }
 
-type Preapproval = Pick<Continuation, "parent" | "caller">;
-
-type Refused = Extract<Delegated, { status: "refused" }>;
-
-interface Beginning {
-  readonly parent: LiveAgent;
-  readonly thread: Thread;
-  readonly prompt: readonly string[];
-  readonly spent?: BudgetSpent;
-}
-
-/** Gives work to the agents of one session, and waits for them. */
-export class Dispatcher extends Reach implements Retinue {
-  private readonly services: DispatcherServices;
-  /** They are about to go on. */
-  private readonly waking = new Set<AgentId>();
-  private readonly names = new Names(this.registry);
-  private readonly gate = new SpawnGate((caller, concern) => this.askAbout(caller, concern));
+/** Starts and resumes the subagents of one session, and waits for them. */
+export class Dispatcher implements Retinue {
+  readonly registry: Registry;
+  private readonly options: DispatcherOptions;
+  private readonly gate = new SpawnGate();
   private readonly policies: Policies;
+  /** Agents that are about to be resumed. */
+  private readonly waking = new Set<AgentId>();
   private forks: Promise<Forks> | undefined;
 
-  constructor(services: DispatcherServices) {
-    super(new Registry(services.journal, services.settleLost));
-    this.services = services;
-    this.policies = new Policies(services.plan);
+  constructor(options: DispatcherOptions) {
+    this.options = options;
+    this.registry = new Registry(options.journal, options.settleLost);
+    this.policies = new Policies(options.plan);
   }
 
-  /** Nothing is changed by anybody before a person has approved a plan. */
   get isPlanning(): boolean {
     return this.policies.isPlanning;
   }
 
+  get mayFork(): boolean {
+    return this.options.mayFork;
+  }
+
+  offered(): readonly string[] {
+    return this.options.offered();
+  }
+
   policyOf(agentId: AgentId, given: Policy): Policy {
     const policy = this.policies.planned(agentId)(given);
-    if (!this.isBehind(agentId)) return policy;
-    return this.policies.behind(policy, this.live.get(agentId)?.agent.backgroundPool ?? policy.pool);
+    if (!this.registry.isInBackground(agentId)) return policy;
+    return this.policies.behind(policy, this.registry.live.get(agentId)?.agent.backgroundPool ?? policy.pool);
   }
 
-  /** Starts an agent for a call, or takes up the one that already works on it. */
-  async delegate(wish: Delegation, caller: Caller): Promise<Delegated> {
+  /** Starts a subagent for a call, or continues the one that already works on it. */
+  async spawn(request: SpawnRequest, caller: Caller): Promise<SpawnOutcome> {
     const parent = this.liveAgent(caller.agentId);
     const begun = findCall(parent.thread.state, caller.callId)?.agentId;
-    const known = begun === undefined ? undefined : await this.registry.member(begun);
-    if (known !== undefined) return this.rejoin(known, { parent, wish, caller });
-    const { name } = wish;
-    // One that has its line has its name.
-    const taken = name === undefined || begun !== undefined ? undefined : this.names.whyTaken(name);
-    if (taken !== undefined) return { status: "refused", message: taken };
-    const started = await this.names.claim(name, () => this.start({ parent, wish, caller }, begun));
-    return "status" in started ? started : waitForEnd(started, { parent, caller });
+    const known = begun === undefined ? undefined : await this.registry.get(begun);
+    if (known !== undefined) return this.rejoin(known, request, caller);
+    const { name } = request;
+    // An agent that is recorded already has its name.
+    const taken = name === undefined || begun !== undefined ? undefined : this.registry.whyNameIsTaken(name);
+    if (taken !== undefined) return refuse(taken);
+    const started = await this.registry.claimName(name, () => this.start(request, caller, begun));
+    return "status" in started ? started : this.waitFor(started, caller);
   }
 
-  private async start({ parent, wish, caller }: Continuation, begun: AgentId | undefined): Promise<Member | Refused> {
+  /** `begun` is an agent whose spawn is recorded but that did not live to write a line. */
+  private async start(
+    request: SpawnRequest,
+    caller: Caller,
+    begun: AgentId | undefined,
+  ): Promise<Subagent | Extract<SpawnOutcome, { status: "refused" }>> {
+    const parent = this.liveAgent(caller.agentId);
     const { budget } = parent.services;
-    // One that has its line is counted already.
-    const refusal = begun === undefined ? await this.gate.enter(budget, caller) : undefined;
+    const ask = (concern: Concern) => this.askAbout(caller, concern);
+    const refusal = begun === undefined ? await this.gate.enter(budget, ask) : undefined;
     if (refusal) {
       await parent.refuseSpawn(refusal);
-      return { status: "refused", message: refusal.message };
+      return refuse(refusal.message);
     }
-    // One that was named and did not live to write a line begins now, under its name.
-    const agentId = begun ?? newAgentId();
     const { callId, signal } = caller;
-    const { agentType, description, name, model, background } = wish;
-    const depth = this.depthOf(caller.agentId) + 1;
-    const copy = wish.isolation === undefined ? {} : { isolation: wish.isolation };
-    const chosen = model === undefined ? {} : { model };
-    const more = { ...chosen, ...termsOf(wish), ...copy, ...forkWish(wish, parent.thread) };
-    const named = name !== undefined;
-    const asked = { agentId, agentType, parent: superior(parent), depth, background, named, signal, ...more };
-    const ready = await this.services.prepare(asked);
+    const { agentType, description, name, isolation, fork, ...terms } = request;
+    const agentId = begun ?? newAgentId();
+    const depth = (this.registry.known(caller.agentId)?.depth ?? 0) + 1;
+    const spec: SpawnSpec = {
+      agentId,
+      agentType,
+      description,
+      name,
+      isolation,
+      depth,
+      parent: { agentId: caller.agentId, callId },
+    };
+    const head = parent.thread.conversation?.head;
+    const ready = await this.options.prepare({ spec, terms, parent, signal, fork: fork && head && { ...fork, head } });
     if (!ready.ok) {
       if (begun === undefined) budget.unspawn();
-      return { status: "refused", message: ready.message };
+      return refuse(ready.message);
     }
-    const prepared = await this.preapproved(ready, { parent, caller });
-    const thread = new Thread(agentId, this.services.journal);
+    const approved = await this.preapproved(ready, parent, caller);
+    const thread = new Thread(agentId, this.options.journal);
     if (begun !== undefined) await thread.restore();
-    const { origin, ...beginning } = await this.begin(thread, prepared, { parent, wish });
+    const { prompt } = request;
+    const started = approved.inherits
+      ? (await this.loadForks()).start(thread, approved, { parent, prompt, turns: fork?.turns })
+      : { origin: undefined, prepared: approved, prompt: [prompt] };
+    const { prepared, origin } = started;
     const who = { agentId, agentType: prepared.agent.agentType, description };
-    if (begun === undefined) await parent.record([{ type: "agent.spawned", callId, ...who, ...entryOf(origin) }]);
-    const member = this.registry.add({
-      ...who,
-      ...(name === undefined ? {} : { name }),
-      ...copy,
-      ...(origin === undefined ? {} : { fork: origin }),
-      ...chosen,
-      parent: caller.agentId,
-      depth,
-      callId,
-      runId: newRunId(),
-    });
-    this.launch(member, beginning.prepared, { parent, thread, prompt: beginning.prompt });
-    return member;
+    if (begun === undefined) {
+      const entry = origin ? { status: "sub_agent_entered" as const } : {};
+      await parent.record([{ type: "agent.spawned", callId, ...who, ...entry }]);
+    }
+    const subagent = this.registry.add({ ...spec, ...who, fork: origin, model: terms.model, runId: newRunId() });
+    this.launch(subagent, { prepared, parent, thread, prompt: started.prompt });
+    return subagent;
   }
 
-  async entrust(work: Entrusted, signal: AbortSignal): Promise<EndedRun | { readonly message: string }> {
-    const { for: agentId, callId, ...wish } = work;
-    const delegated = await this.delegate({ ...wish, background: true }, { agentId, callId, signal });
-    if (delegated.status === "refused") return delegated;
-    if (delegated.status === "ended") return delegated.run;
-    const { notice } = delegated;
-    const ended = await this.endOf(notice.agentId, signal);
-    return ended ?? (await this.stop(notice.agentId)) ?? { message: "It was stopped." };
+  /** Gives work to a background agent that no call asked for, and waits for it. It is stopped when the signal fires. */
+  async entrust(work: EntrustedWork, signal: AbortSignal): Promise<SubagentResult | { readonly message: string }> {
+    const { for: agentId, callId, ...request } = work;
+    const outcome = await this.spawn({ ...request, background: true }, { agentId, callId, signal });
+    if (outcome.status === "refused") return outcome;
+    if (outcome.status === "ended") return outcome.result;
+    const { registry } = this;
+    const result = await registry.resultOf(outcome.notice.agentId, signal);
+    return result ?? (await registry.stop(outcome.notice.agentId)) ?? { message: "It was stopped." };
   }
 
-  /** Goes on with an agent whose last run has ended. */
-  async resume(agentId: AgentId, wish: Delegation, caller: Caller): Promise<Delegated> {
-    const member = await this.registry.member(agentId);
-    if (member === undefined) return { status: "refused", message: `There is no agent ${agentId} in this session.` };
-    const request = { parent: this.liveAgent(caller.agentId), wish, caller };
-    const begun = findCall(request.parent.thread.state, caller.callId)?.resumes;
-    if (begun !== undefined && (await this.hasHeard(agentId, begun))) return this.rejoin(member, request);
-    if (this.waking.has(agentId))
-      return { status: "refused", message: `Agent ${agentId} goes on already, for another call.` };
+  /** Resumes a subagent whose last run has ended. */
+  async resume(agentId: AgentId, terms: RunTerms, caller: Caller): Promise<SpawnOutcome> {
+    const subagent = await this.registry.get(agentId);
+    if (subagent === undefined) return refuse(`There is no agent ${agentId} in this session.`);
+    const begun = findCall(this.liveAgent(caller.agentId).thread.state, caller.callId)?.resumes;
+    if (begun !== undefined && (await this.hasHeard(agentId, begun))) return this.rejoin(subagent, terms, caller);
+    if (this.waking.has(agentId)) return refuse(`Agent ${agentId} is being resumed already, for another call.`);
     this.waking.add(agentId);
-    return this.reactivate(member, request).finally(() => this.waking.delete(agentId));
+    return this.reactivate({ subagent, terms, caller, how: "resumed" }).finally(() => this.waking.delete(agentId));
   }
 
-  /** Whether the run that a call wanted has begun, with the words of that call. */
+  /** Returns whether the run that a call asked for has begun, with the words of that call. */
   private async hasHeard(agentId: AgentId, runId: RunId): Promise<boolean> {
-    const lines = await this.services.journal.read(agentId);
+    const lines = await this.options.journal.read(agentId);
     const from = lines.findIndex((line) => line.type === "run.started" && line.runId === runId);
     return from !== -1 && lines.slice(from).some(({ type }) => type === "prompt.received");
   }
 
-  /** Hooks hear of the runs that an earlier process did not live to end: those of each agent. */
+  /** Tells hooks of the runs that an earlier process did not live to end. */
   async tellOfLost(hooksOf: HooksOf): Promise<void> {
-    await tellOfLostRuns(await this.records(), hooksOf, this.services.journal);
+    await tellOfLostRuns(await this.registry.earlierRuns(), hooksOf, this.options.journal);
   }
 
-  offered(): readonly string[] {
-    return this.services.offered();
+  /** Continues to wait for a subagent that works for this call. A run that was lost is continued; any other end is its result. */
+  private async rejoin(subagent: Subagent, terms: RunTerms, caller: Caller): Promise<SpawnOutcome> {
+    if (subagent.running) return this.waitFor(subagent, caller);
+    const { end } = subagent;
+    if (end !== undefined && end.reason !== "process_lost") return endedOutcome(subagent, resultOf(subagent, end));
+    return this.reactivate({ subagent, terms, caller, how: "continued" });
   }
 
-  /** Whether agents may start forks of themselves. */
-  get mayFork(): boolean {
-    return this.services.forks;
-  }
-
-  /** With nothing but its prompt, or with the conversation of who starts it. */
-  private async begin(
-    thread: Thread,
-    prepared: ReadyAgent,
-    { parent, wish }: Pick<Continuation, "parent" | "wish">,
-  ): Promise<Omit<ForkStart, "origin"> & Partial<ForkStart>> {
-    if (prepared.inherits === undefined) return { prepared, prompt: [wish.prompt] };
-    this.forks ??= import("./forks.ts").then(({ Forks }) => new Forks());
-    return (await this.forks).start(thread, prepared, { parent, wish });
-  }
-
-  private launch(member: Member, prepared: ReadyAgent, beginning: Beginning): void {
-    const {
-      journal,
-      prepare: _prepare,
-      offered: _offered,
-      forks: _forks,
-      settleLost: _settle,
-      ...shared
-    } = this.services;
-    const path = this.registry.pathTo(member.record);
-    launch(member, { ...beginning, prepared, path, shared, retinue: this, journal });
-  }
-
-  private async rejoin(member: Member, request: Continuation): Promise<Delegated> {
-    if (member.running) return waitForEnd(member, request);
-    const { end } = member.record;
-    // What its process did not live to end goes on; anything else is its result.
-    if (end !== undefined && end.reason !== "process_lost")
-      return { status: "ended", run: endedRun(member.record, end) };
-    return this.reactivate(member, request, "taken up");
-  }
-
-  private async reactivate(
-    member: Member,
-    { parent, wish, caller }: Continuation,
-    how?: "taken up",
-  ): Promise<Delegated> {
-    // A run that has just ended is not let go at once.
-    await member.running?.done;
-    const { end: _, worktree: _worktree, ...record } = member.record;
-    const { agentId, agentType, depth, name, isolation, policy, fork } = record;
-    const thread = new Thread(agentId, this.services.journal);
-    await thread.restore();
-    if (thread.past === "lost") return { status: "refused", message: lostPast(member.record) };
-    const { model = record.model } = wish;
-    const { signal } = caller;
-    const asked = { agentId, agentType, parent: superior(parent), depth, named: name !== undefined, signal };
-    const copy = isolation === undefined ? {} : { isolation };
-    const allowed = policy === undefined ? {} : { before: policy };
-    const chosen = model === undefined ? {} : { model };
-    const own = fork?.kind === "fork" ? forkWish({ fork: {} }, thread) : {};
-    const more = { ...copy, ...allowed, ...chosen, ...termsOf(wish), ...own };
-    const prepared = await this.services.prepare({ ...asked, background: wish.background, ...more });
-    if (!prepared.ok) return { status: "refused", message: prepared.message };
+  private async reactivate({ subagent, terms, caller, how }: Reactivation): Promise<SpawnOutcome> {
+    // A run that has just ended is not released at once.
+    await subagent.running?.done;
+    const parent = this.liveAgent(caller.agentId);
+    const { agentId, fork } = subagent;
+    const thread = subagent.restored ?? new Thread(agentId, this.options.journal);
+    if (!subagent.restored) await thread.restore();
+    if (thread.past === "lost") return refuse(lostPast(subagent));
+    const model = terms.model ?? subagent.model;
+    const head = fork?.kind === "fork" ? thread.conversation?.head : undefined;
+    const prepared = await this.options.prepare({
+      spec: subagent,
+      terms: { ...terms, model },
+      parent,
+      signal: caller.signal,
+      fork: head && { head },
+      before: subagent.policy,
+    });
+    if (!prepared.ok) return refuse(prepared.message);
     const runId = newRunId();
-    if (how === undefined) await parent.record([{ type: "agent.resumed", callId: caller.callId, agentId, runId }]);
-    member.record = { ...record, ...chosen, runId };
-    // Its words were recorded, unless its process was lost before it could begin.
+    if (how === "resumed") await parent.record([{ type: "agent.resumed", callId: caller.callId, agentId, runId }]);
+    Object.assign(subagent, { model, runId, end: undefined, worktree: undefined, restored: undefined });
+    // The words of a continued run are recorded, unless its process was lost before it could begin.
     const isSilent = thread.state.asked === undefined;
-    const words = isSilent && fork ? (await import("./forks.ts")).firstWords(wish.prompt, fork) : [wish.prompt];
-    const prompt = how === "taken up" && !isSilent ? [] : words;
-    // Without limits nobody asks, and no transcripts need be read.
+    const words = isSilent && fork ? (await import("./forks.ts")).firstWords(terms.prompt, fork) : [terms.prompt];
+    const prompt = how === "continued" && !isSilent ? [] : words;
+    // Without limits of its own, what it spent before is not needed.
     const isLimited = Object.keys(prepared.budget).length > 0;
-    const before = isLimited ? { spent: await this.registry.spent(agentId) } : {};
-    this.launch(member, prepared, { parent, thread, prompt, ...before });
-    return waitForEnd(member, { parent, caller });
+    const spent = isLimited ? await this.registry.spent(agentId) : undefined;
+    this.launch(subagent, { prepared, parent, thread, prompt, spent });
+    return this.waitFor(subagent, caller);
   }
 
+  private launch(
+    subagent: Subagent,
+    options: Pick<LaunchOptions, "prepared" | "parent" | "thread" | "prompt" | "spent">,
+  ): void {
+    const { shared, journal } = this.options;
+    launch(subagent, { ...options, shared, journal, retinue: this, registry: this.registry });
+  }
+
+  /** Waits until the subagent has ended or is moved to the background. */
+  private async waitFor(subagent: Subagent, { agentId: caller, signal }: Caller): Promise<SpawnOutcome> {
+    const { running, agentId } = subagent;
+    if (running === undefined) throw new Error(`agent ${agentId} does not run`);
+    if (!running.background) {
+      const onAbort = () => running.run.stop("interrupted");
+      const resume = this.liveAgent(caller).yield();
+      signal.addEventListener("abort", onAbort);
+      if (signal.aborted) onAbort();
+      const result = await Promise.race([running.done, running.detached.promise]);
+      signal.removeEventListener("abort", onAbort);
+      await resume(signal);
+      if (result) return endedOutcome(subagent, result);
+    }
+    const notice = { agentId, runId: subagent.runId };
+    return { status: "launched", notice, outputFile: running.output.path, isFork: subagent.fork !== undefined };
+  }
+
+  /** An agent with a run under way, with what plan mode makes of its policy. */
   private liveAgent(agentId: AgentId): LiveAgent {
-    const live = this.live.get(agentId);
+    const live = this.registry.live.get(agentId);
     if (live === undefined) throw new Error(`agent ${agentId} delegates without a run`);
     const agent = withPolicies(live.agent, this.policies.planned(agentId));
     return agent === live.agent ? live : { ...live, agent };
   }
 
-  private async preapproved(
-    ready: ReadyAgent,
-    { parent, caller: { callId, signal } }: Preapproval,
-  ): Promise<ReadyAgent> {
-    if (!ready.background || ready.grants === undefined || !this.services.approvals.attended) return ready;
-    const { preapprove } = await import("./preapprove.ts");
-    return preapprove(ready, this.begunCall(parent, { callId, signal }));
+  private loadForks(): Promise<Forks> {
+    this.forks ??= import("./forks.ts").then(({ Forks }) => new Forks());
+    return this.forks;
   }
 
-  /** About a call that has begun. Undefined: nobody can be asked, or wants to know any more. */
+  private async preapproved(ready: PreparedAgent, parent: LiveAgent, caller: Caller): Promise<PreparedAgent> {
+    if (!ready.background || ready.grants === undefined || !this.options.shared.approvals.attended) return ready;
+    return preapprove(ready, this.begunCall(parent, caller));
+  }
+
+  /** Asks a person about a call that has begun. Returns undefined if no one can be asked, or the call was aborted. */
   async askAbout(caller: Caller, concern: Concern): Promise<ApprovalAnswer | undefined> {
-    if (!this.services.approvals.attended) return undefined;
-    const { askAboutCall } = await import("../approvals/ask-about-call.ts");
+    if (!this.options.shared.approvals.attended) return undefined;
     return askAboutCall(this.begunCall(this.liveAgent(caller.agentId), caller), concern);
   }
 
-  private begunCall(parent: LiveAgent, { callId, signal }: Pick<Caller, "callId" | "signal">): BegunCall {
-    const { agentId } = parent;
-    const own = this.registry.present(agentId)?.record;
+  private begunCall(parent: LiveAgent, { callId, signal }: Caller): BegunCall {
+    const own = this.registry.known(parent.agentId);
     const path = own ? this.registry.pathTo(own) : [];
-    return { parent, path, isBehind: this.isBehind(agentId), callId, signal };
+    return { parent, path, isBehind: this.registry.isInBackground(parent.agentId), callId, signal };
   }
+}
 
-  private depthOf(agentId: AgentId): number {
-    return this.registry.present(agentId)?.record.depth ?? 0;
-  }
+function endedOutcome({ fork }: Subagent, result: SubagentResult): SpawnOutcome {
+  return { status: "ended", result, isFork: fork !== undefined };
+}
+
+function refuse(message: string): Extract<SpawnOutcome, { status: "refused" }> {
+  return { status: "refused", message };
+}
+
+function lostPast({ agentId, fork }: Subagent): string {
+  return `Agent ${agentId} can't be resumed: the conversation of ${fork?.agentId} that it continues is gone from the disk. Start another agent.`;
 }

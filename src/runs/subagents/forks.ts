@@ -1,39 +1,47 @@
-import type { ForkOrigin, LineId } from "../../protocol/index.ts";
+import type { Beginning } from "../../conversation/index.ts";
+import { type CallId, FORK_WORDS, type ForkOrigin, type LineId, type Message, textOf } from "../../protocol/index.ts";
 import type { LiveAgent } from "../host/run-host.ts";
+import { branch, type Past } from "../thread/fork-past.ts";
 import type { Thread } from "../thread/thread.ts";
-import type { ReadyAgent } from "./agent-wish.ts";
-import type { Delegation } from "./delegation.ts";
-import { forkPoint, type Siblings, siblingsOf } from "./fork-origin.ts";
-import { forkWords } from "./fork-words.ts";
+import type { PreparedAgent } from "./prepare.ts";
 import { SiblingGate } from "./sibling-gate.ts";
 
 export interface ForkStart {
   readonly origin: ForkOrigin;
-  /** As it is to be started. */
-  readonly prepared: ReadyAgent;
-  /** Its first words, for a block each. */
+  readonly prepared: PreparedAgent;
+  /** Its first words, one block each. */
   readonly prompt: readonly string[];
 }
 
-/** Lets agents of one session begin with the conversation of who starts them. */
+/** Starts agents that continue the conversation of their parent. Forks of one answer share what they begin with. */
 export class Forks {
-  /** Of the newest answer of each agent that has forks, by what these begin with. */
+  /** Siblings of the newest answer of each parent, by kind. */
   private readonly groups = new Map<string, Group>();
 
-  /** The thread is new, and goes on from its parent's newest answer. */
-  start(thread: Thread, ready: ReadyAgent, { parent, wish }: { parent: LiveAgent; wish: Delegation }): ForkStart {
-    const { inherits: kind = "fork" } = ready;
-    const turns = wish.fork?.turns;
-    const { gate, siblings } = this.groupOf(parent.thread, `${ready.agent.agentType} ${turns ?? "all"}`);
+  /** Makes the new thread continue from its parent's newest answer. */
+  start(
+    thread: Thread,
+    prepared: PreparedAgent,
+    {
+      parent,
+      prompt,
+      turns,
+    }: { readonly parent: LiveAgent; readonly prompt: string; readonly turns: number | undefined },
+  ): ForkStart {
+    const { inherits: kind = "fork" } = prepared;
+    const { gate, siblings } = this.groupOf(parent.thread, `${prepared.agent.agentType} ${turns ?? "all"}`);
     const { origin, past } = forkPoint(parent.thread, { kind, turns, siblings });
     thread.inherit(past);
-    ready.hands.inherit?.(thread.agentId, parent.agentId);
-    const model = gate.guard(ready.model);
-    const notices = origin.turns === undefined ? ready.notices : [...ready.notices, boundedNotice(origin.turns)];
-    return { origin, prepared: { ...ready, model, notices }, prompt: firstWords(wish.prompt, origin) };
+    prepared.hands.inherit?.(thread.agentId, parent.agentId);
+    const model = gate.guard(prepared.model);
+    const bounded = origin.turns === undefined ? [] : [boundedNotice(origin.turns)];
+    return {
+      origin,
+      prepared: { ...prepared, model, notices: [...prepared.notices, ...bounded] },
+      prompt: firstWords(prompt, origin),
+    };
   }
 
-  /** Those that one answer starts, if they are of one kind: they share what they begin with. */
   private groupOf(parent: Thread, kind: string): Group {
     const key = `${parent.agentId} ${kind}`;
     const known = this.groups.get(key);
@@ -50,9 +58,58 @@ interface Group {
   readonly siblings: Siblings;
 }
 
-/** Who has a prompt of its own need not be told who it is. */
+/** What forks of one answer have in common, kept once for all of them. */
+export interface Siblings {
+  readonly beginning: Beginning;
+  readonly calls: readonly CallId[];
+}
+
+export function siblingsOf({ state }: Thread): Siblings {
+  return { beginning: {}, calls: state.calls.map(({ call }) => call.callId) };
+}
+
+/** Returns what an agent begins with that continues this one's newest answer, and how its transcript records that. */
+export function forkPoint(
+  thread: Thread,
+  {
+    kind,
+    turns,
+    siblings,
+  }: { readonly kind: ForkOrigin["kind"]; readonly turns?: number | undefined; readonly siblings: Siblings },
+): { readonly origin: ForkOrigin; readonly past: Past } {
+  const { agentId, answerLine, state } = thread;
+  const { beginning, calls } = siblings;
+  const past = branch(thread, { turns, beginning });
+  if (past === undefined || answerLine === undefined) throw new Error(`agent ${agentId} forks without an answer`);
+  const { tokens, basis } = state.context;
+  const origin: ForkOrigin = {
+    kind,
+    agentId,
+    line: answerLine,
+    hash: past.chain.fingerprint(),
+    calls,
+    ...(turns === undefined || !past.isBounded ? {} : { turns }),
+    ...(basis === "none" || past.isBounded ? {} : { tokens }),
+  };
+  return { origin, past };
+}
+
+/** An agent with a prompt of its own need not be told who it is. */
 export function firstWords(prompt: string, { kind }: Pick<ForkOrigin, "kind">): readonly string[] {
   return kind === "fork" ? forkWords(prompt) : [prompt];
+}
+
+/** The first words of a fork. What siblings share comes first, in a block of its own. */
+export function forkWords(directive: string): readonly string[] {
+  return [FORK_WORDS, directive];
+}
+
+/** The beginning of the words for forks in all versions. */
+const OPENING = "[You are a fork of the agent";
+
+/** Returns whether a conversation is a fork's, for an agent whose record was lost. */
+export function speaksToFork(messages: readonly Message[]): boolean {
+  return messages.some(({ role, content }) => role === "user" && textOf(content).includes(OPENING));
 }
 
 function boundedNotice(turns: number): string {

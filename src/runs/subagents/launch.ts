@@ -1,52 +1,51 @@
 import { recordPolicy } from "../../agents/index.ts";
 import { createDeferred } from "../../lib/index.ts";
 import type { Journal } from "../../ports/index.ts";
-import { type AgentId, MAIN_AGENT, type RunUpdate } from "../../protocol/index.ts";
+import { type DurableEvent, MAIN_AGENT, type RunResult, type RunUpdate } from "../../protocol/index.ts";
 import type { BudgetSpent } from "../budget/budget.ts";
-import type { LiveAgent, Retinue, RunRequest, RunServices, SubagentRequest } from "../host/run-host.ts";
+import type { Acceptance, LiveAgent, Retinue, RunServices } from "../host/run-host.ts";
 import { startRun } from "../host/start-run.ts";
 import type { Thread } from "../thread/thread.ts";
-import { settleRun } from "./aftermath.ts";
-import { type AgentOutput, createAgentOutput } from "./agent-output.ts";
-import { endedRun } from "./agent-record.ts";
+import { createAgentOutput } from "./agent-output.ts";
 import { isTold } from "./agent-updates.ts";
-import type { ReadyAgent } from "./agent-wish.ts";
-import type { Member } from "./member.ts";
+import type { PreparedAgent } from "./prepare.ts";
+import type { Registry } from "./registry.ts";
+import { resultOf, type Subagent, type SubagentResult, specOf } from "./subagent.ts";
 
 /** What all runs of a session have in common. */
 export type SharedServices = Omit<RunServices, "model" | "hands" | "cwd" | "budget" | "limits" | "retinue">;
 
-export interface Launching {
-  readonly prepared: ReadyAgent;
+export interface LaunchOptions {
+  readonly prepared: PreparedAgent;
   readonly thread: Thread;
-  /** What it is told, in a block each. */
+  /** What it is told, one block each. */
   readonly prompt: readonly string[];
-  /** In its earlier runs, of the limits of its own. */
-  readonly spent?: BudgetSpent;
+  /** What it spent of its own limits in earlier runs. */
+  readonly spent?: BudgetSpent | undefined;
   readonly parent: LiveAgent;
-  /** From the main agent's child down to this one. */
-  readonly path: readonly AgentId[];
   readonly shared: SharedServices;
-  readonly retinue: Retinue & { readonly live: ReadonlyMap<AgentId, LiveAgent> };
+  readonly retinue: Retinue;
+  readonly registry: Registry;
   readonly journal: Journal;
 }
 
-/** Starts a prepared agent. Its record follows it: it runs from here on, and has an end once everything is let go. */
-export function launch(member: Member, launching: Launching): void {
-  const { prepared, thread, prompt, parent, path, shared, retinue, journal } = launching;
+/** Starts a run of a subagent. Its record follows the run, and has an end once everything is released. */
+export function launch(subagent: Subagent, options: LaunchOptions): void {
+  const { prepared, thread, prompt, parent, shared, retinue, registry, journal } = options;
   const { agent, model, hands, cwd, limits, background, tools, notices } = prepared;
-  const { agentId, agentType, runId } = member.record;
+  const { agentId, agentType, runId } = subagent;
   const output = createAgentOutput(journal, { agentId, background });
   const policy = recordPolicy(agent.policy);
-  member.record = { ...member.record, policy, ...outputOf(output) };
+  Object.assign(subagent, { policy, outputFile: output.path });
+  const path = registry.pathTo(subagent);
   const wanted = shared.agentUpdates ?? "all";
   const onUpdate = (update: RunUpdate): void => {
     if ("id" in update) output.follow(update);
     if (update.type === "subagent.event" || !isTold(update, wanted)) return;
-    retinue.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
+    registry.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
   };
   const budget = parent.services.budget.child(prepared.budget, agentType);
-  if (launching.spent) budget.restore(launching.spent);
+  if (options.spent) budget.restore(options.spent);
   const hooks = prepared.hooks ?? shared.hooks;
   const services = { ...shared, cwd, model, hands, budget, limits, hooks, retinue };
   const run = startRun(services, thread, {
@@ -54,38 +53,40 @@ export function launch(member: Member, launching: Launching): void {
     agent,
     prompt: prompt.filter((text) => text !== "").map((text) => ({ type: "text", text })),
     waits: true,
-    ...acceptanceOf(prepared, parent),
-    subagent: { birth: birthOf(member), background, path, tools, policy, notices, onUpdate },
+    acceptance: acceptanceOf(prepared, parent),
+    subagent: { spec: specOf(subagent), background, path, tools, policy, notices, onUpdate },
   });
-  const done = run.result.then(async (result) => {
-    const { end, ...aftermath } = await settleRun(result, { agentId, prepared, thread, onUpdate });
-    member.record = { ...member.record, ...aftermath, ...outputOf(output), end };
-    member.running = undefined;
-    return endedRun(member.record, end);
+  const done = run.result.then(async (result): Promise<SubagentResult> => {
+    const worktree = await cleanUp(result, options, onUpdate);
+    const { sessionId: _session, agentId: _agent, model: _model, ...end } = result;
+    Object.assign(subagent, { worktree, outputFile: output.path, end, running: undefined });
+    return resultOf(subagent, end);
   });
-  member.running = { run, done, background, output, detached: createDeferred<void>() };
+  subagent.running = { run, done, background, output, detached: createDeferred<void>() };
 }
 
-function outputOf({ path }: AgentOutput): { readonly outputFile?: string } {
-  return path === undefined ? {} : { outputFile: path };
+/** Releases what was made for a run that has ended. Returns the worktree that has to stay. */
+async function cleanUp(
+  result: RunResult,
+  { prepared, thread }: LaunchOptions,
+  onUpdate: (update: RunUpdate) => void,
+): Promise<Subagent["worktree"]> {
+  // The work counts, whether or not this can be written.
+  const record = async (event: DurableEvent): Promise<void> => {
+    for (const line of await thread.record([event]).catch(() => [])) onUpdate(line);
+  };
+  await prepared.hands.release(thread.agentId).catch(() => undefined);
+  for (const event of (await prepared.followUp?.(result)) ?? []) await record(event);
+  const worktree = await prepared.release().catch(() => undefined);
+  await record({ type: "run.cleaned", runId: result.runId, ...(worktree ? { worktree } : {}) });
+  return worktree;
 }
 
-/** The host's own look at the work, with what the agent may do; it needs a shell only if its superior has one. */
-function acceptanceOf(
-  { acceptance, agent: { policy } }: ReadyAgent,
-  parent: LiveAgent,
-): Pick<RunRequest, "acceptance"> {
-  if (acceptance === undefined) return {};
+/** The check may do what the agent may. It gets a shell only if the parent has one. */
+function acceptanceOf({ acceptance, agent }: PreparedAgent, parent: LiveAgent): Acceptance | undefined {
+  if (acceptance === undefined) return undefined;
+  const { policy } = agent;
   const { pool } = parent.agent.lends ?? parent.agent.policy;
   const shell = pool.includes("Bash") ? ["Bash"] : [];
-  return {
-    acceptance: { commands: [acceptance], policy: { ...policy, pool: [...new Set([...policy.pool, ...shell])] } },
-  };
-}
-
-function birthOf({ record }: Member): SubagentRequest["birth"] {
-  const { agentId, agentType, description, name, isolation, fork, parent, callId, depth } = record;
-  const called = { ...(name === undefined ? {} : { name }), ...(isolation === undefined ? {} : { isolation }) };
-  const forked = fork === undefined ? {} : { fork };
-  return { agentId, agentType, description, ...called, ...forked, parent: { agentId: parent, callId }, depth };
+  return { commands: [acceptance], policy: { ...policy, pool: [...new Set([...policy.pool, ...shell])] } };
 }

@@ -1,50 +1,54 @@
 import type { Hooks, Journal } from "../../ports/index.ts";
 import type { AgentId, EventOf, Line, RunEnd, RunId } from "../../protocol/index.ts";
+import { type Spending, spendingIn } from "../budget/spent-of.ts";
 import { hookLines, withoutContext } from "../host/ask-hooks.ts";
 import { endFacts } from "../host/run-hooks.ts";
-import { type AgentRecord, endIn } from "./agent-record.ts";
+import { endOf } from "./subagent.ts";
 
-/** Those that an agent of this type has now: its definition's with everybody's. */
+/** What the transcript of a subagent says of its runs in earlier processes. */
+export interface EarlierRuns {
+  readonly agentId: AgentId;
+  readonly spending: Spending;
+  /** Ends that hooks were not told of, although they were told of the beginning. */
+  readonly untold: readonly UntoldEnd[];
+}
+
+interface UntoldEnd {
+  readonly end: RunEnd;
+  readonly created: EventOf<"agent.created">;
+  readonly started: EventOf<"run.started">;
+}
+
+export function earlierRuns(agentId: AgentId, lines: readonly Line[]): EarlierRuns {
+  const created = lines.find((line): line is Line & EventOf<"agent.created"> => line.type === "agent.created");
+  const told = (event: string, runId: RunId): boolean =>
+    lines.some((line) => line.type === "hooks.started" && line.event === event && line.runId === runId);
+  const untold = lines.flatMap((line): readonly UntoldEnd[] => {
+    if (created === undefined || line.type !== "run.started") return [];
+    const { runId } = line;
+    const end = told("SubagentStart", runId) && !told("SubagentStop", runId) ? endOf(lines, runId) : undefined;
+    return end ? [{ end, created, started: line }] : [];
+  });
+  return { agentId, spending: spendingIn(lines), untold };
+}
+
+/** Returns the hooks that an agent of this type has now. */
 export type HooksOf = (agentType: string) => Promise<Hooks | undefined>;
 
-/** Tells hooks of the ends that an earlier process did not live to tell them of. The runs have their ends by now. */
+/** Tells hooks of the ends that an earlier process did not live to tell them of. */
 export async function tellOfLostRuns(
-  agents: readonly Pick<AgentRecord, "agentId" | "agentType">[],
+  agents: readonly EarlierRuns[],
   hooksOf: HooksOf,
   journal: Journal,
 ): Promise<void> {
-  for (const { agentId, agentType } of agents) {
-    const hooks = await hooksOf(agentType);
-    if (!hooks?.has("SubagentStop")) continue;
-    const lines = await journal.read(agentId);
-    for (const end of untold(lines)) await tell(end, lines, { agentId, hooks, journal });
-  }
+  for (const { untold } of agents) for (const each of untold) await tell(each, hooksOf, journal);
 }
 
-/** Those whose beginning hooks were told of, and not their end. */
-function untold(lines: readonly Line[]): readonly RunEnd[] {
-  const told = (event: string, runId: RunId): boolean =>
-    lines.some((line) => line.type === "hooks.started" && line.event === event && line.runId === runId);
-  const runs = lines.flatMap((line) => (line.type === "run.started" ? [line.runId] : []));
-  return runs
-    .filter((runId) => told("SubagentStart", runId) && !told("SubagentStop", runId))
-    .flatMap((runId) => endIn(lines, runId) ?? []);
-}
-
-interface Told {
-  readonly agentId: AgentId;
-  readonly hooks: Hooks;
-  readonly journal: Journal;
-}
-
-async function tell(end: RunEnd, lines: readonly Line[], { agentId, hooks, journal }: Told): Promise<void> {
+async function tell({ end, created, started }: UntoldEnd, hooksOf: HooksOf, journal: Journal): Promise<void> {
+  const { agentId, agentType, parent, depth, cwd } = created;
   const { runId } = end;
-  const created = lines.find((line): line is Line & EventOf<"agent.created"> => line.type === "agent.created");
-  const started = lines.find(
-    (line): line is Line & EventOf<"run.started"> => line.type === "run.started" && line.runId === runId,
-  );
-  if (created === undefined || started === undefined) return;
-  const { agentType, parent, depth, cwd } = created;
+  const hooks = await hooksOf(agentType);
+  if (!hooks?.has("SubagentStop")) return;
   await journal.append(agentId, [{ type: "hooks.started", event: "SubagentStop", runId }]);
   const outcome = await hooks.run("SubagentStop", endFacts(end), {
     agentId,

@@ -1,127 +1,284 @@
 import { matchPrefix } from "../../lib/index.ts";
 import type { Journal } from "../../ports/index.ts";
-import { type AgentId, type KeptWorktree, MAIN_AGENT, type Notice, type RunId } from "../../protocol/index.ts";
+import {
+  type AgentId,
+  type KeptWorktree,
+  type Line,
+  MAIN_AGENT,
+  type Notice,
+  type RunId,
+} from "../../protocol/index.ts";
 import type { BudgetSpent } from "../budget/budget.ts";
-import { spentOf } from "../budget/spent-of.ts";
-import type { EndedRun } from "../host/run-host.ts";
+import { spendingIn, sumSpending } from "../budget/spent-of.ts";
+import type { StopCause } from "../host/run.ts";
+import type { LiveAgent, RunRegistry } from "../host/run-host.ts";
 import { Thread } from "../thread/thread.ts";
-import { type AgentRecord, aftermathIn, endedRun, endIn, isCleaned, lostRun, recordOf } from "./agent-record.ts";
-import type { Member } from "./member.ts";
+import { type EarlierRuns, earlierRuns } from "./lost-runs.ts";
+import { rosterText } from "./roster-text.ts";
+import {
+  cleanUpOf,
+  endOf,
+  lostResult,
+  type RunningSubagent,
+  readSubagent,
+  resultOf,
+  type Subagent,
+  type SubagentResult,
+  worktreeOf,
+} from "./subagent.ts";
 
-/** What an agent left whose process was lost. Never rejects. */
+/** Releases what an agent had whose process was lost, and returns what has to stay. Never rejects. */
 export type SettleLost = (agentId: AgentId) => Promise<KeptWorktree | undefined>;
 
-/** Who belongs to a session, the oldest first, and how each ended: a fold of transcripts, but for the live runs. */
-export class Registry {
+/**
+ * The subagents of a session, oldest first, and the agents that run now. Those of earlier processes are read from their
+ * transcripts, each once, when someone first asks for them.
+ */
+export class Registry implements RunRegistry {
+  /** Agents with a run under way, the main agent included. */
+  readonly live = new Map<AgentId, LiveAgent>();
   private readonly journal: Journal;
-  private readonly members = new Map<AgentId, Member>();
   private readonly settleLost: SettleLost;
-  private loading: Promise<void> | undefined;
+  private readonly subagents = new Map<AgentId, Subagent>();
+  /** Names of agents that are about to start. */
+  private readonly claimedNames = new Set<string>();
+  private loading: Promise<readonly EarlierRuns[]> | undefined;
 
   constructor(journal: Journal, settleLost: SettleLost) {
     this.journal = journal;
     this.settleLost = settleLost;
   }
 
-  add(record: AgentRecord): Member {
-    const member: Member = { record, running: undefined };
-    this.members.set(record.agentId, member);
-    return member;
+  enter(agent: LiveAgent): void {
+    this.live.set(agent.agentId, agent);
   }
 
-  /** Without a look at the transcripts of earlier processes: enough for whoever runs now. */
-  present(agentId: AgentId): Member | undefined {
-    return this.members.get(agentId);
+  leave(agentId: AgentId): void {
+    this.live.delete(agentId);
   }
 
-  /** Who works now; below an agent, or everywhere. */
-  working(above: AgentId = MAIN_AGENT): readonly Member[] {
-    const all = [...this.members.values()].filter(({ running }) => running !== undefined);
-    return above === MAIN_AGENT ? all : all.filter(({ record }) => this.pathTo(record).includes(above));
+  add(subagent: Subagent): Subagent {
+    this.subagents.set(subagent.agentId, subagent);
+    return subagent;
   }
 
-  async member(agentId: AgentId): Promise<Member | undefined> {
-    if (!this.members.has(agentId)) await this.load();
-    return this.members.get(agentId);
+  /** A subagent that this process knows already. Agents that run now are always known. */
+  known(agentId: AgentId): Subagent | undefined {
+    return this.subagents.get(agentId);
   }
 
-  /** Those that this agent, or one of its own, has started. */
-  async records(above: AgentId = MAIN_AGENT): Promise<readonly AgentRecord[]> {
+  async get(agentId: AgentId): Promise<Subagent | undefined> {
+    if (!this.subagents.has(agentId)) await this.load();
+    return this.subagents.get(agentId);
+  }
+
+  /** All subagents, or those that `above` or one of its own agents started. */
+  async all(above: AgentId = MAIN_AGENT): Promise<readonly Subagent[]> {
     await this.load();
-    const all = [...this.members.values()].map(({ record }) => record);
-    if (above === MAIN_AGENT) return all;
-    return all.filter((record) => this.pathTo(record).slice(0, -1).includes(above));
+    const all = [...this.subagents.values()];
+    return above === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).slice(0, -1).includes(above));
   }
 
-  /** By name, id or the beginning of an id that only one has. */
-  async find(reference: string, above?: AgentId): Promise<AgentRecord | undefined> {
-    const records = await this.records(above);
-    const named = records.filter(({ name }) => name === reference);
-    // A name can be given again when who had it has ended: who works now is meant, or the newest.
-    const meant = named.findLast(({ agentId }) => this.members.get(agentId)?.running) ?? named.at(-1);
+  /** Finds a subagent by name, id or unique beginning of an id. */
+  async find(reference: string, above?: AgentId): Promise<Subagent | undefined> {
+    const all = await this.all(above);
+    const named = all.filter(({ name }) => name === reference);
+    // A name can be given again after its agent ended: the running agent is meant, or the newest.
+    const meant = named.findLast(({ running }) => running) ?? named.at(-1);
     if (meant) return meant;
-    const ids = records.map(({ agentId }) => agentId);
-    const match = matchPrefix(ids, reference);
-    return match.kind === "one" ? records.find(({ agentId }) => agentId === match.id) : undefined;
+    const ids = all.map(({ agentId }) => agentId);
+    // Files and notices call an agent `agent-<id>`.
+    const match = matchPrefix(ids, reference.replace(/^agent-/, ""));
+    return match.kind === "one" ? this.subagents.get(match.id) : undefined;
   }
 
-  /** By this agent and all below it, in all their runs. */
-  async spent(agentId: AgentId): Promise<BudgetSpent> {
-    const below = await this.records(agentId);
-    const all = [agentId, ...below.map((record) => record.agentId)];
-    return spentOf(await Promise.all(all.map((each) => this.journal.read(each))));
+  /** Why no other agent can have this name now. A name belongs to one agent as long as that agent works. */
+  whyNameIsTaken(name: string): string | undefined {
+    const other = this.working().find((each) => each.name === name);
+    if (other === undefined && !this.claimedNames.has(name)) return undefined;
+    const who = other
+      ? `agent ${other.agentId} (${other.agentType}: ${other.description})`
+      : "an agent that begins now";
+    return `The name "${name}" belongs to ${who}. Choose another name, or leave it out.`;
   }
 
-  /** From the main agent's child down to this one. */
-  pathTo({ agentId, parent }: AgentRecord): readonly AgentId[] {
-    const above = this.members.get(parent)?.record;
+  /** Holds a name while `start` runs. */
+  async claimName<T>(name: string | undefined, start: () => Promise<T>): Promise<T> {
+    if (name === undefined) return start();
+    this.claimedNames.add(name);
+    return start().finally(() => this.claimedNames.delete(name));
+  }
+
+  /** Ids from the main agent's child down to this agent. */
+  pathTo({ agentId, parent }: Subagent): readonly AgentId[] {
+    const above = this.subagents.get(parent.agentId);
     return above ? [...this.pathTo(above), agentId] : [agentId];
   }
 
-  /** Undefined: it still runs. */
-  async endOfRun({ agentId, runId }: Notice): Promise<EndedRun | undefined> {
-    const member = await this.member(agentId);
-    // Nobody may wait for what nobody knows of.
-    if (member === undefined) return lostRun({ agentId, runId });
-    const { record, running } = member;
-    if (record.runId === runId && (record.end || running)) return record.end && endedRun(record, record.end);
-    const lines = await this.journal.read(agentId);
-    const end = endIn(lines, runId);
-    if (end === undefined) return lostRun({ agentId, runId });
-    const { worktree: _, ...rest } = record;
-    return endedRun({ ...rest, ...aftermathIn(lines, runId) }, end);
+  /** Subagents that run now: all, or `above` and those below it. */
+  working(above: AgentId = MAIN_AGENT): readonly Subagent[] {
+    const all = [...this.subagents.values()].filter(({ running }) => running !== undefined);
+    return above === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).includes(above));
   }
 
-  /** Agents of earlier processes: what their transcripts say. */
-  private load(): Promise<void> {
-    this.loading ??= this.readAgents();
+  isRunning(agentId: AgentId): boolean {
+    return this.subagents.get(agentId)?.running !== undefined;
+  }
+
+  /** True if the agent runs and its caller waits for it. */
+  isWaitedFor(agentId: AgentId): boolean {
+    return this.subagents.get(agentId)?.running?.background === false;
+  }
+
+  isInBackground(agentId: AgentId): boolean {
+    const subagent = this.subagents.get(agentId);
+    if (subagent === undefined) return false;
+    return subagent.running?.background === true || this.isInBackground(subagent.parent.agentId);
+  }
+
+  /** Spending of a subagent and all below it, in all their runs. */
+  async spent(agentId: AgentId): Promise<BudgetSpent> {
+    const below = await this.all(agentId);
+    const all = [agentId, ...below.map((each) => each.agentId)];
+    return sumSpending(await Promise.all(all.map(async (each) => spendingIn(await this.journal.read(each)))));
+  }
+
+  /** Runs of earlier processes, for the session's budget and for hooks that were not told of an end. */
+  earlierRuns(): Promise<readonly EarlierRuns[]> {
+    return this.load();
+  }
+
+  /** Resolves with the result of the newest run; undefined if the signal fires first. */
+  async resultOf(agentId: AgentId, signal: AbortSignal): Promise<SubagentResult | undefined> {
+    const subagent = await this.get(agentId);
+    if (subagent?.running) return orAbort(subagent.running.done, signal);
+    return subagent?.end && resultOf(subagent, subagent.end);
+  }
+
+  async ended(runs: readonly Notice[]): Promise<readonly SubagentResult[]> {
+    const found = await Promise.all(runs.map((notice) => this.resultOfRun(notice)));
+    return found.filter((result) => result !== undefined);
+  }
+
+  async oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void> {
+    if ((await this.ended(runs)).length > 0) return;
+    const waits = runs.flatMap(({ agentId }) => this.subagents.get(agentId)?.running?.done ?? []);
+    if (waits.length > 0) await orAbort(Promise.race(waits), signal);
+  }
+
+  async roster(agentId: AgentId, untold: readonly Notice[]): Promise<string> {
+    // Agents of an agent that ended before them belong to its parent by now.
+    const inherited = new Set(untold.map(({ runId }) => runId));
+    const all = await this.all();
+    return rosterText(
+      all.filter(({ parent, runId }) => parent.agentId === agentId || inherited.has(runId)),
+      untold,
+    );
+  }
+
+  async detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean> {
+    const running = this.subagents.get(agentId)?.running;
+    const live = this.live.get(agentId);
+    if (running === undefined || live === undefined || running.background) return false;
+    running.background = true;
+    await live.record([{ type: "run.backgrounded", runId: live.runId, cause }]);
+    await running.output.begin();
+    running.detached.resolve();
+    return true;
+  }
+
+  /** Moves the subagents that `parent` waits for to the background. Returns their ids. */
+  async detachChildren(parent: AgentId, cause: "person" | "timeout"): Promise<readonly AgentId[]> {
+    const children = (await this.all()).filter((each) => each.parent.agentId === parent);
+    const detached = await Promise.all(children.map(({ agentId }) => this.detach(agentId, cause)));
+    return children.flatMap(({ agentId }, index) => (detached[index] ? [agentId] : []));
+  }
+
+  async stop(agentId: AgentId): Promise<SubagentResult | undefined> {
+    const running = this.subagents.get(agentId)?.running;
+    running?.run.stop("stopped");
+    return running?.done;
+  }
+
+  async cut(runs: readonly Notice[]): Promise<void> {
+    const all = runs.flatMap(({ agentId, runId }) => {
+      const subagent = this.subagents.get(agentId);
+      return subagent?.runId === runId ? (subagent.running ?? []) : [];
+    });
+    await endAll(all, "timeout");
+  }
+
+  /** Ends every subagent that runs; resolves when all have ended. */
+  async stopAll(): Promise<readonly SubagentResult[]> {
+    return endAll(
+      this.working().flatMap(({ running }) => running ?? []),
+      "stopped",
+    );
+  }
+
+  /** Undefined while the run is under way. */
+  private async resultOfRun({ agentId, runId }: Notice): Promise<SubagentResult | undefined> {
+    const subagent = await this.get(agentId);
+    if (subagent === undefined) return lostResult({ agentId, runId });
+    if (subagent.runId === runId && (subagent.end || subagent.running))
+      return subagent.end && resultOf(subagent, subagent.end);
+    const lines = await this.journal.read(agentId);
+    const end = endOf(lines, runId);
+    return end ? resultOf({ ...subagent, worktree: worktreeOf(lines, runId) }, end) : lostResult({ agentId, runId });
+  }
+
+  private load(): Promise<readonly EarlierRuns[]> {
+    this.loading ??= this.readTranscripts();
     return this.loading;
   }
 
-  private async readAgents(): Promise<void> {
-    const { journal } = this;
-    for (const agentId of await journal.agents()) {
-      if (this.members.has(agentId)) continue;
-      const path = journal.output(agentId)?.path;
-      const lines = await journal.read(agentId);
-      let record = recordOf(lines, path);
-      if (record?.end === undefined || !isCleaned(lines, record.runId)) {
-        await this.recover(agentId);
-        record = recordOf(await journal.read(agentId), path);
-      }
-      if (record !== undefined) this.add(record);
+  private async readTranscripts(): Promise<readonly EarlierRuns[]> {
+    const found: EarlierRuns[] = [];
+    for (const agentId of await this.journal.agents()) {
+      if (this.subagents.has(agentId)) continue;
+      found.push(await this.readTranscript(agentId));
     }
+    return found;
   }
 
-  /** Ends the run that its process left open, and lets go of what was made for it. */
-  private async recover(agentId: AgentId): Promise<void> {
-    const thread = new Thread(agentId, this.journal);
-    await thread.restore();
+  private async readTranscript(agentId: AgentId): Promise<EarlierRuns> {
+    const path = this.journal.output(agentId)?.path;
+    let lines = await this.journal.read(agentId);
+    const subagent = readSubagent(lines, path);
+    let restored: Thread | undefined;
+    if (subagent?.end === undefined || cleanUpOf(lines, subagent.runId) === undefined) {
+      restored = new Thread(agentId, this.journal);
+      lines = [...lines, ...(await this.endLostRun(restored, lines))];
+    }
+    const known = restored ? readSubagent(lines, path) : subagent;
+    if (known) this.add({ ...known, restored: known.end?.reason === "process_lost" ? restored : undefined });
+    return earlierRuns(agentId, lines);
+  }
+
+  /** Ends the run that an earlier process left open, and releases what was made for it. Returns the lines it added. */
+  private async endLostRun(thread: Thread, lines: readonly Line[]): Promise<readonly Line[]> {
+    const added = [...(await thread.restore(lines))];
     const { uncleaned } = thread;
-    if (uncleaned.length === 0) return;
-    const worktree = await this.settleLost(agentId);
+    if (uncleaned.length === 0) return added;
+    const worktree = await this.settleLost(thread.agentId);
     const newest = uncleaned.at(-1);
     const left = (runId: RunId) => (worktree && runId === newest ? { worktree } : {});
-    await thread.record(uncleaned.map((runId) => ({ type: "run.cleaned", runId, ...left(runId) })));
+    added.push(...(await thread.record(uncleaned.map((runId) => ({ type: "run.cleaned", runId, ...left(runId) })))));
+    return added;
   }
+}
+
+function endAll(all: readonly RunningSubagent[], cause: StopCause): Promise<readonly SubagentResult[]> {
+  for (const { run } of all) run.stop(cause);
+  return Promise.all(all.map(({ done }) => done));
+}
+
+/** Undefined if the signal fires first. */
+export function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve(undefined);
+    signal.addEventListener("abort", onAbort);
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
 }

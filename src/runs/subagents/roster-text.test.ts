@@ -1,15 +1,14 @@
 import { expect, it } from "vitest";
 import { noFacts, noUsage, type RunEnd } from "../../protocol/index.ts";
-import type { AgentRecord } from "./agent-record.ts";
 import { rosterText } from "./roster-text.ts";
+import type { Subagent } from "./subagent.ts";
 
-const record = (agentId: string, more: Partial<AgentRecord> = {}): AgentRecord => ({
+const record = (agentId: string, more: Partial<Subagent> = {}): Subagent => ({
   agentId,
   agentType: "Explore",
   description: `work of ${agentId}`,
-  parent: "main",
+  parent: { agentId: "main", callId: "c" },
   depth: 1,
-  callId: "c",
   runId: `run-${agentId}`,
   ...more,
 });

@@ -1,5 +1,5 @@
 import type { AgentId, RunId } from "../../protocol/index.ts";
-import type { Member } from "./member.ts";
+import type { Subagent } from "./subagent.ts";
 
 /** What came of a stop, and what it left alone. */
 export interface StopReceipt {
@@ -21,22 +21,22 @@ export interface StoppedRun extends WorkingRun {
   readonly turns: number;
 }
 
-/** Who of those that work is stopped by this, once all of it has come to its end. */
-export async function stopWithReceipt(working: readonly Member[], stop: () => Promise<unknown>): Promise<StopReceipt> {
-  const begun = working.map((member) => ({ member, runId: member.record.runId }));
+/** Returns which of the working agents `stop` has stopped. */
+export async function stopWithReceipt(
+  working: readonly Subagent[],
+  stop: () => Promise<unknown>,
+): Promise<StopReceipt> {
+  const begun = working.map((subagent) => ({ subagent, runId: subagent.runId }));
   await stop();
   return {
-    stopped: begun.flatMap(({ member: { record }, runId }) =>
-      record.end?.runId === runId && record.end.outcome === "stopped"
-        ? [{ ...named(record), runId, turns: record.end.turns }]
-        : [],
-    ),
-    goesOn: working.flatMap(({ record, running }) =>
-      running === undefined ? [] : [{ ...named(record), runId: record.runId }],
-    ),
+    stopped: begun.flatMap(({ subagent, runId }) => {
+      const { end } = subagent;
+      return end?.runId === runId && end.outcome === "stopped" ? [{ ...runOf(subagent), runId, turns: end.turns }] : [];
+    }),
+    goesOn: working.filter(({ running }) => running !== undefined).map(runOf),
   };
 }
 
-function named({ agentId, agentType, description }: Member["record"]): Omit<WorkingRun, "runId"> {
-  return { agentId, agentType, description };
+function runOf({ agentId, agentType, description, runId }: Subagent): WorkingRun {
+  return { agentId, agentType, description, runId };
 }

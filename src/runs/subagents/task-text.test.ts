@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noFacts, noUsage, type RunEnd, type RunFacts } from "../../protocol/index.ts";
-import type { EndedRun } from "../host/run-host.ts";
+import type { SubagentResult } from "./subagent.ts";
 import { launchedText, noticeText, refusalText, resultText } from "./task-text.ts";
 
-function ended(end: Partial<RunEnd>, more: Partial<EndedRun> = {}): EndedRun {
+function ended(end: Partial<RunEnd>, more: Partial<SubagentResult> = {}): SubagentResult {
   const whole: RunEnd = {
     runId: "r1",
     outcome: "succeeded",
@@ -19,7 +19,7 @@ function ended(end: Partial<RunEnd>, more: Partial<EndedRun> = {}): EndedRun {
   };
   return { agentId: "a1", agentType: "Explore", description: "look around", end: whole, ...more };
 }
-const withFacts = (facts: Partial<RunFacts>): EndedRun => ended({ facts: { ...noFacts, ...facts } });
+const withFacts = (facts: Partial<RunFacts>): SubagentResult => ended({ facts: { ...noFacts, ...facts } });
 
 /** Words that would like to be ours. */
 const tricky = fc

@@ -1,20 +1,20 @@
 import { boundText, formatCount, formatDuration, plural } from "../../lib/index.ts";
 import type { AcceptanceResult, CommandFact, DeniedFact, Notice, Outcome, RunEnd } from "../../protocol/index.ts";
-import type { EndedRun } from "../host/run-host.ts";
+import type { SubagentResult } from "./subagent.ts";
 
 /** Characters of a report that a parent's context is given; the rest is kept where it can be read. */
 export const LONGEST_REPORT = 32_000;
 const LONGEST_NOTICES = 3 * LONGEST_REPORT;
 
 /** What a parent's model reads of a run it waited for or asks after, in its own words or as many as there is room for. */
-export function resultText(run: EndedRun, words = run.end.text): string {
+export function resultText(run: SubagentResult, words = run.end.text): string {
   const { agentId, agentType, end } = run;
   if (end.outcome === "failed" || end.outcome === "stopped") return errorText(run, words);
   const attributes = attributesOf({ agent: agentType, id: agentId, status: statusOf(end.outcome) });
   return `<task_result${attributes}>\n${neutral(words)}\n</task_result>\n${trailer(run)}${early(end)}${cure(run)}`;
 }
 
-function errorText(run: EndedRun, words: string): string {
+function errorText(run: SubagentResult, words: string): string {
   const { agentId, agentType, end } = run;
   const attributes = attributesOf({ agent: agentType, id: agentId, status: end.outcome });
   const said = words.trim() === "" ? "" : `\nIts last words:\n${neutral(words)}`;
@@ -27,7 +27,7 @@ function early({ outcome, reason, message = "" }: RunEnd): string {
   return outcome === "incomplete" ? `\n[Ended early (${reason}). ${neutral(message)}]` : "";
 }
 
-function cure({ agentId, end }: EndedRun): string {
+function cure({ agentId, end }: SubagentResult): string {
   if (end.outcome === "succeeded") return "";
   // What it spent counts for its next run too.
   const when = end.reason === "budget" ? "When it may, " : "";
@@ -44,14 +44,14 @@ export function launchedText({
   outputFile,
 }: {
   readonly agentId: string;
-  readonly outputFile?: string;
+  readonly outputFile?: string | undefined;
 }): string {
   const where = outputFile === undefined ? "" : ` What it does can be read in ${outputFile}.`;
   return `Agent ${agentId} works in the background; you will be told when it ends.${where} Go on with something else. TaskOutput shows how far it is, TaskStop ends it.\nagentId: ${agentId}`;
 }
 
 /** Several ends are told together, and share the room there is. */
-export function noticeText(ended: readonly EndedRun[]): string {
+export function noticeText(ended: readonly SubagentResult[]): string {
   const room = Math.max(400, Math.min(LONGEST_REPORT, Math.floor(LONGEST_NOTICES / ended.length)));
   const notices = ended.map((run) => {
     const { agentId, agentType, description, outputFile, end } = run;
@@ -69,7 +69,7 @@ export function noticeText(ended: readonly EndedRun[]): string {
 }
 
 /** For words that nobody else bounds, with where the rest is. */
-export function wordsWithin({ outputFile, end }: EndedRun, maxCharacters: number): string {
+export function wordsWithin({ outputFile, end }: SubagentResult, maxCharacters: number): string {
   const { text, truncated } = boundText(end.text, { maxCharacters });
   if (!truncated) return text;
   const where = outputFile === undefined ? "TaskOutput shows all of it" : "all of it stands in the output file";
@@ -77,7 +77,7 @@ export function wordsWithin({ outputFile, end }: EndedRun, maxCharacters: number
 }
 
 /** What the runtime saw, behind what the agent says. */
-function trailer({ worktree, acceptance, end: { usage, facts, milliseconds, costUsd } }: EndedRun): string {
+function trailer({ worktree, end: { usage, facts, milliseconds, costUsd, acceptance } }: SubagentResult): string {
   const { calls, tokens } = totalsOf({ usage, facts });
   const parts = [
     plural(calls, "tool call"),

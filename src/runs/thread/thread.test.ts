@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Journal } from "../../ports/index.ts";
 import { type DurableEvent, type EventOf, type Head, type Line, noUsage } from "../../protocol/index.ts";
-import { forkPoint, siblingsOf } from "../subagents/fork-origin.ts";
+import { forkPoint, siblingsOf } from "../subagents/forks.ts";
 import { Thread } from "./thread.ts";
 
 const head: Head = {

@@ -114,15 +114,18 @@ export class Thread {
     this.isAtFork = true;
   }
 
-  /** Folds what the journal holds; ends the run that an earlier process left open. */
-  async restore(): Promise<void> {
+  /**
+   * Folds what the journal holds, and ends the run that an earlier process left open. Returns the lines that this adds.
+   * `lines` are all lines of the journal, if the caller has read them already.
+   */
+  async restore(lines?: readonly Line[]): Promise<readonly Line[]> {
     const { agentId, journal } = this;
-    // Who is told of every request has to see all lines.
-    const kept = this.onRequest ? undefined : journal.checkpoints?.take(agentId);
+    // A listener has to see every request, so all lines are read for it.
+    const kept = this.onRequest || lines ? undefined : journal.checkpoints?.take(agentId);
     const isTakenUp = kept !== undefined && (await this.takeUp(kept.checkpoint));
-    await this.replay(isTakenUp ? kept.lines : await journal.read(agentId));
+    await this.replay(isTakenUp ? kept.lines : (lines ?? (await journal.read(agentId))));
     const left = recovery(this.current);
-    if (left.length > 0) await this.record(left);
+    return left.length > 0 ? this.record(left) : [];
   }
 
   private async replay(lines: readonly Line[]): Promise<this> {

@@ -7,7 +7,7 @@ import { createMemorySession } from "../../transcript/index.ts";
 import { createApprovalDesk } from "../approvals/create-approval-queue.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import { Dispatcher } from "../subagents/dispatcher.ts";
-import { forkWords } from "../subagents/fork-words.ts";
+import { forkWords } from "../subagents/forks.ts";
 import { delegationTools } from "./delegation-tools.ts";
 import { delegationFaces } from "./faces.ts";
 import { planFaces } from "./plan-faces.ts";
@@ -29,13 +29,15 @@ function sessionWith(agentId: string, maxDepth: number, words: readonly string[]
   let prepared = 0;
   const journal = createMemorySession({ cwd: "/", sessionId: "s", clock });
   const dispatcher = new Dispatcher({
-    sessionId: "s",
-    version: "0",
-    approvals: createApprovalDesk({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
-    clock,
+    shared: {
+      sessionId: "s",
+      version: "0",
+      approvals: createApprovalDesk({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
+      clock,
+    },
     journal,
     offered: () => ["Explore"],
-    forks: false,
+    mayFork: false,
     settleLost: async () => undefined,
     prepare: async () => {
       prepared += 1;
@@ -53,7 +55,7 @@ function sessionWith(agentId: string, maxDepth: number, words: readonly string[]
   const { agent } = subagentFor({}, { tier });
   const conversation = new Chain(agent.head);
   conversation.append({ role: "user", content: words.map((text) => ({ type: "text", text })) });
-  dispatcher.enter({ agentId, agent, thread: { conversation } } as unknown as LiveAgent);
+  dispatcher.registry.enter({ agentId, agent, thread: { conversation } } as unknown as LiveAgent);
   const tools = delegationTools(dispatcher, faces);
   return { tools, plan: delegationTools(dispatcher, planFaces), prepared: () => prepared };
 }

@@ -42,7 +42,7 @@ function taskFace(offer: DelegationOffer): ToolFace {
         required: ["description", "prompt"],
       },
     },
-    traits: { parallel: true, effects: false },
+    traits: { parallel: true, effects: false, resumable: true },
   };
 }
 

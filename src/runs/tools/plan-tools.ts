@@ -37,8 +37,8 @@ function refusalFor(name: string, agentId: AgentId, problem: string): ToolOutput
   return why === "" ? undefined : { content: why, isError: true };
 }
 
-async function record({ live }: Dispatcher, event: DurableEvent): Promise<void> {
-  const main = live.get(MAIN_AGENT);
+async function record({ registry }: Dispatcher, event: DurableEvent): Promise<void> {
+  const main = registry.live.get(MAIN_AGENT);
   if (main === undefined) throw new Error("the main agent calls a tool without a run");
   await main.record([event]);
 }

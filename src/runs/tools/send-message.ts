@@ -1,8 +1,8 @@
 import { judgeAgent } from "../../agents/index.ts";
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
-import type { AgentRecord } from "../subagents/agent-record.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
+import type { Subagent } from "../subagents/subagent.ts";
 import { neutral } from "../subagents/task-text.ts";
 import { mayDelegate, notADelegator } from "./for-delegators.ts";
 import { unknownId } from "./task.ts";
@@ -12,31 +12,33 @@ export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof Tool
     run: async (input, context): Promise<ToolOutput> => {
       const to = String(input["to"]);
       const prompt = String(input["message"]);
-      const record = await dispatcher.find(to);
-      if (record === undefined) return failed(await unknownId(dispatcher, to, context.agentId));
-      const { agentId } = record;
+      const subagent = await dispatcher.registry.find(to);
+      if (subagent === undefined) return failed(await unknownId(dispatcher, to, context.agentId));
+      const { agentId } = subagent;
       const deafness = whyDeaf(dispatcher, agentId);
       if (deafness !== undefined) return failed(`Agent ${agentId} ${deafness}`);
-      const isOwn = (await dispatcher.find(agentId, context.agentId)) !== undefined;
+      const isOwn = (await dispatcher.registry.find(agentId, context.agentId)) !== undefined;
       const words = isOwn ? prompt : await wordsBeside(dispatcher, prompt, context.agentId);
-      if (await dispatcher.tell(agentId, words))
+      if (await dispatcher.registry.live.get(agentId)?.tell(words))
         return { content: `Agent ${agentId} will read it at its next step.`, details: { agentId, delivered: true } };
-      const refusal = await refusalToWake(record, { dispatcher, context });
-      return refusal === undefined ? wake(record, { dispatcher, prompt, context }) : failed(refusal);
+      const refusal = await refusalToWake(subagent, { dispatcher, context });
+      return refusal === undefined ? wake(subagent, { dispatcher, prompt, context }) : failed(refusal);
     },
   };
 }
 
 function whyDeaf(dispatcher: Dispatcher, agentId: AgentId): string | undefined {
-  if (dispatcher.isWaitedFor(agentId))
+  if (dispatcher.registry.isWaitedFor(agentId))
     return "is waited for by who started it, and is told nothing more until it has reported.";
   // Its place may be that of who speaks.
-  return dispatcher.isQueued(agentId) ? "has not begun: it waits until others have ended. Tell it later." : undefined;
+  return dispatcher.registry.live.get(agentId)?.isQueued()
+    ? "has not begun: it waits until others have ended. Tell it later."
+    : undefined;
 }
 
 /** Nobody shall take a neighbour for who gave it its work. */
 async function wordsBeside(dispatcher: Dispatcher, message: string, sender: AgentId): Promise<string> {
-  const { agentType, name } = (await dispatcher.find(sender)) ?? {};
+  const { agentType, name } = (await dispatcher.registry.find(sender)) ?? {};
   const who = neutral([agentType, name && `called ${name}`].filter(Boolean).join(", "));
   return `[From agent ${sender} (${who}), which you do not work for:]\n${neutral(message)}`;
 }
@@ -48,13 +50,13 @@ interface Waking {
 
 /** To wake an agent is to launch it: the same callers may, and the same rules are asked. */
 async function refusalToWake(
-  { agentId, agentType, end }: AgentRecord,
+  { agentId, agentType, end }: Subagent,
   { dispatcher, context }: Waking,
 ): Promise<string | undefined> {
   const ended = `Agent ${agentId} has ended and can't be told anything`;
-  const caller = dispatcher.live.get(context.agentId);
+  const caller = dispatcher.registry.live.get(context.agentId);
   if (caller === undefined || !mayDelegate(dispatcher, context.agentId)) return `${ended}: ${notADelegator}`;
-  if ((await dispatcher.find(agentId, context.agentId)) === undefined)
+  if ((await dispatcher.registry.find(agentId, context.agentId)) === undefined)
     return `${ended}: only who started it, or who is above, goes on with it.`;
   const { effect, rule, scope } = judgeAgent(agentType, caller.agent.policy);
   if (effect === "deny") return `Agent ${agentId} can't go on: the ${scope} rule ${rule} denies it.`;
@@ -67,13 +69,12 @@ async function refusalToWake(
 }
 
 async function wake(
-  { agentId, agentType, description }: AgentRecord,
+  { agentId }: Subagent,
   { dispatcher, prompt, context }: Waking & { readonly prompt: string },
 ): Promise<ToolOutput> {
-  const wish = { agentType, description, prompt, background: true };
-  const delegated = await dispatcher.resume(agentId, wish, context);
-  if (delegated.status === "refused") return failed(delegated.message);
-  const launched = delegated.status === "launched" ? { facts: { launched: delegated.notice } } : {};
+  const outcome = await dispatcher.resume(agentId, { prompt, background: true }, context);
+  if (outcome.status === "refused") return failed(outcome.message);
+  const launched = outcome.status === "launched" ? { facts: { launched: outcome.notice } } : {};
   const content = `Agent ${agentId} had ended and goes on with it in the background.`;
   return { content, details: { agentId }, ...launched };
 }

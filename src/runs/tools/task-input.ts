@@ -1,26 +1,23 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { FORK_TYPE, type JsonObject, type JsonSchema } from "../../protocol/index.ts";
-import type { Delegation, ForkBounds } from "../subagents/delegation.ts";
+import type { ForkBounds, SpawnRequest } from "../subagents/subagent.ts";
 
-/** A call in the words of the Dispatcher. Where forks are on, who asks for no type asks for one. */
-export function readWish(input: JsonObject, mayFork: boolean): Delegation {
+/** Reads the input of a Task call. If forks are on, a call without a type asks for one. */
+export function readRequest(input: JsonObject, mayFork: boolean): SpawnRequest {
   const { max_turns: maxTurns } = input;
-  const name = textIn(input, "name");
-  const model = textIn(input, "model");
-  const acceptance = textIn(input, "acceptance");
   const named = (textIn(input, "subagent_type") ?? textIn(input, "agentType") ?? "").slice(0, LONGEST_NAME);
   const isFork = mayFork && (named === "" || named.toLowerCase() === FORK_TYPE);
   return {
     agentType: isFork ? FORK_TYPE : named,
-    ...(isFork ? { fork: boundsIn(input) } : {}),
+    fork: isFork ? boundsIn(input) : undefined,
     description: String(input["description"]).slice(0, LONGEST_NAME),
     prompt: String(input["prompt"]),
     background: input["run_in_background"] === true,
-    ...(name === undefined ? {} : { name }),
-    ...(model === undefined ? {} : { model }),
-    ...(typeof maxTurns === "number" ? { maxTurns } : {}),
-    ...(input["isolation"] === "worktree" ? { isolation: "worktree" } : {}),
-    ...(acceptance === undefined ? {} : { acceptance }),
+    name: textIn(input, "name"),
+    model: textIn(input, "model"),
+    maxTurns: typeof maxTurns === "number" ? maxTurns : undefined,
+    isolation: input["isolation"] === "worktree" ? "worktree" : undefined,
+    acceptance: textIn(input, "acceptance"),
   };
 }
 
@@ -38,9 +35,9 @@ export const forkBounds: readonly string[] = Object.keys(forkProperties);
 function boundsIn(input: JsonObject): ForkBounds {
   const { context_turns: turns, allowed_tools: tools, read_only: readOnly } = input;
   return {
-    ...(typeof turns === "number" ? { turns } : {}),
-    ...(Array.isArray(tools) ? { allowedTools: tools.map(String) } : {}),
-    ...(readOnly === true ? { readOnly } : {}),
+    turns: typeof turns === "number" ? turns : undefined,
+    allowedTools: Array.isArray(tools) ? tools.map(String) : undefined,
+    readOnly: readOnly === true ? true : undefined,
   };
 }
 

@@ -1,10 +1,9 @@
 import { formatCount, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
 import type { AgentId, JsonObject } from "../../protocol/index.ts";
-import type { EndedRun } from "../host/run-host.ts";
-import type { AgentRecord } from "../subagents/agent-record.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { rosterText } from "../subagents/roster-text.ts";
+import type { Subagent, SubagentResult } from "../subagents/subagent.ts";
 import { LONGEST_REPORT, neutral, resultText } from "../subagents/task-text.ts";
 import { unknownId } from "./task.ts";
 import { textIn } from "./task-input.ts";
@@ -20,9 +19,9 @@ export function createTaskOutput(dispatcher: Dispatcher): Omit<Tool, keyof ToolF
       const id = textIn(input, "task_id");
       const { agentId: caller } = context;
       if (id === undefined) return { content: await listed(dispatcher, caller) };
-      const record = await dispatcher.find(id, caller);
-      if (record === undefined) return { content: await unknownId(dispatcher, id, caller), isError: true };
-      return show(record, { dispatcher, input, context });
+      const subagent = await dispatcher.registry.find(id, caller);
+      if (subagent === undefined) return { content: await unknownId(dispatcher, id, caller), isError: true };
+      return show(subagent, { dispatcher, input, context });
     },
   };
 }
@@ -34,7 +33,7 @@ interface Asking {
 }
 
 async function show(
-  { agentId, agentType, description }: AgentRecord,
+  { agentId, agentType, description }: Subagent,
   { dispatcher, input, context }: Asking,
 ): Promise<ToolOutput> {
   const ended = await endOf(agentId, { dispatcher, input, context });
@@ -42,7 +41,7 @@ async function show(
     const page = pageOf(ended.end.text, typeof input["offset"] === "number" ? input["offset"] : 0);
     return { content: resultText(ended, page), details: { agentId, status: ended.end.outcome } };
   }
-  const soFar = dispatcher.words(agentId);
+  const soFar = dispatcher.registry.live.get(agentId)?.thread.state.run?.text ?? "";
   const words = soFar === "" ? "It has said nothing yet." : `So far:\n${neutral(soFar)}`;
   return {
     content: `Agent ${agentId} (${agentType}: ${description}) is still running. ${words}`,
@@ -51,12 +50,12 @@ async function show(
 }
 
 /** Undefined: it still runs. Who waits lends its place: the one it waits for may need it. */
-async function endOf(agentId: AgentId, { dispatcher, input, context }: Asking): Promise<EndedRun | undefined> {
+async function endOf(agentId: AgentId, { dispatcher, input, context }: Asking): Promise<SubagentResult | undefined> {
   const { signal } = context;
-  if (!dispatcher.isRunning(agentId)) return dispatcher.endOf(agentId, signal);
+  if (!dispatcher.registry.isRunning(agentId)) return dispatcher.registry.resultOf(agentId, signal);
   if (input["block"] !== true) return undefined;
-  const goOn = dispatcher.live.get(context.agentId)?.yield();
-  const ended = await withTimeLimit(signal, waitOf(input), (own) => dispatcher.endOf(agentId, own));
+  const goOn = dispatcher.registry.live.get(context.agentId)?.yield();
+  const ended = await withTimeLimit(signal, waitOf(input), (own) => dispatcher.registry.resultOf(agentId, own));
   await goOn?.(signal);
   return ended;
 }
@@ -68,8 +67,8 @@ function waitOf(input: JsonObject): number {
 
 /** Without an id: those that the caller has. */
 async function listed(dispatcher: Dispatcher, caller: AgentId): Promise<string> {
-  const untold = dispatcher.live.get(caller)?.thread.state.background ?? [];
-  return rosterText(await dispatcher.records(caller), untold) || "You have started no agents.";
+  const untold = dispatcher.registry.live.get(caller)?.thread.state.background ?? [];
+  return rosterText(await dispatcher.registry.all(caller), untold) || "You have started no agents.";
 }
 
 /**

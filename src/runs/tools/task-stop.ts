@@ -9,10 +9,11 @@ export function createTaskStop(dispatcher: Dispatcher): Omit<Tool, keyof ToolFac
   return {
     run: async (input, { agentId: caller }) => {
       const id = String(input["task_id"]);
-      const record = await dispatcher.find(id, caller);
-      if (record === undefined) return { content: await unknownId(dispatcher, id, caller), isError: true };
-      const { agentId } = record;
-      const { stopped, goesOn } = await stopWithReceipt(dispatcher.working(agentId), () => dispatcher.stop(agentId));
+      const { registry } = dispatcher;
+      const subagent = await registry.find(id, caller);
+      if (subagent === undefined) return { content: await unknownId(dispatcher, id, caller), isError: true };
+      const { agentId } = subagent;
+      const { stopped, goesOn } = await stopWithReceipt(registry.working(agentId), () => registry.stop(agentId));
       const own = stopped.find((run) => run.agentId === agentId);
       const details = { agentId, stopped: stopped.map(asJson), goesOn: goesOn.map(asJson) };
       if (own === undefined) return { content: `Agent ${agentId} does not run; there was nothing to stop.`, details };

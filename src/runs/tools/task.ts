@@ -1,9 +1,7 @@
 import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
 import { type AgentId, isSameAgent, type JsonObject, MAIN_AGENT } from "../../protocol/index.ts";
-import type { EndedRun } from "../host/run-host.ts";
-import { endedNotice } from "../subagents/agent-record.ts";
-import type { Delegated, Delegation } from "../subagents/delegation.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
+import { endedNotice, type SpawnOutcome, type SpawnRequest, type SubagentResult } from "../subagents/subagent.ts";
 import {
   LONGEST_REPORT,
   launchedText,
@@ -13,7 +11,7 @@ import {
   wordsWithin,
 } from "../subagents/task-text.ts";
 import { reportRoom } from "./report-room.ts";
-import { forkBounds, readWish, textIn } from "./task-input.ts";
+import { forkBounds, readRequest, textIn } from "./task-input.ts";
 
 /** Its agent has clocks of its own. */
 const noLimit = Number.MAX_SAFE_INTEGER;
@@ -24,45 +22,47 @@ export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
     abortGraceMs: 5_000,
     maxCharacters: LONGEST_REPORT,
     run: async (input, context) => {
-      const wish = readWish(input, dispatcher.mayFork);
-      const request = { wish, input, context };
-      if (wish.prompt.trim() === "")
-        return refused(wish.agentType, "prompt is empty: say what to do, where, and what to report.");
+      const request = readRequest(input, dispatcher.mayFork);
+      const { agentType } = request;
+      const call = { request, input, context };
+      if (request.prompt.trim() === "")
+        return refused(agentType, "prompt is empty: say what to do, where, and what to report.");
       const resume = textIn(input, "resume");
-      if (resume !== undefined) return resumeAgent(dispatcher, { ...request, resume });
-      if (wish.agentType === "") {
+      if (resume !== undefined) return resumeAgent(dispatcher, { ...call, resume });
+      if (agentType === "") {
         return refused("", `subagent_type is missing. There are ${dispatcher.offered().join(", ")}.`);
       }
-      const mistake = mistakeIn(input, wish);
-      if (mistake !== undefined) return refused(wish.agentType, mistake);
-      const objection = await objectionTo(namesOf(wish.agentType, dispatcher.offered()), request);
-      if (objection !== undefined) return refused(wish.agentType, objection);
-      return present(await dispatcher.delegate(wish, context), { wish, room: roomFor(dispatcher, context) });
+      const mistake = mistakeIn(input, request);
+      if (mistake !== undefined) return refused(agentType, mistake);
+      const objection = await objectionTo(namesOf(agentType, dispatcher.offered()), call);
+      if (objection !== undefined) return refused(agentType, objection);
+      return present(await dispatcher.spawn(request, context), { request, room: roomFor(dispatcher, context) });
     },
   };
 }
 
-interface Request {
-  readonly wish: Delegation;
+interface TaskCall {
+  readonly request: SpawnRequest;
   readonly input: JsonObject;
   readonly context: ToolContext;
 }
 
 async function resumeAgent(
   dispatcher: Dispatcher,
-  { resume, wish, input, context }: Request & { readonly resume: string },
+  { resume, request, input, context }: TaskCall & { readonly resume: string },
 ): Promise<ToolOutput> {
-  const record = await dispatcher.find(resume, context.agentId);
-  if (record === undefined) return refused(wish.agentType, await unknownId(dispatcher, resume, context.agentId));
-  const { agentId, agentType } = record;
-  if (wish.agentType !== "" && !isSameAgent(wish.agentType, agentType))
+  const { registry } = dispatcher;
+  const subagent = await registry.find(resume, context.agentId);
+  if (subagent === undefined) return refused(request.agentType, await unknownId(dispatcher, resume, context.agentId));
+  const { agentId, agentType } = subagent;
+  if (request.agentType !== "" && !isSameAgent(request.agentType, agentType))
     return refused(
-      wish.agentType,
+      request.agentType,
       `Agent ${agentId} is of the type ${agentType}. Resume it as that, or leave subagent_type out.`,
     );
-  if (dispatcher.isRunning(agentId)) return refused(agentType, stillRunning(agentId, dispatcher.isWaitedFor(agentId)));
-  if (record.fork?.kind === "fork" && wish.model !== undefined) return refused(agentType, noModel);
-  if (wish.isolation !== undefined && record.isolation === undefined)
+  if (registry.isRunning(agentId)) return refused(agentType, stillRunning(agentId, registry.isWaitedFor(agentId)));
+  if (subagent.fork?.kind === "fork" && request.model !== undefined) return refused(agentType, noModel);
+  if (request.isolation !== undefined && subagent.isolation === undefined)
     return refused(
       agentType,
       `Agent ${agentId} goes on where it worked before. Leave isolation out, or start another.`,
@@ -70,10 +70,10 @@ async function resumeAgent(
   const bound = boundIn(input);
   if (bound !== undefined)
     return refused(agentType, `${bound} is for a new fork: this one goes on with what it was given. Leave it out.`);
-  const objection = await objectionTo([agentType], { wish, input, context });
+  const objection = await objectionTo([agentType], { input, context });
   if (objection !== undefined) return refused(agentType, objection);
-  const own = { ...wish, agentType };
-  return present(await dispatcher.resume(agentId, own, context), { wish: own, room: roomFor(dispatcher, context) });
+  const outcome = await dispatcher.resume(agentId, request, context);
+  return present(outcome, { request: { ...request, agentType }, room: roomFor(dispatcher, context) });
 }
 
 function stillRunning(agentId: AgentId, isWaitedFor: boolean): string {
@@ -82,7 +82,7 @@ function stillRunning(agentId: AgentId, isWaitedFor: boolean): string {
 }
 
 /** Words that mean nothing for what is asked for; to pass them over would be to do something else. */
-function mistakeIn(input: JsonObject, { fork, model, isolation }: Delegation): string | undefined {
+function mistakeIn(input: JsonObject, { fork, model, isolation }: SpawnRequest): string | undefined {
   if (fork === undefined) {
     const bound = boundIn(input);
     return bound && `${bound} is for forks: leave it out, or leave subagent_type out.`;
@@ -101,12 +101,15 @@ const noModel =
   "A fork goes on with the model of its conversation: leave model out, or name a subagent_type that may have another.";
 
 function roomFor(dispatcher: Dispatcher, { agentId }: ToolContext): number | undefined {
-  const caller = dispatcher.live.get(agentId);
+  const caller = dispatcher.registry.live.get(agentId);
   return caller && reportRoom(caller);
 }
 
 /** The gate judged what `subagent_type` says. What a rule says about an agent by another name still counts. */
-async function objectionTo(names: readonly string[], { input, context }: Request): Promise<string | undefined> {
+async function objectionTo(
+  names: readonly string[],
+  { input, context }: Pick<TaskCall, "input" | "context">,
+): Promise<string | undefined> {
   const judged = String(input["subagent_type"] ?? "");
   for (const agentType of names.filter((name) => !isSameAgent(name, judged))) {
     const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType });
@@ -126,39 +129,39 @@ function namesOf(agentType: string, offered: readonly string[]): readonly string
 
 /** The valid choices are named: an agent can reach those that it or its own have started. */
 export async function unknownId(dispatcher: Dispatcher, id: string, caller: AgentId): Promise<string> {
-  const records = await dispatcher.records(caller);
-  if (records.length === 0 && caller !== MAIN_AGENT) return `There is no agent ${id} among yours: you started none.`;
-  if (records.length === 0) return `There is no agent ${id} in this session: none was started.`;
-  const newest = records.slice(-10).reverse();
+  const agents = await dispatcher.registry.all(caller);
+  if (agents.length === 0 && caller !== MAIN_AGENT) return `There is no agent ${id} among yours: you started none.`;
+  if (agents.length === 0) return `There is no agent ${id} in this session: none was started.`;
+  const newest = agents.slice(-10).reverse();
   const known = newest.map(({ agentId, agentType, description }) => `${agentId} (${agentType}: ${description})`);
-  const more = records.length > newest.length ? ` and ${records.length - newest.length} older ones` : "";
+  const more = agents.length > newest.length ? ` and ${agents.length - newest.length} older ones` : "";
   const where = caller === MAIN_AGENT ? "in this session" : "among yours";
   return `There is no agent ${id} ${where}. There are ${known.join(", ")}${more}.`;
 }
 
 function present(
-  delegated: Delegated,
-  { wish, room }: { readonly wish: Delegation; readonly room: number | undefined },
+  outcome: SpawnOutcome,
+  { request, room }: { readonly request: SpawnRequest; readonly room: number | undefined },
 ): ToolOutput {
-  if (delegated.status === "refused") return refused(wish.agentType, delegated.message);
-  const entry = delegated.entered ? { entry: "sub_agent_entered" } : {};
-  if (delegated.status === "launched") {
-    const { agentId } = delegated.notice;
-    const { outputFile } = delegated;
+  if (outcome.status === "refused") return refused(request.agentType, outcome.message);
+  const entry = outcome.isFork ? { entry: "sub_agent_entered" } : {};
+  if (outcome.status === "launched") {
+    const { notice, outputFile } = outcome;
+    const { agentId } = notice;
+    const { description, prompt } = request;
     const where = outputFile === undefined ? {} : { outputFile };
-    const { description, prompt } = wish;
     return {
-      content: launchedText({ agentId, ...where }),
+      content: launchedText({ agentId, outputFile }),
       details: { status: "async_launched", ...entry, agentId, description, prompt, ...where },
-      facts: { launched: delegated.notice },
+      facts: { launched: notice },
     };
   }
-  const told = report(delegated.run, room);
+  const told = report(outcome.result, room);
   return { ...told, details: { ...told.details, ...entry } };
 }
 
-function report(run: EndedRun, room: number | undefined): ToolOutput {
-  const { end, agentId, agentType, worktree, acceptance } = run;
+function report(run: SubagentResult, room: number | undefined): ToolOutput {
+  const { end, agentId, agentType, worktree } = run;
   const totals = totalsOf(end);
   const isError = end.outcome === "failed" || end.outcome === "stopped";
   return {
@@ -178,7 +181,7 @@ function report(run: EndedRun, room: number | undefined): ToolOutput {
       facts: { ...end.facts } as unknown as JsonObject,
       ...(end.costUsd === undefined ? {} : { costUsd: end.costUsd }),
       ...(worktree ? { worktreePath: worktree.path, worktreeBranch: worktree.branch } : {}),
-      ...(acceptance ? { verified: acceptance.ok } : {}),
+      ...(end.acceptance ? { verified: end.acceptance.ok } : {}),
     },
     facts: {
       filesChanged: end.facts.filesChanged,

@@ -6,11 +6,11 @@ import type { Snapshot } from "../definitions/index.ts";
 import type { Settings } from "../protocol/index.ts";
 import { managedDirectory } from "../settings/index.ts";
 import type { CatalogPlace } from "./agent-catalog.ts";
-import type { GatheredAgent } from "./gather-agent.ts";
-import { builtInHousehold } from "./household.ts";
+import { builtInAgentsOnly } from "./available-agents.ts";
+import type { LoadedAgent } from "./load-agent-files.ts";
 import { type Environment, stateDirectory } from "./places.ts";
 
-export interface Gathering {
+export interface LoadOptions {
   readonly agent?: string;
   readonly agents?: Readonly<Record<string, unknown>>;
   readonly trusted?: boolean;
@@ -30,10 +30,10 @@ interface Surroundings {
 }
 
 /** What files and flags give to the session's agent. Reading definitions is loaded only where there may be something to read. */
-export async function gather(
-  options: Gathering,
+export async function loadAgents(
+  options: LoadOptions,
   { cwd, environment, settings, before, previous }: Surroundings,
-): Promise<GatheredAgent> {
+): Promise<LoadedAgent> {
   const { agents, trusted = false, catalogSettings } = options;
   const agent = options.agent ?? (before === MAIN_TYPE ? undefined : before);
   const home = options.home || stateDirectory(environment);
@@ -45,13 +45,13 @@ export async function gather(
   if (agent === undefined && agents === undefined) {
     const mayInstruct = trusted || (options.trusted !== undefined && hasTrustedFiles(home, environment));
     if (!mayInstruct && !hasAgents(settings)) {
-      return { skills: [], readableRoots: [], notices: [], household: builtInHousehold(home, builtIn) };
+      return { skills: [], readableRoots: [], notices: [], agents: builtInAgentsOnly(home, builtIn) };
     }
   }
-  const { gatherAgent } = await import("./gather-agent.ts");
+  const { loadAgentFiles } = await import("./load-agent-files.ts");
   const isOld = options.agent === undefined;
   const named = agent === undefined ? undefined : { name: agent, isOld };
-  return gatherAgent(named, {
+  return loadAgentFiles(named, {
     cwd,
     home,
     environment,
@@ -91,7 +91,7 @@ function disabledAgents({ agents = {} }: Settings): readonly string[] {
 }
 
 function entryPointOf(
-  { entryPoint = "sdk" }: Gathering,
+  { entryPoint = "sdk" }: LoadOptions,
   { environment, settings }: { environment: Environment; settings: Settings },
 ): string {
   if (settings.subagents?.guide === false) return "sdk";

@@ -10,26 +10,28 @@ import {
 } from "../definitions/index.ts";
 import { UserError } from "../lib/index.ts";
 import { type AgentDefinition, canonicalToolName, type Diagnostic } from "../protocol/index.ts";
+import type { AvailableAgent } from "../runs/index.ts";
 import { aboutAgents, aboutContext, aboutFile, aboutSkills, described } from "./about-files.ts";
 import { type AgentCatalog, type CatalogAgent, type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
+import { isGuide, type LoadedAgents } from "./available-agents.ts";
 import { docsDirectory } from "./docs-directory.ts";
-import { type Household, type HouseholdAgent, isGuide } from "./household.ts";
+import { existingDirectories } from "./places.ts";
 import { unknownAgent } from "./unknown-agent.ts";
 
 /** What files and flags give to the agent of a session. */
-export interface GatheredAgent {
+export interface LoadedAgent {
   /** Absent: the main agent itself. */
   readonly definition?: AgentDefinition;
   readonly prompt?: string;
   /** Those its definition names: they stand in its prompt. */
   readonly skills: readonly { readonly name: string; readonly text: string }[];
-  readonly memory?: AgentMemory;
-  readonly projectContext?: string;
+  readonly memory?: AgentMemory | undefined;
+  readonly projectContext?: string | undefined;
   /** What it may read beyond the workspace. */
   readonly readableRoots: readonly string[];
   readonly notices: readonly string[];
   /** Who can work for it. */
-  readonly household: Household;
+  readonly agents: LoadedAgents;
 }
 
 export interface NamedAgent {
@@ -39,20 +41,20 @@ export interface NamedAgent {
 }
 
 /** Everything an agent is made of, by its name. Throws a `UserError` for one that is not there. */
-export async function gatherAgent(named: NamedAgent | undefined, place: CatalogPlace): Promise<GatheredAgent> {
+export async function loadAgentFiles(named: NamedAgent | undefined, place: CatalogPlace): Promise<LoadedAgent> {
   const loaded = await loadAgentCatalog(place);
   const wrong = loaded.diagnostics.find(({ file, severity }) => file === "--agents" && severity === "error");
   if (wrong !== undefined) throw new UserError(wrong.message, { code: "agents", exitCode: 2, ...cureOf(wrong) });
   const projectContext = contextText(loaded.snapshot.contextFiles);
-  const context = projectContext === undefined ? {} : { projectContext };
+  const context = { projectContext };
   const ofContext = aboutContext(loaded);
   const shelf = createSkillShelf(loaded.snapshot.skills);
   const roots = rootsOf(loaded.snapshot.skills, place.home);
-  const household: Household = {
+  const agents: LoadedAgents = {
     definitions: loaded.catalog.agents.map(({ definition }) => definition),
     nearest: loaded.catalog.nearest,
     snapshot: loaded.snapshot,
-    ...(shelf ? { shelf } : {}),
+    shelf,
     find: (name) => {
       const found = loaded.catalog.find(name)?.agent;
       return found && piecesOf(found, { loaded, place, context, ofContext, roots });
@@ -60,9 +62,9 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
   };
   const aboutGiven = loaded.diagnostics.filter(({ file }) => file === "--agents").map(described);
   const notices = [...aboutGiven, ...ofContext, ...aboutAgents(loaded), ...aboutSkills(loaded)];
-  const main = { ...context, skills: [], readableRoots: roots, notices, household };
+  const main = { ...context, skills: [], readableRoots: roots, notices, agents };
   if (named === undefined) return main;
-  const found = household.find(named.name);
+  const found = agents.find(named.name);
   if (found === undefined && named.name === MAIN_TYPE) return main;
   if (found === undefined) throw missingAgent(named, loaded);
   return {
@@ -70,14 +72,14 @@ export async function gatherAgent(named: NamedAgent | undefined, place: CatalogP
     ...found,
     prompt: found.prompt(place.cwd),
     notices: [...aboutGiven, ...found.notices],
-    household,
+    agents,
   };
 }
 
 interface Surroundings {
   readonly loaded: AgentCatalog;
   readonly place: CatalogPlace;
-  readonly context: Pick<HouseholdAgent, "projectContext">;
+  readonly context: Pick<AvailableAgent, "projectContext">;
   /** About context files. */
   readonly ofContext: readonly string[];
   readonly roots: readonly string[];
@@ -86,7 +88,7 @@ interface Surroundings {
 function piecesOf(
   { definition, body }: CatalogAgent,
   { loaded, place, context, ofContext, roots }: Surroundings,
-): HouseholdAgent {
+): AvailableAgent {
   const { found: skills, diagnostics } = findSkills(loaded.snapshot.skills, definition.skills ?? [], {
     file: definition.file ?? definition.name,
   });
@@ -96,8 +98,12 @@ function piecesOf(
     definition,
     prompt: body,
     skills: skills.map((skill) => ({ name: skill.definition.name, text: textOf(skill) })),
-    ...(memory === undefined ? {} : { memory }),
-    readableRoots: [...(isGuide(definition) ? [docsDirectory()] : []), ...(memory ? [memory.directory] : []), ...roots],
+    memory,
+    readableRoots: existingDirectories([
+      ...(isGuide(definition) ? [docsDirectory()] : []),
+      ...(memory ? [memory.directory] : []),
+      ...roots,
+    ]),
     notices: [
       ...(definition.omitProjectContext ? [] : ofContext),
       // What was given with the call is told when the session begins, of all agents: no other command reads it.

@@ -2,18 +2,34 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { UserError } from "../lib/index.ts";
 import type { McpConnection, ToolFace } from "../ports/index.ts";
-import type { AgentDefinition, AgentId, KeptWorktree, Rule, Settings } from "../protocol/index.ts";
-import { clockLimits, Dispatcher } from "../runs/index.ts";
+import {
+  type AgentDefinition,
+  type AgentId,
+  type KeptWorktree,
+  MAIN_AGENT,
+  type Rule,
+  type Settings,
+} from "../protocol/index.ts";
+import {
+  type BudgetSpent,
+  clockLimits,
+  createPrepare,
+  Dispatcher,
+  offeredAgents,
+  type SharedServices,
+  spendingIn,
+  sumSpending,
+  withInstructions,
+} from "../runs/index.ts";
 import type { Session as Transcript } from "../transcript/index.ts";
-import { type AgentServers, createAgentServers, withInstructions } from "./agent-servers.ts";
+import { type AgentServers, createAgentServers } from "./agent-servers.ts";
 import { askAboutGit } from "./ask-about-git.ts";
+import type { LoadedAgents } from "./available-agents.ts";
 import { chooseVerification } from "./choose-verification.ts";
 import { coordinate } from "./coordinate.ts";
-import { offerDelegation, offeredAgents } from "./delegation.ts";
-import { type Equipped, equip } from "./equip.ts";
+import { offerDelegation } from "./delegation.ts";
 import { mayFork } from "./fork-choice.ts";
 import { checkMode } from "./heed-settings.ts";
-import type { Household as Agents } from "./household.ts";
 import { mainAcceptance } from "./main-acceptance.ts";
 import { mayBackground } from "./may-background.ts";
 import { newsFor } from "./news-for.ts";
@@ -21,18 +37,19 @@ import type { OpenedSession } from "./opened-session.ts";
 import { tellOfOtherModel } from "./other-model.ts";
 import { type Environment, stateDirectory } from "./places.ts";
 import { modeAfterPlan, offerPlanMode } from "./plan-mode.ts";
-import type { Preparer } from "./prepare-agent.ts";
 import { resolveMain } from "./resolve-main.ts";
 import { collectRules } from "./rules.ts";
 import { createSessionOf, type Session } from "./session.ts";
 import { missedAnswers, sessionApprovals } from "./session-approvals.ts";
 import { sessionBudget } from "./session-budget.ts";
-import { gatherHooks, type SessionHooks } from "./session-hooks.ts";
+import { loadSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
+import { createSessionTools, type SessionTools } from "./session-tools.ts";
+import { createSubagentPorts } from "./subagent-ports.ts";
 import { VERSION } from "./version.ts";
 
 /** Gives an opened session its MCP servers, tools, rules, agents and limits. */
-export async function furnishSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
+export async function assembleSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
   const { environment, clock, settings, cwd, transcript } = opened;
   const servers = createAgentServers({
     root: cwd,
@@ -45,7 +62,7 @@ export async function furnishSession(options: SessionOptions, opened: OpenedSess
     tell: options.onTrouble,
   });
   try {
-    return await furnish(options, { ...opened, servers });
+    return await assemble(options, { ...opened, servers });
   } catch (error) {
     await servers.close();
     throw error;
@@ -61,9 +78,9 @@ interface ServedSession extends OpenedSession {
   readonly servers: AgentServers;
 }
 
-async function furnish(options: SessionOptions, served: ServedSession): Promise<Session> {
-  const { servers, clock, settings, cwd, chosen, transcript, gathered, callback } = served;
-  const definition: Partial<AgentDefinition> = gathered.definition ?? {};
+async function assemble(options: SessionOptions, served: ServedSession): Promise<Session> {
+  const { servers, clock, settings, cwd, chosen, transcript, loaded, callback } = served;
+  const definition: Partial<AgentDefinition> = loaded.definition ?? {};
   const { sessionId } = transcript;
   const { rules, problems } = await collectRules(settings.permissions ?? {}, options, options.settingsFile);
   const connection = await servers.connectMain(definition.mcpServers ?? [], options.signal);
@@ -71,7 +88,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
   const approvals = await sessionApprovals(options, served);
   const compactAtPercent = settings.compaction?.percent;
-  const hooks = await gatherHooks({
+  const hooks = await loadSessionHooks({
     settings,
     root: cwd,
     environment: served.environment,
@@ -79,13 +96,13 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     ...(options.settingsOrigins === undefined ? {} : { origins: options.settingsOrigins }),
     ...pluginHomeOf(options, served.environment),
     ...(options.hooks === undefined ? {} : { functions: options.hooks }),
-    ...(gathered.definition === undefined ? {} : { definition: gathered.definition }),
+    ...(loaded.definition === undefined ? {} : { definition: loaded.definition }),
   });
   const { agentUpdates } = options;
   const shared = { sessionId, version: VERSION, approvals, clock, compactAtPercent, agentUpdates, hooks: hooks.shared };
   const modelIsGiven = typeof options.model === "object";
   const interactive = options.interactive === true;
-  const { dispatcher, equipped, outputDirectory } = equipSession({
+  const { dispatcher, tools, outputDirectory } = createAgents({
     ...served,
     rules,
     connection,
@@ -94,10 +111,10 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     modelIsGiven,
     interactive,
     planning: offerPlanMode(options, settings),
-    forks: mayFork({ settings, interactive, coordinator: options.coordinator === true }),
+    mayFork: mayFork({ settings, interactive, coordinator: options.coordinator === true }),
     tell: options.onTrouble,
   });
-  const resolution = await resolveMain(options, { ...served, equipped, rules, outputDirectory });
+  const resolution = await resolveMain(options, { ...served, tools, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const { policy, notices: aboutGit } = askAboutGit(
     resolution.agent.policy,
@@ -112,12 +129,12 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     policy: agent.policy,
     offered,
   });
-  if (options.resume !== undefined) await tellOfLost(dispatcher, hooks, gathered.household);
+  if (options.resume !== undefined) await tellOfLost(dispatcher, hooks, loaded.agents);
   return createSessionOf({
     transcript,
     agent,
     thread: served.thread,
-    absentTools: equipped.absent,
+    absentTools: tools.absent,
     mcpServers: connection.servers,
     toolReport: resolution.report,
     ...(callback === undefined ? {} : { callback }),
@@ -125,13 +142,13 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
       ...(chosen.notice ? [chosen.notice] : []),
       ...(options.model === undefined ? tellOfOtherModel(served.thread.conversation?.head, agent.head) : []),
       ...problems,
-      ...gathered.notices,
+      ...loaded.notices,
       ...resolution.notices,
       ...connection.problems,
       ...hooks.notices,
       ...aboutGit,
       ...aboutVerification,
-      ...missedTools(settings, equipped),
+      ...missedTools(settings, tools),
       ...missedAnswers(options, hooks),
       ...transcript.problems.map(({ message }) => message),
     ],
@@ -141,7 +158,7 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
     ...(options.permissionMode === undefined ? {} : { askedMode: options.permissionMode }),
     ...verification,
     ...mainAcceptance({ definition, given: options.acceptance ?? [], policy: agent.policy }),
-    news: newsFor(agent, { ...gathered, thread: served.thread, rules }),
+    news: newsFor(agent, { ...loaded, thread: served.thread, rules }),
     release: async () => {
       await approvals.close();
       await hooks.close();
@@ -152,73 +169,66 @@ async function furnish(options: SessionOptions, served: ServedSession): Promise<
       hooks: hooks.main,
       cwd,
       model: chosen.model,
-      hands: equipped.hands,
-      budget: await sessionBudget({ settings, definition, clock, ...(options.resume ? { journal: transcript } : {}) }),
+      hands: tools.hands,
+      budget: await sessionBudget({
+        settings,
+        definition,
+        clock,
+        spentBefore: options.resume ? () => spentBefore(transcript, dispatcher) : undefined,
+      }),
       limits: clockLimits({ definition, settings, background: false, isMain: true }),
       retinue: dispatcher,
     },
   });
 }
 
-interface Household extends ServedSession {
+interface AgentParts extends ServedSession {
   readonly rules: readonly Rule[];
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
-  readonly shared: Omit<
-    ConstructorParameters<typeof Dispatcher>[0],
-    "journal" | "prepare" | "offered" | "settleLost" | "forks"
-  >;
-  readonly forks: boolean;
+  readonly shared: SharedServices;
+  readonly mayFork: boolean;
   readonly modelIsGiven: boolean;
   readonly interactive: boolean;
-  /** Tools to plan with. */
+  /** Tools for plan mode. */
   readonly planning: readonly ToolFace[];
   readonly tell: SessionOptions["onTrouble"];
 }
 
-/** The tools of the session, and the agents behind those of delegation. */
-function equipSession(place: Household): {
+/** Creates the session's tools, and the dispatcher of the agents that its delegation tools start. */
+function createAgents(parts: AgentParts): {
   readonly dispatcher: Dispatcher;
-  readonly equipped: Equipped;
+  readonly tools: SessionTools;
   readonly outputDirectory: string;
 } {
-  const { rules, connection, shared, hooks, modelIsGiven, interactive, forks, tell, ...served } = place;
-  const { servers, environment, clock, settings, cwd, chosen, transcript, gathered } = served;
-  const { household } = gathered;
-  const { shelf } = household;
-  let preparing: Promise<Preparer> | undefined;
-  const dispatcher: Dispatcher = new Dispatcher({
-    ...shared,
+  const { rules, connection, shared, mayFork: forks, interactive } = parts;
+  const { environment, settings, cwd, chosen, transcript, loaded } = parts;
+  const { agents } = loaded;
+  const ports = createSubagentPorts({ ...parts, agents, sessionTools: () => tools });
+  const dispatcher = new Dispatcher({
+    shared,
     journal: transcript,
-    plan: { main: served.thread, after: modeAfterPlan(settings) },
-    forks,
+    plan: { main: parts.thread, after: modeAfterPlan(settings) },
+    mayFork: forks,
     settleLost: (agentId) => settleLostPlace(agentId, { transcript, environment }),
-    offered: () => offeredAgents(household, { rules }).map(({ name }) => name),
-    prepare: async (wish) => {
-      preparing ??= import("./prepare-agent.ts").then(({ preparerOf }) => {
-        const tools = () => equipped.hands.declarations();
-        const { handsAt, absent: absentTools } = equipped;
-        const session = { household, settings, environment, clock, transcript, modelIsGiven, servers, connection };
-        return preparerOf({ ...session, interactive, hooks, tools, absentTools, handsAt });
-      });
-      return (await preparing)(wish);
-    },
+    offered: () => offeredAgents(agents, { rules }).map(({ name }) => name),
+    prepare: createPrepare(ports),
   });
   const outputDirectory = directoryOf(transcript);
-  const equipped: Equipped = equip({
+  const tools = createSessionTools({
     root: cwd,
     transcript,
     outputDirectory,
     settings,
     environment,
     chosen,
-    delegation: { faces: offerDelegation({ household, settings, environment, rules, forks, interactive }), dispatcher },
-    ...(shelf ? { skills: shelf } : {}),
-    planning: served.planning,
+    delegation: { faces: offerDelegation({ agents, settings, environment, rules, forks, interactive }), dispatcher },
+    skills: agents.shelf,
+    planning: parts.planning,
     serverTools: connection.tools,
-    tell,
+    tell: parts.tell,
   });
-  return { dispatcher, equipped, outputDirectory };
+  return { dispatcher, tools, outputDirectory };
 }
 
 async function settleLostPlace(
@@ -230,16 +240,16 @@ async function settleLostPlace(
 }
 
 /** Where nobody has hooks the files of the agents are not read for this. */
-async function tellOfLost(dispatcher: Dispatcher, hooks: SessionHooks, household: Agents): Promise<void> {
-  if (!hooks.shared && !household.definitions.some((definition) => definition.hooks)) return;
+async function tellOfLost(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
+  if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
   await dispatcher.tellOfLost(async (agentType) => {
-    const definition = household.find(agentType)?.definition;
+    const definition = agents.find(agentType)?.definition;
     return (definition?.hooks && (await hooks.forAgent(definition))) ?? hooks.shared;
   });
 }
 
 /** Who configured a search that can't work wants to know; who configured none does not. */
-function missedTools({ search }: Settings, { absent }: Equipped): readonly string[] {
+function missedTools({ search }: Settings, { absent }: SessionTools): readonly string[] {
   if (search === undefined || search.engine === "off") return [];
   return absent.map(({ reason }) => reason);
 }
@@ -247,4 +257,10 @@ function missedTools({ search }: Settings, { absent }: Equipped): readonly strin
 /** Where the session keeps its own files, beside its transcript. */
 function directoryOf({ path, sessionId }: Transcript): string {
   return path?.replace(/\.jsonl$/, "") ?? join(tmpdir(), `retinue-${sessionId}`);
+}
+
+/** What a session and its agents spent in earlier processes. */
+async function spentBefore(transcript: Transcript, { registry }: Dispatcher): Promise<BudgetSpent> {
+  const main = spendingIn(await transcript.read(MAIN_AGENT));
+  return sumSpending([main, ...(await registry.earlierRuns()).map(({ spending }) => spending)]);
 }

@@ -8,7 +8,7 @@ import type { ChosenModel } from "./choose-model.ts";
 import type { Delegation } from "./make-hands.ts";
 import type { Environment } from "./places.ts";
 
-export interface Equipment {
+export interface SessionToolsOptions {
   /** Absolute real path of the workspace. */
   readonly root: string;
   readonly transcript: Transcript;
@@ -18,7 +18,7 @@ export interface Equipment {
   readonly environment: Environment;
   readonly chosen: ChosenModel;
   /** What the model may call for; absent where there is nothing. */
-  readonly skills?: Skills;
+  readonly skills?: Skills | undefined;
   readonly delegation: Delegation;
   /** Those to plan with. */
   readonly planning: readonly ToolFace[];
@@ -28,7 +28,8 @@ export interface Equipment {
   readonly tell?: ((message: string) => void) | undefined;
 }
 
-export interface Equipped {
+/** The tools of a session. */
+export interface SessionTools {
   readonly hands: Hands;
   /** The same tools on another directory. */
   readonly handsAt: (root: string) => Promise<Hands>;
@@ -36,21 +37,21 @@ export interface Equipped {
   readonly absent: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** The built-in tools on this workspace. */
-export function equip(equipment: Equipment): Equipped {
-  const { transcript, outputDirectory, settings, environment, chosen } = equipment;
+/** Creates the tools of a session on its workspace. Their code is loaded with the first call. */
+export function createSessionTools(options: SessionToolsOptions): SessionTools {
+  const { transcript, outputDirectory, settings, environment, chosen } = options;
   const { sessionId, results } = transcript;
-  const skills = equipment.skills ? { skills: equipment.skills } : {};
+  const skills = options.skills ? { skills: options.skills } : {};
   const choice = searchEngineFor(settings.search, environment, chosen.search ? { anthropic: chosen.search } : {});
   const search = "engine" in choice ? { search: choice.engine } : {};
-  const { serverTools, planning } = equipment;
-  const delegation = { ...equipment.delegation, faces: [...equipment.delegation.faces, ...planning] };
+  const { serverTools, planning } = options;
+  const delegation = { ...options.delegation, faces: [...options.delegation.faces, ...planning] };
   const builtIn = toolFaces({ ...search, ...skills });
   let sandbox: Sandbox | undefined;
   let since: number | undefined;
   const handsAt = async (root: string): Promise<Hands> => {
     const { beginningOf, makeHands, makeSandbox } = await import("./make-hands.ts");
-    sandbox ??= makeSandbox(equipment);
+    sandbox ??= makeSandbox(options);
     since ??= beginningOf(transcript.path) ?? Date.now();
     return makeHands({
       sandbox,
@@ -69,7 +70,7 @@ export function equip(equipment: Equipment): Equipped {
   };
   // Tools of others are shown as they are.
   const faces = [...[...builtIn, ...delegation.faces].map(leanFace), ...serverTools];
-  const own = lazyHands(faces, () => handsAt(equipment.root));
+  const own = lazyHands(faces, () => handsAt(options.root));
   const hands = { ...own, close: () => own.close().then(() => sandbox?.close()) };
   return { hands, handsAt, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };
 }

@@ -1,0 +1,389 @@
+import { platform } from "node:os";
+import { createResolving, createSharing, forkAgent, judgeAgent, type ResolvedAgent } from "../../agents/index.ts";
+import { describeError, nearest, UserError } from "../../lib/index.ts";
+import { parseRule } from "../../permissions/index.ts";
+import type { Hands, Hooks, McpConnection, Model, Tool } from "../../ports/index.ts";
+import {
+  type AgentBudget,
+  type AgentDefinition,
+  type AgentId,
+  type DurableEvent,
+  FORK_TYPE,
+  type ForkOrigin,
+  type Head,
+  type KeptWorktree,
+  type McpServerUse,
+  type Policy,
+  type RecordedPolicy,
+  type RunResult,
+  type Settings,
+  type SpawnSpec,
+  type ToolDeclaration,
+  type ToolReport,
+} from "../../protocol/index.ts";
+import { type ClockLimits, clockLimits } from "../host/clock-limits.ts";
+import type { LiveAgent } from "../host/run-host.ts";
+import type { AvailableAgent, AvailableAgents } from "./available-agents.ts";
+import type { ForkBounds, RunTerms } from "./subagent.ts";
+import { isVerifier, keepInCopy, policyInCopy, verifierPolicy, type WorkingCopy } from "./working-copy.ts";
+
+/** What a session supplies for its subagents. */
+export interface SubagentPorts {
+  readonly agents: AvailableAgents;
+  readonly settings: Settings;
+  /** Home directory of the user, for rules that begin with `~`. */
+  readonly home?: string | undefined;
+  /** A person is present. */
+  readonly interactive: boolean;
+  /** Agents may work in the background. */
+  readonly mayBackground: boolean;
+  /** Tools that any agent of the session can have. */
+  readonly tools: () => readonly ToolDeclaration[];
+  /** Built-in tools that this session does not have, and why. */
+  readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
+  /** The MCP servers of the session's main agent. */
+  readonly connection: McpConnection;
+  /** The program supplied the only model there is. */
+  readonly modelIsGiven: boolean;
+  /** Makes a model of the parent's provider by its name. Throws if there is none. */
+  chooseModel(name: string, provider: string): { readonly model: Model; readonly reason: string };
+  /** Connects MCP servers for one agent. They start in `root`. */
+  connect(
+    servers: readonly McpServerUse[],
+    use: { readonly owner: AgentId; readonly signal: AbortSignal; readonly root: string },
+  ): Promise<McpConnection>;
+  /** Makes a copy of the repository at `cwd` for one agent. */
+  openCopy(
+    agentId: AgentId,
+    definition: AgentDefinition,
+    cwd: string,
+  ): Promise<{ readonly ok: true; readonly copy: WorkingCopy } | Refusal>;
+  /** Hooks of the session together with those of a definition. */
+  hooksFor(definition: AgentDefinition): Promise<Hooks | undefined>;
+  /** Adds tools of an agent's own MCP servers to the tools it has in `root`. */
+  addTools(hands: Hands, tools: readonly Tool[], root: string): Promise<Hands>;
+}
+
+export interface PrepareRequest {
+  readonly spec: SpawnSpec;
+  readonly terms: RunTerms;
+  readonly parent: LiveAgent;
+  /** Set for a fork: the head of the conversation that it continues, and its limits. */
+  readonly fork?: (ForkBounds & { readonly head: Head }) | undefined;
+  /** What it was allowed in its last run. It never gets more. */
+  readonly before?: RecordedPolicy | undefined;
+  readonly signal: AbortSignal;
+}
+
+interface Refusal {
+  readonly ok: false;
+  readonly message: string;
+}
+
+export interface PreparedAgent {
+  readonly ok: true;
+  readonly agent: ResolvedAgent;
+  readonly model: Model;
+  readonly hands: Hands;
+  readonly cwd: string;
+  readonly tools: ToolReport;
+  readonly budget: AgentBudget;
+  readonly limits: ClockLimits;
+  /** The definition or the call asks to run it in the background. */
+  readonly background: boolean;
+  /** Rules that its definition lists, to be approved before it works in the background. */
+  readonly grants?: readonly string[] | undefined;
+  /** Set if it begins with the messages of its parent: under the same head, or under one of its own. */
+  readonly inherits?: ForkOrigin["kind"] | undefined;
+  /** Command that its work has to pass. */
+  readonly acceptance?: string | undefined;
+  readonly notices: readonly string[];
+  /** Hooks for this agent; absent: those of the session. */
+  readonly hooks?: Hooks | undefined;
+  readonly followUp?: ((result: RunResult) => Promise<readonly DurableEvent[]>) | undefined;
+  /** Releases what was made for this run alone, and returns what has to stay. */
+  release(): Promise<KeptWorktree | undefined>;
+}
+
+export type Prepare = (request: PrepareRequest) => Promise<PreparedAgent | Refusal>;
+
+/** Decides what a subagent is and has, from its definition, its call and its parent. */
+export function createPrepare(ports: SubagentPorts): Prepare {
+  const resolving: Resolving = { resolve: createResolving(), share: createSharing() };
+  return async (request) => {
+    if (request.fork) return prepareFork({ ...request, fork: request.fork }, ports, resolving);
+    return prepareDefined(request, ports, resolving);
+  };
+}
+
+interface Resolving {
+  readonly resolve: ReturnType<typeof createResolving>;
+  readonly share: ReturnType<typeof createSharing>;
+}
+
+async function prepareDefined(
+  request: PrepareRequest,
+  ports: SubagentPorts,
+  resolving: Resolving,
+): Promise<PreparedAgent | Refusal> {
+  const { spec, terms, parent } = request;
+  const found = ports.agents.find(spec.agentType);
+  if (found === undefined) return refuse(unknownType(spec.agentType, ports.agents, parent.agent.policy));
+  const { definition } = found;
+  const denial = denialOf(definition, parent.agent.policy);
+  if (denial !== undefined) return refuse(denial);
+  const background = ports.mayBackground && (terms.background || definition.background === true);
+  const isolated = (spec.isolation ?? definition.isolation) !== undefined;
+  const { cwd } = parent.services;
+  const opened = isolated ? await ports.openCopy(spec.agentId, definition, cwd) : undefined;
+  if (opened?.ok === false) return opened;
+  const copy = opened?.copy;
+  const root = copy?.root ?? cwd;
+  const { mcpTools } = ports.settings.subagents ?? {};
+  const hasServers = mcpTools !== "never" && (mcpTools !== "foreground" || !background);
+  const own = await ports.connect(hasServers ? (definition.mcpServers ?? []) : [], {
+    owner: spec.agentId,
+    signal: request.signal,
+    root,
+  });
+  const release = async () => {
+    await own.release();
+    return copy?.leave();
+  };
+  const prepared = assemble(request, { found, background, copy, root, own, ports, resolving, release });
+  if (!prepared.ok) {
+    await release();
+    return prepared;
+  }
+  const { tools } = own;
+  return {
+    ...prepared,
+    hands: tools.length === 0 ? prepared.hands : await ports.addTools(prepared.hands, tools, root),
+    hooks: definition.hooks && (await ports.hooksFor(definition)),
+  };
+}
+
+interface Parts extends Pick<PreparedAgent, "release" | "background"> {
+  readonly found: AvailableAgent;
+  readonly copy: WorkingCopy | undefined;
+  readonly root: string;
+  /** MCP servers of this agent alone. */
+  readonly own: McpConnection;
+  readonly ports: SubagentPorts;
+  readonly resolving: Resolving;
+}
+
+function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusal {
+  const { spec, terms, parent, before } = request;
+  const { found, background, copy, root, own, ports, resolving, release } = parts;
+  const { definition, followUp } = found;
+  const { settings } = ports;
+  const { subagents = {} } = settings;
+  const above = parent.agent.lends ?? parent.agent.policy;
+  const { model, requested, reason, notice } = modelFor(request, found, ports);
+  const ownTools = own.tools.map(({ declaration }) => declaration);
+  const ownNames = ownTools.map(({ name }) => name);
+  const prompt = promptOf(found, root);
+  if (typeof prompt !== "string") return prompt;
+  const resolution = resolving.resolve({
+    ...found,
+    prompt,
+    superior: copy ? policyInCopy(above, copy, ports.home) : above,
+    tier: {
+      background,
+      depth: spec.depth,
+      maxDepth: subagents.maxDepth ?? 1,
+      mcpTools: subagents.mcpTools ?? "always",
+      allowQuestions: subagents.allowQuestions === "foreground",
+      blockedTools: subagents.blockedTools,
+      named: spec.name !== undefined,
+    },
+    model: model.describe(),
+    requestedModel: requested,
+    modelReason: reason,
+    // The session's own list if nothing is added, so that agents of one kind share their resolved parts.
+    tools:
+      ownTools.length === 0
+        ? ports.tools()
+        : [...ports.tools().filter(({ name }) => !ownNames.includes(name)), ...ownTools],
+    absentTools: ports.absentTools,
+    ownTools: ownNames,
+    before,
+    asked: { maxTurns: terms.maxTurns },
+    settings: { effort: settings.effort, maxTurns: settings.maxTurns },
+    workspaceRoot: root,
+    additionalDirectories: copy ? [] : above.workspaceRoots.slice(1),
+    readableRoots: found.readableRoots,
+    platform: platform(),
+  });
+  if (!resolution.ok) return resolution;
+  const verifies = copy !== undefined && isVerifier(definition);
+  const agent = withInstructions(resolution.agent, [ports.connection, own]);
+  const base = copy ? (verifies ? keepInCopy(copy.hands, copy) : copy.hands) : parent.services.hands;
+  return {
+    ok: true,
+    agent: resolving.share(verifies ? { ...agent, policy: verifierPolicy(agent.policy, above) } : agent),
+    model,
+    hands: base,
+    cwd: root,
+    tools: resolution.report,
+    budget: definition.budget ?? {},
+    limits: limitsFor(definition, background, ports),
+    background,
+    grants: settings.background?.preapprove ? launchGrants(definition) : undefined,
+    inherits: definition.forkContext ? "context" : undefined,
+    acceptance: terms.acceptance ?? definition.acceptance,
+    followUp,
+    notices: [...found.notices, ...resolution.notices, ...own.problems, ...(notice === undefined ? [] : [notice])],
+    release,
+  };
+}
+
+/** A fork is its parent once more, and continues its conversation. */
+function prepareFork(
+  { spec, terms, parent, before, fork }: PrepareRequest & { readonly fork: ForkBounds & { readonly head: Head } },
+  ports: SubagentPorts,
+  { share }: Resolving,
+): PreparedAgent | Refusal {
+  const { subagents = {} } = ports.settings;
+  const denial = denialOf({ name: FORK_TYPE }, parent.agent.policy);
+  if (denial !== undefined) return refuse(denial);
+  const background = ports.mayBackground && terms.background;
+  const { hands, cwd, hooks, model } = parent.services;
+  const { provider, model: name } = model.describe();
+  // A fork keeps the head of its conversation unless its model is gone.
+  const isSame = fork.head.provider === provider && fork.head.model === name;
+  const { agent, report } = forkAgent({
+    parent: parent.agent,
+    head: isSame ? fork.head : parent.agent.head,
+    allowedTools: fork.allowedTools,
+    readOnly: fork.readOnly,
+    tier: {
+      background,
+      mcpTools: subagents.mcpTools ?? "always",
+      allowQuestions: subagents.allowQuestions === "foreground",
+      named: spec.name !== undefined,
+    },
+    maxTurns: terms.maxTurns,
+    before,
+  });
+  const unknown = report.invalidTools.join(", ");
+  if (unknown !== "") {
+    const known = parent.agent.policy.pool.join(", ");
+    return refuse(`allowed_tools names what this fork can't have: ${unknown}. There are ${known}.`);
+  }
+  return {
+    ok: true,
+    agent: { ...share(agent), head: agent.head },
+    inherits: "fork",
+    model,
+    hands,
+    cwd,
+    tools: report,
+    budget: {},
+    limits: limitsFor({}, background, ports),
+    background,
+    acceptance: terms.acceptance,
+    notices: [],
+    hooks,
+    release: async () => undefined,
+  };
+}
+
+function limitsFor(
+  definition: Parameters<typeof clockLimits>[0]["definition"],
+  background: boolean,
+  { settings, interactive, mayBackground }: SubagentPorts,
+): ClockLimits {
+  return clockLimits({ definition, settings, background, isMain: false, mayDetach: interactive && mayBackground });
+}
+
+interface SubagentModel {
+  readonly model: Model;
+  readonly requested: string | null;
+  readonly reason: string;
+  readonly notice?: string;
+}
+
+/** The model of the call, else of the definition, the settings or the parent. If it is unavailable, the parent's with a notice. */
+function modelFor(
+  { spec, terms, parent }: PrepareRequest,
+  { definition }: AvailableAgent,
+  { settings, modelIsGiven, chooseModel }: SubagentPorts,
+): SubagentModel {
+  const wanted = terms.model ?? definition.model ?? settings.subagents?.model;
+  const { model } = parent.services;
+  const inherited = { model, requested: wanted ?? null };
+  if (wanted === undefined) return { ...inherited, reason: "that of the agent it works for" };
+  if (wanted === "inherit") return { ...inherited, reason: "inherited, as it asks" };
+  const { provider, dialect } = model.describe();
+  if (modelIsGiven || provider === "offline") return { ...inherited, reason: "the only model there is" };
+  const from = terms.model === undefined ? `agent ${definition.name}` : "the call";
+  try {
+    const chosen = chooseModel(wanted, provider);
+    return { model: chosen.model, requested: wanted, reason: chosen.reason.replaceAll("settings model", from) };
+  } catch (error) {
+    const notice = `Agent "${spec.agentType}" (${dialect}) uses the model of its parent: ${wanted}, requested by ${from}, is not available. ${describeError(error)}`;
+    return { ...inherited, reason: `that of the agent it works for: ${wanted} is not available`, notice };
+  }
+}
+
+/** A prompt function of the program may fail. Then there is no agent, and the caller continues without it. */
+function promptOf(found: AvailableAgent, cwd: string): string | Refusal {
+  try {
+    return found.prompt(cwd);
+  } catch (error) {
+    const what =
+      error instanceof UserError ? "" : `The prompt of agent "${found.definition.name}" could not be written: `;
+    return refuse(`${what}${describeError(error)}`);
+  }
+}
+
+/** Rules that a person can approve before a background launch: those of `tools` with a specifier, never a whole tool. */
+function launchGrants({ tools = [] }: Pick<AgentDefinition, "tools">): readonly string[] {
+  return tools.filter((text) => {
+    const rule = parseRule(text);
+    if (!rule.ok || !["command", "path", "domain"].includes(rule.target.kind)) return false;
+    return !/^[*:/.\s]*$/.test(text.slice(text.indexOf("(") + 1, -1));
+  });
+}
+
+/** Adds what MCP servers say about their use to the context of an agent that has tools of theirs. */
+export function withInstructions(agent: ResolvedAgent, connections: readonly McpConnection[]): ResolvedAgent {
+  const { head, policy } = agent;
+  const used = connections.filter(({ tools }) => tools.some(({ declaration: { name } }) => policy.pool.includes(name)));
+  const texts = new Map(used.flatMap(({ instructions }) => instructions.map(({ server, text }) => [server, text])));
+  if (texts.size === 0) return agent;
+  const parts = [...texts].map(([server, text]) => `The MCP server ${server} says about its use:\n${text}`);
+  return { ...agent, head: { ...head, systemContext: [head.systemContext, ...parts].join("\n\n") } };
+}
+
+/** Agents that a model can start: no rule denies them and they are not hidden. */
+export function offeredAgents(
+  { definitions }: Pick<AvailableAgents, "definitions">,
+  policy: Pick<Policy, "rules" | "layers">,
+): readonly AgentDefinition[] {
+  return definitions.filter(({ name, hidden }) => !hidden && judgeAgent(name, policy).effect !== "deny");
+}
+
+/** Refuses an agent that a rule like `Task(Explore)` denies, by whatever name it is asked for. */
+function denialOf({ name }: Pick<AgentDefinition, "name">, policy: Policy): string | undefined {
+  const { effect, scope, rule } = judgeAgent(name, policy);
+  return effect === "deny" ? `Agent "${name}" can't be used here: the ${scope} rule ${rule} denies it.` : undefined;
+}
+
+/** Names at most ten available agents, the most similar first. */
+function unknownType(agentType: string, agents: AvailableAgents, policy: Policy): string {
+  const offered = new Set(offeredAgents(agents, policy).map(({ name }) => name));
+  const names = agents
+    .nearest(agentType, agents.definitions.length)
+    .filter((name) => offered.has(name))
+    .slice(0, 10);
+  const [first] = nearest(agentType, names);
+  const guess = first === undefined ? "" : ` Did you mean ${first}?`;
+  return `There is no agent "${agentType}".${guess} There are ${names.join(", ")}.`;
+}
+
+function refuse(message: string): Refusal {
+  return { ok: false, message };
+}

@@ -1,0 +1,167 @@
+import type { Deferred } from "../../lib/index.ts";
+import {
+  type EndedNotice,
+  type EventOf,
+  type KeptWorktree,
+  type Line,
+  type Notice,
+  noFacts,
+  noUsage,
+  type RecordedPolicy,
+  type RunEnd,
+  type RunId,
+  type SpawnSpec,
+} from "../../protocol/index.ts";
+import type { Run } from "../host/run.ts";
+import type { Thread } from "../thread/thread.ts";
+import type { AgentOutput } from "./agent-output.ts";
+
+/** What a call asks of one run of a subagent. */
+export interface RunTerms {
+  readonly prompt: string;
+  readonly background: boolean;
+  readonly model?: string | undefined;
+  readonly maxTurns?: number | undefined;
+  /** Command that its work has to pass, instead of the one in its definition. */
+  readonly acceptance?: string | undefined;
+}
+
+/** What a call asks for when it starts a subagent. */
+export interface SpawnRequest extends RunTerms, Pick<SpawnSpec, "agentType" | "description" | "name" | "isolation"> {
+  /** Starts a fork of the caller instead of an agent of a type. */
+  readonly fork?: ForkBounds | undefined;
+}
+
+/** Limits of a fork, compared with the agent it is forked from. */
+export interface ForkBounds {
+  /** Number of newest turns that it gets; absent: all. */
+  readonly turns?: number | undefined;
+  /** The only tools that it may run. All stay declared, for the cache. */
+  readonly allowedTools?: readonly string[] | undefined;
+  readonly readOnly?: boolean | undefined;
+}
+
+/** What a caller gets for a spawn or a resume. */
+export type SpawnOutcome =
+  | { readonly status: "ended"; readonly result: SubagentResult; readonly isFork: boolean }
+  | {
+      readonly status: "launched";
+      readonly notice: Notice;
+      readonly outputFile?: string | undefined;
+      readonly isFork: boolean;
+    }
+  | { readonly status: "refused"; readonly message: string };
+
+/** A subagent of the session: what its transcript says, and its run while one is under way. */
+export interface Subagent extends SpawnSpec {
+  /** Its newest run. */
+  runId: RunId;
+  /** The model it was asked to use, by name. It keeps that when it is resumed. */
+  model?: string | undefined;
+  /** What it was allowed in its newest run. */
+  policy?: RecordedPolicy | undefined;
+  outputFile?: string | undefined;
+  /** What its newest run left behind. */
+  worktree?: KeptWorktree | undefined;
+  /** How its newest run ended; absent while it runs. */
+  end?: RunEnd | undefined;
+  running?: RunningSubagent | undefined;
+  /** Its conversation, restored when its lost run was ended, until it is resumed. */
+  restored?: Thread | undefined;
+}
+
+/** The part of a subagent that its `agent.created` line records. */
+export function specOf({
+  agentId,
+  agentType,
+  description,
+  name,
+  isolation,
+  fork,
+  parent,
+  depth,
+}: SpawnSpec): SpawnSpec {
+  return { agentId, agentType, description, name, isolation, fork, parent, depth };
+}
+
+/** A run of a subagent that is under way. */
+export interface RunningSubagent {
+  readonly run: Run;
+  /** Settles when everything made for the run is released. */
+  readonly done: Promise<SubagentResult>;
+  background: boolean;
+  readonly output: AgentOutput;
+  /** Resolves when the run is moved to the background. */
+  readonly detached: Deferred<void>;
+}
+
+/** How a run of a subagent ended, for the agents it reports to. */
+export interface SubagentResult
+  extends Pick<Subagent, "agentId" | "agentType" | "description" | "outputFile" | "worktree"> {
+  readonly end: RunEnd;
+}
+
+export function resultOf(
+  { agentId, agentType, description, outputFile, worktree }: Omit<SubagentResult, "end">,
+  end: RunEnd,
+): SubagentResult {
+  return { agentId, agentType, description, outputFile, worktree, end };
+}
+
+/** The result of a run whose transcript is missing. */
+export function lostResult({ agentId, runId }: Notice): SubagentResult {
+  const message = "Its transcript is missing, so its actions are unknown.";
+  const nothing = { text: "", turns: 0, usage: noUsage, milliseconds: 0, modelMilliseconds: 0, facts: noFacts };
+  const end: RunEnd = { runId, outcome: "failed", reason: "process_lost", message, ...nothing };
+  return { agentId, agentType: "unknown", description: "an agent that was lost", end };
+}
+
+export function endedNotice({ agentId, end: { runId, outcome, facts } }: SubagentResult): EndedNotice {
+  const { unreturned } = facts;
+  return { agentId, runId, outcome, ...(unreturned ? { unreturned } : {}) };
+}
+
+/** A subagent as its transcript tells; undefined if the transcript says too little. */
+export function readSubagent(lines: readonly Line[], outputFile: string | undefined): Subagent | undefined {
+  const created = lines.find((line): line is Line & EventOf<"agent.created"> => line.type === "agent.created");
+  const started = lines.findLast((line): line is Line & EventOf<"run.started"> => line.type === "run.started");
+  if (created === undefined || started === undefined) return undefined;
+  const { agentId, agentType, description, name, parent, depth, isolation, fork } = created;
+  const { runId, policy, requestedModel } = started;
+  return {
+    agentId,
+    agentType,
+    description,
+    name,
+    parent,
+    depth,
+    isolation,
+    fork,
+    runId,
+    model: requestedModel ?? undefined,
+    policy,
+    outputFile: isInBackground(lines, started) ? outputFile : undefined,
+    worktree: worktreeOf(lines, runId),
+    end: endOf(lines, runId),
+  };
+}
+
+function isInBackground(lines: readonly Line[], { background, runId }: EventOf<"run.started">): boolean {
+  return background === true || lines.some((line) => line.type === "run.backgrounded" && line.runId === runId);
+}
+
+export function endOf(lines: readonly Line[], runId: RunId): RunEnd | undefined {
+  return lines.findLast(
+    (line): line is Line & EventOf<"run.ended"> => line.type === "run.ended" && line.runId === runId,
+  );
+}
+
+export function worktreeOf(lines: readonly Line[], runId: RunId): KeptWorktree | undefined {
+  return cleanUpOf(lines, runId)?.worktree;
+}
+
+export function cleanUpOf(lines: readonly Line[], runId: RunId): EventOf<"run.cleaned"> | undefined {
+  return lines.findLast(
+    (line): line is Line & EventOf<"run.cleaned"> => line.type === "run.cleaned" && line.runId === runId,
+  );
+}
