@@ -1,16 +1,3 @@
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-
-const { rooms } = createRequire(import.meta.url)("./layers.cjs") as {
-  rooms: Record<string, { packages: string[] }>;
-};
-
-// A package is excused as long as none of the rooms that may use it has a door.
-const excused = new Set(Object.values(rooms).flatMap((room) => room.packages));
-for (const [name, room] of Object.entries(rooms)) {
-  if (existsSync(`src/${name}/index.ts`)) for (const each of room.packages) excused.delete(each);
-}
-
 // scripts/check.mjs and tests start these from node_modules, where knip does not look.
 const runByPath = ["@biomejs/biome", "dependency-cruiser"];
 // Tools find these at run time, from a thread or as a program, which knip can't see either.
@@ -20,7 +7,7 @@ const foundAtRunTime = ["@mozilla/readability", "@vscode/ripgrep", "linkedom", "
 const config = {
   entry: [
     "src/index.ts",
-    // Doors are entries: what a door offers need not be used yet, what nobody reaches from a door is dead.
+    // What an entry point exports need not be used yet; what no entry point reaches is dead.
     "src/*/index.ts",
     "src/*/*/index.ts",
     "src/cli/main.ts",
@@ -33,7 +20,7 @@ const config = {
     "test/**/*.test.ts",
   ],
   project: ["src/**/*.ts", "test/**/*.ts", "bench/**/*.ts", "scripts/**/*.mjs", "*.{ts,cjs}"],
-  ignoreDependencies: [...excused, ...[...excused].map((name) => `@types/${name}`), ...runByPath, ...foundAtRunTime],
+  ignoreDependencies: [...runByPath, ...foundAtRunTime],
   // Tests start programs of the system (git, mkfifo), which no package lists.
   exclude: ["binaries"],
   ignoreExportsUsedInFile: { interface: true, type: true },

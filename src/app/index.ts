@@ -1,6 +1,8 @@
 // Owns: putting the rooms together: a session with its model, tools, policy and transcript. The only place that wires.
 // Does not own: any behaviour of its own.
 // Called by: cli, and programs that embed Retinue (src/index.ts).
+
+export type { AgentFigures, CacheFigures, CacheReport, ExplainedRequest } from "../cache-report/index.ts";
 export type { HookFunction, HookInput } from "../hooks/index.ts";
 export { UserError } from "../lib/index.ts";
 export type {
@@ -44,20 +46,7 @@ export {
   type SessionSummary,
 } from "../transcript/index.ts";
 export type { ListedWorktree, PrunedWorktrees } from "../workspace/index.ts";
-export type { CatalogPlace } from "./agent-catalog.ts";
-export type { AgentCheck, AgentDetails, AgentList, LintReport, NewAgent } from "./agents.ts";
-export type { AnsweredRequest, AnswerWish, ListedRequest } from "./approvals.ts";
-export type { AgentFigures, CacheFigures, CacheReport, ExplainedRequest } from "./cache.ts";
-export { cleanUpDaily } from "./clean-up-daily.ts";
-export {
-  agentCommands,
-  approvalCommands,
-  cacheCommands,
-  permissionCommands,
-  pluginCommands,
-  trustCommands,
-  worktreeCommands,
-} from "./commands-lazily.ts";
+export type { CatalogPlace } from "./agents/agent-catalog.ts";
 export {
   type AgentCallback,
   type AgentEnvironment,
@@ -65,14 +54,27 @@ export {
   type AgentPrompt,
   defineAgent,
   type HookOptions,
-} from "./define-agent.ts";
-export { examine, type Finding } from "./examine-lazily.ts";
-export { openSession } from "./open-session.ts";
+} from "./agents/define-agent.ts";
+export type { AgentCheck, AgentDetails, AgentList, LintReport, NewAgent } from "./commands/agents.ts";
+export type { AnsweredRequest, AnswerWish, ListedRequest } from "./commands/approvals.ts";
+export {
+  agentCommands,
+  approvalCommands,
+  cacheCommands,
+  cleanUpDaily,
+  examine,
+  type Finding,
+  permissionCommands,
+  pluginCommands,
+  trustCommands,
+  worktreeCommands,
+} from "./commands/commands-lazily.ts";
+export type { InstalledPlugin, Plugin } from "./commands/plugins.ts";
+export type { AddedTrust, TrustPlace } from "./commands/trust.ts";
 export { stateDirectory } from "./places.ts";
-export type { InstalledPlugin, Plugin } from "./plugins.ts";
-export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./project-settings.ts";
-export type { Session } from "./session.ts";
-export type { FunctionHookOptions, SessionHookOptions } from "./session-hooks.ts";
-export type { OnAsk, SessionOptions } from "./session-options.ts";
-export type { AddedTrust, TrustPlace } from "./trust.ts";
+export { openSession } from "./session/open-session.ts";
+export type { Session } from "./session/session.ts";
+export type { FunctionHookOptions, SessionHookOptions } from "./session/session-hooks.ts";
+export type { OnAsk, SessionOptions } from "./session/session-options.ts";
+export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./settings/project-settings.ts";
 export { VERSION } from "./version.ts";

@@ -1,6 +1,6 @@
-import { realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { errorCode, UserError } from "../lib/index.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -33,4 +33,12 @@ export function existingDirectories(paths: readonly string[]): readonly string[]
       return [];
     }
   });
+}
+
+/** The documentation of this very package. The bundle, the library and the sources stand at different depths of it. */
+export function docsDirectory(): string {
+  let directory = import.meta.dirname;
+  while (!existsSync(join(directory, "package.json")) && directory !== dirname(directory))
+    directory = dirname(directory);
+  return join(directory, "docs");
 }

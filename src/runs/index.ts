@@ -2,8 +2,8 @@
 // Does not own: what comes next (loop), what is allowed (permissions), bytes (conversation), files (transcript).
 // Called by: app.
 
-export type { SessionDesk } from "./approvals/approval-queue.ts";
-export { createApprovalDesk } from "./approvals/create-approval-queue.ts";
+export type { SessionApprovals } from "./approvals/approval-queue.ts";
+export { createApprovalQueue } from "./approvals/create-approval-queue.ts";
 export type { Budget, BudgetSpent } from "./budget/budget.ts";
 export { createBudget } from "./budget/create-budget.ts";
 export { spendingIn, sumSpending } from "./budget/spent-of.ts";
@@ -27,5 +27,4 @@ export { type StopReceipt, stopWithReceipt } from "./subagents/stop-receipt.ts";
 export { isVerifier, type WorkingCopy } from "./subagents/working-copy.ts";
 export { Thread } from "./thread/thread.ts";
 export { delegationTools } from "./tools/delegation-tools.ts";
-export { type DelegationOffer, delegationFaces } from "./tools/faces.ts";
-export { planFaces } from "./tools/plan-faces.ts";
+export { type DelegationOffer, delegationFaces, planFaces } from "./tools/faces.ts";

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { addPlugin, enablePlugin } from "../../src/app/commands/plugins.ts";
+import { addTrust } from "../../src/app/commands/trust.ts";
 import { loadProjectSettings, openSession, type SessionOptions } from "../../src/app/index.ts";
-import { addPlugin, enablePlugin } from "../../src/app/plugins.ts";
-import { addTrust } from "../../src/app/trust.ts";
 import type { Model } from "../../src/ports/index.ts";
 import { type Head, type Message, type RunResult, textOf } from "../../src/protocol/index.ts";
 import { createCast, type ScriptedStep } from "../../src/testing/index.ts";

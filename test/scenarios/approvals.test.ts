@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { answerApproval, listApprovals } from "../../src/app/approvals.ts";
+import { answerApproval, listApprovals } from "../../src/app/commands/approvals.ts";
+import { addTrust } from "../../src/app/commands/trust.ts";
 import { loadProjectSettings, type Session } from "../../src/app/index.ts";
-import { addTrust } from "../../src/app/trust.ts";
 import type { EventOf, RunUpdate } from "../../src/protocol/index.ts";
 import {
   asAfterKill,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answerApproval } from "../../src/app/approvals.ts";
+import { answerApproval } from "../../src/app/commands/approvals.ts";
 import { openSession, type SessionOptions } from "../../src/app/index.ts";
 import type { RunUpdate } from "../../src/protocol/index.ts";
 import { createApiServer, type Reply, type ReplyFunction } from "../../src/testing/index.ts";

@@ -4,13 +4,15 @@ import {
   type ApprovalAnswer,
   type CallId,
   type Decision,
+  type DurableEvent,
   type Policy,
   type RunId,
   type ToolCall,
   textOf,
 } from "../../protocol/index.ts";
-import type { ApprovalDesk } from "../approvals/approval-queue.ts";
-import type { Asker } from "../approvals/asker.ts";
+import type { ApprovalQueue } from "../approvals/approval-queue.ts";
+import { type Asker, askerOf } from "../approvals/question.ts";
+import type { Acceptance, RunHost } from "../host/run-host.ts";
 
 export interface AcceptanceRequest {
   readonly command: string;
@@ -20,14 +22,14 @@ export interface AcceptanceRequest {
   readonly policy: Policy;
   readonly hands: Hands;
   /** Absent: who gave the command has allowed it. */
-  readonly approvals?: ApprovalDesk;
+  readonly approvals?: ApprovalQueue;
   readonly signal: AbortSignal;
   /** Stops the clocks while a person is asked. */
   readonly pause: () => () => void;
 }
 
 /** Runs the command that says whether an agent's work holds, as a command of that agent: decided, asked about, limited in time. Never rejects. */
-export async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceResult> {
+async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceResult> {
   const { command, runId, policy, hands } = request;
   const call: ToolCall = {
     callId: `${runId}_acceptance` as CallId,
@@ -61,7 +63,7 @@ export async function checkAcceptance(request: AcceptanceRequest): Promise<Accep
 async function ask(
   call: ToolCall,
   { who, policy, hands, signal, decision, pause }: AcceptanceRequest & { readonly decision: Decision },
-  approvals: ApprovalDesk,
+  approvals: ApprovalQueue,
 ): Promise<ApprovalAnswer> {
   const { questionAbout, ruleSettling } = await import("../approvals/question.ts");
   const question = await questionAbout({ ...who, call, decision, policy, hands });
@@ -77,4 +79,49 @@ async function ask(
 export function lastLines(text: string): string {
   const lines = text.trimEnd().split("\n").slice(-20).join("\n");
   return lines.length > 2_000 ? `…${lines.slice(-2_000)}` : lines;
+}
+
+/** Holds what is called done against its checks. False: it did not stand them, the agent was told why, and has one more go. */
+export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise<boolean> {
+  const { request, thread, outlet } = host;
+  const { runId } = request;
+  const result = await firstFailure(host, acceptance);
+  // Who was stopped in the middle has not failed.
+  if (outlet.signal.aborted) return true;
+  const { run } = thread.state;
+  const hasTurns = run !== undefined && run.turns < run.maxTurns;
+  // What could not be run the agent can't mend.
+  const again = !result.ok && result.exitCode !== null && host.acceptance === undefined && hasTurns;
+  host.acceptance = result;
+  const checked: DurableEvent = { type: "acceptance.checked", runId, ...result };
+  await host.record([checked, ...(again ? [tellingOf(result)] : [])]);
+  return !again;
+}
+
+/** Or the last success, when there is none. */
+async function firstFailure(host: RunHost, { commands, policy, granted = [] }: Acceptance): Promise<AcceptanceResult> {
+  const { services, thread, request, outlet } = host;
+  const { hands, approvals, retinue } = services;
+  const { runId } = request;
+  const { signal } = outlet;
+  let result: AcceptanceResult = { command: "", ok: true, exitCode: 0, output: "" };
+  for (const command of commands) {
+    result = await checkAcceptance({
+      command,
+      who: askerOf(host),
+      runId,
+      policy: approvals.policyFor(retinue?.policyOf(thread.agentId, policy) ?? policy),
+      hands,
+      ...(granted.includes(command) ? {} : { approvals }),
+      signal,
+      pause: () => host.pause(),
+    });
+    if (!result.ok) break;
+  }
+  return result;
+}
+
+function tellingOf({ command, exitCode, output }: AcceptanceResult): DurableEvent {
+  const text = `[Your work is not accepted yet: ${command} ended with exit code ${exitCode}. Mend it, then report again. Its last lines:]\n${output}`;
+  return { type: "context.added", cause: "acceptance", text };
 }

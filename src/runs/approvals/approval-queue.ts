@@ -2,7 +2,7 @@ import type { Approvals, Inbox } from "../../ports/index.ts";
 import { type ApprovalAnswer, type ApprovalQuestion, NOBODY, type Policy } from "../../protocol/index.ts";
 
 /** Where calls of a session's agents wait for somebody's word. */
-export interface ApprovalDesk {
+export interface ApprovalQueue {
   /** Somebody may answer. */
   readonly attended: boolean;
   /** With what people allowed for this session; the same object as long as that is the same. */
@@ -19,7 +19,7 @@ export interface Asking {
   readonly settledBy: () => Promise<string | undefined>;
 }
 
-export interface DeskOptions {
+export interface ApprovalQueueOptions {
   /** False: nobody answers, but for answers that are there already. */
   readonly attended: boolean;
   /** Agents in the background are not asked for. */
@@ -30,7 +30,7 @@ export interface DeskOptions {
   readonly keepRule?: (rule: string) => Promise<void>;
 }
 
-export interface SessionDesk extends ApprovalDesk {
+export interface SessionApprovals extends ApprovalQueue {
   /** What an earlier process asked and was answered counts from here on. */
   load(): Promise<void>;
   /** Nobody waits any more. */

@@ -1,9 +1,9 @@
 import type { Inbox } from "../../ports/index.ts";
 import type { Policy, Rule } from "../../protocol/index.ts";
-import { type DeskOptions, nobodysAnswer, type SessionDesk } from "./approval-queue.ts";
+import { type ApprovalQueueOptions, nobodysAnswer, type SessionApprovals } from "./approval-queue.ts";
 
 /** Costs nothing until somebody has to be asked. */
-export function createApprovalDesk(options: DeskOptions): SessionDesk {
+export function createApprovalQueue(options: ApprovalQueueOptions): SessionApprovals {
   let inbox: Inbox | undefined;
   let opening: Promise<Inbox> | undefined;
   const widened = createWidening(() => inbox?.rules() ?? []);

@@ -1,8 +1,14 @@
 import { createHash } from "node:crypto";
-import type { ApprovalQuestion, Policy, ToolCall } from "../../protocol/index.ts";
-import type { RunServices } from "../host/run-host.ts";
-import { alwaysRules } from "./always-rules.ts";
-import type { Asker } from "./asker.ts";
+import { accesses, alwaysPatterns, suggestRule } from "../../permissions/index.ts";
+import {
+  type ApprovalQuestion,
+  canonicalToolName,
+  type JsonObject,
+  type Policy,
+  type ToolCall,
+} from "../../protocol/index.ts";
+import { inputOf } from "../calls/decide-call.ts";
+import type { RunHost, RunServices } from "../host/run-host.ts";
 
 /** The same for the same call with the same input, in whatever process: it is asked about once. */
 export function requestIdOf(
@@ -54,4 +60,30 @@ async function ruleAllowing(
 
 function hash(parts: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+/** Who wants to know. */
+export type Asker = Pick<ApprovalQuestion, "sessionId" | "agentId" | "agentType" | "path" | "background">;
+
+export function askerOf({ services, thread: { agentId }, request }: RunHost): Asker {
+  const { sessionId, retinue } = services;
+  const { agent, subagent } = request;
+  const background = retinue?.registry.isInBackground(agentId) ? { background: true as const } : {};
+  return { sessionId, agentId, agentType: agent.agentType, path: subagent?.path ?? [], ...background };
+}
+
+/**
+ * What "always" could mean for a call that was decided about: first the rule for it alone, then one for more of its kind
+ * where that is no risk.
+ */
+function alwaysRules(call: ToolCall): readonly string[] {
+  const tool = canonicalToolName(call.name);
+  const input = inputOf(call) as JsonObject;
+  const command = accesses(tool, input).find((access) => access.kind === "command")?.command;
+  if (command !== undefined) {
+    const { exact, pattern } = alwaysPatterns(command);
+    return [`Bash(${exact})`, ...(pattern === undefined ? [] : [`Bash(${pattern})`])];
+  }
+  const rule = suggestRule(tool, input);
+  return rule === undefined ? [] : [rule];
 }

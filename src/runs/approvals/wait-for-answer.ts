@@ -1,11 +1,11 @@
 import { describeError } from "../../lib/index.ts";
 import type { Inbox } from "../../ports/index.ts";
 import type { ApprovalAnswer, ApprovalQuestion } from "../../protocol/index.ts";
-import { orAbort } from "../subagents/registry.ts";
-import { type Asking, type DeskOptions, nobodysAnswer } from "./approval-queue.ts";
+import { orAbort } from "../or-abort.ts";
+import { type ApprovalQueueOptions, type Asking, nobodysAnswer } from "./approval-queue.ts";
 import { requestIdOf } from "./question.ts";
 
-interface Waiting extends Asking, Omit<DeskOptions, "openInbox"> {
+interface Waiting extends Asking, Omit<ApprovalQueueOptions, "openInbox"> {
   readonly inbox: Inbox;
 }
 
@@ -73,7 +73,7 @@ function firstAnswer(
 
 async function askProgram(
   question: ApprovalQuestion,
-  { program, signal }: { readonly program: NonNullable<DeskOptions["program"]>; readonly signal: AbortSignal },
+  { program, signal }: { readonly program: NonNullable<ApprovalQueueOptions["program"]>; readonly signal: AbortSignal },
 ): Promise<ApprovalAnswer> {
   const answer = await program.ask(question, signal);
   if (answer.answer === "allow" || answer.answer === "deny") return answer;

@@ -1,6 +1,5 @@
 import type { Decision, DurableEvent, Grant, Policy, ToolCall } from "../../protocol/index.ts";
-import { askerOf } from "../approvals/asker.ts";
-import { questionAbout, ruleSettling } from "../approvals/question.ts";
+import { askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
 import { askHooks } from "../host/ask-hooks.ts";
 import type { RunHost } from "../host/run-host.ts";
 import { type DecidedCall, decideCall, grantOf } from "./decide-call.ts";

@@ -3,7 +3,7 @@ import { next, sizeOf, userTurn } from "../../loop/index.ts";
 import type { Hands, Journal, Model } from "../../ports/index.ts";
 import { type DurableEvent, type Head, type Message, noUsage, type ToolCall } from "../../protocol/index.ts";
 import { createMemorySession } from "../../transcript/index.ts";
-import { createApprovalDesk } from "../approvals/create-approval-queue.ts";
+import { createApprovalQueue } from "../approvals/create-approval-queue.ts";
 import type { BudgetLimits } from "../budget/budget.ts";
 import { createBudget } from "../budget/create-budget.ts";
 import { startClocks } from "../host/clocks.ts";
@@ -72,7 +72,7 @@ export async function testRun(
       cwd: "/",
       model,
       hands: {} as Hands,
-      approvals: createApprovalDesk({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
+      approvals: createApprovalQueue({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
       clock,
       budget: createBudget({ limits: budget, clock }),
       limits: { idleMs: 60_000 },

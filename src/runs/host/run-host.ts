@@ -16,7 +16,7 @@ import type {
   ToolReport,
   UserBlock,
 } from "../../protocol/index.ts";
-import type { ApprovalDesk } from "../approvals/approval-queue.ts";
+import type { ApprovalQueue } from "../approvals/approval-queue.ts";
 import type { Budget, BudgetRefusal } from "../budget/budget.ts";
 import type { AgentUpdates } from "../subagents/agent-updates.ts";
 import type { SubagentResult } from "../subagents/subagent.ts";
@@ -31,7 +31,7 @@ export interface RunServices {
   readonly cwd: string;
   readonly model: Model;
   readonly hands: Hands;
-  readonly approvals: ApprovalDesk;
+  readonly approvals: ApprovalQueue;
   readonly clock: Clock;
   readonly budget: Budget;
   readonly limits: ClockLimits;

@@ -2,7 +2,7 @@ import { createDeferred } from "../../lib/index.ts";
 import { type LoopState, next, type Operation } from "../../loop/index.ts";
 import type { Prompt } from "../../ports/index.ts";
 import type { AcceptanceResult, DurableEvent, RunResult, ToolCall } from "../../protocol/index.ts";
-import { acceptWork } from "../acceptance/accept-work.ts";
+import { acceptWork } from "../acceptance/acceptance.ts";
 import type { BudgetRefusal } from "../budget/budget.ts";
 import { performCalls } from "../calls/perform-calls.ts";
 import { type ContextLimits, contextLimits } from "../compaction/context-limits.ts";

@@ -12,6 +12,7 @@ import type { BudgetSpent } from "../budget/budget.ts";
 import { spendingIn, sumSpending } from "../budget/spent-of.ts";
 import type { StopCause } from "../host/run.ts";
 import type { LiveAgent, RunRegistry } from "../host/run-host.ts";
+import { orAbort } from "../or-abort.ts";
 import { Thread } from "../thread/thread.ts";
 import { type EarlierRuns, earlierRuns } from "./lost-runs.ts";
 import { rosterText } from "./roster-text.ts";
@@ -271,14 +272,4 @@ export class Registry implements RunRegistry {
 function endAll(all: readonly RunningSubagent[], cause: StopCause): Promise<readonly SubagentResult[]> {
   for (const { run } of all) run.stop(cause);
   return Promise.all(all.map(({ done }) => done));
-}
-
-/** Undefined if the signal fires first. */
-export function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
-  return new Promise((resolve, reject) => {
-    const onAbort = () => resolve(undefined);
-    signal.addEventListener("abort", onAbort);
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

@@ -1,7 +1,7 @@
 import { createDeferred, withTimeLimit } from "../../lib/index.ts";
 import type { Model, ModelProgress, ModelRequest } from "../../ports/index.ts";
 import type { ModelOutcome } from "../../protocol/index.ts";
-import { orAbort } from "./registry.ts";
+import { orAbort } from "../or-abort.ts";
 
 /** A first answer usually begins sooner; who waits longer loses more time than the cache gives. */
 const LONGEST_WAIT_MS = 10_000;

@@ -11,9 +11,9 @@ import type {
   Line,
   LineId,
   RunId,
+  UserMessage,
 } from "../../protocol/index.ts";
 import { type Past, readPast } from "./fork-past.ts";
-import { lostHead, lostWords } from "./lost-parts.ts";
 import { RecordQueue } from "./record-queue.ts";
 import { FORMAT, isOfThisFormat, type ThreadFacts } from "./thread-facts.ts";
 
@@ -298,3 +298,20 @@ function openRun(lines: readonly Line[]): Line | undefined {
 function hasText(block: AssistantBlock): boolean {
   return block.type === "text" && block.text.trim() !== "";
 }
+
+/** A conversation begins with a user's words; a damaged transcript may have lost them. */
+const lostWords: UserMessage = {
+  role: "user",
+  content: [{ type: "text", text: "[What was said here is lost: the transcript is damaged.]" }],
+};
+
+/** Stands in for a head that is gone from the disk: its bytes are lost, the words spoken under it are not. */
+const lostHead: Head = {
+  provider: "lost",
+  model: "lost",
+  dialect: "anthropic",
+  tools: [],
+  system: "",
+  systemContext: "",
+  userContext: "",
+};

@@ -4,13 +4,12 @@ import { Chain } from "../../conversation/index.ts";
 import { checkSchema } from "../../lib/index.ts";
 import type { ToolContext } from "../../ports/index.ts";
 import { createMemorySession } from "../../transcript/index.ts";
-import { createApprovalDesk } from "../approvals/create-approval-queue.ts";
+import { createApprovalQueue } from "../approvals/create-approval-queue.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import { Dispatcher } from "../subagents/dispatcher.ts";
 import { forkWords } from "../subagents/forks.ts";
 import { delegationTools } from "./delegation-tools.ts";
-import { delegationFaces } from "./faces.ts";
-import { planFaces } from "./plan-faces.ts";
+import { delegationFaces, planFaces } from "./faces.ts";
 
 const clock = { now: () => 0, monotonic: () => 0 };
 const faces = delegationFaces({
@@ -32,7 +31,7 @@ function sessionWith(agentId: string, maxDepth: number, words: readonly string[]
     shared: {
       sessionId: "s",
       version: "0",
-      approvals: createApprovalDesk({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
+      approvals: createApprovalQueue({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
       clock,
     },
     journal,

@@ -1,6 +1,6 @@
 import type { Tool, ToolFace } from "../../ports/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
-import { forDelegators } from "./for-delegators.ts";
+import { forDelegators } from "./may-delegate.ts";
 import { createEnterPlanMode, createExitPlanMode } from "./plan-tools.ts";
 import { createSendMessage } from "./send-message.ts";
 import { createTask } from "./task.ts";

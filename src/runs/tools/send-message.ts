@@ -4,7 +4,7 @@ import type { AgentId } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import type { Subagent } from "../subagents/subagent.ts";
 import { neutral } from "../subagents/task-text.ts";
-import { mayDelegate, notADelegator } from "./for-delegators.ts";
+import { mayDelegate, notADelegator } from "./may-delegate.ts";
 import { unknownId } from "./task.ts";
 
 export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {

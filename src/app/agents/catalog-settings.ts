@@ -1,0 +1,98 @@
+import {
+  type BuiltInChoice,
+  builtInAgents,
+  type Catalog,
+  type CatalogEntry,
+  type SnapshotOptions,
+} from "../../definitions/index.ts";
+import type { Diagnostic, SettingsOrigin } from "../../protocol/index.ts";
+import type { LoadedSettings } from "../../settings/index.ts";
+
+/** A built-in agent that is not there because settings say so. */
+export interface SwitchedOff {
+  readonly name: string;
+  /** A sentence for people. */
+  readonly reason: string;
+}
+
+/** What settings say about the agents there are. */
+export interface CatalogSettings {
+  readonly snapshot: NonNullable<SnapshotOptions["settings"]>;
+  readonly builtIn: BuiltInChoice;
+  readonly replaceBuiltIns: readonly string[];
+  readonly origins: readonly SettingsOrigin[];
+  readonly switchedOff: readonly SwitchedOff[];
+  /** Words that say nothing about the agents that were found, and files that could not be read. */
+  diagnosticsFor(catalog: Catalog<CatalogEntry>): readonly Diagnostic[];
+}
+
+export function catalogSettings(
+  { agents, origins, settings, problems }: Pick<LoadedSettings, "agents" | "origins" | "settings" | "problems">,
+  asked: BuiltInChoice = {},
+): CatalogSettings {
+  const noGuide = settings.subagents?.guide === false && asked.entryPoint === undefined;
+  const disabled = [...(asked.disabled ?? []), ...agents.switchedOff.map(({ name }) => name)];
+  const profile = settings.profile === undefined ? {} : { profile: settings.profile };
+  const builtIn: BuiltInChoice = { ...profile, ...asked, disabled: [...disabled, ...(noGuide ? [guide] : [])] };
+  const { disabled: _, ...rest } = { ...profile, ...asked };
+  const all = builtInAgents(rest);
+  const offBy = (name: string) => all.find((agent) => agent.definition.name === name || agent.aliases.includes(name));
+  const switchedOff = agents.switchedOff.flatMap(({ name, file = "the program" }): SwitchedOff[] => {
+    const agent = offBy(name);
+    return agent ? [{ name: agent.definition.name, reason: `${file} says "agents": {"${name}": false}.` }] : [];
+  });
+  return {
+    snapshot: {
+      agents: agents.definitions.map(({ file = "settings", ...given }) => ({ file, ...given })),
+      directories: agents.directories,
+    },
+    builtIn,
+    replaceBuiltIns: agents.replaceBuiltIns,
+    origins,
+    switchedOff: noGuide
+      ? [...switchedOff, { name: guide, reason: 'Settings say "subagents": {"guide": false}.' }]
+      : switchedOff,
+    diagnosticsFor: (catalog) => [
+      ...problems.map(unreadSettings),
+      ...agents.switchedOff.flatMap((each) => (isBuiltIn(each.name) ? [] : [switchedNothingOff(each)])),
+      ...agents.replaceBuiltIns.flatMap((name) => (replaces(name, catalog) ? [] : [replacesNothing(name)])),
+    ],
+  };
+}
+
+const guide = "retinue-guide";
+
+function isBuiltIn(name: string): boolean {
+  const known = [...builtInAgents(), ...builtInAgents({ profile: "compact" })];
+  return known.some(({ definition, aliases }) => definition.name === name || aliases.includes(name));
+}
+
+function replaces(name: string, { overrides }: Catalog<CatalogEntry>): boolean {
+  return overrides.some(({ winner, rule }) => rule === "opt-in" && winner.definition.name === name);
+}
+
+function unreadSettings(message: string): Diagnostic {
+  return { severity: "error", file: "settings", line: 1, code: "settings_unreadable", message };
+}
+
+function switchedNothingOff({ name, file = "settings" }: { name: string; file?: string }): Diagnostic {
+  return {
+    severity: "warning",
+    file,
+    line: 1,
+    code: "switched_nothing_off",
+    message: `"agents": {"${name}": false} switches nothing off: no built-in agent has this name.`,
+    fix: `To keep an agent from being used, deny it: "permissions": {"deny": ["Task(${name})"]}.`,
+  };
+}
+
+function replacesNothing(name: string): Diagnostic {
+  return {
+    severity: "warning",
+    file: "settings",
+    line: 1,
+    code: "replaces_nothing",
+    message: `agents.replaceBuiltIns names "${name}", which takes the place of no built-in agent.`,
+    fix: 'Name an agent of an enabled plugin that is called like a built-in one: "plugin:Explore".',
+  };
+}

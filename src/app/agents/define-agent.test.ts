@@ -1,0 +1,119 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readAgentJson } from "../../definitions/index.ts";
+import type { AgentDefinition } from "../../protocol/index.ts";
+import { defineAgent, functionsFor, splitAgents, writePrompt } from "./define-agent.ts";
+
+const environment = { cwd: "/work", platform: "linux", docsDirectory: "/docs", stateDirectory: "/state" };
+const callback = () => undefined;
+
+function read(agents: Readonly<Record<string, unknown>>) {
+  const { agents: found, diagnostics } = readAgentJson(agents, { file: "--agents", source: "flag" });
+  return {
+    definitions: found.map(({ definition }) => definition),
+    all: [diagnostics, found.map((a) => a.diagnostics)],
+  };
+}
+
+describe("an agent that a program defines", () => {
+  it("is read like the JSON form, every field of it", () => {
+    const everything = defineAgent({
+      description: "Checks things.",
+      prompt: ({ cwd }) => `You check ${cwd}.`,
+      callback,
+      tools: ["Read", "Bash(git diff *)"],
+      disallowedTools: ["Write"],
+      requiredTools: ["Read"],
+      model: "small",
+      effort: "low",
+      permissionMode: "plan",
+      permission: { bash: { "git *": "allow", "*": "ask" }, edit: "deny" },
+      maxTurns: 7,
+      timeout: "5m",
+      contextTokens: 50_000,
+      budget: { usd: 1 },
+      acceptance: "npm test",
+      color: "red",
+      background: true,
+      memory: "user",
+      skills: ["review"],
+      mcpServers: ["db", { web: { command: "server" } }],
+      hooks: { PreToolUse: [{ matcher: "Bash", command: "./check.sh", timeout: 5 }] },
+      isolation: "worktree",
+      omitProjectContext: true,
+      forkContext: true,
+      criticalReminder: "Be careful.",
+      initialPrompt: "Begin.",
+      hidden: true,
+    });
+    const { definitions, all } = read(splitAgents({ checker: everything }).data);
+    expect(all.flat(2)).toEqual([]);
+    expect(definitions).toEqual([
+      {
+        ...Object.fromEntries(Object.entries(everything).filter(([, value]) => typeof value !== "function")),
+        name: "checker",
+        source: "flag",
+        file: "--agents",
+        timeout: undefined,
+        timeoutMs: 300_000,
+        permission: [
+          { tool: "bash", pattern: "git *", effect: "allow" },
+          { tool: "bash", pattern: "*", effect: "ask" },
+          { tool: "edit", effect: "deny" },
+        ],
+        mcpServers: [{ name: "db" }, { name: "web", config: { command: "server" } }],
+        hooks: [{ event: "PreToolUse", matcher: "Bash", command: "./check.sh", timeoutSeconds: 5 }],
+      },
+    ]);
+  });
+
+  it("gets its functions back by its name, whatever the object calls itself", () => {
+    const prompt = () => "You.";
+    const split = splitAgents({ " poet ": { name: "somebody", description: "Rhymes.", prompt, callback } });
+    const [definition] = read(split.data).definitions;
+    expect(definition?.name).toBe("poet");
+    expect(functionsFor(definition, split)).toEqual({ prompt, callback });
+  });
+
+  it("gives no functions to another one that took its name", () => {
+    const split = splitAgents({ poet: { description: "Rhymes.", prompt: () => "You.", callback } });
+    const managed: AgentDefinition = { name: "poet", description: "Managed.", source: "policy" };
+    expect(functionsFor(managed, split)).toEqual({});
+    expect(functionsFor(undefined, split)).toEqual({});
+    expect(functionsFor({ ...managed, name: "toString", source: "flag" }, split)).toEqual({});
+  });
+
+  it("loses nothing but its two functions, and what has none is the same as before", () => {
+    const fields = fc.dictionary(fc.string(), fc.jsonValue());
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.oneof(fields, fc.jsonValue())), fc.boolean(), (agents, defined) => {
+        const poet = { description: "Rhymes.", prompt: () => "You.", callback };
+        const { data, functions } = splitAgents(defined ? { ...agents, poet } : agents);
+        for (const [name, value] of Object.entries(agents)) {
+          if (name !== "poet") expect(data[name]).toBe(value);
+        }
+        expect([...functions.keys()]).toEqual(defined ? ["poet"] : []);
+        if (defined) expect(data["poet"]).toEqual({ name: "poet", description: "Rhymes.", prompt: "" });
+      }),
+    );
+  });
+
+  it("has a callback only if that is a function: a text from a file runs nothing", () => {
+    const agents = { poet: { description: "Rhymes.", prompt: "You.", callback: "rm -rf /" } };
+    const { data, functions } = splitAgents(agents);
+    expect(functions.size).toBe(0);
+    expect(data).toEqual(agents);
+    expect(read(data).all.flat(2)).toEqual([expect.objectContaining({ message: expect.stringContaining("callback") })]);
+  });
+});
+
+describe("a prompt that is a function", () => {
+  it("is written for the place", () => {
+    expect(writePrompt("poet", ({ cwd, platform }) => `${cwd} on ${platform}`, environment)).toBe("/work on linux");
+  });
+
+  it("must give a text at once", () => {
+    const late = (async () => "You.") as unknown as () => string;
+    expect(() => writePrompt("poet", late, environment)).toThrow('The prompt of agent "poet" is no text');
+  });
+});

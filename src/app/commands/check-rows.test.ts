@@ -1,0 +1,114 @@
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { type CheckedRow, checkRows } from "./check-rows.ts";
+
+interface Row {
+  readonly id: string;
+  readonly family: string;
+  readonly setup: Readonly<Record<string, unknown>>;
+  readonly acceptable: readonly string[];
+}
+
+const live = new Set(["ssrf-dns", "hostile-body", "toctou"]);
+
+function fixture(name: string): readonly string[] {
+  return readFileSync(join(import.meta.dirname, "../../permissions/fixtures", name), "utf8")
+    .trim()
+    .split("\n");
+}
+
+async function answers(lines: readonly (string | object)[], root?: string): Promise<readonly CheckedRow[]> {
+  const found: CheckedRow[] = [];
+  const written = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
+  for await (const row of checkRows(written as unknown as AsyncIterable<string>, root)) found.push(row);
+  return found;
+}
+
+function stage(): string {
+  const root = mkdtempSync(join(tmpdir(), "retinue-rows-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return root;
+}
+
+it.each(["path-attacks.jsonl", "webfetch-attacks.jsonl"])("%s: nothing is looser than acceptable", async (name) => {
+  const lines = fixture(name);
+  const rows = lines.map((line) => JSON.parse(line) as Row);
+  const root = stage();
+  const found = await answers(lines, root);
+  expect(found.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+  const wrong = rows.flatMap(({ id, family, setup, acceptable }, index) => {
+    if (live.has(family) || "worktree" in setup || "scenario" in setup) return [];
+    const { decision = "", reason = "" } = found[index] ?? {};
+    return acceptable.includes(decision) ? [] : [{ id, decision, acceptable, reason }];
+  });
+  expect(wrong).toEqual([]);
+  expect(existsSync(join(root, "proj/link"))).toBe(false);
+});
+
+it("makes what a row describes, and removes it again", async () => {
+  const root = stage();
+  mkdirSync(join(root, "proj"), { recursive: true });
+  const row = (id: string, fs: object, file_path: string) => ({
+    id,
+    setup: { mode: "default", fs },
+    input: { tool: "Read", file_path },
+  });
+  const found = await answers(
+    [
+      row("link", { "/w/proj/l": "-> /etc/hosts" }, "/w/proj/l"),
+      row("plain", { "/w/proj/deep/er/l": "text" }, "/w/proj/deep/er/l"),
+      row("pipe", { "/w/proj/p": "fifo" }, "/w/proj/p"),
+      row("socket", { "/w/proj/s": "socket" }, "/w/proj/s"),
+      row("outside", { "/etc/made-by-a-row": "x" }, "/etc/made-by-a-row"),
+    ],
+    root,
+  );
+  expect(found.map(({ id, decision }) => `${id} ${decision}`)).toEqual([
+    "link ask",
+    "plain allow",
+    "pipe ask",
+    "socket ask",
+    "outside ask",
+  ]);
+  for (const name of ["l", "deep", "p", "s"])
+    expect(lstatSync(join(root, "proj", name), { throwIfNoEntry: false })).toBe(undefined);
+  expect(existsSync("/etc/made-by-a-row")).toBe(false);
+});
+
+it("finds what is not denied, and says so", async () => {
+  const fs = { "/w/proj/.env": "KEY=1", "/w/proj/src/a.ts": "KEY" };
+  const input = { tool: "Grep", pattern: "KEY", path: "/w/proj", output_mode: "content" };
+  const [hidden, open] = await answers([
+    { id: "1", setup: { deny: ["Read(./.env)"], fs }, input },
+    { id: "2", setup: { fs }, input },
+  ]);
+  expect(hidden?.decision).toBe("allow-but-no-match");
+  expect(open?.decision).toBe("allow");
+});
+
+it("answers what it can't use, and goes on", async () => {
+  const good = { id: "3", setup: {}, input: { tool: "Bash", command: "make" } };
+  const found = await answers(["{", { id: "2", setup: { mode: "lax" }, input: { tool: "Bash" } }, good]);
+  expect(found.map(({ decision }) => decision)).toEqual(["error", "error", "ask"]);
+});
+
+it("sees hooks that git would run", async () => {
+  const root = stage();
+  const hook = join(root, "proj/.git/hooks/pre-commit");
+  mkdirSync(dirname(hook), { recursive: true });
+  const setup = { allow: ["Bash(git commit:*)"] };
+  const row = { id: "1", setup, input: { tool: "Bash", command: "git commit --allow-empty -qm x" } };
+  expect(await answers([row], root)).toMatchObject([{ decision: "allow" }]);
+  writeFileSync(hook, "#!/bin/sh\n", { mode: 0o755 });
+  expect(await answers([row], root)).toMatchObject([{ decision: "ask", rule: "changed hook" }]);
+});
+
+it("makes the programs that a row's preset writes", async () => {
+  const setup = { allow: ["Bash(git commit:*)"] };
+  const row = { id: "1", setup, input: { tool: "Bash", command: "git commit --allow-empty -qm x" } };
+  const preset = "printf '#!/bin/sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
+  const found = await answers([row, { ...row, preset }, row], stage());
+  expect(found.map(({ decision }) => decision)).toEqual(["allow", "ask", "allow"]);
+});

@@ -1,0 +1,246 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { createHands } from "../../hands/index.ts";
+import { describeError } from "../../lib/index.ts";
+import { hiddenPredicate } from "../../permissions/index.ts";
+import type { Hands, Judgement } from "../../ports/index.ts";
+import {
+  type CallId,
+  canonicalToolName,
+  type Effect,
+  type JsonObject,
+  type PermissionMode,
+  type Policy,
+  permissionModes,
+  type Rule,
+  textOf,
+  toolNames,
+} from "../../protocol/index.ts";
+import { createTools } from "../../tools/index.ts";
+import { createLocalWorkspace } from "../../workspace/index.ts";
+
+export interface CheckedRow {
+  readonly id: string | null;
+  /** `error`: the call or the row can't be used. `allow-but-no-match`: what is denied is not in the result. */
+  readonly decision: Effect | "error" | "allow-but-no-match";
+  readonly rule: string;
+  readonly reason: string;
+}
+
+interface Row {
+  readonly id: string;
+  readonly setup?: {
+    readonly mode?: string;
+    readonly fs?: Readonly<Record<string, string>>;
+    readonly allow?: readonly string[];
+    readonly ask?: readonly string[];
+    readonly deny?: readonly string[];
+    readonly server?: string;
+  };
+  readonly input: JsonObject & { readonly tool: string };
+  /** What was done before in the same session, as a line of shell. It is not run; the programs it writes are made. */
+  readonly preset?: string;
+}
+
+/**
+ * Answers rows of the attack format, a line of JSON each: what would be decided about `input` under `setup`. Files of a row
+ * are made below `root`, which stands for `/w`, and removed again; nothing of the input is run except searches.
+ */
+export async function* checkRows(lines: AsyncIterable<string>, root?: string): AsyncGenerator<CheckedRow> {
+  const top = root === undefined ? mkdtempSync(join(tmpdir(), "retinue-check-")) : root;
+  mkdirSync(join(top, "proj"), { recursive: true });
+  const stage = realpathSync(top);
+  const hands = handsAt(join(stage, "proj"));
+  try {
+    for await (const line of lines) {
+      if (line.trim() !== "") yield await checkLine(line, { stage, hands });
+    }
+  } finally {
+    await hands.close();
+    if (root === undefined) rmSync(top, { recursive: true, force: true });
+  }
+}
+
+interface Stage {
+  readonly stage: string;
+  readonly hands: Hands;
+}
+
+const HOME = "/home/u";
+
+async function checkLine(line: string, at: Stage): Promise<CheckedRow> {
+  let id: string | null = null;
+  try {
+    const written = JSON.parse(line) as Row;
+    id = written.id;
+    const row = onStage(written, at.stage) as Row;
+    const programs = programsOf(row.preset ?? "", join(at.stage, "proj"));
+    const files = { ...row.setup?.fs, ...Object.fromEntries(programs.map((path) => [path, "#!/bin/sh\n"])) };
+    const clear = await stageFiles(files, { stage: at.stage, home: HOME });
+    try {
+      for (const path of programs) chmodSync(path, 0o755);
+      return { id, ...(await answer(row, at)) };
+    } finally {
+      clear();
+    }
+  } catch (error) {
+    return { id, decision: "error", rule: "", reason: `The row can't be used: ${describeError(error)}` };
+  }
+}
+
+/** Files that a line of shell writes and makes executable. */
+function programsOf(line: string, cwd: string): readonly string[] {
+  const written = [...line.matchAll(/>\s*([\w./-]+)/g)].map(([, path = ""]) => path);
+  return written.filter((path) => line.includes(`chmod +x ${path}`)).map((path) => resolve(cwd, path));
+}
+
+async function answer(row: Row, { stage, hands }: Stage): Promise<Omit<CheckedRow, "id">> {
+  const { tool, ...input } = row.input;
+  const policy = policyOf(row, stage);
+  const callOf = (given: JsonObject) => ({ callId: "c1" as CallId, name: tool, inputJson: JSON.stringify(given) });
+  const first = flat(await hands.judge(callOf(input), policy));
+  if (first.decision === "error") return (await stricterAnswer(row, { hands, policy })) ?? first;
+  if (first.decision !== "allow") return first;
+  const location = /^\S+ answers 30\d Location: (.+)$/.exec(row.setup?.server ?? "")?.[1];
+  if (location !== undefined && typeof input["url"] === "string") {
+    const url = URL.canParse(location, input["url"]) ? new URL(location, input["url"]).href : location;
+    return flat(await hands.judge(callOf({ ...input, url }), policy));
+  }
+  const denies = policy.rules.some(({ effect }) => effect === "deny");
+  if (!denies || (tool !== "Grep" && tool !== "Glob")) return first;
+  const request = { agentId: "main", call: callOf(input), policy };
+  const result = await hands.execute(request, () => undefined, new AbortController().signal);
+  const hidden = hiddenPredicate(policy, [HOME]);
+  const places = textOf(result.content)
+    .split("\n")
+    .map((text) => join(stage, "proj", text.split(":")[0] ?? ""));
+  const isLeaked = places.some((path) => hidden(path) || (existsSync(path) && hidden(realpathSync(path))));
+  return isLeaked ? first : { ...first, decision: "allow-but-no-match" };
+}
+
+/** What the call would be without words that its tool does not know; undefined where it would be allowed or is none. */
+async function stricterAnswer(
+  { input: { tool, ...input } }: Row,
+  { hands, policy }: { readonly hands: Hands; readonly policy: Policy },
+): Promise<Omit<CheckedRow, "id"> | undefined> {
+  const schema = hands.declarations().find(({ name }) => name === canonicalToolName(tool))?.inputSchema;
+  const known = Object.keys((schema?.["properties"] as object | undefined) ?? {});
+  const inputJson = JSON.stringify(Object.fromEntries(Object.entries(input).filter(([key]) => known.includes(key))));
+  const answered = flat(await hands.judge({ callId: "c1" as CallId, name: tool, inputJson }, policy));
+  return answered.decision === "ask" || answered.decision === "deny" ? answered : undefined;
+}
+
+function flat(judged: Judgement): Omit<CheckedRow, "id"> {
+  if (judged.kind === "invalid") return { decision: "error", rule: "invalid input", reason: judged.message };
+  const { effect, rule, reason } = judged.decision;
+  return { decision: effect, rule, reason };
+}
+
+function policyOf({ setup = {} }: Row, stage: string): Policy {
+  const { allow = [], ask = [], deny = [], mode = "default" } = setup;
+  if (!permissionModes.includes(mode as PermissionMode)) throw new Error(`there is no mode ${JSON.stringify(mode)}`);
+  const rulesOf = (texts: readonly string[], effect: Effect) =>
+    texts.map((text): Rule => ({ text, effect, scope: "user" }));
+  return {
+    mode: mode as PermissionMode,
+    pool: toolNames,
+    rules: [...rulesOf(allow, "allow"), ...rulesOf(ask, "ask"), ...rulesOf(deny, "deny")],
+    workspaceRoots: [join(stage, "proj")],
+    readableRoots: [],
+  };
+}
+
+function handsAt(root: string): Hands {
+  // There is no session: whatever hooks there are were put there for the row.
+  const workspace = createLocalWorkspace({ root, environment: process.env, home: HOME, since: 0 });
+  const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
+  const tools = createTools({ sessionId: "check", workspace, results, outputDirectory: join(root, "..", "outputs") });
+  return createHands({ tools, workspace, results, home: HOME });
+}
+
+/** Paths in rows are those of `/w`; placeholders that nobody filled stand for something harmless. */
+function onStage(value: unknown, stage: string): unknown {
+  if (typeof value === "string") {
+    return value
+      .replaceAll("{CANARY}", "/tmp/retinue-canary")
+      .replaceAll("{PORT}", "8080")
+      .replaceAll(/(?<![\w.])\/w(?=[/\s"')]|$)/g, stage);
+  }
+  if (Array.isArray(value)) return value.map((each) => onStage(each, stage));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [onStage(key, stage), onStage(each, stage)]));
+}
+
+interface Staging {
+  /** Nothing is made outside of it, nor in the place of something that is there. */
+  readonly stage: string;
+  /** What `~` means in links. */
+  readonly home: string;
+}
+
+/** Makes files by their description: `-> target` (a link), `dir`, `fifo`, `socket`, or a text. The answer removes them. */
+async function stageFiles(files: Readonly<Record<string, string>>, { stage, home }: Staging): Promise<() => void> {
+  const undo: (() => void)[] = [];
+  const remove = (path: string) => undo.push(() => rmSync(path, { recursive: true, force: true }));
+  for (const [path, what] of Object.entries(files)) {
+    if (!path.startsWith(`${stage}/`) || lstatSync(path, { throwIfNoEntry: false })) continue;
+    remove(firstMissing(dirname(path)) ?? path);
+    mkdirSync(dirname(path), { recursive: true });
+    remove(path);
+    if (what.startsWith("-> ")) makeLink(path, what.slice(3), { stage, home, files, remove });
+    else if (what === "dir" || what.startsWith("dir,")) mkdirSync(path);
+    else if (what === "fifo") spawnSync("mkfifo", [path]);
+    else if (what === "socket") undo.push(await listen(path));
+    else writeFileSync(path, what);
+  }
+  return () => {
+    for (const each of undo.toReversed()) each();
+  };
+}
+
+/** With the file it leads to, unless that is a file of its own or meant to be missing. */
+function makeLink(
+  path: string,
+  what: string,
+  {
+    stage,
+    home,
+    files,
+    remove,
+  }: Staging & { readonly files: Readonly<Record<string, string>>; readonly remove: (path: string) => void },
+): void {
+  const target = what.replace(/ \(missing\)$/, "").replace(/^~(?=\/|$)/, home);
+  symlinkSync(target, path);
+  const place = isAbsolute(target) ? target : join(dirname(path), target);
+  if (target !== what || !place.startsWith(`${stage}/`) || existsSync(place) || Object.hasOwn(files, place)) return;
+  remove(firstMissing(dirname(place)) ?? place);
+  mkdirSync(dirname(place), { recursive: true });
+  writeFileSync(place, "x");
+  remove(place);
+}
+
+function listen(path: string): Promise<() => void> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, () => resolve(() => void server.close()));
+  });
+}
+
+function firstMissing(directory: string): string | undefined {
+  if (existsSync(directory)) return undefined;
+  return firstMissing(dirname(directory)) ?? directory;
+}

@@ -1,0 +1,232 @@
+import { execFile } from "node:child_process";
+import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { describeError, errorCode, formatBytes, nearest } from "../../lib/index.ts";
+import { listModels, type ProviderChoice, resolveProvider } from "../../model/index.ts";
+import type { Settings } from "../../protocol/index.ts";
+import { findRipgrep, type Search, searchEngineFor } from "../../tools/index.ts";
+import { checkHome } from "../../transcript/index.ts";
+import { createSandbox } from "../../workspace/index.ts";
+import type { Environment } from "../places.ts";
+import { type ProjectSettings, readProjectSettings } from "../settings/project-settings.ts";
+import { sandboxSettings } from "../tools/sandbox-options.ts";
+import { VERSION } from "../version.ts";
+
+export type { Finding };
+
+export interface ExamineOptions {
+  readonly home: string;
+  /** The real path of the workspace. */
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly settingsFile?: string;
+  readonly provider?: string;
+  readonly model?: string;
+}
+
+/** Asks the provider one short question if there is one. */
+export async function examineSurroundings(options: ExamineOptions): Promise<readonly Finding[]> {
+  const { home, environment } = options;
+  const loaded = settingsOf(options);
+  const { settings } = loaded;
+  const choice = chooseProvider(options, settings);
+  const [reached, git, bash, sandbox] = await Promise.all([
+    examineReach(choice),
+    examineProgram("git", { environment, without: "History and diffs are not available.", install: "Install git." }),
+    examineProgram("bash", { environment, without: "sh runs commands instead.", install: "Install bash." }),
+    examineSandbox(settings),
+  ]);
+  return [
+    { name: "retinue", status: "ok", found: VERSION },
+    examineNode(process.versions.node),
+    ...examineSettings(loaded, home),
+    examineTrust(loaded),
+    examineProvider(choice),
+    ...reached,
+    examineRipgrep(environment),
+    examineSearch(settings, { environment, choice }),
+    git,
+    bash,
+    sandbox,
+    examineHome(home),
+    examineDisk(home),
+  ];
+}
+
+function settingsOf({ home, cwd, environment, settingsFile }: ExamineOptions): ProjectSettings {
+  const file = settingsFile === undefined ? {} : { file: settingsFile };
+  return readProjectSettings({ home, cwd, environment, trust: false, ...file });
+}
+
+function examineSettings({ problems, notices, files, untrusted }: ProjectSettings, home: string): readonly Finding[] {
+  const name = "settings";
+  const aboutTrust = untrusted.join("; ");
+  const remarks = notices.filter((notice) => aboutTrust === "" || !notice.includes(aboutTrust));
+  const found = files.length === 0 ? `none at ${join(home, "settings.json")}; the defaults apply` : files.join(", ");
+  if (problems.length + remarks.length === 0) return [{ name, status: "ok", found }];
+  return [
+    ...problems.map((problem) => ({ name, status: "fail", found: problem }) as const),
+    ...remarks.map((remark) => ({ name, status: "warn", found: remark }) as const),
+  ];
+}
+
+function examineTrust({ trusted, untrusted }: ProjectSettings): Finding {
+  const name = "trust";
+  if (untrusted.length > 0) {
+    const cure = 'Look at it, then trust it with "retinue trust add".';
+    return { name, status: "warn", found: `off, since this directory is not trusted: ${untrusted.join("; ")}`, cure };
+  }
+  const found = trusted ? "this directory is trusted" : "this directory is not trusted, and nothing in it needs to be";
+  return { name, status: "ok", found };
+}
+
+function chooseProvider({ environment, provider, model }: ExamineOptions, settings: Settings): ProviderChoice {
+  const flags = { ...(provider === undefined ? {} : { provider }), ...(model === undefined ? {} : { model }) };
+  return resolveProvider({ settings, environment, flags });
+}
+
+function examineProvider(choice: ProviderChoice): Finding {
+  const name = "provider";
+  if (choice.kind === "problem") return { name, status: "fail", found: choice.message };
+  if (choice.kind === "offline") {
+    const cure = "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local server: --provider ollama --model NAME.";
+    return { name, status: "warn", found: "the embedded offline model, which is not a language model", cure };
+  }
+  const { provider, model, reason } = choice;
+  const key = provider.keyVariable === undefined ? "no key" : `key from ${provider.keyVariable}`;
+  return { name, status: "ok", found: `${provider.name}, model ${model} (${reason}; ${key})` };
+}
+
+async function examineReach(choice: ProviderChoice): Promise<Finding[]> {
+  if (choice.kind !== "wire") return [];
+  const name = "connection";
+  const { provider, model } = choice;
+  const { host } = new URL(provider.baseUrl);
+  const list = await listModels(provider);
+  if (!list.ok) return [{ name, status: "fail", found: list.message }];
+  if (list.models.includes(model)) return [{ name, status: "ok", found: `${host} answers and offers ${model}` }];
+  const near = nearest(model, list.models, 3);
+  const cure = near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "Name another with --model.";
+  return [{ name, status: "warn", found: `${host} answers, but does not list the model ${model}`, cure }];
+}
+
+function examineRipgrep(environment: ExamineOptions["environment"]): Finding {
+  const name = "ripgrep";
+  const program = findRipgrep(environment);
+  if (program !== undefined) return { name, status: "ok", found: program };
+  const named = environment["RETINUE_RIPGREP"];
+  const cure = named ? "Correct RETINUE_RIPGREP or unset it." : "Install ripgrep for faster searches.";
+  return { name, status: "warn", found: "not found; a slower search of our own takes its place", cure };
+}
+
+function examineSearch(
+  settings: Settings,
+  { environment, choice }: { environment: ExamineOptions["environment"]; choice: ProviderChoice },
+): Finding {
+  const name = "search";
+  const ownSearch = choice.kind === "wire" && choice.provider.name === "anthropic";
+  const search = searchEngineFor(settings.search, environment, ownSearch ? { anthropic: unused } : {});
+  if ("engine" in search) return { name, status: "ok", found: settings.search?.engine ?? "the provider's own" };
+  return { name, status: settings.search === undefined ? "ok" : "warn", found: search.absent };
+}
+
+/** Stands for the provider's search where only its presence counts. */
+const unused: Search = async () => ({ ok: false, message: "" });
+
+function examineHome(home: string): Finding {
+  const check = checkHome(home);
+  if (!check.ok) return { name: "state", status: "fail", found: check.message };
+  return { name: "state", status: "ok", found: `${home} is writable` };
+}
+
+/** One thing that was looked at. Never holds a key. */
+interface Finding {
+  readonly name: string;
+  readonly status: "ok" | "warn" | "fail";
+  readonly found: string;
+  readonly cure?: string;
+}
+
+function examineNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isEnough = major > 20 || (major === 20 && minor >= 19);
+  if (isEnough) return { name: "node", status: "ok", found: version };
+  return { name: "node", status: "fail", found: version, cure: "Install Node.js 20.19 or newer." };
+}
+
+interface ProgramCheck {
+  readonly environment: Environment;
+  readonly without: string;
+  readonly install: string;
+}
+
+async function examineProgram(name: string, { environment, without, install }: ProgramCheck): Promise<Finding> {
+  const program = onPath(name, environment);
+  if (program === undefined) return { name, status: "warn", found: `not found. ${without}`, cure: install };
+  const version = await firstLine(program);
+  if (version !== undefined) return { name, status: "ok", found: `${version} (${program})` };
+  return { name, status: "warn", found: `${program} does not run. ${without}`, cure: install };
+}
+
+function firstLine(program: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    execFile(program, ["--version"], { timeout: 5_000 }, (error, output) => {
+      resolve(error ? undefined : output.split("\n")[0]?.trim());
+    });
+  });
+}
+
+function onPath(name: string, environment: Environment): string | undefined {
+  const directories = (environment["PATH"] ?? "").split(delimiter).filter(isAbsolute);
+  return directories.map((directory) => usable(join(directory, name))).find((path) => path !== undefined);
+}
+
+function usable(path: string): string | undefined {
+  try {
+    accessSync(path, constants.X_OK);
+    return path;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs a command in it: that a program is installed does not mean that it works. */
+async function examineSandbox(settings: Settings): Promise<Finding> {
+  const name = "sandbox";
+  const { mode, network: { allowedDomains: domains = [] } = {} } = sandboxSettings(settings);
+  const scratch = mkdtempSync(join(tmpdir(), "retinue-doctor-"));
+  const places = { scratch, userHome: homedir(), writable: [], hidden: [], shown: [] };
+  const sandbox = createSandbox({ ...places, mode, domains, tell: () => undefined });
+  const state = await sandbox.ready();
+  await sandbox.close();
+  rmSync(scratch, { recursive: true, force: true });
+  if (state.kind === "on") {
+    const reach = domains.length === 0 ? "no network" : `network to ${domains.join(", ")} only`;
+    return { name, status: "ok", found: `on: commands write only in the workspace and have ${reach}` };
+  }
+  const cure = state.cure === undefined ? {} : { cure: state.cure };
+  if (mode === "off") return { name, status: "ok", found: "off: the settings switch it off" };
+  if (state.kind === "missing")
+    return { name, status: "fail", found: `required by the settings, but ${state.reason}`, ...cure };
+  return { name, status: "warn", found: `off: ${state.reason}. Commands run with all your rights`, ...cure };
+}
+
+const SCARCE = 200 * 1024 * 1024;
+const TOO_LITTLE = 10 * 1024 * 1024;
+
+/** Of the file system that sessions are kept on. */
+function examineDisk(directory: string): Finding {
+  const name = "disk";
+  try {
+    const { bavail, bsize } = statfsSync(directory);
+    const free = bavail * bsize;
+    const found = `${formatBytes(free)} free for ${directory}`;
+    if (free >= SCARCE) return { name, status: "ok", found };
+    const cure = 'Make space: "retinue sessions delete" removes old sessions.';
+    return { name, status: free < TOO_LITTLE ? "fail" : "warn", found, cure };
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" && dirname(directory) !== directory) return examineDisk(dirname(directory));
+    return { name, status: "warn", found: describeError(error) };
+  }
+}

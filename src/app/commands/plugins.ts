@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import {
+  type InstalledPlugin,
+  type InstalledPlugins,
+  installedPlugins,
+  installPlugin,
+  type Plugin,
+  pluginDirectory,
+  readPlugin,
+  readPluginRecords,
+  writePluginRecords,
+} from "../../definitions/index.ts";
+import { createId, nearest, startProcess, stripControls, UserError } from "../../lib/index.ts";
+import type { Diagnostic } from "../../protocol/index.ts";
+import { withFileLock } from "../../settings/index.ts";
+import { scrubEnvironment } from "../../workspace/index.ts";
+import type { Environment } from "../places.ts";
+
+export type { InstalledPlugin, Plugin };
+
+export function listPlugins(home: string): InstalledPlugins {
+  return installedPlugins(home);
+}
+
+export interface AddedPlugin {
+  readonly plugin: Plugin;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Copies a plugin from a directory or a repository, switched off. Throws a `UserError` where that can't be. */
+export async function addPlugin(
+  source: string,
+  { home, environment }: { readonly home: string; readonly environment: Environment },
+): Promise<AddedPlugin> {
+  const install = async (directory: string, from: string): Promise<AddedPlugin> => {
+    const outcome = await inTurn(home, () => installPlugin(directory, { home, source: from }));
+    if (!outcome.ok) throw refusal(outcome.message);
+    return outcome;
+  };
+  if (!isRepositoryAddress(source)) return install(directoryAt(source), resolve(source));
+  const clone = await cloneRepository(source, environment);
+  if (!clone.ok) throw refusal(clone.message);
+  try {
+    return await install(clone.directory, source);
+  } finally {
+    clone.remove();
+  }
+}
+
+function directoryAt(source: string): string {
+  const path = resolve(source);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  throw refusal(`There is no directory ${path}. Name one that holds a plugin, or the address of a git repository.`);
+}
+
+export function removePlugin(home: string, name: string): Promise<void> {
+  return inTurn(home, async () => {
+    const records = recordsWith(home, name);
+    rmSync(pluginDirectory(home, name), { recursive: true, force: true });
+    records.delete(name);
+    await writePluginRecords(home, records);
+  });
+}
+
+/** Approves what is there now: `hash` is that of the content the user was shown. */
+export function enablePlugin(home: string, { name, hash }: { name: string; hash: string }): Promise<void> {
+  return inTurn(home, async () => {
+    const records = recordsWith(home, name);
+    const found = readPlugin(pluginDirectory(home, name)).plugin;
+    if (found?.hash !== hash) throw refusal(`The plugin "${name}" changed just now. Look at it again.`);
+    records.set(name, { ...records.get(name)!, hash, enabled: true });
+    await writePluginRecords(home, records);
+  });
+}
+
+export function disablePlugin(home: string, name: string): Promise<void> {
+  return inTurn(home, async () => {
+    const records = recordsWith(home, name);
+    records.set(name, { ...records.get(name)!, enabled: false });
+    await writePluginRecords(home, records);
+  });
+}
+
+/** Throws a `UserError` where there is none of that name. */
+export function findPlugin(home: string, name: string): InstalledPlugin {
+  recordsWith(home, name);
+  return installedPlugins(home).plugins.find((each) => each.name === name)!;
+}
+
+/** What is read of the records and written back must not be changed by another process in between. */
+function inTurn<Result>(home: string, work: () => Promise<Result>): Promise<Result> {
+  return withFileLock(join(home, "plugins.json"), work);
+}
+
+type Records = Map<string, { source: string; hash: string; enabled: boolean }>;
+
+function recordsWith(home: string, name: string): Records {
+  const { records, problem } = readPluginRecords(home);
+  if (problem !== undefined) throw refusal(`${problem} Correct or remove the file.`);
+  if (records.has(name)) return new Map(records);
+  const meant = nearest(name, records.keys())[0];
+  const cure = meant === undefined ? '"retinue plugins list" shows them.' : `Did you mean "${meant}"?`;
+  throw refusal(`There is no plugin "${name}". ${cure}`);
+}
+
+function refusal(message: string): UserError {
+  return new UserError(message, { code: "plugin", exitCode: 2 });
+}
+
+type Clone =
+  | { readonly ok: true; readonly directory: string; remove(): void }
+  | { readonly ok: false; readonly message: string };
+
+/** `https://`, `ssh://`, `file:///` or `user@host:path`; anything else is a path. */
+function isRepositoryAddress(source: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:(:|\/\/)/i.test(source) || isScp(source);
+}
+
+/** The newest state of a repository in a temporary directory, with none of the programs a repository could ask for. */
+async function cloneRepository(
+  address: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Clone> {
+  if (!isAllowed(address)) {
+    const message = `${stripControls(address)} is no address that is cloned. Use https://, ssh:// or file:///.`;
+    return { ok: false, message };
+  }
+  const directory = mkdtempSync(join(tmpdir(), "retinue-plugin-"));
+  const remove = (): void => rmSync(directory, { recursive: true, force: true });
+  const options = ["--depth", "1", "--no-tags", "--no-recurse-submodules", "--template=", "--quiet"];
+  const git = startProcess({
+    command: "git",
+    args: [...withoutPrograms, "clone", ...options, "--", address, join(directory, "plugin")],
+    cwd: directory,
+    env: { ...scrubEnvironment(environment), GIT_ALLOW_PROTOCOL: "file:https:ssh", GIT_LFS_SKIP_SMUDGE: "1" },
+    tag: `clone-${createId()}`,
+  });
+  git.stdout.resume();
+  let told = "";
+  for await (const text of git.stderr) told = (told + String(text)).slice(-2_000);
+  const { code, failure } = await git.closed;
+  if (code === 0) return { ok: true, directory: join(directory, "plugin"), remove };
+  remove();
+  const words = stripControls(failure ?? told.trim()).replace(/\s+/g, " ");
+  return { ok: false, message: `git could not clone ${stripControls(address)}: ${words}` };
+}
+
+const withoutPrograms = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "filter.lfs.required=false"].flatMap(
+  (setting) => ["-c", setting],
+);
+
+// A host that begins with a dash would be an option of ssh.
+function isAllowed(address: string): boolean {
+  if (/[\s\0]/.test(address)) return false;
+  return (
+    isScp(address) ||
+    /^(https:\/\/|ssh:\/\/)(\w[\w.%-]*(:[^@/]*)?@)?[\w[][^/]*\/./i.test(address) ||
+    /^file:\/\/\/./i.test(address)
+  );
+}
+
+function isScp(address: string): boolean {
+  return /^[\w.]+@\w[\w.-]*:[^:]/.test(address);
+}

@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Policy } from "../../protocol/index.ts";
+import { askAboutGit } from "./ask-about-git.ts";
+
+const policy: Policy = { mode: "default", pool: ["Bash"], rules: [], workspaceRoots: [], readableRoots: [] };
+
+function place(files: Readonly<Record<string, string>>): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-git-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+  return root;
+}
+
+const asks = (cwd: string | undefined, mode: Policy["mode"] = "default"): boolean =>
+  askAboutGit({ ...policy, mode }, cwd).policy.layers?.[0]?.rules[0]?.effect === "ask";
+
+const evil = '[filter "x"]\n\tclean = ./evil\n';
+
+describe("git in a directory that nobody trusts", () => {
+  it.each([
+    [evil],
+    ['[filter "x"] smudge = ./evil'],
+    ["\ufeff[FILTER.x]\nProcess = evil"],
+    ['[core]\n  bare = false\n[diff "word"]\r\n\ttextconv = ./evil\r\n'],
+    ["[diff]\nexternal = ./evil"],
+    ['[diff "x"]\ncommand=evil'],
+    ["[include]\npath = ../more"],
+    ['[includeIf "gitdir:/"]\npath = more'],
+    ['[filter "lfs"]\nclean = git-lfs clean -- %f\n[lfs "customtransfer.x"]\npath = evil'],
+    ['[filter "lfs"]\nclean = git-lfs clean -- %f; evil'],
+  ])("is asked about where its configuration names programs: %j", (config) => {
+    const cwd = place({ ".git/config": config });
+    expect(asks(cwd)).toBe(true);
+    expect(askAboutGit(policy, cwd).notices[0]).toContain(join(cwd, ".git/config"));
+  });
+
+  it.each([
+    ['[core]\n\tbare = false\n[remote "origin"]\n\turl = https://example.com/filter\n[branch "diff"]\n'],
+    ["[diff]\n\talgorithm = histogram\n"],
+    [
+      '[filter "lfs"]\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n\tclean = git-lfs clean -- %f\n',
+    ],
+    [""],
+  ])("is used as everywhere where it names none: %j", (config) => {
+    expect(askAboutGit(policy, place({ ".git/config": config }))).toEqual({ policy, notices: [] });
+  });
+
+  it("is asked about wherever git would find that configuration", () => {
+    const above = place({ ".git/config": evil, "src/a/b.ts": "" });
+    expect(asks(join(above, "src/a"))).toBe(true);
+    const linked = place({ ".git": "gitdir: store/worktrees/w\n", "store/config": evil });
+    mkdirSync(join(linked, "store/worktrees/w"), { recursive: true });
+    writeFileSync(join(linked, "store/worktrees/w/commondir"), "../..\n");
+    expect(asks(linked)).toBe(true);
+    expect(asks(place({ HEAD: "ref: refs/heads/main", config: evil, "objects/info/packs": "" }))).toBe(true);
+    expect(asks(place({ ".git/config": "", ".git/config.worktree": evil }))).toBe(true);
+  });
+
+  it("is used where the directory is trusted, or nothing is to be asked", () => {
+    expect(asks(undefined)).toBe(false);
+    expect(asks(place({ ".git/config": evil }), "bypassPermissions")).toBe(false);
+    expect(asks(place({ "config.txt": evil }))).toBe(false);
+  });
+});

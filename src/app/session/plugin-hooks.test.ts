@@ -1,0 +1,39 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { addPlugin, disablePlugin, enablePlugin } from "../commands/plugins.ts";
+import { readPluginHooks } from "./plugin-hooks.ts";
+
+const variable = "$".concat("{CLAUDE_PLUGIN_ROOT}");
+
+it("gives the hooks of a plugin that is on, with where it stands, and tells which are not run", async () => {
+  const root = mkdtempSync(join(tmpdir(), "retinue-plugin-hooks-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const kit = join(root, "kit");
+  mkdirSync(join(kit, ".claude-plugin"), { recursive: true });
+  mkdirSync(join(kit, "hooks"));
+  writeFileSync(join(kit, ".claude-plugin/plugin.json"), '{"name": "kit"}');
+  const program = { type: "command", command: "node", args: [`${variable}/stop.js`] };
+  const hooks = {
+    PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: `${variable}/check.sh` }] }],
+    Stop: [{ hooks: [program, { type: "prompt", prompt: "x" }] }],
+  };
+  writeFileSync(join(kit, "hooks/hooks.json"), JSON.stringify({ hooks }));
+  const home = join(root, "home");
+  const { plugin } = await addPlugin(kit, { home, environment: {} });
+  expect(readPluginHooks(home).hooks).toEqual([]);
+  await enablePlugin(home, { name: "kit", hash: plugin.hash });
+  const pluginRoot = join(home, "plugins/kit");
+  const shared = { kind: "command", source: "plugin", pluginRoot };
+  expect(readPluginHooks(home)).toEqual({
+    hooks: [
+      // A shell finds it in its environment.
+      { ...shared, event: "PreToolUse", matcher: "Bash", command: `${variable}/check.sh` },
+      { ...shared, event: "Stop", command: "node", args: [join(pluginRoot, "stop.js")] },
+    ],
+    notices: [expect.stringMatching(/^Plugin "kit": .*"prompt"/)],
+  });
+  await disablePlugin(home, "kit");
+  expect(readPluginHooks(home).hooks).toEqual([]);
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import type { DurableEvent, Line, RunResult, RunUpdate } from "../../protocol/index.ts";
+import type { Run } from "../../runs/index.ts";
+import { type CallbackPlace, withCallback } from "./with-callback.ts";
+
+const result = { outcome: "succeeded", text: "Done." } as RunResult;
+const clock = { now: () => 7, monotonic: () => 0 };
+const before: RunUpdate = { type: "text.delta", turn: 1, text: "Done." };
+
+function someRun(stopped: string[] = []): Run {
+  return {
+    runId: "r1",
+    result: Promise.resolve(result),
+    stop: (cause) => stopped.push(cause),
+    async *[Symbol.asyncIterator]() {
+      yield before;
+    },
+  };
+}
+
+function journal(): CallbackPlace & { readonly kept: DurableEvent[] } {
+  const kept: DurableEvent[] = [];
+  const record = async (events: readonly DurableEvent[]): Promise<readonly Line[]> => {
+    kept.push(...events);
+    return events.map((event) => ({ v: 1, id: "9", parentId: "8", at: 7, ...event }));
+  };
+  return { agentType: "poet", clock, record, kept };
+}
+
+async function all(run: Run): Promise<readonly RunUpdate[]> {
+  const updates: RunUpdate[] = [];
+  for await (const update of run) updates.push(update);
+  return updates;
+}
+
+describe("a run with a callback", () => {
+  it("is followed by it, and its result waits for it", async () => {
+    const seen: string[] = [];
+    const place = journal();
+    const run = withCallback(
+      someRun(),
+      async ({ text }) => {
+        await Promise.resolve();
+        seen.push(text);
+      },
+      place,
+    );
+    expect(await run.result).toBe(result);
+    expect(seen).toEqual(["Done."]);
+    expect(await all(run)).toEqual([before]);
+    expect(place.kept).toEqual([]);
+  });
+
+  it.each([
+    ["at once", () => Promise.reject(new Error("Out of ink"))],
+    [
+      "by throwing",
+      () => {
+        throw new Error("Out of ink");
+      },
+    ],
+  ])("keeps its result when that fails %s, and says so", async (_, callback) => {
+    const place = journal();
+    const run = withCallback(someRun(), callback, place);
+    const message = 'The callback of agent "poet" failed: Out of ink. The run\'s result is as it was.';
+    const notice = { type: "notice.raised", code: "callback_failed", message };
+    expect(await all(run)).toEqual([before, { v: 1, id: "9", parentId: "8", at: 7, ...notice }]);
+    expect(await run.result).toBe(result);
+    expect(place.kept).toEqual([notice]);
+  });
+
+  it("does not wait for it for ever", async () => {
+    const place = journal();
+    const run = withCallback(someRun(), () => new Promise(() => undefined), { ...place, limitMs: 1 });
+    expect(await run.result).toBe(result);
+    expect(place.kept).toEqual([expect.objectContaining({ message: expect.stringContaining("has not ended within") })]);
+  });
+
+  it("says so also when nothing can be recorded any more", async () => {
+    const place = { ...journal(), record: () => Promise.reject(new Error("closed")) };
+    const updates = await all(withCallback(someRun(), () => Promise.reject(new Error("Out of ink")), place));
+    expect(updates).toEqual([before, expect.objectContaining({ type: "notice.raised", id: "unrecorded" })]);
+  });
+
+  it("can be stopped like any other", () => {
+    const stopped: string[] = [];
+    withCallback(someRun(stopped), () => undefined, journal()).stop("interrupted");
+    expect(stopped).toEqual(["interrupted"]);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import type { AgentDefinition, Settings } from "../../protocol/index.ts";
+import { systemClock } from "../system-clock.ts";
+import { type ChosenModel, chooseModel } from "./choose-model.ts";
+
+const key = { ANTHROPIC_API_KEY: "sk-test" };
+
+interface Wish {
+  readonly model?: string;
+  readonly flag?: string;
+  readonly settings?: Settings;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+function choose({ model, flag, settings = {}, environment = key }: Wish): ChosenModel {
+  const agent: AgentDefinition = {
+    name: "finder",
+    description: "Finds.",
+    source: "user",
+    ...(model === undefined ? {} : { model }),
+  };
+  const flags = flag === undefined ? {} : { model: flag };
+  return chooseModel({ settings, environment, flags, clock: systemClock, agent });
+}
+
+describe("the model of an agent", () => {
+  it("is what its definition asks for, by tier or alias, and the reason says so", () => {
+    for (const model of ["small", "haiku"]) {
+      const chosen = choose({ model, settings: { model: "large" } });
+      expect(chosen.model.describe().model).toContain("haiku");
+      expect(chosen).toMatchObject({ requested: model, reason: expect.stringContaining("model by agent finder") });
+    }
+  });
+
+  it("is what a flag asks for, before the definition", () => {
+    const chosen = choose({ model: "small", flag: "large" });
+    expect(chosen.model.describe().model).toContain("opus");
+    expect(chosen.reason).toContain("--model");
+  });
+
+  it("is the session's where the definition says inherit or nothing", () => {
+    for (const wish of [{ model: "inherit" }, {}]) {
+      const chosen = choose({ ...wish, settings: { model: "large" } });
+      expect(chosen.model.describe().model).toContain("opus");
+    }
+  });
+
+  it("is the session's, with a notice, where nobody offers the one it asks for", () => {
+    const chosen = choose({ model: "gpt-9", environment: {} });
+    expect(chosen.reason).toBe("offline");
+    expect(chosen.notice).toContain('Agent "finder" asks for the model gpt-9');
+  });
+
+  it("of a tier is the offline one where no provider is configured", () => {
+    const chosen = choose({ model: "small", environment: {} });
+    expect(chosen.reason).toBe("offline");
+    expect(chosen.notice).not.toContain("finder");
+  });
+});

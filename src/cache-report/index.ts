@@ -1,0 +1,10 @@
+// Owns: what prompt caches gave and lost in a recorded session, and what that cost.
+// Does not own: reading transcripts (transcript), the bytes of requests (conversation).
+// Called by: app, for `retinue cache`.
+export type { AgentFigures, CacheFigures } from "./cache-figures.ts";
+export {
+  type CacheReport,
+  type ExplainedRequest,
+  explainCache,
+  reportCache,
+} from "./cache-report.ts";
