@@ -1,6 +1,6 @@
 import type { AnswerWish, OnAsk } from "../app/index.ts";
 import type { CacheLifetime, Effort, ForkChoice, JsonObject, PermissionMode } from "../protocol/index.ts";
-import type { SettingsQuestion } from "./settings-options.ts";
+import type { SettingsQuestion } from "./commands/settings-options.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
 /** Commands that have a help of their own. */

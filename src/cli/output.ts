@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 import { describeError, errorCode } from "../lib/index.ts";
-import { exitCodes } from "./exit-code.ts";
+import { exitCodes } from "./exit-codes.ts";
 
 export interface Output {
   readonly isTerminal: boolean;

@@ -2,8 +2,8 @@ import { createInterface } from "node:readline/promises";
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { UserError } from "../lib/index.ts";
-import { createAgentViews } from "./agent-views.ts";
 import { createFormat } from "./formats/create-format.ts";
+import { createAgentViews } from "./progress/agent-views.ts";
 import { reportError } from "./report-error.ts";
 
 async function report(error: unknown): Promise<{ readonly code: number; readonly said: string }> {

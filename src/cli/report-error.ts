@@ -1,5 +1,5 @@
 import { describeError, stripControls, UserError } from "../lib/index.ts";
-import { exitCodes } from "./exit-code.ts";
+import { exitCodes } from "./exit-codes.ts";
 import type { Format } from "./formats/format.ts";
 import type { Output } from "./output.ts";
 

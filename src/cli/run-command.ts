@@ -1,10 +1,10 @@
 import { VERSION } from "../app/index.ts";
-import { createAgentViews } from "./agent-views.ts";
-import { parseArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { createFormat, formatAskedFor } from "./formats/create-format.ts";
 import { createOutput } from "./output.ts";
-import { printRun } from "./print-run.ts";
+import { parseArguments } from "./print/print-options.ts";
+import { printRun } from "./print/print-run.ts";
+import { createAgentViews } from "./progress/agent-views.ts";
 import { type Faces, reportError } from "./report-error.ts";
 
 /** Does what the words ask for and ends the process: everything written has left it by then. */
@@ -43,13 +43,13 @@ async function dispatch(command: Command): Promise<number> {
       return refuseInteractive(command.prompt);
     }
     case "help": {
-      const { helpFor } = await import("./help.ts");
+      const { helpFor } = await import("./help/help.ts");
       return say(helpFor(command.topic));
     }
     case "version":
       return say(`${VERSION}\n`);
     case "doctor": {
-      const { doctor } = await import("./doctor.ts");
+      const { doctor } = await import("./commands/doctor.ts");
       return doctor(command.options);
     }
     case "agents.list":
@@ -58,17 +58,17 @@ async function dispatch(command: Command): Promise<number> {
     case "agents.lint":
     case "agents.new":
     case "agents.explain": {
-      const { agents } = await import("./agents.ts");
+      const { agents } = await import("./commands/agents/agents.ts");
       return agents(command);
     }
     case "approvals.list":
     case "approvals.answer": {
-      const { approvals } = await import("./approvals.ts");
+      const { approvals } = await import("./commands/approvals.ts");
       return approvals(command);
     }
     case "permissions.list":
     case "permissions.check": {
-      const { permissions } = await import("./permissions.ts");
+      const { permissions } = await import("./commands/permissions.ts");
       return permissions(command);
     }
     case "plugins.list":
@@ -76,31 +76,31 @@ async function dispatch(command: Command): Promise<number> {
     case "plugins.remove":
     case "plugins.enable":
     case "plugins.disable": {
-      const { plugins } = await import("./plugins.ts");
+      const { plugins } = await import("./commands/plugins.ts");
       return plugins(command);
     }
     case "trust.list":
     case "trust.add":
     case "trust.remove": {
-      const { trust } = await import("./trust.ts");
+      const { trust } = await import("./commands/trust.ts");
       return trust(command);
     }
     case "cache.report":
     case "cache.explain": {
-      const { cache } = await import("./cache.ts");
+      const { cache } = await import("./commands/cache.ts");
       return cache(command);
     }
     case "worktrees.list":
     case "worktrees.prune": {
-      const { worktrees } = await import("./worktrees.ts");
+      const { worktrees } = await import("./commands/worktrees.ts");
       return worktrees(command);
     }
     case "config.show": {
-      const { config } = await import("./config.ts");
+      const { config } = await import("./commands/config.ts");
       return config(command);
     }
     default: {
-      const { sessions } = await import("./sessions.ts");
+      const { sessions } = await import("./commands/sessions/sessions.ts");
       return sessions(command);
     }
   }

@@ -1,6 +1,6 @@
 import type { CacheFigures, CacheReport } from "../../app/index.ts";
 import type { RunResult, Usage } from "../../protocol/index.ts";
-import type { AgentView } from "../agent-view.ts";
+import type { AgentView } from "../progress/agent-view.ts";
 import { wireUsage } from "./wire-blocks.ts";
 
 /** What became of each subagent, for programs. */

@@ -1,5 +1,5 @@
-import type { AgentViews } from "../agent-views.ts";
 import type { OutputFormat } from "../command.ts";
+import type { AgentViews } from "../progress/agent-views.ts";
 import type { Format } from "./format.ts";
 import { createTextFormat } from "./text.ts";
 

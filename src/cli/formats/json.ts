@@ -1,4 +1,4 @@
-import type { AgentViews } from "../agent-views.ts";
+import type { AgentViews } from "../progress/agent-views.ts";
 import type { Format } from "./format.ts";
 import { failureObject, resultObject } from "./result-object.ts";
 import { createWitness } from "./witness.ts";

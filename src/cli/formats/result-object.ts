@@ -1,7 +1,7 @@
 import type { CacheReport } from "../../app/index.ts";
 import { type EndReason, noFacts, noUsage, type RunResult } from "../../protocol/index.ts";
-import type { AgentView } from "../agent-view.ts";
-import { unverifiedWords } from "../unverified-words.ts";
+import { unverifiedWords } from "../print/unverified-words.ts";
+import type { AgentView } from "../progress/agent-view.ts";
 import { agentObjects, cacheObject, totalsOf } from "./agent-objects.ts";
 import type { Failure } from "./format.ts";
 import { wireStopReason, wireUsage } from "./wire-blocks.ts";

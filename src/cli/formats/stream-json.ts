@@ -1,5 +1,5 @@
 import { type Session, VERSION } from "../../app/index.ts";
-import type { AgentViews } from "../agent-views.ts";
+import type { AgentViews } from "../progress/agent-views.ts";
 import type { Format } from "./format.ts";
 import { failureObject, resultObject } from "./result-object.ts";
 import { createSteps } from "./stream-steps.ts";

@@ -1,7 +1,7 @@
 import type { EventOf, Line, Outcome, SubagentEvent } from "../../protocol/index.ts";
-import { outputFileOf } from "../agent-files.ts";
-import { type AgentView, tokensOf } from "../agent-view.ts";
-import type { AgentViews } from "../agent-views.ts";
+import { outputFileOf } from "../progress/agent-transcripts.ts";
+import { type AgentView, tokensOf } from "../progress/agent-view.ts";
+import type { AgentViews } from "../progress/agent-views.ts";
 import { createSteps } from "./stream-steps.ts";
 
 export interface TaskOptions {

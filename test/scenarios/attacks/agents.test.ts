@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "vitest";
 import { UserError } from "../../../src/app/index.ts";
-import { renderAgent } from "../../../src/cli/agents-render.ts";
+import { renderAgent } from "../../../src/cli/commands/agents/render.ts";
 import { loadSnapshot } from "../../../src/definitions/index.ts";
 import { textOf } from "../../../src/protocol/index.ts";
 import { type Attack, type AttackPlace, attackRows, type Verdict } from "./attack-place.ts";

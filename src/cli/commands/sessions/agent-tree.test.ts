@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import type { DurableEvent, Usage } from "../../../protocol/index.ts";
+import { told } from "../../progress/agent-events.test-support.ts";
+import { createAgentViews } from "../../progress/agent-views.ts";
+import { renderAgents } from "./render-agents.ts";
+
+const usage: Usage = { inputTokens: 400, cacheReadTokens: 500, cacheWriteTokens: 50, outputTokens: 50 };
+
+/** A search and a summary that cost as much as `usage` each, with no end of the run yet. */
+const events: readonly DurableEvent[] = [
+  { type: "conversation.compacted", summary: "So far.", kept: 0, trigger: "auto", usage, costUsd: 0.01 },
+  {
+    type: "tool.ended",
+    callId: "c1",
+    name: "WebSearch",
+    result: { outcome: "ok", content: [], facts: { spent: { usage, costUsd: 0.02 } } },
+    milliseconds: 1,
+  },
+];
+
+function shown(...types: readonly string[]): string {
+  const views = createAgentViews();
+  for (const [index, agentType] of types.entries()) {
+    for (const event of events) views.see({ ...told([`a${index}`], event), agentType }, 0);
+  }
+  return renderAgents(views.inOrder(), { inUse: true });
+}
+
+describe("what a session's agents took", () => {
+  it("is told of each, of each type and of all, with what their searches and summaries took", () => {
+    const lines = shown("Explore", "Plan", "Explore").split("\n");
+    expect(lines.filter((line) => line.includes("Explore a"))).toHaveLength(2);
+    expect(lines.filter((line) => line.startsWith("  … "))[0]).toContain("2,000 tokens · $0.0300");
+    expect(lines.filter((line) => line.includes("──"))).toEqual([
+      "  ── Explore · 2 agents · 4,000 tokens · $0.0600",
+      "  ── Plan · 1 agent · 2,000 tokens · $0.0300",
+      "  ── 3 agents · 6,000 tokens · $0.0900",
+    ]);
+  });
+
+  it("is told once where all are of one type", () => {
+    expect(shown("Explore", "Explore").match(/──/g)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import type { Line } from "../../../protocol/index.ts";
+import { runEnded } from "../../progress/agent-events.test-support.ts";
+import { renderTranscript } from "./transcript.ts";
+
+describe("renderTranscript", () => {
+  it("shows what it can of a damaged transcript, and nothing that steers a terminal", () => {
+    const envelope = { v: 1, parentId: null, at: 0 } as const;
+    const lines = [
+      {
+        ...envelope,
+        id: "1",
+        type: "prompt.received",
+        content: [{ type: "text", text: "Hi\u001b[2J\nthere" }],
+        from: "person",
+      },
+      { ...envelope, id: "2", type: "prompt.received" },
+      { ...envelope, id: "3", type: "of.tomorrow" },
+    ] as unknown as Line[];
+    expect(renderTranscript(lines, { id: "s", problems: ["Line 9 is torn."] })).toBe(
+      [
+        "Session s",
+        "! Line 9 is torn.",
+        "",
+        "You: Hi",
+        "     there",
+        "! Entry 2 (prompt.received) can't be shown.",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("says how a run ended and whether its work was accepted, and repeats no last words", () => {
+    const envelope = { v: 1, id: "1", parentId: null, at: 0 } as const;
+    const check = { type: "acceptance.checked", runId: "r", command: "npm test", ok: false, exitCode: 1 } as const;
+    const failed = { outcome: "failed", reason: "refused", text: "I can't." } as const;
+    const shown = (message: string) =>
+      renderTranscript(
+        [
+          { ...envelope, ...check, output: "2 tests\nfailed" },
+          { ...envelope, ...runEnded({ ...failed, message }) },
+        ],
+        { id: "s", problems: [] },
+      );
+    expect(shown("I can't.")).toContain("  ✗ not accepted by npm test: 2 tests failed\n\n── failed (refused) · 1 turn");
+    expect(shown("I can't.").split("I can't.")).toHaveLength(1);
+    expect(shown("The model refused.")).toContain("\n   The model refused.");
+  });
+
+  it("shows what hooks did something by", () => {
+    const ran = { v: 1, parentId: null, at: 0, type: "hooks.ran", event: "PreToolUse", ran: 1 } as const;
+    const lines: Line[] = [
+      { ...ran, id: "1" },
+      { ...ran, id: "2", decision: "deny", reason: "not on\nFridays" },
+      { ...ran, id: "3", inputJson: "{}", context: "[words]" },
+    ];
+    expect(renderTranscript(lines, { id: "s", problems: [] }).split("\n").slice(1, -1)).toEqual([
+      "  (PreToolUse hook: deny · not on Fridays)",
+      "  (PreToolUse hook: changed the input to {} · told: [words])",
+    ]);
+  });
+});

@@ -1,0 +1,142 @@
+import { formatCount, formatDuration, plural, stripControls } from "../../../lib/index.ts";
+import { callsOf, type EventOf, type Line, textOf } from "../../../protocol/index.ts";
+import { describeCall, oneLine } from "../../describe-call.ts";
+
+export interface TranscriptView {
+  readonly id: string;
+  readonly problems: readonly string[];
+}
+
+/** A session as a person reads it: who said what, which tools ran with what outcome, how each run ended. */
+export function renderTranscript(lines: readonly Line[], { id, problems }: TranscriptView): string {
+  const targets = new Map<string, string>();
+  const parts = [`Session ${id}`, ...problems.map((problem) => `! ${oneLine(problem)}`)];
+  for (const line of lines) {
+    const part = renderAnyLine(line, targets);
+    if (part !== "") parts.push(part);
+  }
+  return `${parts.join("\n")}\n`;
+}
+
+/** Files get damaged, and newer versions write other fields: one line that can't be shown must not hide the rest. */
+function renderAnyLine(line: Line, targets: Map<string, string>): string {
+  try {
+    if (line.type === "model.ended") {
+      for (const { callId, inputJson } of callsOf(line.message)) targets.set(callId, describeCall(inputJson));
+    }
+    return renderLine(line, targets);
+  } catch {
+    return `! Entry ${oneLine(line.id)} (${oneLine(line.type)}) can't be shown.`;
+  }
+}
+
+function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
+  switch (line.type) {
+    case "session.created":
+      return `Directory ${oneLine(line.cwd)} · begun ${timeOf(line.at)} · version ${oneLine(line.version)}`;
+    case "agent.created":
+      return `Agent ${oneLine(line.agentType)} · ${oneLine(line.description)} · for ${oneLine(line.parent.agentId)} · begun ${timeOf(line.at)}`;
+    case "agent.spawned":
+      return `  → ${oneLine(line.agentType)} ${oneLine(line.agentId)} · ${oneLine(line.description)}`;
+    case "agent.resumed":
+      return `  → ${oneLine(line.agentId)} goes on`;
+    case "run.backgrounded":
+      return "  (from here on in the background)";
+    case "plan.entered":
+      return "  (plan mode: from here on it only looks)";
+    case "plan.left":
+      return "  (plan mode ended)";
+    case "notices.delivered":
+      return `  (told of the end of ${line.notices.map(({ agentId }) => oneLine(agentId)).join(", ")})`;
+    case "run.started":
+      return `\n── ${line.kind === "fresh" ? "Run" : "Resumed"} · ${oneLine(line.model)} · ${oneLine(line.modelReason)} · ${line.permissionMode}`;
+    case "prompt.received":
+      return prompted(line);
+    case "context.added":
+      return `  (told: ${oneLine(line.text)})`;
+    case "model.retried":
+      return `  … tried again after ${oneLine(line.retry.error)}`;
+    case "model.failed":
+      return `  ✗ The model failed: ${oneLine(line.error.message)}`;
+    case "model.ended": {
+      const text = textOf(line.message.content);
+      return text === "" ? "" : `\n${indent(text, "")}`;
+    }
+    case "tool.ended":
+      return renderCall(line, targets.get(line.callId) ?? "");
+    case "conversation.compacted":
+      return "  (the conversation was summarised here)";
+    case "notice.raised":
+      return `  ! ${oneLine(line.message)}`;
+    case "hooks.ran":
+      return renderHooks(line);
+    case "acceptance.checked":
+      return `  ${line.ok ? "✓ accepted" : "✗ not accepted"} by ${oneLine(line.command)}${line.ok ? "" : `: ${oneLine(line.output)}`}`;
+    case "run.ended":
+      return renderEnd(line);
+    default:
+      return "";
+  }
+}
+
+function prompted({ content, from }: EventOf<"prompt.received">): string {
+  const who = from === "agent" ? "Asked: " : "You: ";
+  return `\n${who}${indent(textOf(content), " ".repeat(who.length)).trimStart()}`;
+}
+
+/** Only what hooks did something by. */
+function renderHooks({ event, decision, reason, inputJson, context }: EventOf<"hooks.ran">): string {
+  const said = [
+    ...(decision === undefined ? [] : [decision]),
+    ...(inputJson === undefined ? [] : [`changed the input to ${oneLine(inputJson)}`]),
+    ...(reason === undefined ? [] : [oneLine(reason)]),
+    ...(context === undefined ? [] : [`told: ${oneLine(context)}`]),
+  ];
+  return said.length === 0 ? "" : `  (${event} hook: ${said.join(" · ")})`;
+}
+
+function renderCall({ name, result, milliseconds }: EventOf<"tool.ended">, target: string): string {
+  const call = `  • ${oneLine(name)}${target && ` ${target}`} · ${result.outcome} · ${formatDuration(milliseconds)}`;
+  const [first] = result.content;
+  if (result.outcome === "ok" || first?.type !== "text") return call;
+  return `${call}\n    ${oneLine(first.text).slice(0, 300)}`;
+}
+
+function renderEnd({
+  outcome,
+  reason,
+  message,
+  text,
+  turns,
+  usage,
+  costUsd,
+  milliseconds,
+  facts,
+}: EventOf<"run.ended">) {
+  const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const cached = usage.cacheReadTokens > 0 ? ` (${formatCount(usage.cacheReadTokens)} from cache)` : "";
+  const words = [
+    reason === "done" ? outcome : `${outcome} (${reason})`,
+    plural(turns, "turn"),
+    `${formatCount(input)} tokens in${cached}, ${formatCount(usage.outputTokens)} out`,
+    costUsd === undefined ? "cost unknown" : `$${costUsd.toFixed(4)}`,
+    formatDuration(milliseconds),
+  ];
+  // A model that can't do it says why in its last words, which stand above already.
+  const isTold = message === undefined || outcome === "succeeded" || message.trim() === text.trim();
+  const told = isTold ? "" : `\n   ${oneLine(message)}`;
+  const files = facts.filesChanged.length === 0 ? "" : `\n   changed: ${facts.filesChanged.map(oneLine).join(", ")}`;
+  return `\n── ${words.join(" · ")}${told}${files}`;
+}
+
+function indent(text: string, mark: string): string {
+  return stripControls(text)
+    .trimEnd()
+    .split("\n")
+    .map((line) => `${mark}${line}`.trimEnd())
+    .join("\n");
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString().replace("T", " ").slice(0, 16);
+}

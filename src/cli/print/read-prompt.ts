@@ -1,0 +1,47 @@
+import { fstatSync } from "node:fs";
+import { UserError } from "../../lib/index.ts";
+
+/** The words of the argument, then what stands on standard input unless that is a terminal. */
+export async function readPrompt(argument: string, tell: (notice: string) => void): Promise<string> {
+  const piped = hasPipedInput() ? await readInput(tell) : "";
+  return [argument, piped].filter((part) => part.trim() !== "").join("\n\n");
+}
+
+/** `agent`: who could have begun without one, and has no words to begin with. */
+export function noPrompt(agent?: string): UserError {
+  const message = "There is no prompt";
+  return new UserError(agent === undefined ? message : `${message}, and agent "${agent}" has no initialPrompt`, {
+    code: "usage",
+    cure: `Give one: retinue -p "Map this repository", or pipe it in: git diff | retinue -p "Review this".`,
+    exitCode: 2,
+  });
+}
+
+/** Terminals and /dev/null are devices; a closed descriptor has no status at all. */
+function hasPipedInput(): boolean {
+  try {
+    return !fstatSync(0).isCharacterDevice();
+  } catch {
+    return false;
+  }
+}
+
+const PATIENCE_MS = 2_000;
+
+async function readInput(tell: (notice: string) => void): Promise<string> {
+  // Waiting on is right (what is piped in may take its time), but a pipe that a program forgot to close looks the same.
+  const hint = "Still waiting for standard input. If there is none, add: < /dev/null";
+  const timer = setTimeout(() => tell(hint), PATIENCE_MS);
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of process.stdin) {
+      clearTimeout(timer);
+      chunks.push(chunk as Buffer);
+    }
+  } catch (error) {
+    throw new UserError("Standard input can't be read", { code: "stdin", cause: error, exitCode: 2 });
+  } finally {
+    clearTimeout(timer);
+  }
+  return Buffer.concat(chunks).toString("utf8").replace(/\n+$/, "");
+}

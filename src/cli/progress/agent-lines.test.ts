@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { displayWidth } from "../fit-line.ts";
+import { answered, created, runEnded, started, told } from "./agent-events.test-support.ts";
+import { agentLines } from "./agent-lines.ts";
+import { createAgentViews } from "./agent-views.ts";
+
+const view = { columns: 100, rows: 20, now: 8_000, frame: "*" };
+
+function household(count: number, { ended = 0, text = "" } = {}) {
+  const views = createAgentViews();
+  for (let index = 0; index < count; index++) {
+    const path = [`a${index}`];
+    const events = [created(path, text || `part ${index}`), started(), answered(text, [])];
+    for (const event of events) views.see(told(path, event), 0);
+    if (index < ended) views.see(told(path, runEnded({ outcome: "incomplete", reason: "max_turns" })), 0);
+  }
+  return views.inOrder();
+}
+
+describe("the lines of agents", () => {
+  it("say who works on what, what it does now and what it took so far", () => {
+    const views = createAgentViews();
+    const call = [{ name: "Grep", input: { pattern: "router" } }];
+    for (const event of [created(["a1"]), started(), answered("", call)]) views.see(told(["a1"], event), 0);
+    views.see(told(["a1"], { type: "tool.requested", callId: "c0", name: "Grep" }), 0);
+    for (const event of [created(["a1", "a2"], "deeper"), started(), answered("Well.\nAll is fine.")]) {
+      views.see(told(["a1", "a2"], event), 0);
+    }
+    for (const event of [created(["a3"], "give up"), started({ background: true })]) views.see(told(["a3"], event), 0);
+    views.see(told(["a3"], runEnded({ outcome: "incomplete", reason: "budget" })), 0);
+    expect(agentLines(views.inOrder(), view)).toEqual([
+      "  * Explore find the router · Grep router · 1,034 tokens · 8s",
+      "    * Explore deeper · All is fine. · 1,034 tokens · 8s",
+      "  ! Explore give up (background) · incomplete (budget) · 1,034 tokens · 4s",
+    ]);
+  });
+
+  it("leave out those that ended first where there is not room, and count what is left out", () => {
+    expect(agentLines(household(10, { ended: 7 }), { ...view, rows: 5 })).toEqual([
+      expect.stringContaining("part 0 · incomplete (max_turns)"),
+      expect.stringContaining("part 7"),
+      expect.stringContaining("part 8"),
+      expect.stringContaining("part 9"),
+      "  … 6 more: 6 incomplete",
+    ]);
+  });
+
+  it("keep room for both who it is and how it ended", () => {
+    const [line = ""] = agentLines(household(1, { ended: 1, text: "a description that is far too long" }), {
+      ...view,
+      columns: 60,
+    });
+    expect(line).toBe("  ! Explore a des… · incomplete (max_tu… · 1,034 tokens · 4s");
+  });
+
+  it("say of a long name that it works in the background, where there is room for that", () => {
+    const agents = household(1, { text: "a description that is far too long" }).map((agent) => ({
+      ...agent,
+      background: true,
+    }));
+    const lineAt = (columns: number) => agentLines(agents, { ...view, columns })[0];
+    expect(lineAt(80)).toBe("  * Explore a … (background) · a description that is far to… · 1,034 tokens · 8s");
+    expect(lineAt(40)).toBe("  * Explore a des… · a description that…");
+  });
+
+  it("never take more rows or columns than there are, nor steer the terminal", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", " ", "語", "🙂", "e\u0301", "\u001b[2J", "\n", "\r") });
+    const sizes = fc.record({ columns: fc.integer({ min: 1, max: 120 }), rows: fc.integer({ min: -2, max: 12 }) });
+    fc.assert(
+      fc.property(fc.nat(15), fc.nat(15), text, sizes, (count, ended, words, size) => {
+        const agents = household(count, { ended, text: words });
+        const lines = agentLines(agents, { ...view, ...size });
+        expect(lines.length).toBeLessThanOrEqual(Math.max(0, size.rows));
+        if (size.rows >= count) expect(lines).toHaveLength(count);
+        expect(lines.filter((line) => displayWidth(line) > size.columns)).toEqual([]);
+        for (const steering of ["\r", "\n", "\u001b"]) expect(lines.join("")).not.toContain(steering);
+      }),
+    );
+  });
+});

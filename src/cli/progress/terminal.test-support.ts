@@ -1,0 +1,61 @@
+import { displayWidth } from "../fit-line.ts";
+
+interface TestTerminal {
+  write(text: string): void;
+  /** With what it remembers of rows that it had no room for any more. */
+  screen(): string[];
+  resize(height: number): void;
+}
+
+/** A terminal as far as our live lines need one: what a person would see after these bytes, row by row. */
+export function createTerminal(columns: number): TestTerminal {
+  const rows: string[] = [""];
+  let row = 0;
+  let column = 0;
+  let height = Number.POSITIVE_INFINITY;
+  /** What stands above this row is history: no cursor gets there. */
+  let top = 0;
+  const scroll = (): void => {
+    top = Math.max(top, row - height + 1);
+  };
+  const put = (character: string): void => {
+    if (column + displayWidth(character) > columns) {
+      row += 1;
+      column = 0;
+    }
+    const cells = [...(rows[row] ?? "")];
+    while (cells.length < column) cells.push(" ");
+    cells[column] = character;
+    rows[row] = cells.join("");
+    column += 1;
+  };
+  const control = (parameter: string, letter: string): void => {
+    if (letter === "A") row = Math.max(top, row - Number(parameter || 1));
+    if (letter === "K" && parameter === "2") rows[row] = "";
+    else if (letter === "K" || letter === "J") rows[row] = [...(rows[row] ?? "")].slice(0, column).join("");
+    if (letter === "J") rows.length = row + 1;
+    if (!"AKJm".includes(letter)) throw new Error(`unknown control sequence ${letter}`);
+  };
+  return {
+    write: (text) => {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what a terminal reads
+      for (const [token, parameter, letter] of text.matchAll(/\u001b\[(\d*)([A-Za-z])|./gsu)) {
+        if (letter !== undefined) control(parameter ?? "", letter);
+        else if (token === "\r") column = 0;
+        else if (token === "\n") {
+          row += 1;
+          column = 0;
+          rows[row] ??= "";
+        } else put(token);
+        scroll();
+      }
+    },
+    resize: (now) => {
+      // What went into history when it became lower comes back.
+      if (now > height) top = Math.max(0, top - (now - height));
+      height = now;
+      scroll();
+    },
+    screen: () => rows.join("\n").replace(/\s+$/, "").split("\n"),
+  };
+}
