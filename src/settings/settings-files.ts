@@ -35,7 +35,7 @@ export interface SettingsPlaces {
   /** The user's home directory; absent: only the state directory counts as the user's. */
   readonly userHome?: string;
   /** Takes the place of the state directory's `settings.json`. */
-  readonly file?: string;
+  readonly file?: string | undefined;
   readonly managedDirectory?: string;
 }
 

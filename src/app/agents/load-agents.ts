@@ -11,8 +11,8 @@ import { builtInAgentsOnly } from "./available-agents.ts";
 import type { LoadedAgent } from "./load-agent-files.ts";
 
 export interface LoadOptions {
-  readonly agent?: string;
-  readonly agents?: Readonly<Record<string, unknown>>;
+  readonly agent?: string | undefined;
+  readonly agents?: Readonly<Record<string, unknown>> | undefined;
   readonly trusted?: boolean;
   readonly entryPoint?: string;
   readonly catalogSettings?: CatalogPlace["settings"];

@@ -18,10 +18,10 @@ export interface AnswerWish {
   readonly request: string;
   readonly verb: "allow" | "deny" | "always";
   readonly by: string;
-  readonly message?: string;
-  readonly inputJson?: string;
+  readonly message?: string | undefined;
+  readonly inputJson?: string | undefined;
   /** With `always`: a rule, or what stands in the parentheses of one. */
-  readonly pattern?: string;
+  readonly pattern?: string | undefined;
   readonly project: boolean;
 }
 

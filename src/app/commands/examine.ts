@@ -20,9 +20,9 @@ export interface ExamineOptions {
   /** The real path of the workspace. */
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly settingsFile?: string;
-  readonly provider?: string;
-  readonly model?: string;
+  readonly settingsFile?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
 }
 
 /** Asks the provider one short question if there is one. */
@@ -55,8 +55,7 @@ export async function examineSurroundings(options: ExamineOptions): Promise<read
 }
 
 function settingsOf({ home, cwd, environment, settingsFile }: ExamineOptions): ProjectSettings {
-  const file = settingsFile === undefined ? {} : { file: settingsFile };
-  return readProjectSettings({ home, cwd, environment, trust: false, ...file });
+  return readProjectSettings({ home, cwd, environment, trust: false, file: settingsFile });
 }
 
 function examineSettings({ problems, notices, files, untrusted }: ProjectSettings, home: string): readonly Finding[] {

@@ -23,7 +23,7 @@ export interface ExplainRequest {
   readonly call: string;
   readonly place: CatalogPlace;
   /** Of the session; absent: what settings say. */
-  readonly mode?: PermissionMode;
+  readonly mode?: PermissionMode | undefined;
   readonly background?: boolean;
 }
 

@@ -6,8 +6,8 @@ export interface NewAgent {
   readonly name: string;
   readonly description: string;
   /** Absent: it inherits every tool. */
-  readonly tools?: readonly string[];
-  readonly model?: string;
+  readonly tools?: readonly string[] | undefined;
+  readonly model?: string | undefined;
 }
 
 /** Writes the file below `base` (a project, or the home directory) and answers with its path. Never overwrites. */

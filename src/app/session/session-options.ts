@@ -23,11 +23,11 @@ export interface SessionOptions {
   /** What the settings say about the agents there are, as `loadProjectSettings` gives it; absent: read from the files. */
   readonly catalogSettings?: CatalogPlace["settings"];
   /** Which agent works; if absent, the one that worked before, in a new session the main agent (`main`). */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   /** The agent gets only the tools that give work to others; those have what it would have had. */
   readonly coordinator?: boolean;
   /** Agents for this session, by name: made with `defineAgent`, or in the form of the settings key `agents`. */
-  readonly agents?: Readonly<Record<string, unknown>>;
+  readonly agents?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Whether the workspace's own agents, skills and instructions (AGENTS.md, CLAUDE.md) count, beside the user's. Absent:
    * for a named agent what the user trusts counts; the main agent has no instructions from files.
@@ -35,13 +35,13 @@ export interface SessionOptions {
   readonly trusted?: boolean;
   /** How the program was entered, for agents that are there only for people at a command line; `sdk` if absent. */
   readonly entryPoint?: string;
-  readonly provider?: string;
-  readonly model?: string | Model;
-  readonly effort?: Effort;
-  readonly permissionMode?: PermissionMode;
+  readonly provider?: string | undefined;
+  readonly model?: string | Model | undefined;
+  readonly effort?: Effort | undefined;
+  readonly permissionMode?: PermissionMode | undefined;
   readonly allowedTools?: readonly string[];
   readonly disallowedTools?: readonly string[];
-  readonly maxTurns?: number;
+  readonly maxTurns?: number | undefined;
   /**
    * Commands that say whether the work of a run is good, by ending with 0; they follow that of the agent's definition.
    * Who gives them here has allowed them, as far as no rule denies them.
@@ -53,7 +53,7 @@ export interface SessionOptions {
    */
   readonly interactive?: boolean;
   /** The whole id of a session to go on with. */
-  readonly resume?: SessionId;
+  readonly resume?: SessionId | undefined;
   /** Functions that are asked or told what happens, beside the commands that settings and definitions name. */
   readonly hooks?: SessionHookOptions;
   /** Who answers when a rule says `ask`; other processes may too, by `retinue approvals`. */
@@ -62,7 +62,7 @@ export interface SessionOptions {
    * What becomes of such calls where `approvals` is absent. `deny`, the default: they are denied with the reason. `wait`:
    * they wait for an answer by `retinue approvals`. `hook`: PermissionRequest hooks decide, and what they leave open is denied.
    */
-  readonly onAsk?: OnAsk;
+  readonly onAsk?: OnAsk | undefined;
   /** What of its agents a run tells; `all` by default. With hundreds of agents it pays to ask for less. */
   readonly agentUpdates?: AgentUpdates;
   readonly clock?: Clock;
