@@ -2,16 +2,16 @@ import type { ModelErrorCode, RunResult } from "../protocol/index.ts";
 
 export const exitCodes = { succeeded: 0, failed: 1, usage: 2, incomplete: 3, unverified: 4, stopped: 130 } as const;
 
-export interface RunSeen {
-  /** What the last request failed of, if it did. */
+interface RunEvidence {
+  /** Error of the last request, if it failed. */
   readonly modelError: ModelErrorCode | undefined;
-  /** Subagents at any depth that a limit ended; those that the run itself counts are in its facts. */
+  /** Number of subagents at any depth that a limit ended. The run's facts count only its own agents. */
   readonly agentsCut: number;
 }
 
 export function exitCodeOf(
   { outcome, reason, facts, acceptance }: RunResult,
-  { modelError, agentsCut }: RunSeen,
+  { modelError, agentsCut }: RunEvidence,
 ): number {
   const misconfigured = modelError === "auth" || modelError === "unknown_model";
   if (reason === "model_error" && misconfigured) return exitCodes.usage;

@@ -1,42 +1,37 @@
-import { findSession, latestSessionId, listSessions, type SessionSummary, UserError } from "../app/index.ts";
+import { findSession, listSessions, type SessionSummary } from "../app/index.ts";
+import { UserError } from "../lib/index.ts";
+import { usageError } from "./read-options.ts";
 
-export interface SessionWish {
-  readonly home: string;
-  readonly cwd: string;
-  readonly resume?: string;
-  readonly continueLatest: boolean;
-}
-
-/** The id of the session to go on with; undefined when a new one is wanted. */
-export function chooseSession({ home, cwd, resume, continueLatest }: SessionWish): string | undefined {
-  if (continueLatest) {
-    const latest = latestSessionId({ home, cwd });
-    if (latest === undefined) throw problem(`There is no session of ${cwd} to continue`, `Start one: retinue -p "…".`);
-    return latest;
-  }
-  if (resume === undefined) return undefined;
-  const session = sessionByPrefix({ home, prefix: resume });
-  // Elsewhere the same words would act on other files.
-  if (session.cwd !== undefined && session.cwd !== cwd) {
-    throw problem(`The session ${session.id} belongs to ${session.cwd}`, `Add: --cwd '${session.cwd}'`);
-  }
-  return session.id;
-}
-
-/** Throws a `UserError` that lists what the prefix may have meant. */
+/** Finds a session by its id or a prefix of it. Throws a `UserError` that lists the candidates. */
 export function sessionByPrefix({ home, prefix }: { home: string; prefix: string }): SessionSummary {
   const found = findSession({ home, prefix });
   if (found.kind === "one") return found.session;
   if (found.kind === "many") {
     const shown = found.ids.slice(0, 8).join(", ");
     const more = found.ids.length > 8 ? ` and ${found.ids.length - 8} more` : "";
-    throw problem(`${found.ids.length} sessions begin with "${prefix}": ${shown}${more}`, "Give more of the id.");
+    throw sessionError(`${found.ids.length} sessions begin with "${prefix}": ${shown}${more}`, "Give more of the id.");
   }
   const newest = listSessions({ home })[0];
   const cure = newest ? `The newest is ${newest.id} (retinue sessions list --all).` : "There are no sessions yet.";
-  throw problem(`No session id begins with "${prefix}"`, cure);
+  throw sessionError(`No session id begins with "${prefix}"`, cure);
 }
 
-function problem(message: string, cure: string): UserError {
+/** Parses `SESSION[/AGENT]`; the agent can also be given by the option `--agent`. */
+export function parseSessionAgent(
+  word: string,
+  option: string | undefined,
+): { readonly id: string; readonly agent: string | undefined } {
+  const at = word.indexOf("/");
+  const suffix = at < 0 ? undefined : word.slice(at + 1);
+  if (suffix === "") throw usageError(`"${word}" names no agent`, "Write SESSION/AGENT, or leave the slash out.");
+  if (suffix !== undefined && option !== undefined) {
+    throw usageError(`"${word}" and --agent both name an agent`, "Use one of them.");
+  }
+  const id = at < 0 ? word : word.slice(0, at);
+  if (id === "") throw usageError(`"${word}" names no session`, '"retinue sessions list" shows them.');
+  return { id, agent: suffix ?? option };
+}
+
+export function sessionError(message: string, cure: string): UserError {
   return new UserError(message, { code: "session", cure, exitCode: 2 });
 }

@@ -1,30 +1,30 @@
 import type { Writable } from "node:stream";
-import { describeError, errorCode } from "../lib/index.ts";
+import { describeError, errorCode, stripControls } from "../lib/index.ts";
 import { exitCodes } from "./exit-codes.ts";
 
 export interface Output {
   readonly isTerminal: boolean;
-  /** Settles when the text has left this process, so a slow reader slows the writer down. Never rejects. */
+  /** Resolves when the text has left this process, so that a slow reader slows down the writer. Never rejects. */
   write(text: string): Promise<void>;
 }
 
-/** `onGone`: the reader closed its end; whatever is written from then on is dropped. */
-export function createOutput(stream: Writable & { readonly isTTY?: boolean }, onGone: () => void): Output {
-  let isGone = false;
-  const lose = (error: Error): void => {
-    if (isGone) return;
-    isGone = true;
+/** Wraps a standard stream. Calls `onClosed` when the reader closes its end; later writes are dropped. */
+export function createOutput(stream: Writable & { readonly isTTY?: boolean }, onClosed = () => {}): Output {
+  let isClosed = false;
+  const close = (error: Error): void => {
+    if (isClosed) return;
+    isClosed = true;
     if (errorCode(error) !== "EPIPE") fail(error);
-    onGone();
+    onClosed();
   };
-  stream.on("error", lose);
+  stream.on("error", close);
   return {
     isTerminal: stream.isTTY === true,
     write: (text) => {
-      if (isGone || text === "") return Promise.resolve();
+      if (isClosed || text === "") return Promise.resolve();
       return new Promise((resolve) => {
         stream.write(text, (error) => {
-          if (error) lose(error);
+          if (error) close(error);
           resolve();
         });
       });
@@ -32,7 +32,12 @@ export function createOutput(stream: Writable & { readonly isTTY?: boolean }, on
   };
 }
 
-/** What was asked for has not been delivered: that is no success, whatever else went well. */
+/** Formats messages for standard error, one `retinue: …` line each, without control characters. */
+export function messageLines(messages: readonly string[]): string {
+  return messages.map((message) => `retinue: ${stripControls(message)}\n`).join("");
+}
+
+/** Sets the exit code: undelivered output is a failure, whatever else succeeded. */
 function fail(error: Error): void {
   process.exitCode = exitCodes.failed;
   process.stderr.write(`retinue: The output can't be written: ${describeError(error)}\n`);

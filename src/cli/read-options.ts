@@ -1,15 +1,19 @@
 import { parseArgs } from "node:util";
 import { nearest, UserError } from "../lib/index.ts";
+import type { HelpTopic } from "./help/help.ts";
 
 export interface OptionKind {
-  /** What the value is, in capitals; absent: it takes none. */
+  /** Name of the value in messages, in capitals. Absent for an option without a value. */
   readonly value?: string;
   readonly short?: string;
   readonly choices?: readonly string[];
 }
 
+/** Options by their long names. */
+export type OptionKinds = Readonly<Record<string, OptionKind>>;
+
 export interface ReadOptions {
-  /** Everything that is no option, in order. */
+  /** The positional arguments, in order. */
   readonly words: readonly string[];
   has(name: string): boolean;
   /** The last value given. */
@@ -17,14 +21,18 @@ export interface ReadOptions {
   values(name: string): readonly string[];
 }
 
-/** Reads options of these kinds, by their long names. Throws a `UserError` with exit code 2; `help` is what shows more. */
+export const helpOption: OptionKind = { short: "h" };
+export const directoryOption: OptionKind = { value: "DIRECTORY", short: "C" };
+
+/** Parses a command line. Throws a `UserError` with exit code 2 that names `help`, the command that shows more. */
 export function readOptions(
   argv: readonly string[],
-  { kinds, help }: { readonly kinds: Readonly<Record<string, OptionKind>>; readonly help: string },
+  { kinds, help }: { readonly kinds: OptionKinds; readonly help: string },
 ): ReadOptions {
   const options: Record<string, { type: "string" | "boolean"; short?: string }> = {};
   for (const [name, { value, short }] of Object.entries(kinds)) {
-    options[name] = { type: value === undefined ? "boolean" : "string", ...(short === undefined ? {} : { short }) };
+    const type = value === undefined ? "boolean" : "string";
+    options[name] = short === undefined ? { type } : { type, short };
   }
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true });
   const words: string[] = [];
@@ -44,6 +52,59 @@ export function readOptions(
     value: (name) => given.get(name)?.at(-1),
     values: (name) => given.get(name) ?? [],
   };
+}
+
+/** Returned instead of a parsed command when its arguments ask for help. */
+export interface HelpRequest {
+  readonly kind: "help";
+  readonly topic: HelpTopic;
+}
+
+interface VerbOptions {
+  /** The options of each verb. */
+  readonly verbs: Readonly<Record<string, OptionKinds>>;
+  /** Verbs that the caller has parsed already; they are only listed in messages. */
+  readonly others?: readonly string[];
+}
+
+/**
+ * Parses `VERB [options]` after the name of a command. The first of `verbs` is the default. Throws a `UserError` with
+ * exit code 2.
+ */
+export function readVerb(
+  topic: HelpTopic,
+  argv: readonly string[],
+  { verbs, others = [] }: VerbOptions,
+): HelpRequest | { readonly verb: string; readonly options: ReadOptions } {
+  const known = Object.keys(verbs);
+  const [first = "-"] = argv;
+  const isNamed = !first.startsWith("-");
+  const verb = isNamed ? first : (known[0] ?? "");
+  if (verb === "help") return { kind: "help", topic };
+  const kinds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  if (kinds === undefined) throw unknownVerb(topic, verb, [...known, ...others]);
+  const options = readOptions(isNamed ? argv.slice(1) : argv, { kinds, help: `retinue ${topic} --help` });
+  return options.has("help") ? { kind: "help", topic } : { verb, options };
+}
+
+/** Splits a list of rules at commas and blanks outside of parentheses: `Read, Bash(git log, git show) Edit` has three. */
+export function splitRules(text: string): string[] {
+  const rules: string[] = [];
+  let depth = 0;
+  let rule = "";
+  for (const character of text) {
+    if (character === "(") depth += 1;
+    if (character === ")") depth = Math.max(0, depth - 1);
+    if (depth === 0 && /[\s,]/.test(character)) {
+      if (rule !== "") rules.push(rule);
+      rule = "";
+    } else rule += character;
+  }
+  return rule === "" ? rules : [...rules, rule];
+}
+
+export function usageError(message: string, cure: string): UserError {
+  return new UserError(message, { code: "usage", cure, exitCode: 2 });
 }
 
 interface OptionToken {
@@ -78,6 +139,10 @@ function unknownOption(word: string, { names, help }: { names: readonly string[]
   return usageError(`There is no option ${name}`, meant === undefined ? hint : `Did you mean --${meant}?`);
 }
 
-export function usageError(message: string, cure: string): UserError {
-  return new UserError(message, { code: "usage", cure, exitCode: 2 });
+function unknownVerb(topic: HelpTopic, verb: string, known: readonly string[]): UserError {
+  const [meant] = nearest(verb, known);
+  const [only = ""] = known;
+  const list = `${known.slice(0, -1).join(", ")} and ${known.at(-1)}`;
+  const all = known.length === 1 ? `Write "retinue ${topic} ${only}".` : `There are ${list}.`;
+  return usageError(`"${topic}" has no command "${verb}"`, meant === undefined ? all : `Did you mean "${meant}"?`);
 }

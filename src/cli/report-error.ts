@@ -3,26 +3,27 @@ import { exitCodes } from "./exit-codes.ts";
 import type { Format } from "./formats/format.ts";
 import type { Output } from "./output.ts";
 
-export interface Faces {
+/** Destinations of a run: its result in the chosen format, and messages for a person. */
+export interface Outputs {
   readonly format: Format;
   readonly output: Output;
   readonly errors: Output;
 }
 
-/** One sentence with the cure; for programs that read JSON also as the result. Answers with the exit code. */
-export async function reportError(thrown: unknown, { format, output, errors }: Faces): Promise<number> {
+/** Writes one sentence with the cure, and for programs that read JSON also a result. Returns the exit code. */
+export async function reportError(thrown: unknown, { format, output, errors }: Outputs): Promise<number> {
   const error = explained(thrown);
   const message = stripControls(describeError(error));
   const isExpected = error instanceof UserError;
   const hint = isExpected ? "" : ". This is a bug of retinue; RETINUE_DEBUG=1 shows where.";
   await output.write(format.failure({ message, code: isExpected ? error.code : "internal_error" }));
-  // A question that was not answered still stands on the line.
+  // An unanswered question is still on the current line.
   const start = isExpected && error.code === "interrupted" ? "\n" : "";
   await errors.write(`${start}retinue: ${message}${hint}\n${stackOf(error)}`);
   return isExpected ? error.exitCode : exitCodes.failed;
 }
 
-/** What a person did, in their words; anything else as it is. */
+/** Turns errors that a person caused into a `UserError`; returns any other unchanged. */
 function explained(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   // Node can't name the current directory: it was deleted.

@@ -1,20 +1,24 @@
 import { VERSION } from "../app/index.ts";
-import type { Command } from "./command.ts";
+import { nearest, type UserError } from "../lib/index.ts";
+import { exitCodes } from "./exit-codes.ts";
 import { createFormat, formatAskedFor } from "./formats/create-format.ts";
+import type { CommandName, HelpTopic } from "./help/help.ts";
+import { printHelp } from "./help/print-help.ts";
 import { createOutput } from "./output.ts";
-import { parseArguments } from "./print/print-options.ts";
+import { type PrintOptions, parsePrintOptions, printOptionKinds } from "./print/print-options.ts";
 import { printRun } from "./print/print-run.ts";
 import { createAgentViews } from "./progress/agent-views.ts";
-import { type Faces, reportError } from "./report-error.ts";
+import { type HelpRequest, helpOption, readOptions, usageError } from "./read-options.ts";
+import { type Outputs, reportError } from "./report-error.ts";
 
-/** Does what the words ask for and ends the process: everything written has left it by then. */
+/** Runs the command line and ends the process after all output is written. */
 export async function runCommand(argv: readonly string[]): Promise<void> {
-  const fail = async (error: unknown): Promise<number> => reportError(error, await facesFor(argv));
+  const fail = async (error: unknown): Promise<number> => reportError(error, await outputsFor(argv));
   // A bug in the background must not show a person a stack, nor leave a program without a result.
   process.once("uncaughtException", (error) => void fail(error).then((code) => process.exit(code)));
   let code: number;
   try {
-    code = await dispatch(parseArguments(argv));
+    code = await dispatch(argv);
   } catch (error) {
     code = await fail(error);
   }
@@ -22,7 +26,7 @@ export async function runCommand(argv: readonly string[]): Promise<void> {
   process.exit(code || process.exitCode);
 }
 
-async function facesFor(argv: readonly string[]): Promise<Faces> {
+async function outputsFor(argv: readonly string[]): Promise<Outputs> {
   const format = await createFormat({
     outputFormat: formatAskedFor(argv),
     partialMessages: false,
@@ -30,83 +34,77 @@ async function facesFor(argv: readonly string[]): Promise<Faces> {
     agents: createAgentViews(),
     forTerminal: false,
   });
-  const output = createOutput(process.stdout, () => undefined);
-  return { format, output, errors: createOutput(process.stderr, () => undefined) };
+  return { format, output: createOutput(process.stdout), errors: createOutput(process.stderr) };
 }
 
-async function dispatch(command: Command): Promise<number> {
-  switch (command.kind) {
+/** Each command parses its own arguments and is loaded when it is called, so that a run does not pay for the others. */
+const commands: Readonly<Record<CommandName, () => Promise<(argv: readonly string[]) => Promise<number>>>> = {
+  sessions: async () => (await import("./commands/sessions/sessions.ts")).sessions,
+  agents: async () => (await import("./commands/agents/agents.ts")).agents,
+  plugins: async () => (await import("./commands/plugins.ts")).plugins,
+  trust: async () => (await import("./commands/trust.ts")).trust,
+  config: async () => (await import("./commands/config.ts")).config,
+  worktrees: async () => (await import("./commands/worktrees.ts")).worktrees,
+  permissions: async () => (await import("./commands/permissions.ts")).permissions,
+  approvals: async () => (await import("./commands/approvals.ts")).approvals,
+  doctor: async () => (await import("./commands/doctor.ts")).doctor,
+  cache: async () => (await import("./commands/cache.ts")).cache,
+};
+const commandNames = Object.keys(commands) as CommandName[];
+
+async function dispatch(argv: readonly string[]): Promise<number> {
+  const [first, ...rest] = argv;
+  const name = commandNames.find((each) => each === first);
+  if (name !== undefined) return (await commands[name]())(rest);
+  const request = parseRoot(argv);
+  switch (request.kind) {
     case "print":
-      return printRun(command.options);
-    case "interactive": {
-      const { refuseInteractive } = await import("./refuse-interactive.ts");
-      return refuseInteractive(command.prompt);
-    }
-    case "help": {
-      const { helpFor } = await import("./help/help.ts");
-      return say(helpFor(command.topic));
-    }
+      return printRun(request.options);
+    case "help":
+      return printHelp(request.topic);
     case "version":
-      return say(`${VERSION}\n`);
-    case "doctor": {
-      const { doctor } = await import("./commands/doctor.ts");
-      return doctor(command.options);
-    }
-    case "agents.list":
-    case "agents.show":
-    case "agents.check":
-    case "agents.lint":
-    case "agents.new":
-    case "agents.explain": {
-      const { agents } = await import("./commands/agents/agents.ts");
-      return agents(command);
-    }
-    case "approvals.list":
-    case "approvals.answer": {
-      const { approvals } = await import("./commands/approvals.ts");
-      return approvals(command);
-    }
-    case "permissions.list":
-    case "permissions.check": {
-      const { permissions } = await import("./commands/permissions.ts");
-      return permissions(command);
-    }
-    case "plugins.list":
-    case "plugins.add":
-    case "plugins.remove":
-    case "plugins.enable":
-    case "plugins.disable": {
-      const { plugins } = await import("./commands/plugins.ts");
-      return plugins(command);
-    }
-    case "trust.list":
-    case "trust.add":
-    case "trust.remove": {
-      const { trust } = await import("./commands/trust.ts");
-      return trust(command);
-    }
-    case "cache.report":
-    case "cache.explain": {
-      const { cache } = await import("./commands/cache.ts");
-      return cache(command);
-    }
-    case "worktrees.list":
-    case "worktrees.prune": {
-      const { worktrees } = await import("./commands/worktrees.ts");
-      return worktrees(command);
-    }
-    case "config.show": {
-      const { config } = await import("./commands/config.ts");
-      return config(command);
-    }
-    default: {
-      const { sessions } = await import("./commands/sessions/sessions.ts");
-      return sessions(command);
-    }
+      await createOutput(process.stdout).write(`${VERSION}\n`);
+      return exitCodes.succeeded;
+    case "interactive":
+      throw noInteractiveMode(request.prompt);
   }
 }
 
-async function say(text: string): Promise<number> {
-  await createOutput(process.stdout, () => undefined).write(text);
-  return 0;
+type RootRequest =
+  | { readonly kind: "print"; readonly options: PrintOptions }
+  | { readonly kind: "interactive"; readonly prompt: string }
+  | { readonly kind: "version" }
+  | HelpRequest;
+
+/** Parses a command line that does not begin with a command. Throws a `UserError` with exit code 2. */
+export function parseRoot(argv: readonly string[]): RootRequest {
+  const [first, ...rest] = argv;
+  if (first === "help") return { kind: "help", topic: topicOf(rest[0]) };
+  if (first === "version" && rest.length === 0) return { kind: "version" };
+  const kinds = { print: { short: "p" }, ...printOptionKinds, version: { short: "V" }, help: helpOption };
+  const options = readOptions(argv, { kinds, help: "retinue --help" });
+  if (options.has("help")) return { kind: "help", topic: "retinue" };
+  if (options.has("version")) return { kind: "version" };
+  if (options.has("print")) return { kind: "print", options: parsePrintOptions(options) };
+  const [word] = options.words;
+  const meant =
+    options.words.length <= 3 && word !== undefined ? nearest(word, [...commandNames, "help"])[0] : undefined;
+  if (meant !== undefined) throw usageError(`There is no command "${word}"`, `Did you mean "retinue ${meant}"?`);
+  return { kind: "interactive", prompt: options.words.join(" ") };
+}
+
+function topicOf(word: string | undefined): HelpTopic {
+  const topic = word === undefined ? "retinue" : commandNames.find((each) => each === word);
+  if (topic !== undefined) return topic;
+  const [meant] = nearest(word ?? "", commandNames);
+  const cure = meant === undefined ? `There are ${commandNames.join(", ")}.` : `Did you mean "${meant}"?`;
+  throw usageError(`There is no command "${word}"`, cure);
+}
+
+function noInteractiveMode(prompt: string): UserError {
+  const example = prompt === "" ? "Map this repository" : prompt.replaceAll('"', '\\"');
+  return usageError(
+    "This version has no interactive mode yet",
+    `Use: retinue -p "${example}" (retinue --help shows more).`,
+  );
 }

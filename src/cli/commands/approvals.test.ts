@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { RunUpdate } from "../../protocol/index.ts";
-import { createApprovalTeller } from "../print/notices.ts";
-import { parseApprovals } from "./approvals-arguments.ts";
+import { parseApprovals } from "./approvals.ts";
 
-describe("the words after retinue approvals", () => {
+describe("the arguments of retinue approvals", () => {
   it.each([
-    [[], { kind: "approvals.list", all: false, json: false }],
-    [["list", "--session", "01", "--json"], { kind: "approvals.list", session: "01", json: true }],
-    [["answer", "ask_1", "deny", "--message", "no"], { kind: "approvals.answer", verb: "deny", message: "no" }],
+    [[], { kind: "list", all: false, json: false }],
+    [["list", "--session", "01", "--json"], { kind: "list", session: "01", json: true }],
+    [["answer", "ask_1", "deny", "--message", "no"], { kind: "answer", verb: "deny", message: "no" }],
     [["answer", "ask_1", "allow", "--input", "{}"], { verb: "allow", inputJson: "{}", project: false }],
     [["answer", "1", "always", "--pattern", "npm *", "--project"], { request: "1", pattern: "npm *", project: true }],
     [["--help"], { kind: "help", topic: "approvals" }],
@@ -29,32 +27,5 @@ describe("the words after retinue approvals", () => {
       said = `${(error as Error).message} ${(error as { cure?: string }).cure}`;
     }
     expect(said).toContain(part);
-  });
-});
-
-describe("what a person is told of approvals", () => {
-  const line = { v: 1, id: "1", parentId: null, at: 0, requestId: "ask_1", callId: "c" } as const;
-  const requested: RunUpdate = {
-    ...line,
-    type: "approval.requested",
-    name: "Bash",
-    inputJson: '{"command":"it\'s"}',
-    reason: "No rule allows it.",
-    always: ["Bash(it's)"],
-  };
-  const answered: RunUpdate = { ...line, type: "approval.answered", answer: "deny", by: "nobody to ask" };
-  const ofAgent = (event: RunUpdate): RunUpdate =>
-    ({ type: "subagent.event", agentId: "a", agentType: "tester", path: ["a"], event }) as RunUpdate;
-
-  it.each([
-    ["deny", [requested, answered, requested, answered], [expect.stringContaining(`--allowed-tools 'Bash(it'\\''s)'`)]],
-    ["wait", [requested], [expect.stringContaining("answer ask_1 allow|deny|always")]],
-    ["wait", [ofAgent(requested)], [expect.stringContaining("Bash it's of tester waits")]],
-    ["hook", [requested, answered], []],
-  ] as const)("with --on-ask %s", (onAsk, updates, sentences) => {
-    const told: string[] = [];
-    const teller = createApprovalTeller(onAsk, (sentence) => told.push(sentence));
-    for (const update of updates) teller.see(update);
-    expect(told).toEqual(sentences);
   });
 });

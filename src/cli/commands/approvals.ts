@@ -1,35 +1,119 @@
 import { userInfo } from "node:os";
-import { approvalCommands, type ListedRequest, stateDirectory, UserError } from "../../app/index.ts";
-import { formatDuration, stripControls } from "../../lib/index.ts";
-import type { Command } from "../command.ts";
+import { type AnswerWish, approvalCommands, type ListedRequest, stateDirectory } from "../../app/index.ts";
+import { formatDuration, stripControls, UserError } from "../../lib/index.ts";
 import { describeCall, oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { sessionByPrefix } from "../find-session.ts";
+import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
+import {
+  directoryOption,
+  type HelpRequest,
+  helpOption,
+  type ReadOptions,
+  readVerb,
+  usageError,
+} from "../read-options.ts";
 import { realDirectory } from "../real-directory.ts";
 
-type ApprovalsCommand = Extract<Command, { kind: `approvals.${string}` }>;
-
-/** `retinue approvals list|answer`. */
-export async function approvals(command: ApprovalsCommand): Promise<number> {
+/** Runs `retinue approvals list|answer`. */
+export async function approvals(argv: readonly string[]): Promise<number> {
+  const command = parseApprovals(argv);
+  if (command.kind === "help") return printHelp(command.topic);
   const home = stateDirectory(process.env);
-  const { write } = createOutput(process.stdout, () => undefined);
-  await write(command.kind === "approvals.list" ? await list(command, home) : await answer(command, home));
+  const { write } = createOutput(process.stdout);
+  await write(command.kind === "list" ? await list(command, home) : await answer(command, home));
   return exitCodes.succeeded;
 }
 
-async function list(
-  { json, all, session, cwd }: Extract<Command, { kind: "approvals.list" }>,
-  home: string,
-): Promise<string> {
+interface ListCommand {
+  readonly kind: "list";
+  readonly json: boolean;
+  readonly all: boolean;
+  readonly session: string | undefined;
+  readonly cwd: string | undefined;
+}
+
+interface AnswerCommand extends Omit<AnswerWish, "home" | "by"> {
+  readonly kind: "answer";
+  readonly json: boolean;
+}
+
+const verbs = {
+  list: { session: { value: "ID" }, all: {}, cwd: directoryOption, json: {}, help: helpOption },
+  answer: {
+    pattern: { value: "PATTERN" },
+    project: {},
+    message: { value: "TEXT" },
+    input: { value: "JSON" },
+    json: {},
+    help: helpOption,
+  },
+};
+
+export function parseApprovals(argv: readonly string[]): ListCommand | AnswerCommand | HelpRequest {
+  const read = readVerb("approvals", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
+  return verb === "answer" ? parseAnswer(options) : parseList(options);
+}
+
+function parseList(options: ReadOptions): ListCommand {
+  const [word] = options.words;
+  if (word !== undefined) throw usageError(`"approvals list" does not take "${word}"`, "See --session and --cwd.");
+  return {
+    kind: "list",
+    json: options.has("json"),
+    all: options.has("all"),
+    session: options.value("session"),
+    cwd: options.value("cwd"),
+  };
+}
+
+const answers = ["allow", "deny", "always"] as const;
+/** The answers that each option goes with. */
+const answersByOption = { message: ["deny"], input: ["allow"], pattern: ["always"], project: ["always"] } as const;
+
+function parseAnswer(options: ReadOptions): AnswerCommand {
+  const [request, answer, ...more] = options.words;
+  const usage = "Write: retinue approvals answer REQUEST allow|deny|always.";
+  if (request === undefined) throw usageError('"approvals answer" needs a request', usage);
+  const verb = answers.find((each) => each === answer);
+  if (verb === undefined || more.length > 0) throw usageError(`The answer is one of ${answers.join(", ")}`, usage);
+  for (const [name, verbsOf] of Object.entries(answersByOption)) {
+    if (options.has(name) && !(verbsOf as readonly string[]).includes(verb))
+      throw usageError(`--${name} goes with "${verbsOf[0]}"`, `Leave it out, or answer ${verbsOf[0]}.`);
+  }
+  const inputJson = options.value("input");
+  if (inputJson !== undefined && !isObject(inputJson))
+    throw usageError("--input is no JSON object", `Write the whole input: --input '{"command": "npm test"}'.`);
+  return {
+    kind: "answer",
+    request,
+    verb,
+    project: options.has("project"),
+    json: options.has("json"),
+    message: options.value("message"),
+    pattern: options.value("pattern"),
+    inputJson,
+  };
+}
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+async function list({ json, all, session, cwd }: ListCommand, home: string): Promise<string> {
   const { listApprovals } = await approvalCommands();
-  const where =
-    session !== undefined
-      ? { sessionId: sessionByPrefix({ home, prefix: session }).id }
-      : all
-        ? {}
-        : { cwd: realDirectory(cwd ?? ".") };
-  const waiting = await listApprovals({ home, ...where });
+  const inDirectory = all ? { home } : { home, cwd: realDirectory(cwd ?? ".") };
+  const waiting = await listApprovals(
+    session === undefined ? inDirectory : { home, sessionId: sessionByPrefix({ home, prefix: session }).id },
+  );
   if (json) return `${JSON.stringify(waiting.map(asJson), null, 2)}\n`;
   if (waiting.length === 0) return "Nothing waits for an answer.\n";
   const now = Date.now();
@@ -56,19 +140,16 @@ function render({ question, askedAt, isRunning }: ListedRequest, now: number): s
   return lines.map((line) => `${stripControls(line)}\n`).join("");
 }
 
-async function answer(
-  { json, kind: _, ...wish }: Extract<Command, { kind: "approvals.answer" }>,
-  home: string,
-): Promise<string> {
-  // What an agent runs can't say yes to itself.
+async function answer({ json, kind: _, ...request }: AnswerCommand, home: string): Promise<string> {
+  // A command that an agent runs must not approve the agent's calls.
   if (process.env["RETINUE_CALL_ID"] !== undefined)
     throw new UserError("A command of an agent can't answer for a person", {
       code: "approval",
       cure: "Answer in a terminal of your own.",
     });
   const { answerApproval } = await approvalCommands();
-  const { request, answer: given } = await answerApproval({ ...wish, home, by: userName() });
-  const { question, isRunning } = request;
+  const { request: answered, answer: given } = await answerApproval({ ...request, home, by: userName() });
+  const { question, isRunning } = answered;
   if (json) return `${JSON.stringify({ requestId: question.requestId, ...given, isRunning }, null, 2)}\n`;
   const { call, requestId, sessionId } = question;
   const about = `${call.name} ${describeCall(call.inputJson)}`.trim();

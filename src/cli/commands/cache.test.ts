@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ExplainedRequest } from "../../app/index.ts";
-import { renderExplained } from "./cache-render.ts";
+import { renderExplained } from "./cache.ts";
 
 const request: ExplainedRequest = {
   agentId: "main",

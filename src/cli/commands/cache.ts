@@ -1,29 +1,68 @@
-import { cacheCommands, latestSessionId, type SessionSummary, stateDirectory, UserError } from "../../app/index.ts";
-import { matchPrefix } from "../../lib/index.ts";
-import type { Command } from "../command.ts";
+import {
+  type CacheFigures,
+  type CacheReport,
+  cacheCommands,
+  type ExplainedRequest,
+  latestSessionId,
+  type SessionSummary,
+  stateDirectory,
+} from "../../app/index.ts";
+import { formatCount, matchPrefix } from "../../lib/index.ts";
+import type { CacheDimension, CacheLifetime } from "../../protocol/index.ts";
+import { oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { sessionByPrefix } from "../find-session.ts";
+import { parseSessionAgent, sessionByPrefix, sessionError } from "../find-session.ts";
+import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
+import { directoryOption, type HelpRequest, helpOption, readVerb, usageError } from "../read-options.ts";
 import { realDirectory } from "../real-directory.ts";
-import { renderExplained, renderReport } from "./cache-render.ts";
+import { renderTable } from "./listing.ts";
 
-type CacheCommand = Extract<Command, { kind: `cache.${string}` }>;
-
-/** `retinue cache report|explain`. */
-export async function cache(command: CacheCommand): Promise<number> {
-  const output = createOutput(process.stdout, () => undefined);
+/** Runs `retinue cache report|explain`. */
+export async function cache(argv: readonly string[]): Promise<number> {
+  const command = parseCache(argv);
+  if (command.kind === "help") return printHelp(command.topic);
+  const output = createOutput(process.stdout);
   const { path } = sessionOf(command);
-  await output.write(command.kind === "cache.report" ? await report(command, path) : await explain(command, path));
+  await output.write(command.kind === "report" ? await report(command, path) : await explain(command, path));
   return exitCodes.succeeded;
 }
 
-async function report({ json }: Extract<Command, { kind: "cache.report" }>, path: string): Promise<string> {
+interface CacheQuery {
+  /** Session id or a prefix of it; by default the latest session of the directory. */
+  readonly id: string | undefined;
+  readonly json: boolean;
+  readonly cwd: string | undefined;
+}
+
+type CacheCommand =
+  | ({ readonly kind: "report" } & CacheQuery)
+  | ({ readonly kind: "explain"; readonly agent: string | undefined } & CacheQuery);
+
+const verbs = {
+  report: { json: {}, cwd: directoryOption, help: helpOption },
+  explain: { json: {}, agent: { value: "ID" }, cwd: directoryOption, help: helpOption },
+};
+
+function parseCache(argv: readonly string[]): CacheCommand | HelpRequest {
+  const read = readVerb("cache", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
+  const [id, ...more] = options.words;
+  if (more.length > 0) throw usageError(`"cache ${verb}" takes one id`, "Name one session at a time.");
+  const query = { id, json: options.has("json"), cwd: options.value("cwd") };
+  if (verb === "report") return { kind: "report", ...query };
+  const agent = options.value("agent");
+  return { kind: "explain", ...query, ...(id === undefined ? { agent } : parseSessionAgent(id, agent)) };
+}
+
+async function report({ json }: CacheQuery, path: string): Promise<string> {
   const { reportCache } = await cacheCommands();
   const found = await reportCache(path);
   return json ? `${JSON.stringify(found, null, 2)}\n` : renderReport(found);
 }
 
-async function explain({ json, agent }: Extract<Command, { kind: "cache.explain" }>, path: string): Promise<string> {
+async function explain({ json, agent }: Extract<CacheCommand, { kind: "explain" }>, path: string): Promise<string> {
   const { explainCache } = await cacheCommands();
   const all = await explainCache(path);
   const agentId = agent === undefined ? undefined : agentIdOf(agent, [...new Set(all.map((one) => one.agentId))]);
@@ -31,15 +70,14 @@ async function explain({ json, agent }: Extract<Command, { kind: "cache.explain"
   return json ? `${JSON.stringify(chosen, null, 2)}\n` : renderExplained(chosen);
 }
 
-/** Without an id the latest of the directory. */
-function sessionOf({ id, cwd }: CacheCommand): SessionSummary {
+function sessionOf({ id, cwd }: CacheQuery): SessionSummary {
   const home = stateDirectory(process.env);
   if (id !== undefined) return sessionByPrefix({ home, prefix: id });
   const directory = realDirectory(cwd ?? ".");
   const latest = latestSessionId({ home, cwd: directory });
   if (latest !== undefined) return sessionByPrefix({ home, prefix: latest });
   const cure = '"retinue sessions list --all" shows those of other directories.';
-  throw new UserError(`There is no session of ${directory}`, { code: "session", cure, exitCode: 2 });
+  throw sessionError(`There is no session of ${directory}`, cure);
 }
 
 function agentIdOf(prefix: string, agentIds: readonly string[]): string {
@@ -47,5 +85,127 @@ function agentIdOf(prefix: string, agentIds: readonly string[]): string {
   if (match.kind === "one") return match.id;
   const cure = `There are ${agentIds.slice(0, 8).join(", ")}${agentIds.length > 8 ? ", …" : ""}.`;
   const problem = match.kind === "many" ? "More than one agent begins" : "No agent with requests begins";
-  throw new UserError(`${problem} with "${prefix}"`, { code: "session", cure, exitCode: 2 });
+  throw sessionError(`${problem} with "${prefix}"`, cure);
+}
+
+/** Renders a table of the session and, if it has subagents, each of its agents. */
+export function renderReport({ sessionId, total, agents }: CacheReport): string {
+  if (total.requests === 0) return `No answer of a model is recorded in the session ${sessionId}.\n`;
+  const head = ["", "REQUESTS", "INPUT", "READ", "WRITTEN", "PLAIN", "OF THE IDEAL", "BASE TOKENS"];
+  const money = ["SPENT", "WITHOUT CACHE", "AT THE IDEAL"];
+  const rows = [
+    figureCells(sessionId, total),
+    ...(agents.length < 2 ? [] : agents.map((one) => figureCells(nameOf(one), one))),
+  ];
+  const isPriced = total.usd !== undefined;
+  const table = [[...head, ...(isPriced ? money : [])], ...rows.map((row) => (isPriced ? row : row.slice(0, -3)))];
+  return `${renderTable(table, 0)}\n${summaryOf(total)}\n`;
+}
+
+function figureCells(name: string, { requests, usage, idealReadTokens, baseTokens, usd }: CacheFigures): string[] {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  const counts = [requests, inputTokens + cacheReadTokens + cacheWriteTokens];
+  return [
+    name,
+    ...[...counts, cacheReadTokens, cacheWriteTokens, inputTokens].map(formatCount),
+    idealReadTokens === 0 ? "–" : percent(cacheReadTokens / idealReadTokens),
+    formatCount(baseTokens.spent),
+    ...(usd ? [usd.spent, usd.withoutCache, usd.ideal].map(dollars) : ["?", "?", "?"]),
+  ];
+}
+
+function summaryOf({ usage, idealReadTokens, baseTokens, usd }: CacheFigures): string {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  const input = inputTokens + cacheReadTokens + cacheWriteTokens;
+  const read = input === 0 ? "" : ` (${percent(cacheReadTokens / input)} of the input)`;
+  const ideal = idealReadTokens === 0 ? "nothing could be read" : `of ${formatCount(idealReadTokens)} that could be`;
+  const cost = usd
+    ? `${dollars(usd.spent)} spent, ${dollars(usd.withoutCache)} without a cache, ${dollars(usd.ideal)} at the ideal`
+    : `input as ${formatCount(baseTokens.spent)} plain tokens, ${formatCount(baseTokens.withoutCache)} without a cache, ${formatCount(baseTokens.ideal)} at the ideal`;
+  return `Cache: ${formatCount(cacheReadTokens)} tokens read${read}, ${ideal}; ${cost}.`;
+}
+
+/** Renders a table for each agent, with the reasons below each request that missed cached tokens. */
+export function renderExplained(requests: readonly ExplainedRequest[]): string {
+  if (requests.length === 0) return "No request is recorded.\n";
+  const agentIds = [...new Set(requests.map(({ agentId }) => agentId))];
+  return agentIds.map((agentId) => renderAgent(requests.filter((one) => one.agentId === agentId))).join("\n");
+}
+
+function renderAgent(requests: readonly ExplainedRequest[]): string {
+  const [first] = requests;
+  const head = ["REQUEST", "INPUT", "READ", "WRITTEN", "PLAIN", "MISSED"];
+  const table = renderTable([head, ...requests.map(requestCells)], 0)
+    .trimEnd()
+    .split("\n");
+  const lines = table.flatMap((line, index) => {
+    const request = requests[index - 1];
+    return [`  ${line}`, ...(request ? explanationLines(request).map((text) => `      ${text}`) : [])];
+  });
+  const name = first === undefined ? "" : `${nameOf(first)} · ${first.model}`;
+  return `${oneLine(name)}\n${lines.join("\n")}\n`;
+}
+
+function nameOf({ agentId, agentType }: { readonly agentId: string; readonly agentType: string }): string {
+  return agentType === agentId ? agentId : `${agentType} ${agentId}`;
+}
+
+function requestCells({ number, tokens, isSummary }: ExplainedRequest): string[] {
+  const name = `${number}${isSummary ? " (summary)" : ""}`;
+  if (tokens === undefined) return [name, "no answer", "", "", "", ""];
+  const { input, read, written, plain, missed } = tokens;
+  return [name, ...[input, read, written, plain].map(formatCount), missed === 0 ? "–" : formatCount(missed)];
+}
+
+function explanationLines(request: ExplainedRequest): string[] {
+  const { broken, reason, keptFor = "5m", lifetimeChange, tokens, isChanged } = request;
+  const lines: string[] = [];
+  if (lifetimeChange) {
+    const { before, after } = lifetimeChange;
+    lines.push(
+      `From here on the provider is asked to keep it for ${lifetimeNames[after]}, before for ${lifetimeNames[before]}.`,
+    );
+  }
+  if (broken) {
+    const { dimension, firstDifference, before, after } = broken;
+    lines.push(
+      `${dimensionNames[dimension]} differ${dimension === "tools_model_thinking" || dimension === "messages" ? "" : "s"} from byte ${formatCount(firstDifference)} on: about ${formatCount(broken.tokens)} tokens that were cached can't be read.`,
+      `  before: ${quoted(before)}`,
+      `  now:    ${quoted(after)}`,
+    );
+  }
+  if (reason) lines.push(`${formatCount(tokens?.missed ?? 0)} tokens missed: ${reasonTexts[reason](keptFor)}`);
+  if (isChanged) lines.push("The transcript was changed since: what stands there is not what was sent.");
+  return lines;
+}
+
+const dimensionNames: Record<CacheDimension, string> = {
+  tools_model_thinking: "Tools, model or thinking",
+  system: "The system prompt",
+  system_context: "The system context",
+  user_context: "The user context",
+  messages: "The messages",
+};
+
+const lifetimeNames: Record<CacheLifetime, string> = { "5m": "five minutes", "1h": "an hour" };
+
+const reasonTexts = {
+  early: () => "it was sent before the request that wrote them had its answer.",
+  expired: (keptFor) => `nobody had asked for them for more than ${lifetimeNames[keptFor]}.`,
+  lifetime: (keptFor) => `they were written to be kept for ${lifetimeNames[keptFor]}, and this request asks otherwise.`,
+  small: () => "they are fewer than most providers keep.",
+  unreported: () => "this provider tells of no cache.",
+  provider: () => "the bytes are the same, but the provider did not have them any more.",
+} satisfies Record<NonNullable<ExplainedRequest["reason"]>, (keptFor: CacheLifetime) => string>;
+
+function quoted(text: string): string {
+  return `…${oneLine(text)}…`;
+}
+
+function percent(share: number): string {
+  return `${(Math.floor(share * 1000) / 10).toFixed(1)} %`;
+}
+
+function dollars(amount: number): string {
+  return `$${amount.toFixed(4)}`;
 }

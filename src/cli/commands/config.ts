@@ -1,31 +1,38 @@
-import { loadProjectSettings, stateDirectory } from "../../app/index.ts";
-import { stripControls } from "../../lib/index.ts";
-import type { Command } from "../command.ts";
+import { loadProjectSettings, type ProjectSettings } from "../../app/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { createOutput } from "../output.ts";
-import { realDirectory } from "../real-directory.ts";
-import { renderOrigins, withoutSecrets } from "./effective-settings.ts";
+import { printHelp } from "../help/print-help.ts";
+import { createOutput, messageLines } from "../output.ts";
+import { type HelpRequest, readVerb, usageError } from "../read-options.ts";
+import {
+  parseSettingsQuery,
+  renderOrigins,
+  type SettingsQuery,
+  settingsOptions,
+  settingsSources,
+  withoutSecrets,
+} from "./effective-settings.ts";
 
-/** `retinue config show`: the settings that count here, and where each comes from. */
-export async function config(command: Extract<Command, { kind: "config.show" }>): Promise<number> {
-  const { json, origin, trust, settings: file } = command;
-  const loaded = loadProjectSettings({
-    home: stateDirectory(process.env),
-    cwd: realDirectory(command.cwd ?? "."),
-    environment: process.env,
-    trust,
-    ...(file === undefined ? {} : { file }),
-  });
-  const told = loaded.notices.map((notice) => `retinue: ${stripControls(notice)}\n`).join("");
-  await createOutput(process.stderr, () => undefined).write(told);
-  const output = createOutput(process.stdout, () => undefined);
-  await output.write(json ? asJson(loaded, origin) : asText(loaded, origin));
+/** Runs `retinue config show`, which prints the effective settings. */
+export async function config(argv: readonly string[]): Promise<number> {
+  const command = parseConfig(argv);
+  if (command.kind === "help") return printHelp(command.topic);
+  const { json, origin } = command;
+  const loaded = loadProjectSettings(settingsSources(command));
+  await createOutput(process.stderr).write(messageLines(loaded.notices));
+  await createOutput(process.stdout).write(json ? asJson(loaded, origin) : asText(loaded, origin));
   return exitCodes.succeeded;
 }
 
-type Loaded = ReturnType<typeof loadProjectSettings>;
+export function parseConfig(argv: readonly string[]): ({ readonly kind: "show" } & SettingsQuery) | HelpRequest {
+  const read = readVerb("config", argv, { verbs: { show: settingsOptions } });
+  if ("kind" in read) return read;
+  const { options } = read;
+  const [word] = options.words;
+  if (word !== undefined) throw usageError(`"config show" does not take "${word}"`, 'See "retinue config --help".');
+  return { kind: "show", ...parseSettingsQuery(options) };
+}
 
-function asJson({ settings, origins, files, compact, untrusted, trusted }: Loaded, origin: boolean): string {
+function asJson({ settings, origins, files, compact, untrusted, trusted }: ProjectSettings, origin: boolean): string {
   const shown = withoutSecrets(settings);
   const all = {
     settings: shown,
@@ -38,7 +45,7 @@ function asJson({ settings, origins, files, compact, untrusted, trusted }: Loade
   return `${JSON.stringify(origin ? all : shown, null, 2)}\n`;
 }
 
-function asText({ origins }: Loaded, origin: boolean): string {
+function asText({ origins }: ProjectSettings, origin: boolean): string {
   if (origins.length === 0) return "Nothing is set; the defaults apply.\n";
   return renderOrigins(origins, { origin });
 }

@@ -1,16 +1,17 @@
 import { stripControls } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
 
-/** `file:line: severity: sentence [code]`, as editors and people can follow it, with the cure below. */
+/** Renders `file:line: severity: sentence [code]`, a form that editors can follow, with the fix below. */
 export function renderDiagnostics(diagnostics: readonly Diagnostic[]): string {
   return diagnostics.map(renderDiagnostic).join("");
 }
 
 function renderDiagnostic({ file, line, severity, message, code, fix }: Diagnostic): string {
-  const cure = fix === undefined ? "" : `  → ${flat(fix)}\n`;
-  return `${flat(file)}:${line}: ${severity}: ${flat(message)} [${code}]\n${cure}`;
+  const below = fix === undefined ? "" : `  → ${flatten(fix)}\n`;
+  return `${flatten(file)}:${line}: ${severity}: ${flatten(message)} [${code}]\n${below}`;
 }
 
-function flat(text: string): string {
+/** Puts text of any length on one line, without control characters. */
+export function flatten(text: string): string {
   return stripControls(text).replace(/\s+/g, " ").trim();
 }

@@ -1,26 +1,59 @@
 import { examine, type Finding, stateDirectory } from "../../app/index.ts";
 import { stripControls } from "../../lib/index.ts";
-import type { DoctorOptions } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
+import { type HelpRequest, helpOption, readOptions, usageError } from "../read-options.ts";
 import { realDirectory } from "../real-directory.ts";
 
-/** `retinue doctor`: what was found, and how to repair what is missing. */
-export async function doctor({ json, settings, provider, model }: DoctorOptions): Promise<number> {
+/** Runs `retinue doctor`, which checks the installation and says how to repair it. */
+export async function doctor(argv: readonly string[]): Promise<number> {
+  const command = parseDoctor(argv);
+  if (command.kind === "help") return printHelp(command.topic);
+  const { json, settings, provider, model } = command;
   const findings = await examine({
     home: stateDirectory(process.env),
     cwd: realDirectory("."),
     environment: process.env,
-    ...(settings === undefined ? {} : { settingsFile: settings }),
-    ...(provider === undefined ? {} : { provider }),
-    ...(model === undefined ? {} : { model }),
+    settingsFile: settings,
+    provider,
+    model,
   });
-  const output = createOutput(process.stdout, () => undefined);
+  const output = createOutput(process.stdout);
   const isHealthy = findings.every(({ status }) => status !== "fail");
   const color = output.isTerminal && !process.env["NO_COLOR"];
   const text = json ? JSON.stringify({ ok: isHealthy, findings }, null, 2) : renderFindings(findings, { color });
   await output.write(`${text}\n`);
   return isHealthy ? exitCodes.succeeded : exitCodes.failed;
+}
+
+interface DoctorCommand {
+  readonly kind: "doctor";
+  readonly json: boolean;
+  readonly provider: string | undefined;
+  readonly model: string | undefined;
+  readonly settings: string | undefined;
+}
+
+export function parseDoctor(argv: readonly string[]): DoctorCommand | HelpRequest {
+  const kinds = {
+    json: {},
+    provider: { value: "NAME" },
+    model: { value: "NAME", short: "m" },
+    settings: { value: "FILE" },
+    help: helpOption,
+  };
+  const options = readOptions(argv, { kinds, help: "retinue doctor --help" });
+  if (options.has("help")) return { kind: "help", topic: "doctor" };
+  const [word] = options.words;
+  if (word !== undefined) throw usageError(`"doctor" does not take "${word}"`, 'See "retinue doctor --help".');
+  return {
+    kind: "doctor",
+    json: options.has("json"),
+    provider: options.value("provider"),
+    model: options.value("model"),
+    settings: options.value("settings"),
+  };
 }
 
 const signs = { ok: "✓", warn: "!", fail: "✗" } as const;

@@ -1,7 +1,50 @@
+import { type ProjectSettingsOptions, stateDirectory } from "../../app/index.ts";
 import { stripControls } from "../../lib/index.ts";
 import type { SettingsOrigin } from "../../protocol/index.ts";
+import { directoryOption, helpOption, type OptionKinds, type ReadOptions } from "../read-options.ts";
+import { realDirectory } from "../real-directory.ts";
 
-/** `path = value`, a line each, if asked with where it comes from. */
+/** Options of commands that show the effective settings of a directory. */
+export const settingsOptions: OptionKinds = {
+  json: {},
+  origin: {},
+  trust: {},
+  cwd: directoryOption,
+  settings: { value: "FILE" },
+  help: helpOption,
+};
+
+export interface SettingsQuery {
+  readonly json: boolean;
+  /** Show the origin of each value. */
+  readonly origin: boolean;
+  readonly trust: boolean;
+  readonly cwd: string | undefined;
+  readonly settings: string | undefined;
+}
+
+export function parseSettingsQuery(options: ReadOptions): SettingsQuery {
+  return {
+    json: options.has("json"),
+    origin: options.has("origin"),
+    trust: options.has("trust"),
+    cwd: options.value("cwd"),
+    settings: options.value("settings"),
+  };
+}
+
+/** Tells `loadProjectSettings` which files to read. */
+export function settingsSources({ cwd, trust, settings }: SettingsQuery): ProjectSettingsOptions {
+  return {
+    home: stateDirectory(process.env),
+    cwd: realDirectory(cwd ?? "."),
+    environment: process.env,
+    trust,
+    file: settings,
+  };
+}
+
+/** Renders `path = value` lines, with the origin of each on request. */
 export function renderOrigins(origins: readonly SettingsOrigin[], { origin }: { readonly origin: boolean }): string {
   return origins
     .map(({ path, value, scope, file }) => {
@@ -11,7 +54,7 @@ export function renderOrigins(origins: readonly SettingsOrigin[], { origin }: { 
     .join("");
 }
 
-/** The same value, with what looks like a key or a password left out. */
+/** Returns the same value with "…" in place of every string that looks like a key or a password. */
 export function withoutSecrets(value: unknown, path = ""): unknown {
   if (Array.isArray(value)) return value.map((each) => withoutSecrets(each, path));
   if (typeof value === "object" && value !== null) {

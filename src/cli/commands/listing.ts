@@ -1,7 +1,7 @@
 import { oneLine } from "../describe-call.ts";
 import { displayWidth, fitLine } from "../fit-line.ts";
 
-/** Rows below a head; the last column takes what room is left. `columns` 0: as wide as it gets. */
+/** Renders rows below a head; lines are cut to `columns` unless that is 0. */
 export function renderTable(rows: readonly (readonly string[])[], columns: number): string {
   const cells = rows.map((row) => row.map(oneLine));
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column] ?? ""))));
@@ -13,4 +13,13 @@ export function renderTable(rows: readonly (readonly string[])[], columns: numbe
     return columns > 0 ? fitLine(line, columns) : line;
   });
   return `${lines.join("\n")}\n`;
+}
+
+export function ago(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ago`;
+  return `${Math.floor(hours / 24)} days ago`;
 }

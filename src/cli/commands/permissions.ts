@@ -1,38 +1,53 @@
 import { createInterface } from "node:readline";
-import { permissionCommands, stateDirectory } from "../../app/index.ts";
-import { stripControls } from "../../lib/index.ts";
-import type { Command } from "../command.ts";
+import { permissionCommands } from "../../app/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { createOutput } from "../output.ts";
+import { printHelp } from "../help/print-help.ts";
+import { createOutput, messageLines } from "../output.ts";
+import { type HelpRequest, helpOption, readVerb, usageError } from "../read-options.ts";
 import { realDirectory } from "../real-directory.ts";
+import { parseSettingsQuery, type SettingsQuery, settingsOptions, settingsSources } from "./effective-settings.ts";
 import { renderTable } from "./listing.ts";
 
-type PermissionsCommand = Extract<Command, { kind: `permissions.${string}` }>;
-
-/** `retinue permissions list|check`. */
-export async function permissions(command: PermissionsCommand): Promise<number> {
+/** Runs `retinue permissions list|check`. */
+export async function permissions(argv: readonly string[]): Promise<number> {
+  const command = parsePermissions(argv);
+  if (command.kind === "help") return printHelp(command.topic);
   const { checkRows, listRules } = await permissionCommands();
-  const output = createOutput(process.stdout, () => undefined);
-  if (command.kind === "permissions.check") {
+  const output = createOutput(process.stdout);
+  if (command.kind === "check") {
     const root = command.root === undefined ? undefined : realDirectory(command.root);
     for await (const row of checkRows(createInterface({ input: process.stdin }), root)) {
       await output.write(`${JSON.stringify(row)}\n`);
     }
     return exitCodes.succeeded;
   }
-  const { json, origin, trust, settings: file } = command;
-  const list = listRules({
-    home: stateDirectory(process.env),
-    cwd: realDirectory(command.cwd ?? "."),
-    environment: process.env,
-    trust,
-    ...(file === undefined ? {} : { file }),
-  });
-  const told = [...list.notices, ...list.problems].map((notice) => `retinue: ${stripControls(notice)}\n`).join("");
-  await createOutput(process.stderr, () => undefined).write(told);
-  if (json) await output.write(`${JSON.stringify({ mode: list.mode, rules: list.rules }, null, 2)}\n`);
-  else await output.write(renderRules(list, origin));
+  const list = listRules(settingsSources(command));
+  await createOutput(process.stderr).write(messageLines([...list.notices, ...list.problems]));
+  if (command.json) await output.write(`${JSON.stringify({ mode: list.mode, rules: list.rules }, null, 2)}\n`);
+  else await output.write(renderRules(list, command.origin));
   return exitCodes.succeeded;
+}
+
+type PermissionsCommand =
+  | ({ readonly kind: "list" } & SettingsQuery)
+  | { readonly kind: "check"; readonly root: string | undefined };
+
+const verbs = {
+  list: settingsOptions,
+  check: { jsonl: {}, root: { value: "DIRECTORY" }, help: helpOption },
+};
+
+function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpRequest {
+  const read = readVerb("permissions", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
+  const [word] = options.words;
+  if (word !== undefined) {
+    throw usageError(`"permissions ${verb}" does not take "${word}"`, 'See "retinue permissions --help".');
+  }
+  if (verb === "list") return { kind: "list", ...parseSettingsQuery(options) };
+  if (!options.has("jsonl")) throw usageError('"permissions check" reads rows', "Add --jsonl, and give it the rows.");
+  return { kind: "check", root: options.value("root") };
 }
 
 type RuleList = ReturnType<Awaited<ReturnType<typeof permissionCommands>>["listRules"]>;

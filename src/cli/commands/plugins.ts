@@ -1,30 +1,31 @@
 import { type InstalledPlugin, type Plugin, pluginCommands, stateDirectory } from "../../app/index.ts";
 import { plural, stripControls } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
-import type { Command } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
+import { type HelpRequest, helpOption, readVerb, usageError } from "../read-options.ts";
 import { confirm } from "./confirm.ts";
 import { renderDiagnostics } from "./diagnostics.ts";
 import { renderTable } from "./listing.ts";
 
-type PluginsCommand = Extract<Command, { kind: `plugins.${string}` }>;
-
-/** `retinue plugins list|add|remove|enable|disable`. */
-export async function plugins(command: PluginsCommand): Promise<number> {
+/** Runs `retinue plugins list|add|remove|enable|disable`. */
+export async function plugins(argv: readonly string[]): Promise<number> {
+  const command = parsePlugins(argv);
+  if (command.kind === "help") return printHelp(command.topic);
   const { addPlugin, disablePlugin, findPlugin, removePlugin } = await pluginCommands();
   const home = stateDirectory(process.env);
-  const output = createOutput(process.stdout, () => undefined);
+  const output = createOutput(process.stdout);
   switch (command.kind) {
-    case "plugins.list":
-      return list(command, { home, write: output.write });
-    case "plugins.add": {
+    case "list":
+      return list(command.json, { home, write: output.write });
+    case "add": {
       const { plugin, diagnostics } = await addPlugin(command.source, { home, environment: process.env });
       await output.write(`Added ${plugin.name} to ${plugin.root}.\n${renderDiagnostics(diagnostics)}`);
       await output.write(await enable(plugin, { home, yes: command.yes }));
       return exitCodes.succeeded;
     }
-    case "plugins.enable": {
+    case "enable": {
       const { plugin, diagnostics } = findPlugin(home, command.name);
       if (plugin === undefined) {
         await output.write(renderDiagnostics(diagnostics));
@@ -33,21 +34,52 @@ export async function plugins(command: PluginsCommand): Promise<number> {
       await output.write(await enable(plugin, { home, yes: command.yes }));
       return exitCodes.succeeded;
     }
-    case "plugins.disable":
+    case "disable":
       await disablePlugin(home, command.name);
       await output.write(`${command.name} is off. Its files stay.\n`);
       return exitCodes.succeeded;
-    default: {
+    case "remove": {
       findPlugin(home, command.name);
-      const isMeant = command.yes || (await confirm(`Remove the plugin ${command.name} and its files?`));
-      if (isMeant) await removePlugin(home, command.name);
-      await output.write(isMeant ? `Removed ${command.name}.\n` : "Nothing was removed.\n");
+      const isConfirmed = command.yes || (await confirm(`Remove the plugin ${command.name} and its files?`));
+      if (isConfirmed) await removePlugin(home, command.name);
+      await output.write(isConfirmed ? `Removed ${command.name}.\n` : "Nothing was removed.\n");
       return exitCodes.succeeded;
     }
   }
 }
 
-/** What it brings is shown before anybody says yes to it; where nobody can be asked it stays off. */
+type PluginsCommand =
+  | { readonly kind: "list"; readonly json: boolean }
+  | { readonly kind: "add"; readonly source: string; readonly yes: boolean }
+  | { readonly kind: "remove" | "enable" | "disable"; readonly name: string; readonly yes: boolean };
+
+const yesOption = { short: "y" };
+const verbs = {
+  list: { json: {}, help: helpOption },
+  add: { yes: yesOption, help: helpOption },
+  remove: { yes: yesOption, help: helpOption },
+  enable: { yes: yesOption, help: helpOption },
+  disable: { help: helpOption },
+};
+
+function parsePlugins(argv: readonly string[]): PluginsCommand | HelpRequest {
+  const read = readVerb("plugins", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
+  const [word, ...more] = options.words;
+  if (verb === "list") {
+    if (word !== undefined) throw usageError('"plugins list" takes no name', 'Write "retinue plugins list".');
+    return { kind: "list", json: options.has("json") };
+  }
+  const what = verb === "add" ? "a directory or the address of a repository" : "the name of a plugin";
+  if (word === undefined) throw usageError(`"plugins ${verb}" needs ${what}`, 'See "retinue plugins --help".');
+  if (more.length > 0) throw usageError(`"plugins ${verb}" takes one at a time`, `Leave out "${more.join(" ")}".`);
+  const yes = options.has("yes");
+  if (verb === "add") return { kind: "add", source: word, yes };
+  return { kind: verb as "remove" | "enable" | "disable", name: word, yes };
+}
+
+/** Shows the contents of a plugin before it is approved. Without a terminal to ask on, it stays off. */
 async function enable(plugin: Plugin, { home, yes }: { home: string; yes: boolean }): Promise<string> {
   const brings = `${stripControls(plugin.name)} brings:\n${contentsOf(plugin)
     .map((line) => `  ${stripControls(line, { visible: true })}\n`)
@@ -73,7 +105,7 @@ function contentsOf({ root, agentFiles, skillFiles, hooks, mcpServers, dependenc
 }
 
 async function list(
-  { json }: Extract<Command, { kind: "plugins.list" }>,
+  json: boolean,
   { home, write }: { home: string; write: (text: string) => Promise<void> },
 ): Promise<number> {
   const { listPlugins } = await pluginCommands();

@@ -1,27 +1,26 @@
 import { statSync } from "node:fs";
-import { stateDirectory, trustCommands, UserError } from "../../app/index.ts";
-import { stripControls } from "../../lib/index.ts";
-import type { Command } from "../command.ts";
+import { stateDirectory, trustCommands } from "../../app/index.ts";
+import { stripControls, UserError } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { createOutput } from "../output.ts";
+import { printHelp } from "../help/print-help.ts";
+import { createOutput, messageLines } from "../output.ts";
+import { type HelpRequest, helpOption, readVerb, usageError } from "../read-options.ts";
 import { realDirectory } from "../real-directory.ts";
 import { renderOrigins } from "./effective-settings.ts";
 
-type TrustCommand = Extract<Command, { kind: `trust.${string}` }>;
-
-/** `retinue trust list|add|remove`. */
-export async function trust(command: TrustCommand): Promise<number> {
+/** Runs `retinue trust list|add|remove`. */
+export async function trust(argv: readonly string[]): Promise<number> {
+  const command = parseTrust(argv);
+  if (command.kind === "help") return printHelp(command.topic);
   const home = stateDirectory(process.env);
-  const output = createOutput(process.stdout, () => undefined);
-  if (command.kind === "trust.list") return list(command, { home, write: output.write });
+  const output = createOutput(process.stdout);
+  if (command.kind === "list") return list(command.json, { home, write: output.write });
   const cwd = realDirectory(command.directory);
   const { addTrust, removeTrust } = await trustCommands();
-  if (command.kind === "trust.add") {
-    mustBeDirectory(cwd);
+  if (command.kind === "add") {
+    requireDirectory(cwd);
     const { counts, notices } = await addTrust({ home, cwd, environment: process.env });
-    await createOutput(process.stderr, () => undefined).write(
-      notices.map((notice) => `retinue: ${stripControls(notice)}\n`).join(""),
-    );
+    await createOutput(process.stderr).write(messageLines(notices));
     const own =
       counts.length === 0
         ? "Its settings files allow nothing.\n"
@@ -41,17 +40,36 @@ export async function trust(command: TrustCommand): Promise<number> {
   return removed ? exitCodes.succeeded : exitCodes.failed;
 }
 
-function mustBeDirectory(path: string): void {
+type TrustCommand =
+  | { readonly kind: "list"; readonly json: boolean }
+  | { readonly kind: "add" | "remove"; readonly directory: string };
+
+const verbs = {
+  list: { json: {}, help: helpOption },
+  add: { help: helpOption },
+  remove: { help: helpOption },
+};
+
+export function parseTrust(argv: readonly string[]): TrustCommand | HelpRequest {
+  const read = readVerb("trust", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
+  const [directory = ".", ...more] = options.words;
+  if (verb === "list") {
+    if (options.words.length > 0) throw usageError('"trust list" takes no directory', 'Write "retinue trust list".');
+    return { kind: "list", json: options.has("json") };
+  }
+  if (more.length > 0) throw usageError(`"trust ${verb}" takes one directory`, "Name one at a time.");
+  return { kind: verb === "add" ? "add" : "remove", directory };
+}
+
+function requireDirectory(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
-  throw new UserError(`${path} is not a directory`, {
-    code: "usage",
-    cure: "Name the directory to trust.",
-    exitCode: 2,
-  });
+  throw usageError(`${path} is not a directory`, "Name the directory to trust.");
 }
 
 async function list(
-  { json }: Extract<Command, { kind: "trust.list" }>,
+  json: boolean,
   { home, write }: { readonly home: string; readonly write: (text: string) => Promise<void> },
 ): Promise<number> {
   const { listTrust } = await trustCommands();

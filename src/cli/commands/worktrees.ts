@@ -1,18 +1,19 @@
 import { type ListedWorktree, stateDirectory, worktreeCommands } from "../../app/index.ts";
 import { stripControls } from "../../lib/index.ts";
-import type { Command } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
-import { renderKept, renderWorktree } from "./worktrees-render.ts";
+import { type HelpRequest, helpOption, readVerb, usageError } from "../read-options.ts";
+import { ago } from "./listing.ts";
 
-type WorktreesCommand = Extract<Command, { kind: `worktrees.${string}` }>;
-
-/** `retinue worktrees list|prune`. */
-export async function worktrees(command: WorktreesCommand): Promise<number> {
+/** Runs `retinue worktrees list|prune`. */
+export async function worktrees(argv: readonly string[]): Promise<number> {
+  const command = parseWorktrees(argv);
+  if (command.kind === "help") return printHelp(command.topic);
   const { listWorktrees, describeState } = await worktreeCommands();
   const home = stateDirectory(process.env);
-  const { write } = createOutput(process.stdout, () => undefined);
-  if (command.kind === "worktrees.prune") return prune(command, { home, write });
+  const { write } = createOutput(process.stdout);
+  if (command.kind === "prune") return prune(command, { home, write });
   const found = await listWorktrees(home, process.env);
   const now = Date.now();
   if (command.json) await write(`${JSON.stringify(found.map(flatten(describeState)), null, 2)}\n`);
@@ -21,14 +22,31 @@ export async function worktrees(command: WorktreesCommand): Promise<number> {
   return exitCodes.succeeded;
 }
 
-interface Surroundings {
-  readonly home: string;
-  readonly write: (text: string) => Promise<void>;
+type WorktreesCommand =
+  | { readonly kind: "list"; readonly json: boolean }
+  | { readonly kind: "prune"; readonly json: boolean; readonly dryRun: boolean };
+
+const verbs = {
+  list: { json: {}, help: helpOption },
+  prune: { json: {}, "dry-run": {}, help: helpOption },
+};
+
+function parseWorktrees(argv: readonly string[]): WorktreesCommand | HelpRequest {
+  const read = readVerb("worktrees", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
+  const [word] = options.words;
+  if (word !== undefined) {
+    throw usageError(`"worktrees ${verb}" does not take "${word}"`, 'See "retinue worktrees --help".');
+  }
+  const json = options.has("json");
+  if (verb === "list") return { kind: "list", json };
+  return { kind: "prune", json, dryRun: options.has("dry-run") };
 }
 
 async function prune(
-  { json, dryRun }: Extract<Command, { kind: "worktrees.prune" }>,
-  { home, write }: Surroundings,
+  { json, dryRun }: Extract<WorktreesCommand, { kind: "prune" }>,
+  { home, write }: { readonly home: string; readonly write: (text: string) => Promise<void> },
 ): Promise<number> {
   const { pruneWorktrees, describeState: describe } = await worktreeCommands();
   const { removed, kept, failed } = await pruneWorktrees(home, { environment: process.env, dryRun });
@@ -41,22 +59,22 @@ async function prune(
   } else {
     const done = dryRun ? "Would remove" : "Removed";
     for (const each of removed)
-      await write(`${stripControls(`${done} ${each.path}: ${describe(each.state)}${stays(each)}`)}\n`);
+      await write(`${stripControls(`${done} ${each.path}: ${describe(each.state)}${keptBranch(each)}`)}\n`);
     for (const { worktree, message } of failed) {
       await write(`${stripControls(`Could not remove ${worktree.path}: ${message}`)}\n`);
     }
-    for (const each of kept) await write(renderKept(each, { describe }));
+    for (const each of kept) await write(renderKept(each, describe));
     if (removed.length + kept.length + failed.length === 0) await write("There are no worktrees of agents.\n");
   }
   return failed.length === 0 ? exitCodes.succeeded : exitCodes.failed;
 }
 
-/** Of a directory that was deleted by hand only the record goes; commits are never removed. */
-function stays({ record, state }: ListedWorktree): string {
+/** Names the branch that remains after its directory was deleted by hand: commits are never removed. */
+function keptBranch({ record, state }: ListedWorktree): string {
   return state.kind === "gone" && state.commits > 0 ? `; the branch ${record?.branch} stays` : "";
 }
 
-function flatten(describe: (state: ListedWorktree["state"]) => string): (worktree: ListedWorktree) => object {
+function flatten(describe: DescribeState): (worktree: ListedWorktree) => object {
   return ({ path, record, inUse, state: { kind, ...details } }) => ({
     path,
     branch: record?.branch,
@@ -70,4 +88,48 @@ function flatten(describe: (state: ListedWorktree["state"]) => string): (worktre
     changes: describe({ kind, ...details } as ListedWorktree["state"]),
     ...details,
   });
+}
+
+/** Describes the contents of a worktree. */
+type DescribeState = (state: ListedWorktree["state"]) => string;
+
+/** Renders three lines: the contents, the path, and the repository with the agent. */
+function renderWorktree(
+  { path, record, inUse, state }: ListedWorktree,
+  { describe, now }: { readonly describe: DescribeState; readonly now: number },
+): string {
+  const head = [record?.branch, describe(state), record && ago(now - record.createdAt), inUse ? "in use" : undefined];
+  const lines = [head.filter((word) => word !== undefined).join(" · "), `  ${path}`];
+  if (record !== undefined) {
+    const agent = record.agent === undefined ? "" : `, agent ${record.agent}`;
+    const session = record.session === undefined ? "" : ` of session ${record.session}`;
+    lines.push(`  of ${record.repository}${agent}${session}`);
+  }
+  return lines.map((line) => `${stripControls(line, { visible: true })}\n`).join("");
+}
+
+/** Renders why a worktree is kept, and commands to look at it, merge it or delete it. */
+function renderKept(worktree: ListedWorktree, describe: DescribeState): string {
+  const { path, inUse, state } = worktree;
+  const why = `Kept ${path}: ${inUse ? "in use" : describe(state)}`;
+  const lines = [why, ...(inUse ? [] : cures(worktree).map((line) => `  ${line}`))];
+  return lines.map((line) => `${stripControls(line, { visible: true })}\n`).join("");
+}
+
+function cures({ path, record, state }: ListedWorktree): string[] {
+  if (record === undefined || state.kind !== "changed")
+    return [`look    ls -la ${quote(path)}`, `delete  rm -r ${quote(path)}`];
+  const { branch, base, repository } = record;
+  const [own, main] = [`git -C ${quote(path)}`, `git -C ${quote(repository)}`];
+  const commit = state.files > 0 ? `${own} add -A && ${own} commit -m "Work of an agent"; ` : "";
+  return [
+    `look    ${own} status; ${own} diff ${base.slice(0, 12)}`,
+    `merge   ${commit}${main} merge ${quote(branch)}`,
+    `delete  ${main} worktree remove --force ${quote(path)} && ${main} branch -D ${quote(branch)}`,
+  ];
+}
+
+/** Quotes a word for a shell. */
+function quote(word: string): string {
+  return /^[\w./@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

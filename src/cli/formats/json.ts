@@ -1,11 +1,10 @@
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { Format } from "./format.ts";
-import { failureObject, resultObject } from "./result-object.ts";
-import { createWitness } from "./witness.ts";
+import { createResultCollector, failureObject } from "./result-object.ts";
 
-/** One object at the end, on one line. */
+/** Prints one object at the end, on one line. */
 export function createJsonFormat(agents: AgentViews): Format {
-  const witness = createWitness();
+  const collector = createResultCollector(agents);
   let sessionId: string | null = null;
   return {
     opened: (session) => {
@@ -13,11 +12,10 @@ export function createJsonFormat(agents: AgentViews): Format {
       return "";
     },
     update: (update) => {
-      witness.see(update);
+      collector.observe(update);
       return "";
     },
-    result: (result, cache) =>
-      `${JSON.stringify(resultObject(result, { witness, agents: agents.inOrder(), cache }))}\n`,
+    result: (result, cache) => `${JSON.stringify(collector.resultObject(result, cache))}\n`,
     failure: (failure) => `${JSON.stringify(failureObject(failure, sessionId))}\n`,
   };
 }

@@ -3,7 +3,7 @@ import { wireStopReason, wireUsage } from "./wire-blocks.ts";
 
 type Kind = "text" | "thinking" | `call ${number}`;
 
-/** Deltas as the Messages API streams them: a message of numbered blocks, each with a start, deltas and a stop. */
+/** Turns deltas into the events of the Messages API: a message of numbered blocks, each with a start, deltas and a stop. */
 export function createStreamEvents(model: () => string): (update: RunUpdate) => unknown[] {
   let open: { readonly index: number; readonly kind: Kind } | undefined;
   let blocks = 0;
@@ -49,7 +49,7 @@ export function createStreamEvents(model: () => string): (update: RunUpdate) => 
       return into(`call ${update.index}`, { turn: update.turn, block, delta });
     }
     if (update.type === "model.ended") return end(update);
-    // What a broken attempt had sent is no message; the next attempt begins one of its own.
+    // A failed attempt leaves no message; the next attempt starts a new one.
     if (update.type === "model.failed" || update.type === "model.retried") return end(undefined);
     return [];
   };
@@ -63,7 +63,7 @@ function messageStart(turn: number, model: string): unknown {
   };
 }
 
-/** The whole message that follows has the same one. */
+/** The complete message that follows has the same id. */
 export function messageId(turn: number): string {
   return `msg_${turn}`;
 }

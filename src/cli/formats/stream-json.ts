@@ -1,22 +1,21 @@
 import { type Session, VERSION } from "../../app/index.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { Format } from "./format.ts";
-import { failureObject, resultObject } from "./result-object.ts";
+import { createResultCollector, failureObject } from "./result-object.ts";
 import { createSteps } from "./stream-steps.ts";
 import { createTasks } from "./stream-tasks.ts";
-import { createWitness } from "./witness.ts";
 
-export interface StreamOptions {
+interface StreamOptions {
   readonly partialMessages: boolean;
-  /** What subagents say too, not only what they do. */
+  /** Include the text of subagents, not only their tool calls. */
   readonly subagentText: boolean;
   readonly agents: AgentViews;
   readonly newId: () => string;
 }
 
-/** Every step as a line of JSON; the result is the last one, always there and only once. */
+/** Prints every step as a line of JSON. The last line is the result or a failure. */
 export function createStreamJsonFormat({ partialMessages, subagentText, agents, newId }: StreamOptions): Format {
-  const witness = createWitness();
+  const collector = createResultCollector(agents);
   let sessionId: string | null = null;
   let transcriptPath: string | undefined;
   const steps = createSteps({ partialMessages, text: true, parent: () => null });
@@ -28,11 +27,11 @@ export function createStreamJsonFormat({ partialMessages, subagentText, agents, 
       transcriptPath = session.transcriptPath;
       return line(initMessage(session));
     },
-    update: (seen) => {
-      witness.see(seen);
-      return (seen.type === "subagent.event" ? tasks(seen) : steps(seen)).map(line).join("");
+    update: (update) => {
+      collector.observe(update);
+      return (update.type === "subagent.event" ? tasks(update) : steps(update)).map(line).join("");
     },
-    result: (result, cache) => line(resultObject(result, { witness, agents: agents.inOrder(), cache })),
+    result: (result, cache) => line(collector.resultObject(result, cache)),
     failure: (failure) => line(failureObject(failure, sessionId)),
   };
 }
@@ -52,7 +51,7 @@ function initMessage({ cwd, tools, agents, mcpServers, model, permissionMode }: 
     plugins: [],
     apiKeySource: model.provider === "offline" ? "none" : "user",
     output_style: "default",
-    // The field is part of the shape; the version in it is ours.
+    // A field of the compatible format, with our own version.
     claude_code_version: VERSION,
     capabilities: [],
     provider: model.provider,

@@ -2,43 +2,42 @@ import type { EventOf, RecordedDecision, RunUpdate } from "../../protocol/index.
 import { createStreamEvents, messageId } from "./stream-events.ts";
 import { wireContent, wireStopReason, wireToolResult, wireUsage } from "./wire-blocks.ts";
 
-export interface StepOptions {
+interface StepOptions {
   readonly partialMessages: boolean;
-  /** False: of its answers only the tool calls. */
+  /** False to include only the tool calls of its answers. */
   readonly text: boolean;
-  /** The call a subagent works on; null for the main agent. */
+  /** Call that a subagent works on; null for the main agent. */
   readonly parent: () => string | null;
   readonly agentId?: string;
 }
 
-/** The steps of one agent as messages, in the words of the Messages API. */
-export function createSteps({ partialMessages, text, parent, agentId }: StepOptions): (seen: RunUpdate) => object[] {
+/** Turns the updates of one agent into messages in the format of the Messages API. */
+export function createSteps({ partialMessages, text, parent, agentId }: StepOptions): (update: RunUpdate) => object[] {
   const decisions = new Map<string, RecordedDecision>();
-  const who = agentId === undefined ? {} : { agent_id: agentId };
   let model = "";
   const streamEvents = createStreamEvents(() => model);
-  return (seen) => {
+  return (update) => {
     const steps: object[] = [];
     if (partialMessages) {
-      for (const event of streamEvents(seen)) {
+      for (const event of streamEvents(update)) {
         steps.push({ type: "stream_event", event, parent_tool_use_id: parent() });
       }
     }
-    if (seen.type === "run.started") model = seen.model;
-    if (seen.type === "tool.requested" && seen.decision) decisions.set(seen.callId, seen.decision);
-    if (seen.type === "model.ended") {
-      const content = wireContent(seen.message.content.filter(({ type }) => text || type === "tool_call"));
+    if (update.type === "run.started") model = update.model;
+    if (update.type === "tool.requested" && update.decision) decisions.set(update.callId, update.decision);
+    if (update.type === "model.ended") {
+      const content = wireContent(update.message.content.filter(({ type }) => text || type === "tool_call"));
       if (text || content.length > 0) {
-        steps.push({ ...assistantMessage(seen, { model, content }), parent_tool_use_id: parent() });
+        steps.push({ ...assistantMessage(update, { model, content }), parent_tool_use_id: parent() });
       }
     }
-    if (seen.type === "conversation.compacted") steps.push({ ...boundaryMessage(seen), ...who });
-    if (seen.type === "model.retried") steps.push({ ...retryMessage(seen), ...who });
-    if (seen.type === "tool.ended") {
-      const decision = decisions.get(seen.callId);
-      decisions.delete(seen.callId);
-      if (seen.result.outcome === "denied") steps.push({ ...deniedMessage(seen, decision), ...who });
-      steps.push(resultMessage(seen, parent()));
+    if (update.type === "conversation.compacted") steps.push({ ...boundaryMessage(update), agent_id: agentId });
+    if (update.type === "model.retried") steps.push({ ...retryMessage(update), agent_id: agentId });
+    if (update.type === "tool.ended") {
+      const decision = decisions.get(update.callId);
+      decisions.delete(update.callId);
+      if (update.result.outcome === "denied") steps.push({ ...deniedMessage(update, decision), agent_id: agentId });
+      steps.push(resultMessage(update, parent()));
     }
     return steps;
   };
@@ -85,8 +84,7 @@ function retryMessage({ retry }: EventOf<"model.retried">): object {
 }
 
 function boundaryMessage({ trigger, before }: EventOf<"conversation.compacted">): object {
-  const metadata = { trigger, ...(before === undefined ? {} : { pre_tokens: before }) };
-  return { type: "system", subtype: "compact_boundary", compact_metadata: metadata };
+  return { type: "system", subtype: "compact_boundary", compact_metadata: { trigger, pre_tokens: before } };
 }
 
 function deniedMessage(
@@ -100,7 +98,8 @@ function deniedMessage(
     tool_name: name,
     tool_use_id: callId,
     decision_reason_type: decision === undefined || decision.scope === "builtin" ? "other" : "rule",
-    ...(decision === undefined ? {} : { decision_reason: decision.reason, rule: decision.rule }),
+    decision_reason: decision?.reason,
+    rule: decision?.rule,
     message: text?.type === "text" ? text.text : "",
   };
 }

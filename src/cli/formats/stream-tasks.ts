@@ -4,15 +4,15 @@ import { type AgentView, tokensOf } from "../progress/agent-view.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import { createSteps } from "./stream-steps.ts";
 
-export interface TaskOptions {
+interface TaskOptions {
   readonly agents: AgentViews;
   readonly partialMessages: boolean;
-  /** What subagents say too, not only what they do. */
+  /** Include the text of subagents, not only their tool calls. */
   readonly text: boolean;
   readonly transcriptPath: () => string | undefined;
 }
 
-/** Subagents in a stream: what they do, with the call they work on, and when they start, get on and end. */
+/** Turns the updates of subagents into messages: their steps, and their start, progress and end. */
 export function createTasks({ agents, partialMessages, text, transcriptPath }: TaskOptions) {
   const steps = new Map<string, ReturnType<typeof createSteps>>();
   const startedAt = new Map<string, number>();
@@ -44,7 +44,7 @@ function startedMessage(view: AgentView): object {
     type: "system",
     subtype: "task_started",
     task_id: view.agentId,
-    ...(view.callId === undefined ? {} : { tool_use_id: view.callId }),
+    tool_use_id: view.callId,
     description: view.description,
     task_type: "local_agent",
     subagent_type: view.agentType,
@@ -58,11 +58,10 @@ function updatedMessage({ agentId }: AgentView, patch: object): object {
 }
 
 function endedPatch({ outcome, message, at }: Line & EventOf<"run.ended">): object {
-  const error = outcome === "succeeded" || message === undefined ? {} : { error: message };
-  return { status: ends[outcome], end_time: at, ...error };
+  return { status: taskStatuses[outcome], end_time: at, error: outcome === "succeeded" ? undefined : message };
 }
 
-const ends: Record<Outcome, string> = {
+const taskStatuses: Record<Outcome, string> = {
   succeeded: "completed",
   incomplete: "killed",
   failed: "failed",
@@ -74,17 +73,17 @@ function progressMessage(view: AgentView, duration: number): object {
     type: "system",
     subtype: "task_progress",
     task_id: view.agentId,
-    ...(view.callId === undefined ? {} : { tool_use_id: view.callId }),
+    tool_use_id: view.callId,
     description: view.description,
     subagent_type: view.agentType,
     usage: usageOf(view, duration),
-    ...(view.lastTool === undefined ? {} : { last_tool_name: view.lastTool }),
+    last_tool_name: view.lastTool,
   };
 }
 
-const statuses: Record<Outcome, string> = {
+const notificationStatuses: Record<Outcome, string> = {
   succeeded: "completed",
-  // A limit ended it: for who knows three words only, that is no completion.
+  // A limit ended the agent, so it is not completed.
   incomplete: "stopped",
   failed: "failed",
   stopped: "stopped",
@@ -97,9 +96,9 @@ function endedMessage(view: AgentView, transcriptPath: string | undefined): obje
     type: "system",
     subtype: "task_notification",
     task_id: agentId,
-    ...(callId === undefined ? {} : { tool_use_id: callId }),
-    // `completed` is the word of the wire; how it really ended stands beside it.
-    status: statuses[end.outcome],
+    tool_use_id: callId,
+    // The compatible format has only three states; `outcome` and `reason` are exact.
+    status: notificationStatuses[end.outcome],
     outcome: end.outcome,
     reason: end.reason,
     output_file: background && transcriptPath !== undefined ? outputFileOf(transcriptPath, agentId) : "",

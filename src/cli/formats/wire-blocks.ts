@@ -1,6 +1,6 @@
 import type { AssistantBlock, ResultBlock, StopReason, ToolResult, Usage } from "../../protocol/index.ts";
 
-/** Blocks of an answer in the words of the Messages API, which programs that read stream-json expect. */
+/** Converts the blocks of an answer to the format of the Messages API, which readers of stream-json expect. */
 export function wireContent(blocks: readonly AssistantBlock[]): unknown[] {
   return blocks.map((block) => {
     if (block.type === "text") return { type: "text", text: block.text };
@@ -15,7 +15,7 @@ export function wireToolResult(callId: string, { outcome, content }: ToolResult)
     type: "tool_result",
     tool_use_id: callId,
     content: wireResultContent(content),
-    ...(outcome === "ok" ? {} : { is_error: true }),
+    is_error: outcome === "ok" ? undefined : true,
   };
 }
 
@@ -48,7 +48,7 @@ export function wireStopReason(reason: StopReason): string {
   return reason === "pause" ? "pause_turn" : reason;
 }
 
-/** Text that does not parse stays text: what was recorded is shown, whatever it is. */
+/** Returns text that is not JSON unchanged, so that everything that was recorded is shown. */
 export function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { helpTopics } from "../command.ts";
-import { helpFor } from "./help.ts";
+import { commandPages } from "./command-pages.ts";
+import { type CommandName, helpFor } from "./help.ts";
 
-describe.each(["retinue", ...helpTopics] as const)("help for %s", (topic) => {
+const topics = ["retinue", ...(Object.keys(commandPages) as CommandName[])] as const;
+
+describe.each(topics)("help for %s", (topic) => {
   const lines = helpFor(topic).split("\n");
 
   it("fits into 80 columns and ends with a newline", () => {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { RunEnd } from "../../protocol/index.ts";
-import { created, runEnded, started, told } from "../progress/agent-events.test-support.ts";
+import { created, fromAgent, runEnded, started } from "../progress/agent-events.test-support.ts";
 import { createAgentViews } from "../progress/agent-views.ts";
-import { cutWords, goOnPrompt } from "./closing-message.ts";
+import { acceptanceFailure, incompleteLines, interruptMessage, resumePrompt, stoppedLines } from "./closing-message.ts";
 
-function household(count: number, end: Partial<RunEnd>, above: readonly string[] = []) {
+function endedAgents(count: number, end: Partial<RunEnd>, above: readonly string[] = []) {
   const views = createAgentViews();
   for (let index = 0; index < count; index++) {
     const path = [...above, `a${index}`];
-    for (const event of [created(path), started(), runEnded(end)]) views.see(told(path, event), 0);
+    for (const event of [created(path), started(), runEnded(end)]) views.observe(fromAgent(path, event), 0);
   }
   return views.inOrder();
 }
@@ -17,29 +17,72 @@ const cut = { outcome: "incomplete", reason: "max_turns" } as const;
 
 describe("agents that did not get done", () => {
   it("are named with the reason and what to change", () => {
-    expect(cutWords(household(1, cut), 1)).toEqual([
+    expect(incompleteLines(endedAgents(1, cut), 1)).toEqual([
       "Explore find the router (a0) was cut short after 1 turn: it reached its limit of turns. To raise it, set maxTurns in the definition of Explore.",
     ]);
-    const [late] = cutWords(household(1, { ...cut, reason: "timeout" }), 1);
+    const [late] = incompleteLines(endedAgents(1, { ...cut, reason: "timeout" }), 1);
     expect(late).toContain("subagents.timeoutSeconds");
-    const behind = household(1, { ...cut, reason: "timeout" }).map((agent) => ({ ...agent, background: true }));
-    expect(cutWords(behind, 1)[0]).toContain("background.waitSeconds");
+    const behind = endedAgents(1, { ...cut, reason: "timeout" }).map((agent) => ({ ...agent, background: true }));
+    expect(incompleteLines(behind, 1)[0]).toContain("background.waitSeconds");
     const message = "The session may not go on: the limit is $1.00. To raise it, use --max-cost.";
-    expect(cutWords(household(1, { ...cut, reason: "budget", message }), 1)[0]).toContain(`1 turn: ${message}`);
-    expect(cutWords(household(1, { ...cut, reason: "stall" }), 1)[0]).toContain("its model said nothing");
-    expect(cutWords(household(2, { outcome: "failed", reason: "model_error" }), 0)).toEqual([]);
+    expect(incompleteLines(endedAgents(1, { ...cut, reason: "budget", message }), 1)[0]).toContain(
+      `1 turn: ${message}`,
+    );
+    expect(incompleteLines(endedAgents(1, { ...cut, reason: "stall" }), 1)[0]).toContain("its model said nothing");
+    expect(incompleteLines(endedAgents(2, { outcome: "failed", reason: "model_error" }), 0)).toEqual([]);
   });
 
   it("are counted where they had gone on since, or are too many to list", () => {
-    expect(cutWords(household(2, {}), 1)).toEqual(["1 agent had been cut short on the way."]);
-    expect(cutWords(household(12, cut), 12).at(-1)).toBe("  … and 2 more");
+    expect(incompleteLines(endedAgents(2, {}), 1)).toEqual(["1 agent had been cut short on the way."]);
+    expect(incompleteLines(endedAgents(12, cut), 12).at(-1)).toBe("  … and 2 more");
   });
 
   it("go on by words to the main agent, which knows those that work for itself", () => {
-    expect(goOnPrompt(household(1, cut))).toBe("Go on with agent a0.");
-    expect(goOnPrompt(household(2, cut))).toBe("Go on with the agents a0, a1.");
-    expect(goOnPrompt(household(4, cut))).toBe("Go on with the agents that were cut short.");
-    expect(goOnPrompt(household(1, {}))).toBeUndefined();
-    expect(goOnPrompt(household(1, cut, ["a9"]))).toBeUndefined();
+    expect(resumePrompt(endedAgents(1, cut))).toBe("Go on with agent a0.");
+    expect(resumePrompt(endedAgents(2, cut))).toBe("Go on with the agents a0, a1.");
+    expect(resumePrompt(endedAgents(4, cut))).toBe("Go on with the agents that were cut short.");
+    expect(resumePrompt(endedAgents(1, {}))).toBeUndefined();
+    expect(resumePrompt(endedAgents(1, cut, ["a9"]))).toBeUndefined();
   });
+});
+
+function someAgents(count: number, end?: Parameters<typeof runEnded>[0]) {
+  const views = createAgentViews();
+  for (let index = 0; index < count; index++) {
+    const path = [`a${index}`];
+    for (const event of [created(path), started(index % 2 === 1 ? { background: true } : {})]) {
+      views.observe(fromAgent(path, event), 0);
+    }
+    if (end) views.observe(fromAgent(path, runEnded(end)), 0);
+  }
+  return views.inOrder();
+}
+
+describe("what Ctrl+C says", () => {
+  it("names whom it interrupts and what goes on until the end of the program", () => {
+    expect(interruptMessage([])).toBe("Interrupting the main agent. Ctrl+C again ends at once.");
+    expect(interruptMessage(someAgents(2))).toContain("and 1 agent it waits for; 1 agent in the background ends with");
+    expect(interruptMessage(someAgents(5))).toContain("and 3 agents it waits for; 2 agents in the background end with");
+  });
+
+  it("lists what stopped, not too much of it, and says whether anything is left", () => {
+    expect(stoppedLines(someAgents(2, {}))).toEqual([]);
+    const receipt = stoppedLines(someAgents(12, { outcome: "stopped", reason: "interrupted" }));
+    expect(receipt[0]).toBe("Stopped with the main agent: 12 agents.");
+    expect(receipt[1]).toBe("  stopped: Explore find the router, after 1 turn (a0)");
+    expect(receipt.slice(-2)).toEqual(["  … and 2 more", "  Nothing is left running."]);
+    expect(stoppedLines(someAgents(1))).toEqual([
+      "Stopped with the main agent: 0 agents.",
+      "  no end recorded: Explore find the router (a0)",
+    ]);
+  });
+});
+
+it.each([
+  [{ verdict: "fail" as const }, "Verification found what is wrong with it."],
+  [{ verdict: "inconclusive" as const }, "Verification came to no verdict."],
+  [{ exitCode: 1 }, '"Verification" ended with exit code 1.'],
+])("explains a failed acceptance check: %j", (more, words) => {
+  const result = { command: "Verification", ok: false, exitCode: null, output: "", ...more };
+  expect(acceptanceFailure(result)).toBe(`The work is not verified: ${words}`);
 });

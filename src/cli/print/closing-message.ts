@@ -1,29 +1,89 @@
-import { plural } from "../../lib/index.ts";
-import type { EndReason } from "../../protocol/index.ts";
+import { plural, stripControls } from "../../lib/index.ts";
+import type { AcceptanceResult, EndReason, RunResult, SessionId } from "../../protocol/index.ts";
+import { messageLines } from "../output.ts";
 import { nameOf } from "../progress/agent-lines.ts";
 import type { AgentView } from "../progress/agent-view.ts";
-import { few } from "./receipt.ts";
 
-/** Those that a limit ended, at any depth. */
-export function cutAgents(agents: readonly AgentView[]): readonly AgentView[] {
-  return agents.filter(({ end }) => end?.outcome === "incomplete");
+export interface ClosingContext {
+  readonly sessionId: SessionId;
+  readonly agents: readonly AgentView[];
+  /** Whether this sentence is on standard error already. */
+  readonly wasReported: (sentence: string) => boolean;
 }
 
-/** Agents that did not get done, why, and what to change. `count`: as many as the run says there were. */
-export function cutWords(agents: readonly AgentView[], count: number): readonly string[] {
-  const cut = unfinished(agents);
-  const lines = cut.map((agent) => {
+/** Explains to a person what a run left undone, why, and how to continue. Empty if everything succeeded. */
+export function closingMessage(result: RunResult, { sessionId, agents, wasReported }: ClosingContext): string {
+  const { outcome, facts, acceptance } = result;
+  const ofAgents = outcome === "stopped" ? stoppedLines(agents) : incompleteLines(agents, facts.agentsCut);
+  const resume = `retinue -p --resume ${sessionId}`;
+  if (outcome === "succeeded" && acceptance?.ok === false) {
+    const output = acceptance.output === "" ? "" : `${stripControls(acceptance.output)}\n`;
+    return `${messageLines([...ofAgents, acceptanceFailure(acceptance)])}${output}${messageLines([`To go on: ${resume} "…"`])}`;
+  }
+  if (outcome === "succeeded") {
+    const prompt = resumePrompt(agents);
+    return messageLines([...ofAgents, ...(prompt === undefined ? [] : [`To let it go on: ${resume} "${prompt}"`])]);
+  }
+  const why = result.message ?? `The run ended: ${result.reason}.`;
+  // If the model gives up, its text says why, and that is on standard output already.
+  const reason = why.trim() === result.text.trim() || wasReported(why) ? [] : [why];
+  return messageLines([...ofAgents, ...reason, `To go on: ${resume} "…"`]);
+}
+
+/** Reports at once what the first Ctrl+C does. */
+export function interruptMessage(agents: readonly AgentView[]): string {
+  const running = agents.filter(({ end }) => end === undefined);
+  const foreground = running.filter(({ background }) => !background).length;
+  const others = running.length - foreground;
+  const whom = foreground === 0 ? "" : ` and ${plural(foreground, "agent")} it waits for`;
+  const rest =
+    others === 0
+      ? ""
+      : `; ${plural(others, "agent")} in the background ${others === 1 ? "ends" : "end"} with the program`;
+  return `Interrupting the main agent${whom}${rest}. Ctrl+C again ends at once.`;
+}
+
+/** Explains in one sentence why the acceptance check failed. */
+export function acceptanceFailure({ command, exitCode, verdict }: AcceptanceResult): string {
+  if (verdict === "fail") return `The work is not verified: ${command} found what is wrong with it.`;
+  if (verdict !== undefined) return `The work is not verified: ${command} came to no verdict.`;
+  const how = exitCode === null ? "was not run" : `ended with exit code ${exitCode}`;
+  return `The work is not verified: "${command}" ${how}.`;
+}
+
+/** Lists the agents that were stopped with the run, and those whose end is not recorded. */
+export function stoppedLines(agents: readonly AgentView[]): readonly string[] {
+  const stopped = agents.filter(({ end }) => end?.outcome === "stopped");
+  const left = agents.filter(({ end }) => end === undefined);
+  if (stopped.length + left.length === 0) return [];
+  const done = stopped.map(
+    (agent) => `  stopped: ${nameOf(agent)}, after ${plural(agent.turns, "turn")} (${agent.agentId})`,
+  );
+  const unknown = left.map((agent) => `  no end recorded: ${nameOf(agent)} (${agent.agentId})`);
+  const running = left.length === 0 ? ["  Nothing is left running."] : [];
+  return [
+    `Stopped with the main agent: ${plural(stopped.length, "agent")}.`,
+    ...truncated(done),
+    ...truncated(unknown),
+    ...running,
+  ];
+}
+
+/** Lists the agents that did not finish, why, and what to change. `count`: how many the run counted itself. */
+export function incompleteLines(agents: readonly AgentView[], count: number): readonly string[] {
+  const incomplete = unfinished(agents);
+  const lines = incomplete.map((agent) => {
     const after = `after ${plural(agent.turns, "turn")}`;
-    return `${nameOf(agent)} (${agent.agentId}) was cut short ${after}: ${whyCut(agent)}`;
+    return `${nameOf(agent)} (${agent.agentId}) was cut short ${after}: ${cutReason(agent)}`;
   });
-  const others = count - cut.length;
-  // One that was cut and went on later has another end by now.
-  return [...few(lines), ...(others > 0 ? [`${plural(others, "agent")} had been cut short on the way.`] : [])];
+  // The run also counts agents that were resumed later and then had another end.
+  const others = count - incomplete.length;
+  return [...truncated(lines), ...(others > 0 ? [`${plural(others, "agent")} had been cut short on the way.`] : [])];
 }
 
-/** Words to the main agent that let them go on; undefined: there is nobody who could. */
-export function goOnPrompt(agents: readonly AgentView[]): string | undefined {
-  // Agents of agents go on with those they work for.
+/** Returns a prompt for the main agent that resumes its unfinished agents; undefined if it has none. */
+export function resumePrompt(agents: readonly AgentView[]): string | undefined {
+  // Deeper agents are resumed by their own parents.
   const ids = unfinished(agents).flatMap(({ agentId, path }) => (path.length === 1 ? [agentId] : []));
   if (ids.length === 0) return undefined;
   if (ids.length > 3) return "Go on with the agents that were cut short.";
@@ -43,7 +103,7 @@ const causes: Partial<Record<EndReason, string>> = {
   stopped: "it was stopped.",
 };
 
-function whyCut({ agentType, background, end }: AgentView): string {
+function cutReason({ agentType, background, end }: AgentView): string {
   if (end === undefined) return "";
   const definition = `the definition of ${agentType}`;
   if (end.reason === "max_turns") return `it reached its limit of turns. To raise it, set maxTurns in ${definition}.`;
@@ -52,4 +112,12 @@ function whyCut({ agentType, background, end }: AgentView): string {
     return `it reached its time limit. To raise it, set ${setting} in your settings, or timeout in ${definition}.`;
   }
   return causes[end.reason] ?? end.message ?? `${end.reason}.`;
+}
+
+const MAX_LISTED = 10;
+
+/** `sessions show` lists all of them. */
+function truncated(lines: readonly string[]): readonly string[] {
+  if (lines.length <= MAX_LISTED) return lines;
+  return [...lines.slice(0, MAX_LISTED), `  … and ${lines.length - MAX_LISTED} more`];
 }

@@ -1,17 +1,44 @@
-import { expect, it } from "vitest";
-import type { DurableEvent } from "../../protocol/index.ts";
-import { line, told } from "../progress/agent-events.test-support.ts";
-import { createNoticeTeller } from "./tell-notices.ts";
+import { describe, expect, it } from "vitest";
+import type { DurableEvent, RunUpdate } from "../../protocol/index.ts";
+import { fromAgent, line } from "../progress/agent-events.test-support.ts";
+import { createNotices } from "./notices.ts";
 
 it("tells each sentence once, with the agent where the sentence does not name it", () => {
   const said: string[] = [];
-  const { see, isTold } = createNoticeTeller((sentence) => said.push(sentence));
+  const { observe, wasReported } = createNotices("deny", (sentence) => said.push(sentence));
   const notice = (code: string, message: string): DurableEvent => ({ type: "notice.raised", code, message });
   const warning = notice("budget", "The session has used 80 %.");
-  see(line(warning));
-  see(told(["a1"], warning));
-  for (const id of ["a1", "a2"]) see(told([id], notice("agent", "Its model is not there.")));
-  see(line({ type: "head.set", hash: "h" }));
+  observe(line(warning));
+  observe(fromAgent(["a1"], warning));
+  for (const id of ["a1", "a2"]) observe(fromAgent([id], notice("agent", "Its model is not there.")));
+  observe(line({ type: "head.set", hash: "h" }));
   expect(said).toEqual(["The session has used 80 %.", "Explore: Its model is not there."]);
-  expect([isTold("The session has used 80 %."), isTold("Another.")]).toEqual([true, false]);
+  expect([wasReported("The session has used 80 %."), wasReported("Another.")]).toEqual([true, false]);
+});
+
+describe("approvals", () => {
+  const line = { v: 1, id: "1", parentId: null, at: 0, requestId: "ask_1", callId: "c" } as const;
+  const requested: RunUpdate = {
+    ...line,
+    type: "approval.requested",
+    name: "Bash",
+    inputJson: '{"command":"it\'s"}',
+    reason: "No rule allows it.",
+    always: ["Bash(it's)"],
+  };
+  const answered: RunUpdate = { ...line, type: "approval.answered", answer: "deny", by: "nobody to ask" };
+  const ofAgent = (event: RunUpdate): RunUpdate =>
+    ({ type: "subagent.event", agentId: "a", agentType: "tester", path: ["a"], event }) as RunUpdate;
+
+  it.each([
+    ["deny", [requested, answered, requested, answered], [expect.stringContaining(`--allowed-tools 'Bash(it'\\''s)'`)]],
+    ["wait", [requested], [expect.stringContaining("answer ask_1 allow|deny|always")]],
+    ["wait", [ofAgent(requested)], [expect.stringContaining("Bash it's of tester waits")]],
+    ["hook", [requested, answered], []],
+  ] as const)("with --on-ask %s", (onAsk, updates, sentences) => {
+    const reported: string[] = [];
+    const notices = createNotices(onAsk, (sentence) => reported.push(sentence));
+    for (const update of updates) notices.observe(update);
+    expect(reported).toEqual(sentences);
+  });
 });

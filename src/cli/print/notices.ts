@@ -2,48 +2,59 @@ import type { OnAsk } from "../../app/index.ts";
 import { type EventOf, NOBODY, type RunUpdate } from "../../protocol/index.ts";
 import { describeCall } from "../describe-call.ts";
 
-export interface ApprovalTeller {
-  see(update: RunUpdate): void;
+export interface Notices {
+  observe(update: RunUpdate): void;
+  wasReported(sentence: string): boolean;
 }
 
-/** Tells a person which calls wait for them, or were denied because nobody is asked; the same one once. */
-export function createApprovalTeller(onAsk: OnAsk, tell: (sentence: string) => void): ApprovalTeller {
-  const asked = new Map<string, EventOf<"approval.requested">>();
-  const told = new Set<string>();
-  const tellOnce = (sentence: string): void => {
-    if (told.has(sentence)) return;
-    told.add(sentence);
-    tell(sentence);
+/**
+ * Reports notices of a run and its agents, and calls that wait for approval or were denied without one. Each sentence
+ * is reported once.
+ */
+export function createNotices(onAsk: OnAsk, report: (sentence: string) => void): Notices {
+  const requests = new Map<string, EventOf<"approval.requested">>();
+  const reported = new Set<string>();
+  const reportOnce = (sentence: string): void => {
+    if (reported.has(sentence)) return;
+    reported.add(sentence);
+    report(sentence);
   };
   return {
-    see: (update) => {
-      const isAgents = update.type === "subagent.event";
-      const event = isAgents ? update.event : update;
+    observe: (update) => {
+      const isSubagent = update.type === "subagent.event";
+      const agentType = isSubagent ? update.agentType : undefined;
+      const event = isSubagent ? update.event : update;
+      if (event.type === "notice.raised") {
+        // A sentence about a budget names its agent already.
+        const needsName = agentType !== undefined && event.code !== "budget";
+        reportOnce(needsName ? `${agentType}: ${event.message}` : event.message);
+      }
       if (event.type === "approval.requested") {
-        asked.set(event.requestId, event);
-        if (onAsk === "wait") tellOnce(waitingWords(event, isAgents ? update.agentType : undefined));
+        requests.set(event.requestId, event);
+        if (onAsk === "wait") reportOnce(waitingMessage(event, agentType));
       }
       if (event.type !== "approval.answered" || event.by !== NOBODY || onAsk !== "deny") return;
-      const request = asked.get(event.requestId);
-      if (request !== undefined) tellOnce(deniedWords(request));
+      const request = requests.get(event.requestId);
+      if (request !== undefined) reportOnce(deniedMessage(request));
     },
+    wasReported: (sentence) => reported.has(sentence),
   };
 }
 
-function waitingWords(request: EventOf<"approval.requested">, agentType: string | undefined): string {
+function waitingMessage(request: EventOf<"approval.requested">, agentType: string | undefined): string {
   const { requestId, reason, always = [] } = request;
-  const whose = agentType === undefined ? "" : ` of ${agentType}`;
+  const agent = agentType === undefined ? "" : ` of ${agentType}`;
   const answers = ["allow", "deny", ...(always.length > 0 ? ["always"] : [])].join("|");
-  return `${wordsFor(request)}${whose} waits for your answer. ${reason} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}`;
+  return `${callText(request)}${agent} waits for your answer. ${reason} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}`;
 }
 
-function deniedWords(request: EventOf<"approval.requested">): string {
+function deniedMessage(request: EventOf<"approval.requested">): string {
   const [rule] = request.always ?? [];
   const quoted = rule?.replaceAll("'", "'\\''");
   const allow = quoted === undefined ? "Be" : `Allow it with --allowed-tools '${quoted}', or be`;
-  return `${wordsFor(request)} was denied, since nobody is asked. ${allow} asked with --on-ask wait.`;
+  return `${callText(request)} was denied, since nobody is asked. ${allow} asked with --on-ask wait.`;
 }
 
-function wordsFor({ name, inputJson }: EventOf<"approval.requested">): string {
+function callText({ name, inputJson }: EventOf<"approval.requested">): string {
   return `${name} ${describeCall(inputJson)}`.trim();
 }

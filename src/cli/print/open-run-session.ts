@@ -1,19 +1,19 @@
 import {
   type AgentUpdates,
   checkHome,
+  latestSessionId,
   loadProjectSettings,
   openSession,
   type Session,
   type Settings,
   stateDirectory,
-  UserError,
 } from "../../app/index.ts";
-import type { PrintOptions } from "../command.ts";
+import { UserError } from "../../lib/index.ts";
+import type { SettingsOrigin } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { chooseSession, sessionByPrefix } from "../find-session.ts";
+import { sessionByPrefix, sessionError } from "../find-session.ts";
 import { realDirectory } from "../real-directory.ts";
-import { heedManaged } from "./heed-managed.ts";
-import { limitFlags } from "./limit-flags.ts";
+import type { PrintOptions } from "./print-options.ts";
 import { noPrompt } from "./read-prompt.ts";
 
 export interface RunSession {
@@ -21,38 +21,33 @@ export interface RunSession {
   readonly settings: Settings;
 }
 
-export interface RunWords {
+export interface RunSessionOptions {
   readonly prompt: string;
-  readonly tell: (notice: string) => void;
+  readonly report: (notice: string) => void;
   readonly agentUpdates: AgentUpdates;
-  /** Nobody wants it any more. */
+  /** Cancels opening the session. */
   readonly signal: AbortSignal;
 }
 
-/** The session that a run is to be in, new or old, as options and settings want it. */
-export async function openRunSession(options: PrintOptions, words: RunWords): Promise<RunSession> {
-  return open(options, words).catch(explainHome);
+/** Opens the session of a run, new or resumed, with the settings of the directory and the options of the command line. */
+export async function openRunSession(options: PrintOptions, run: RunSessionOptions): Promise<RunSession> {
+  return open(options, run).catch(explainHome);
 }
 
-async function open(options: PrintOptions, { prompt, tell, agentUpdates, signal }: RunWords): Promise<RunSession> {
+async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunSession> {
+  const { prompt, report, agentUpdates, signal } = run;
   const home = stateDirectory(process.env);
   const cwd = realDirectory(options.cwd ?? ".");
-  const old = chooseSession({ ...options, home, cwd });
-  const { settings: file, trust, agent } = options;
-  const isMute = prompt === "" && (old === undefined || isDone(home, old));
-  // Only an agent that begins a session may have words of its own for it.
-  if (isMute && (old !== undefined || agent === undefined)) throw noPrompt();
-  const loaded = loadProjectSettings({
-    home,
-    cwd,
-    environment: process.env,
-    trust,
-    flags: limitFlags(options),
-    ...(file === undefined ? {} : { file }),
-  });
-  const { flags, notices } = heedManaged(options, loaded.origins);
-  for (const notice of [...loaded.notices, ...notices]) tell(notice);
-  const { agents, allowedTools, disallowedTools, acceptance, onAsk } = options;
+  const resume = sessionToResume(options, { home, cwd });
+  const { trust, agent } = options;
+  const needsInitialPrompt = prompt === "" && (resume === undefined || isDone(home, resume));
+  // Only a named agent in a new session can have an initial prompt.
+  if (needsInitialPrompt && (resume !== undefined || agent === undefined)) throw noPrompt();
+  const flags = flagSettings(options);
+  const loaded = loadProjectSettings({ home, cwd, environment: process.env, trust, flags, file: options.settings });
+  const { unmanaged, notices } = withoutManaged(options, loaded.origins);
+  for (const notice of [...loaded.notices, ...notices]) report(notice);
+  const { agents, allowedTools, disallowedTools, acceptance, onAsk, coordinator } = options;
   const session = await openSession({
     cwd,
     home,
@@ -62,30 +57,88 @@ async function open(options: PrintOptions, { prompt, tell, agentUpdates, signal 
     catalogSettings: loaded,
     entryPoint: "cli",
     trusted: loaded.trusted,
-    ...(agent === undefined ? {} : { agent }),
-    ...(agents === undefined ? {} : { agents }),
-    ...(onAsk === undefined ? {} : { onAsk }),
-    ...(options.coordinator ? { coordinator: true } : {}),
-    ...flags,
-    ...(old === undefined ? {} : { resume: old }),
+    agent,
+    agents,
+    onAsk,
+    coordinator,
+    ...unmanaged,
+    resume,
     allowedTools,
     disallowedTools,
     acceptance,
     agentUpdates,
     signal,
-    onTrouble: tell,
+    onTrouble: report,
   });
-  if (!isMute || session.initialPrompt?.trim()) return { session, settings: loaded.settings };
+  if (!needsInitialPrompt || session.initialPrompt?.trim()) return { session, settings: loaded.settings };
   await session.close();
   throw noPrompt(session.agentType);
 }
 
-/** A session whose last run succeeded waits for words; any other can go on without. */
+/** Returns the id of the session to resume; undefined for a new session. */
+function sessionToResume(
+  { resume, continueLatest }: PrintOptions,
+  { home, cwd }: { readonly home: string; readonly cwd: string },
+): string | undefined {
+  if (continueLatest) {
+    const latest = latestSessionId({ home, cwd });
+    if (latest !== undefined) return latest;
+    throw sessionError(`There is no session of ${cwd} to continue`, `Start one: retinue -p "…".`);
+  }
+  if (resume === undefined) return undefined;
+  const session = sessionByPrefix({ home, prefix: resume });
+  // In another directory, the same relative paths would name other files.
+  if (session.cwd !== undefined && session.cwd !== cwd) {
+    throw sessionError(`The session ${session.id} belongs to ${session.cwd}`, `Add: --cwd '${session.cwd}'`);
+  }
+  return session.id;
+}
+
+/** A session whose last run succeeded needs a new prompt; any other can be resumed without one. */
 function isDone(home: string, sessionId: string): boolean {
   return sessionByPrefix({ home, prefix: sessionId }).lastOutcome === "succeeded";
 }
 
-/** Of a session that can't be opened the usual cause is the state directory, and then that is what must be put right. */
+/** Returns the options that are settings of the flag scope. */
+function flagSettings({ maxCost, maxTokens, maxSpawns, fork, cacheLifetime }: PrintOptions): Settings {
+  // Only keys that were given: an undefined one would override the value of a lower scope.
+  const settings: { -readonly [Key in keyof Settings]: Settings[Key] } = {};
+  if (maxCost !== undefined) settings.budget = { usd: maxCost };
+  if (maxTokens !== undefined) settings.budget = { ...settings.budget, tokens: maxTokens };
+  if (fork !== undefined) settings.fork = fork;
+  if (cacheLifetime !== undefined) settings.cache = { lifetime: cacheLifetime };
+  if (maxSpawns !== undefined) settings.subagents = { maxSpawns };
+  return settings;
+}
+
+type ManageableOptions = Pick<PrintOptions, "model" | "provider" | "effort" | "maxTurns" | "permissionMode">;
+
+const manageable: Readonly<Record<keyof ManageableOptions, { readonly path: string; readonly option: string }>> = {
+  model: { path: "model", option: "--model" },
+  provider: { path: "provider", option: "--provider" },
+  effort: { path: "effort", option: "--effort" },
+  maxTurns: { path: "maxTurns", option: "--max-turns" },
+  permissionMode: { path: "permissions.defaultMode", option: "--permission-mode" },
+};
+
+/** Drops options that the machine's managed settings override, with a notice for each. */
+export function withoutManaged(
+  given: ManageableOptions,
+  origins: readonly SettingsOrigin[],
+): { readonly unmanaged: ManageableOptions; readonly notices: readonly string[] } {
+  const unmanaged: { -readonly [Name in keyof ManageableOptions]: ManageableOptions[Name] } = {};
+  const notices: string[] = [];
+  for (const name of Object.keys(manageable) as (keyof ManageableOptions)[]) {
+    if (given[name] === undefined) continue;
+    const { path, option } = manageable[name];
+    const managed = origins.find((origin) => origin.path === path && origin.scope === "managed");
+    if (managed === undefined) Object.assign(unmanaged, { [name]: given[name] });
+    else notices.push(`${option} has no effect: ${managed.file} sets ${path} for this machine.`);
+  }
+  return { unmanaged, notices };
+}
+
+/** Reports a broken state directory instead of the error it caused: it is the usual reason that opening fails. */
 function explainHome(error: unknown): never {
   const isConfiguration = error instanceof UserError && error.exitCode === exitCodes.usage;
   const check = isConfiguration ? undefined : checkHome(stateDirectory(process.env));

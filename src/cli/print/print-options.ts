@@ -1,5 +1,5 @@
 import type { OnAsk } from "../../app/index.ts";
-import { describeError, nearest } from "../../lib/index.ts";
+import { describeError } from "../../lib/index.ts";
 import {
   type CacheLifetime,
   type Effort,
@@ -9,34 +9,49 @@ import {
   type PermissionMode,
   permissionModes,
 } from "../../protocol/index.ts";
-import { type Command, type HelpTopic, helpTopics, type OutputFormat, type PrintOptions } from "../command.ts";
-import { parseAgents } from "../commands/agents/agents-arguments.ts";
-import { parseApprovals } from "../commands/approvals-arguments.ts";
-import { parseCache } from "../commands/cache-arguments.ts";
-import { parsePermissions } from "../commands/permissions-arguments.ts";
-import { parsePlugins } from "../commands/plugins-arguments.ts";
-import { needsSession, parseSessions } from "../commands/sessions/sessions-arguments.ts";
-import { parseConfig, parseTrust } from "../commands/trust-arguments.ts";
-import { parseWorktrees } from "../commands/worktrees-arguments.ts";
-import { type OptionKind, type ReadOptions, readOptions, usageError } from "../read-options.ts";
-import { splitRules } from "../split-rules.ts";
+import type { OutputFormat } from "../formats/format.ts";
+import { directoryOption, type OptionKinds, type ReadOptions, splitRules, usageError } from "../read-options.ts";
 
-/** Throws a `UserError` with exit code 2 for what it can't read. */
-export function parseArguments(argv: readonly string[]): Command {
-  const [first, ...rest] = argv;
-  if (first === "sessions") return rest[0] === "resume" ? parseResume(rest.slice(1)) : parseSessions(rest);
-  if (first === "agents") return parseAgents(rest);
-  if (first === "plugins") return parsePlugins(rest);
-  if (first === "trust") return parseTrust(rest);
-  if (first === "config") return parseConfig(rest);
-  if (first === "cache") return parseCache(rest);
-  if (first === "worktrees") return parseWorktrees(rest);
-  if (first === "approvals") return parseApprovals(rest);
-  if (first === "permissions") return parsePermissions(rest);
-  if (first === "doctor") return parseDoctor(rest);
-  if (first === "help") return { kind: "help", topic: topicOf(rest[0]) };
-  if (first === "version" && rest.length === 0) return { kind: "version" };
-  return parseRoot(argv);
+export interface PrintOptions {
+  readonly prompt: string;
+  readonly outputFormat: OutputFormat;
+  readonly partialMessages: boolean;
+  /** Include the text of subagents in a stream, not only their tool calls. */
+  readonly subagentText: boolean;
+  /** Name of the agent that runs. */
+  readonly agent?: string | undefined;
+  /** Definitions of agents for this run, by name. */
+  readonly agents?: JsonObject | undefined;
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly effort?: Effort | undefined;
+  readonly maxTurns?: number | undefined;
+  /** US dollars, for the run and all its agents. */
+  readonly maxCost?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly maxSpawns?: number | undefined;
+  /** Commands that check the work. */
+  readonly acceptance: readonly string[];
+  readonly cwd?: string | undefined;
+  /** Id of a session or a prefix of it. */
+  readonly resume?: string | undefined;
+  readonly continueLatest: boolean;
+  readonly permissionMode?: PermissionMode | undefined;
+  /** How calls that need approval are handled. */
+  readonly onAsk?: OnAsk | undefined;
+  readonly allowedTools: readonly string[];
+  readonly disallowedTools: readonly string[];
+  readonly settings?: string | undefined;
+  /** The main agent only delegates. */
+  readonly coordinator: boolean;
+  /** Whether agents may start forks of themselves. */
+  readonly fork?: ForkChoice | undefined;
+  /** How long the provider keeps the conversation in its cache. */
+  readonly cacheLifetime?: CacheLifetime | undefined;
+  /** Trust the directory's own files for this run. */
+  readonly trust: boolean;
+  readonly verbose: boolean;
+  readonly quiet: boolean;
 }
 
 const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
@@ -44,13 +59,8 @@ const lifetimes: readonly CacheLifetime[] = ["5m", "1h"];
 const onAskChoices: readonly OnAsk[] = ["deny", "wait", "hook"];
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];
 
-const help: OptionKind = { short: "h" };
-const provider: OptionKind = { value: "NAME" };
-const model: OptionKind = { value: "NAME", short: "m" };
-const settings: OptionKind = { value: "FILE" };
-const directory: OptionKind = { value: "DIRECTORY", short: "C" };
-const root: Readonly<Record<string, OptionKind>> = {
-  print: { short: "p" },
+/** Every option of a run. */
+export const printOptionKinds = {
   "output-format": { value: "FORMAT", choices: formats },
   "include-partial-messages": {},
   "forward-subagent-text": {},
@@ -58,8 +68,8 @@ const root: Readonly<Record<string, OptionKind>> = {
   agents: { value: "JSON" },
   coordinator: {},
   fork: { value: "WHEN", choices: forkChoices },
-  model,
-  provider,
+  model: { value: "NAME", short: "m" },
+  provider: { value: "NAME" },
   effort: { value: "LEVEL", choices: efforts },
   "cache-lifetime": { value: "TIME", choices: lifetimes },
   "max-turns": { value: "N" },
@@ -67,40 +77,21 @@ const root: Readonly<Record<string, OptionKind>> = {
   "max-tokens": { value: "N" },
   "max-spawns": { value: "N" },
   acceptance: { value: "COMMAND" },
-  cwd: directory,
+  cwd: directoryOption,
   resume: { value: "ID", short: "r" },
   continue: { short: "c" },
   "permission-mode": { value: "MODE", choices: permissionModes },
   "on-ask": { value: "WHAT", choices: onAskChoices },
   "allowed-tools": { value: "RULES" },
   "disallowed-tools": { value: "RULES" },
-  settings,
+  settings: { value: "FILE" },
   trust: {},
   verbose: {},
   quiet: { short: "q" },
-  version: { short: "V" },
-  help,
-};
+} satisfies OptionKinds;
 
-function parseRoot(argv: readonly string[]): Command {
-  const options = readOptions(argv, { kinds: root, help: "retinue --help" });
-  if (options.has("help")) return { kind: "help", topic: "retinue" };
-  if (options.has("version")) return { kind: "version" };
-  return options.has("print") ? parsePrint(options) : withoutPrint(options.words);
-}
-
-/** `sessions resume ID` is `-p --resume ID` in other words. */
-function parseResume(argv: readonly string[]): Command {
-  const { print: _print, resume: _resume, continue: _continue, version: _version, ...kinds } = root;
-  const options = readOptions(argv, { kinds, help: "retinue --help" });
-  if (options.has("help")) return { kind: "help", topic: "sessions" };
-  const [id, ...words] = options.words;
-  if (id === undefined) throw needsSession("resume");
-  const value = (name: string): string | undefined => (name === "resume" ? id : options.value(name));
-  return parsePrint({ ...options, words, value });
-}
-
-function parsePrint(options: ReadOptions): Command {
+/** Throws a `UserError` with exit code 2 for invalid values and for options that exclude each other. */
+export function parsePrintOptions(options: ReadOptions): PrintOptions {
   const outputFormat = (options.value("output-format") ?? "text") as OutputFormat;
   if (options.has("resume") && options.has("continue")) {
     throw usageError("--resume and --continue both name a session", "Use one of them.");
@@ -114,87 +105,45 @@ function parsePrint(options: ReadOptions): Command {
   if (options.has("quiet") && options.has("verbose")) {
     throw usageError("--quiet and --verbose contradict each other", "Use one of them.");
   }
-  const permissionMode = options.value("permission-mode") as PermissionMode | undefined;
-  const effort = options.value("effort") as Effort | undefined;
-  const fork = options.value("fork") as ForkChoice | undefined;
-  const cacheLifetime = options.value("cache-lifetime") as CacheLifetime | undefined;
-  const onAsk = options.value("on-ask") as OnAsk | undefined;
   return {
-    kind: "print",
-    options: {
-      prompt: options.words.join(" "),
-      outputFormat,
-      partialMessages: options.has("include-partial-messages"),
-      subagentText: options.has("forward-subagent-text"),
-      continueLatest: options.has("continue"),
-      allowedTools: options.values("allowed-tools").flatMap(splitRules),
-      disallowedTools: options.values("disallowed-tools").flatMap(splitRules),
-      acceptance: commands(options),
-      trust: options.has("trust"),
-      verbose: options.has("verbose"),
-      quiet: options.has("quiet"),
-      ...limits(options),
-      ...(permissionMode === undefined ? {} : { permissionMode }),
-      ...(onAsk === undefined ? {} : { onAsk }),
-      ...(effort === undefined ? {} : { effort }),
-      ...given(options, ["agent", "model", "provider", "cwd", "resume", "settings"]),
-      ...(options.has("coordinator") ? { coordinator: true } : {}),
-      ...(fork === undefined ? {} : { fork }),
-      ...(cacheLifetime === undefined ? {} : { cacheLifetime }),
-      ...(options.has("agents") ? { agents: jsonObject(options, "agents") } : {}),
-    },
+    prompt: options.words.join(" "),
+    outputFormat,
+    partialMessages: options.has("include-partial-messages"),
+    subagentText: options.has("forward-subagent-text"),
+    agent: options.value("agent"),
+    agents: jsonObject(options, "agents"),
+    model: options.value("model"),
+    provider: options.value("provider"),
+    effort: options.value("effort") as Effort | undefined,
+    maxTurns: wholeNumber(options, "max-turns"),
+    maxCost: amount(options, "max-cost"),
+    maxTokens: wholeNumber(options, "max-tokens"),
+    maxSpawns: wholeNumber(options, "max-spawns"),
+    acceptance: acceptanceCommands(options),
+    cwd: options.value("cwd"),
+    resume: options.value("resume"),
+    continueLatest: options.has("continue"),
+    permissionMode: options.value("permission-mode") as PermissionMode | undefined,
+    onAsk: options.value("on-ask") as OnAsk | undefined,
+    allowedTools: options.values("allowed-tools").flatMap(splitRules),
+    disallowedTools: options.values("disallowed-tools").flatMap(splitRules),
+    settings: options.value("settings"),
+    coordinator: options.has("coordinator"),
+    fork: options.value("fork") as ForkChoice | undefined,
+    cacheLifetime: options.value("cache-lifetime") as CacheLifetime | undefined,
+    trust: options.has("trust"),
+    verbose: options.has("verbose"),
+    quiet: options.has("quiet"),
   };
 }
 
-function limits(options: ReadOptions): Pick<PrintOptions, "maxTurns" | "maxCost" | "maxTokens" | "maxSpawns"> {
-  const maxTurns = wholeNumber(options, "max-turns");
-  const maxCost = amount(options, "max-cost");
-  const maxTokens = wholeNumber(options, "max-tokens");
-  const maxSpawns = wholeNumber(options, "max-spawns");
-  return {
-    ...(maxTurns === undefined ? {} : { maxTurns }),
-    ...(maxCost === undefined ? {} : { maxCost }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(maxSpawns === undefined ? {} : { maxSpawns }),
-  };
-}
-
-function commands(options: ReadOptions): readonly string[] {
+function acceptanceCommands(options: ReadOptions): readonly string[] {
   const given = options.values("acceptance");
   if (given.every((command) => command.trim() !== "")) return given;
   throw usageError(
     "--acceptance has no command",
     'Write one that ends with 0 when the work is good: --acceptance "npm test".',
   );
-}
-
-function withoutPrint(words: readonly string[]): Command {
-  const [word] = words;
-  const meant = words.length <= 3 && word !== undefined ? nearest(word, [...helpTopics, "help"])[0] : undefined;
-  if (meant !== undefined) throw usageError(`There is no command "${word}"`, `Did you mean "retinue ${meant}"?`);
-  return { kind: "interactive", prompt: words.join(" ") };
-}
-
-function parseDoctor(argv: readonly string[]): Command {
-  const kinds = { json: {}, provider, model, settings, help };
-  const options = readOptions(argv, { kinds, help: "retinue doctor --help" });
-  if (options.has("help")) return { kind: "help", topic: "doctor" };
-  const [word] = options.words;
-  if (word !== undefined) throw usageError(`"doctor" does not take "${word}"`, 'See "retinue doctor --help".');
-  return {
-    kind: "doctor",
-    options: { json: options.has("json"), ...given(options, ["provider", "model", "settings"]) },
-  };
-}
-
-/** Those that were given: a property that is absent is not one that is undefined. */
-function given<Name extends string>(options: ReadOptions, names: readonly Name[]): { readonly [key in Name]?: string } {
-  const found: { [key in Name]?: string } = {};
-  for (const name of names) {
-    const value = options.value(name);
-    if (value !== undefined) found[name] = value;
-  }
-  return found;
 }
 
 function wholeNumber(options: ReadOptions, name: string): number | undefined {
@@ -213,8 +162,9 @@ function amount(options: ReadOptions, name: string): number | undefined {
   throw usageError(`--${name} can't be "${text}"`, "It must be an amount in US dollars, such as 0.50.");
 }
 
-function jsonObject(options: ReadOptions, name: string): JsonObject {
-  const text = options.value(name) ?? "";
+function jsonObject(options: ReadOptions, name: string): JsonObject | undefined {
+  const text = options.value(name);
+  if (text === undefined) return undefined;
   const file = /^@?([^{"[]+\.json)$/.exec(text)?.[1];
   const fromFile = file === undefined ? "" : ` To give a file: --${name} "$(cat ${file})".`;
   const cure = `Write --${name} '{"reviewer": {"description": "...", "prompt": "..."}}'.${fromFile}`;
@@ -226,12 +176,4 @@ function jsonObject(options: ReadOptions, name: string): JsonObject {
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
   throw usageError(`The value of --${name} is not a JSON object`, cure);
-}
-
-function topicOf(word: string | undefined): HelpTopic {
-  const topic = word === undefined ? "retinue" : helpTopics.find((each) => each === word);
-  if (topic !== undefined) return topic;
-  const [meant] = nearest(word ?? "", helpTopics);
-  const cure = meant === undefined ? `There are ${helpTopics.join(", ")}.` : `Did you mean "${meant}"?`;
-  throw usageError(`There is no command "${word}"`, cure);
 }

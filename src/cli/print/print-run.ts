@@ -1,71 +1,69 @@
+import { setFlagsFromString } from "node:v8";
 import {
   type AgentUpdates,
   type CacheReport,
   cacheCommands,
+  cleanUpDaily,
   type Run,
   type Session,
   type Settings,
-  UserError,
+  stateDirectory,
 } from "../../app/index.ts";
-import { describeError } from "../../lib/index.ts";
+import { describeError, monotonic, plural, UserError } from "../../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../../protocol/index.ts";
-import type { PrintOptions } from "../command.ts";
 import { exitCodeOf, exitCodes } from "../exit-codes.ts";
 import { createFormat } from "../formats/create-format.ts";
 import { createOutput, type Output } from "../output.ts";
-import { unseenEnds } from "../progress/agent-transcripts.ts";
+import { missedRunEnds } from "../progress/agent-transcripts.ts";
 import { type AgentViews, createAgentViews } from "../progress/agent-views.ts";
-import { type ShownProgress, showProgress, upTime } from "../progress/show-progress.ts";
-import { type Faces, reportError } from "../report-error.ts";
+import { type ShownProgress, showProgress } from "../progress/progress.ts";
+import { type Outputs, reportError } from "../report-error.ts";
 import { type BackgroundKey, createBackgroundKey } from "./background-key.ts";
-import { cleanUpSessions } from "./clean-up-sessions.ts";
-import { cutAgents } from "./closing-message.ts";
-import { closingWords } from "./closing-words.ts";
-import { createApprovalTeller } from "./notices.ts";
+import { closingMessage, interruptMessage } from "./closing-message.ts";
+import { createNotices } from "./notices.ts";
 import { openRunSession } from "./open-run-session.ts";
+import type { PrintOptions } from "./print-options.ts";
 import { readPrompt } from "./read-prompt.ts";
-import { interruptWords } from "./receipt.ts";
-import { spareOptimizer } from "./spare-optimizer.ts";
 import { onStopSignal } from "./stop-signals.ts";
-import { createNoticeTeller } from "./tell-notices.ts";
 
-/** `retinue -p`: one prompt, one run, its result. */
+/** Runs `retinue -p`: one prompt, one run, its result. Returns the exit code. */
 export async function printRun(options: PrintOptions): Promise<number> {
   let run: Run | undefined;
   let isOpening = false;
-  const unwanted = new AbortController();
+  const cancelled = new AbortController();
   const output = createOutput(process.stdout, () => run?.stop("stopped"));
-  const errors = createOutput(process.stderr, () => undefined);
+  const errors = createOutput(process.stderr);
   const agents = createAgentViews();
   const format = await createFormat({ ...options, agents, forTerminal: output.isTerminal });
-  const faces = { format, output, errors };
+  const outputs = { format, output, errors };
   const progress = showProgress(errors, { ...options, agents });
-  const signals = onStopSignal((signal) => {
-    if (run === undefined) return isOpening ? unwanted.abort() : void endAtOnce();
-    if (signal === "SIGINT" && agents.size > 0) progress.tell(interruptWords(agents.inOrder()));
+  const signalCode = onStopSignal((signal) => {
+    if (run === undefined) return isOpening ? cancelled.abort() : void endAtOnce();
+    if (signal === "SIGINT" && agents.size > 0) progress.report(interruptMessage(agents.inOrder()));
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
   });
   const endAtOnce = async (): Promise<void> => {
     progress.end();
-    await reportError(interrupted(), faces);
-    process.exit(signals.code());
+    await reportError(interrupted(), outputs);
+    process.exit(signalCode());
   };
   try {
-    const ended = await perform(options, {
-      ...faces,
+    const ended = await executeRun(options, {
+      ...outputs,
       agents,
       progress,
-      signal: unwanted.signal,
+      signal: cancelled.signal,
       onOpening: () => (isOpening = true),
       onStart: (started) => {
         run = started;
-        if (unwanted.signal.aborted) run.stop("interrupted");
+        if (cancelled.signal.aborted) run.stop("interrupted");
       },
     });
-    return signals.code() ?? exitCodeOf(ended.result, { ...ended, agentsCut: cutAgents(agents.inOrder()).length });
+    const agentsCut = agents.inOrder().filter(({ end }) => end?.outcome === "incomplete").length;
+    return signalCode() ?? exitCodeOf(ended.result, { ...ended, agentsCut });
   } catch (error) {
-    const code = await reportError(error, faces);
-    return signals.code() ?? code;
+    const code = await reportError(error, outputs);
+    return signalCode() ?? code;
   }
 }
 
@@ -73,52 +71,46 @@ function interrupted(): UserError {
   return new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: exitCodes.stopped });
 }
 
-interface Ended {
+interface EndedRun {
   readonly result: RunResult;
   readonly modelError: ModelErrorCode | undefined;
 }
 
-interface Performance extends Faces {
+interface RunContext extends Outputs {
   readonly agents: AgentViews;
   readonly progress: ShownProgress;
   readonly signal: AbortSignal;
-  /** From here on there may be what has to be ended. */
+  /** Called before the session opens; from then on, ending the process must close it. */
   readonly onOpening: () => void;
   readonly onStart: (run: Run) => void;
 }
 
-/** Fewer are soon done. */
-const MANY_AGENTS = 8;
-
-async function perform(
-  options: PrintOptions,
-  { format, output, errors, agents, progress, signal, onOpening, onStart }: Performance,
-): Promise<Ended> {
-  const notices = createNoticeTeller(progress.tell);
-  const approvals = createApprovalTeller(options.onAsk ?? "deny", progress.tell);
+async function executeRun(options: PrintOptions, context: RunContext): Promise<EndedRun> {
+  const { format, output, errors, agents, progress, signal, onOpening, onStart } = context;
+  const notices = createNotices(options.onAsk ?? "deny", progress.report);
   let key: BackgroundKey | undefined;
-  /** A promise only where there is something to wait for: of a thousand agents there are fifty thousand updates. */
+  /** Returns a promise only if there is something to wait for: a thousand agents send fifty thousand updates. */
   const show = (update: RunUpdate): Promise<void> | undefined => {
-    if (agents.size >= MANY_AGENTS) spareOptimizer();
-    notices.see(update);
-    approvals.see(update);
-    agents.see(update, upTime());
-    progress.see(update);
-    const keys = key?.see(update);
+    if (agents.size >= MANY_AGENTS) delayOptimization();
+    notices.observe(update);
+    agents.observe(update, monotonic());
+    progress.observe(update);
+    const keys = key?.observe(update);
     const text = format.update(update);
     if (keys !== undefined) return keys.then(() => output.write(text));
     return text === "" ? undefined : output.write(text);
   };
   try {
-    const prompt = await readPrompt(options.prompt, progress.tell);
+    const { report } = progress;
+    const prompt = await readPrompt(options.prompt, report);
     const agentUpdates = updatesFor(options, errors);
     onOpening();
-    const { session, settings } = await openRunSession(options, { prompt, tell: progress.tell, agentUpdates, signal });
+    const { session, settings } = await openRunSession(options, { prompt, report, agentUpdates, signal });
     if (signal.aborted) {
       await session.close();
       throw interrupted();
     }
-    for (const notice of session.notices) progress.tell(notice);
+    for (const notice of session.notices) report(notice);
     await output.write(format.opened(session));
     key = createBackgroundKey({ session, agents, progress });
     const run = session.prompt(prompt);
@@ -130,15 +122,15 @@ async function perform(
       if (shown !== undefined) await shown;
     }
     const result = await run.result;
-    // Before the result is told: who reads it may open the session again at once.
-    await session.close().catch((error: unknown) => progress.tell(describeError(error)));
-    for (const end of endsOf(session, agents)) await show(end);
+    // Closed before the result is written: its reader may open the session again at once.
+    await session.close().catch((error: unknown) => report(describeError(error)));
+    for (const end of missedEnds(session, agents)) await show(end);
     progress.end();
-    await output.write(format.result(result, await cacheOf(session, options)));
-    await errors.write(
-      closingWords(result, { sessionId: session.id, agents: agents.inOrder(), isTold: notices.isTold }),
-    );
-    if (result.outcome !== "stopped") await cleanUp(settings, options, progress.tell);
+    await output.write(format.result(result, await cacheReport(session, options)));
+    const { wasReported } = notices;
+    await errors.write(closingMessage(result, { sessionId: session.id, agents: agents.inOrder(), wasReported }));
+    // Last, since it must not delay anything else.
+    if (result.outcome !== "stopped") await cleanUpSessions(settings, options, report);
     return { result, modelError };
   } finally {
     key?.release();
@@ -147,30 +139,60 @@ async function perform(
   }
 }
 
-/** Of a thousand agents all is much: only what is shown, or becomes a part of the result. */
+/** Requests only updates that are shown or become a part of the result: with a thousand agents, all are many. */
 function updatesFor({ outputFormat, partialMessages, verbose }: PrintOptions, errors: Output): AgentUpdates {
   if (errors.isTerminal || partialMessages) return "all";
   return outputFormat === "text" && !verbose ? "milestones" : "recorded";
 }
 
-/** Behind everything else: nobody waits for it, least of all the first request. */
-async function cleanUp(settings: Settings, { verbose }: PrintOptions, tell: (notice: string) => void): Promise<void> {
-  const words = await cleanUpSessions(settings);
-  if (verbose && words !== undefined) tell(words);
-}
-
-/** For programs: who reads words does not wait until every transcript is looked at. */
-async function cacheOf({ transcriptPath }: Session, { outputFormat }: PrintOptions): Promise<CacheReport | undefined> {
+/** Undefined for text, which does not show it: the report reads every transcript of the session. */
+async function cacheReport(
+  { transcriptPath }: Session,
+  { outputFormat }: PrintOptions,
+): Promise<CacheReport | undefined> {
   if (outputFormat === "text" || transcriptPath === undefined) return undefined;
   const { reportCache } = await cacheCommands();
   return reportCache(transcriptPath).catch(() => undefined);
 }
 
-function endsOf({ transcriptPath }: Session, agents: AgentViews): readonly RunUpdate[] {
-  return transcriptPath === undefined || agents.size === 0 ? [] : unseenEnds(transcriptPath, agents);
+function missedEnds({ transcriptPath }: Session, agents: AgentViews): readonly RunUpdate[] {
+  return transcriptPath === undefined || agents.size === 0 ? [] : missedRunEnds(transcriptPath, agents);
 }
 
 function errorAfter(update: RunUpdate, before: ModelErrorCode | undefined): ModelErrorCode | undefined {
   if (update.type === "model.failed") return update.error.code;
   return update.type === "model.ended" ? undefined : before;
+}
+
+/** Deletes old sessions once a day, and reports it if `verbose`. */
+async function cleanUpSessions(
+  { cleanupPeriodDays: days = 30 }: Settings,
+  { verbose }: PrintOptions,
+  report: (notice: string) => void,
+): Promise<void> {
+  const cleaned = await cleanUpDaily({ home: stateDirectory(process.env), days });
+  const count = cleaned?.removed.length ?? 0;
+  if (!verbose || count === 0) return;
+  const unused = `not used for ${plural(days, "day")}`;
+  report(
+    `${plural(count, "session")} ${unused} ${count === 1 ? "was" : "were"} deleted (cleanupPeriodDays in settings).`,
+  );
+}
+
+/** With fewer agents, a run ends before the optimizer matters. */
+const MANY_AGENTS = 8;
+/** Amount of code that V8 runs before it optimizes; its default is 67,584. */
+const INTERRUPT_BUDGET = 5_000_000;
+
+let isOptimizationDelayed = false;
+
+/**
+ * Makes V8 optimize later. A hundred agents run the whole program a few hundred times: often enough for V8 to optimize
+ * all of it, too seldom for that to pay off, which takes a quarter of the processor time (docs/decisions/0011). Newer
+ * versions of V8 have a cheaper compiler in between, and need no help.
+ */
+function delayOptimization(): void {
+  if (isOptimizationDelayed || !process.versions.v8.startsWith("11.")) return;
+  isOptimizationDelayed = true;
+  setFlagsFromString(`--interrupt-budget=${INTERRUPT_BUDGET}`);
 }

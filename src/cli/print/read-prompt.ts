@@ -1,13 +1,13 @@
 import { fstatSync } from "node:fs";
 import { UserError } from "../../lib/index.ts";
 
-/** The words of the argument, then what stands on standard input unless that is a terminal. */
-export async function readPrompt(argument: string, tell: (notice: string) => void): Promise<string> {
-  const piped = hasPipedInput() ? await readInput(tell) : "";
+/** Joins the prompt argument and standard input, unless that is a terminal. */
+export async function readPrompt(argument: string, report: (notice: string) => void): Promise<string> {
+  const piped = hasPipedInput() ? await readInput(report) : "";
   return [argument, piped].filter((part) => part.trim() !== "").join("\n\n");
 }
 
-/** `agent`: who could have begun without one, and has no words to begin with. */
+/** `agent`: name of the agent, if one that has an `initialPrompt` could have started without a prompt. */
 export function noPrompt(agent?: string): UserError {
   const message = "There is no prompt";
   return new UserError(agent === undefined ? message : `${message}, and agent "${agent}" has no initialPrompt`, {
@@ -17,7 +17,7 @@ export function noPrompt(agent?: string): UserError {
   });
 }
 
-/** Terminals and /dev/null are devices; a closed descriptor has no status at all. */
+/** Terminals and /dev/null are character devices; a closed descriptor has no status. */
 function hasPipedInput(): boolean {
   try {
     return !fstatSync(0).isCharacterDevice();
@@ -26,12 +26,12 @@ function hasPipedInput(): boolean {
   }
 }
 
-const PATIENCE_MS = 2_000;
+const HINT_AFTER_MS = 2_000;
 
-async function readInput(tell: (notice: string) => void): Promise<string> {
-  // Waiting on is right (what is piped in may take its time), but a pipe that a program forgot to close looks the same.
+async function readInput(report: (notice: string) => void): Promise<string> {
+  // A slow writer has to be waited for, but a pipe that a program forgot to close looks the same.
   const hint = "Still waiting for standard input. If there is none, add: < /dev/null";
-  const timer = setTimeout(() => tell(hint), PATIENCE_MS);
+  const timer = setTimeout(() => report(hint), HINT_AFTER_MS);
   const chunks: Buffer[] = [];
   try {
     for await (const chunk of process.stdin) {

@@ -1,4 +1,7 @@
-/** The part of a terminal's input that is used here. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/** The methods of a terminal's input that are used here. */
 export interface KeyInput {
   setRawMode(isRaw: boolean): unknown;
   on(event: "data", listener: (bytes: Uint8Array) => void): unknown;
@@ -10,26 +13,26 @@ export interface KeyInput {
 export interface KeyOptions {
   readonly input: KeyInput;
   readonly onBackground: () => void;
-  /** Sends it to everybody the terminal itself would send it to. */
+  /** Sends the signal to every process that the terminal itself would send it to. */
   readonly onSignal: (name: NodeJS.Signals) => void;
-  /** Whether the terminal is ours now. Who touches one that is not is stopped by the system. */
+  /** Whether this process may use the terminal now. The system stops a background process that does. */
   readonly isForeground: () => boolean;
-  /** Calls back when this process goes on after it was stopped; the result ends that. */
+  /** Registers a listener for when this process continues after it was stopped. Returns a function that removes it. */
   readonly onContinued: (listener: () => void) => () => void;
 }
 
 export interface TerminalKeys {
-  /** Single keys are read only while it is wanted: words typed ahead are for whoever comes next. */
+  /** Turns reading of single keys on or off. Off by default, so that input typed ahead reaches the next program. */
   listen(isWanted: boolean): void;
   readonly isListening: boolean;
 }
 
 const CTRL_B = 0x02;
 
-/** What the terminal does by itself as long as nobody reads single keys. */
+/** Signals that the terminal sends by itself unless single keys are read. */
 const signals: Readonly<Record<number, NodeJS.Signals>> = { 3: "SIGINT", 26: "SIGTSTP", 28: "SIGQUIT" };
 
-/** Reads Ctrl+B from a terminal, and does for the other keys what the terminal would have done. */
+/** Reads Ctrl+B from a terminal, and sends the signals of other keys as the terminal would have done. */
 export function createTerminalKeys({
   input,
   onBackground,
@@ -39,14 +42,14 @@ export function createTerminalKeys({
 }: KeyOptions): TerminalKeys {
   let isWanted = false;
   let isOn = false;
-  let forget = () => {};
+  let unregister = () => {};
 
   const onData = (bytes: Uint8Array): void => {
     for (const byte of bytes) {
       const name = signals[byte];
       if (byte === CTRL_B) onBackground();
       if (name === undefined) continue;
-      // Whoever has the terminal while this process is stopped, or after it, must find it as it was.
+      // The next program to use the terminal must find it in its normal mode.
       if (name !== "SIGINT") turn(false);
       onSignal(name);
     }
@@ -60,16 +63,16 @@ export function createTerminalKeys({
     if (on) input.resume();
     else input.pause();
   };
-  const goOn = (): void => {
-    const isOurs = isForeground();
-    // In the background the terminal is not to be touched, not even to give it back.
-    if (isOn && !isOurs) {
+  const onContinue = (): void => {
+    const isUsable = isForeground();
+    // A background process must not touch the terminal, not even to restore it.
+    if (isOn && !isUsable) {
       isOn = false;
       input.off("data", onData);
       input.pause();
     }
-    if (!isOurs) return;
-    // A shell may have changed it in the meantime.
+    if (!isUsable) return;
+    // A shell may have changed its mode in the meantime.
     turn(false);
     turn(isWanted);
   };
@@ -77,12 +80,36 @@ export function createTerminalKeys({
     listen: (wanted) => {
       if (wanted === isWanted) return;
       isWanted = wanted;
-      forget();
-      forget = wanted ? onContinued(goOn) : () => {};
+      unregister();
+      unregister = wanted ? onContinued(onContinue) : () => {};
       if (isForeground()) turn(wanted);
     },
     get isListening() {
       return isOn;
     },
   };
+}
+
+/** Whether the terminal's keys go to this process, and not to a shell that started it with `&`. */
+export function isForeground(): boolean {
+  try {
+    const [, , group, , , foreground] = fieldsOf(readFileSync("/proc/self/stat", "latin1"));
+    return group === foreground;
+  } catch {
+    return hasPlus();
+  }
+}
+
+/** Returns the fields after the program's name, which may contain spaces and parentheses: state, parent, group, session, terminal, the terminal's group. */
+function fieldsOf(stat: string): readonly string[] {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** Used without /proc: a plus in the state of a process means that it is in the foreground. */
+function hasPlus(): boolean {
+  try {
+    return execFileSync("ps", ["-o", "stat=", "-p", String(process.pid)], { encoding: "utf8" }).includes("+");
+  } catch {
+    return false;
+  }
 }

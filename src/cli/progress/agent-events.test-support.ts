@@ -11,8 +11,8 @@ export function line(event: DurableEvent, at = 0): Line {
   return { v: 1, id: "1", parentId: null, at, ...event };
 }
 
-/** What is told of a subagent, by the path to it. */
-export function told(path: readonly string[], event: DurableEvent | SubagentEvent["event"]): SubagentEvent {
+/** Wraps an event of the subagent at this path. */
+export function fromAgent(path: readonly string[], event: DurableEvent | SubagentEvent["event"]): SubagentEvent {
   const whole = isLive(event) || "id" in event ? event : line(event as DurableEvent);
   return {
     type: "subagent.event",

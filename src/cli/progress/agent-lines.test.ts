@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { displayWidth } from "../fit-line.ts";
-import { answered, created, runEnded, started, told } from "./agent-events.test-support.ts";
+import { answered, created, fromAgent, runEnded, started } from "./agent-events.test-support.ts";
 import { agentLines } from "./agent-lines.ts";
 import { createAgentViews } from "./agent-views.ts";
 
@@ -12,8 +12,8 @@ function household(count: number, { ended = 0, text = "" } = {}) {
   for (let index = 0; index < count; index++) {
     const path = [`a${index}`];
     const events = [created(path, text || `part ${index}`), started(), answered(text, [])];
-    for (const event of events) views.see(told(path, event), 0);
-    if (index < ended) views.see(told(path, runEnded({ outcome: "incomplete", reason: "max_turns" })), 0);
+    for (const event of events) views.observe(fromAgent(path, event), 0);
+    if (index < ended) views.observe(fromAgent(path, runEnded({ outcome: "incomplete", reason: "max_turns" })), 0);
   }
   return views.inOrder();
 }
@@ -22,13 +22,14 @@ describe("the lines of agents", () => {
   it("say who works on what, what it does now and what it took so far", () => {
     const views = createAgentViews();
     const call = [{ name: "Grep", input: { pattern: "router" } }];
-    for (const event of [created(["a1"]), started(), answered("", call)]) views.see(told(["a1"], event), 0);
-    views.see(told(["a1"], { type: "tool.requested", callId: "c0", name: "Grep" }), 0);
+    for (const event of [created(["a1"]), started(), answered("", call)]) views.observe(fromAgent(["a1"], event), 0);
+    views.observe(fromAgent(["a1"], { type: "tool.requested", callId: "c0", name: "Grep" }), 0);
     for (const event of [created(["a1", "a2"], "deeper"), started(), answered("Well.\nAll is fine.")]) {
-      views.see(told(["a1", "a2"], event), 0);
+      views.observe(fromAgent(["a1", "a2"], event), 0);
     }
-    for (const event of [created(["a3"], "give up"), started({ background: true })]) views.see(told(["a3"], event), 0);
-    views.see(told(["a3"], runEnded({ outcome: "incomplete", reason: "budget" })), 0);
+    for (const event of [created(["a3"], "give up"), started({ background: true })])
+      views.observe(fromAgent(["a3"], event), 0);
+    views.observe(fromAgent(["a3"], runEnded({ outcome: "incomplete", reason: "budget" })), 0);
     expect(agentLines(views.inOrder(), view)).toEqual([
       "  * Explore find the router · Grep router · 1,034 tokens · 8s",
       "    * Explore deeper · All is fine. · 1,034 tokens · 8s",

@@ -4,24 +4,27 @@ import { oneLine } from "../describe-call.ts";
 import { displayWidth, fitLine } from "../fit-line.ts";
 import { type AgentView, tokensOf } from "./agent-view.ts";
 
-export interface LinesView {
+interface LinesLayout {
   readonly columns: number;
-  /** The most lines there may be. */
+  /** Maximum number of lines. */
   readonly rows: number;
   readonly now: number;
-  /** The mark of what is under way. */
+  /** Mark of a running agent. */
   readonly frame: string;
 }
 
 export const outcomeMarks: Record<Outcome, string> = { succeeded: "✓", incomplete: "!", failed: "✗", stopped: "–" };
 
-/** One line for each agent, in the order given; those that run come first where there is not room for all. */
-export function agentLines(agents: readonly AgentView[], { columns, rows, now, frame }: LinesView): readonly string[] {
+/** Renders one line for each agent, in the given order. If there are too many, running agents are preferred. */
+export function agentLines(
+  agents: readonly AgentView[],
+  { columns, rows, now, frame }: LinesLayout,
+): readonly string[] {
   if (rows < 1) return [];
   const shown = agents.length <= rows ? new Set(agents) : chosen(agents, rows - 1);
   const lines = agents.filter((agent) => shown.has(agent)).map((agent) => agentLine(agent, { columns, now, frame }));
   if (shown.size === agents.length) return lines;
-  return [...lines, fitLine(`  … ${restWords(agents.filter((agent) => !shown.has(agent)))}`, columns)];
+  return [...lines, fitLine(`  … ${restSummary(agents.filter((agent) => !shown.has(agent)))}`, columns)];
 }
 
 export function agentLine(
@@ -31,58 +34,58 @@ export function agentLine(
   const { end, path, startedAt, toolCalls, usage } = agent;
   const mark = end === undefined ? frame : outcomeMarks[end.outcome];
   const indent = "  ".repeat(Math.min(path.length, 8));
-  const state = end === undefined ? activityOf(agent) : endWords(agent);
+  const state = end === undefined ? activityOf(agent) : endText(agent);
   const tail = [
     ...(toolCalls === 0 ? [] : [plural(toolCalls, "call")]),
     ...(tokensOf(usage) === 0 ? [] : [`${formatCount(tokensOf(usage))} tokens`]),
     formatElapsed(end?.milliseconds ?? now - startedAt),
   ].join(" · ");
   const room = columns - displayWidth(tail) - 3;
-  const parts = { name: `${indent}${mark} ${whatOf(agent)}`, place: placeOf(agent), state };
-  // Where it is too narrow for both, what it does says more than numbers.
+  const parts = { name: `${indent}${mark} ${titleOf(agent)}`, suffix: suffixOf(agent), state };
+  // In a narrow terminal, the activity says more than the numbers.
   if (room < 24) return fitTogether(parts, columns);
   return fitLine(`${fitTogether(parts, room)} · ${tail}`, columns);
 }
 
 interface LineParts {
   readonly name: string;
-  /** Where it works: said whole, or where it is too narrow for that not at all. */
-  readonly place: string;
+  /** Shown whole, or not at all if there is too little room. */
+  readonly suffix: string;
   readonly state: string;
 }
 
-/** Where there is not room for both, who it is and what it does have at least about half each. */
-function fitTogether({ name, place, state }: LineParts, columns: number): string {
+/** If there is too little room, the name and the state get about half each. */
+function fitTogether({ name, suffix, state }: LineParts, columns: number): string {
   const room = Math.max(Math.floor((columns - 3) / 2), columns - 3 - displayWidth(state));
-  const kept = displayWidth(place) * 2 > room ? "" : place;
+  const kept = displayWidth(suffix) * 2 > room ? "" : suffix;
   return fitLine(`${fitLine(name, room - displayWidth(kept))}${kept} · ${state}`, columns);
 }
 
 export function nameOf(agent: AgentView): string {
-  return `${whatOf(agent)}${placeOf(agent)}`;
+  return `${titleOf(agent)}${suffixOf(agent)}`;
 }
 
-function whatOf({ agentType, description, agentId }: AgentView): string {
+function titleOf({ agentType, description, agentId }: AgentView): string {
   return `${oneLine(agentType)} ${oneLine(description) || agentId}`;
 }
 
-function placeOf({ background }: AgentView): string {
+function suffixOf({ background }: AgentView): string {
   return background ? " (background)" : "";
 }
 
-function activityOf({ running, words, doing }: AgentView): string {
+function activityOf({ running, lastText, activity }: AgentView): string {
   const call = [...running.values()].at(-1);
   if (call !== undefined) return `${call}${running.size > 1 ? ` (+${running.size - 1})` : ""}`;
-  const last = words.trimEnd().split("\n").at(-1) ?? "";
-  return oneLine(last) || oneLine(doing);
+  const last = lastText.trimEnd().split("\n").at(-1) ?? "";
+  return oneLine(last) || oneLine(activity);
 }
 
-function endWords({ end }: AgentView): string {
+function endText({ end }: AgentView): string {
   if (end === undefined || end.reason === "done") return end?.outcome ?? "";
   return end.outcome === end.reason ? end.outcome : `${end.outcome} (${end.reason})`;
 }
 
-/** The running ones, then those that ended last. */
+/** Chooses running agents, then those that ended last. */
 function chosen(agents: readonly AgentView[], count: number): ReadonlySet<AgentView> {
   const running = agents.filter(({ end }) => end === undefined);
   const endedAt = ({ startedAt, end }: AgentView): number => startedAt + (end?.milliseconds ?? 0);
@@ -90,13 +93,13 @@ function chosen(agents: readonly AgentView[], count: number): ReadonlySet<AgentV
   return new Set([...running, ...ended].slice(0, count));
 }
 
-function restWords(rest: readonly AgentView[]): string {
+function restSummary(rest: readonly AgentView[]): string {
   const counts = new Map<string, number>();
   for (const { end } of rest) {
-    const word = end?.outcome ?? "running";
-    counts.set(word, (counts.get(word) ?? 0) + 1);
+    const state = end?.outcome ?? "running";
+    counts.set(state, (counts.get(state) ?? 0) + 1);
   }
-  return `${formatCount(rest.length)} more: ${[...counts].map(([word, count]) => `${formatCount(count)} ${word}`).join(", ")}`;
+  return `${formatCount(rest.length)} more: ${[...counts].map(([state, count]) => `${formatCount(count)} ${state}`).join(", ")}`;
 }
 
 export function formatElapsed(milliseconds: number): string {

@@ -5,21 +5,21 @@ import { errorCode } from "../../lib/index.ts";
 import type { AgentId, Line, SubagentEvent } from "../../protocol/index.ts";
 import type { AgentViews } from "./agent-views.ts";
 
-export interface AgentFile {
+export interface AgentTranscript {
   readonly agentId: AgentId;
   readonly lines: readonly Line[];
   readonly problems: readonly string[];
 }
 
-/** The transcripts of a session's subagents, by the path of its own; the oldest agent first. */
-export function readAgentFiles(transcriptPath: string): readonly AgentFile[] {
+/** Reads the transcripts of a session's subagents, the oldest agent first. `transcriptPath`: that of the session. */
+export function readAgentTranscripts(transcriptPath: string): readonly AgentTranscript[] {
   const agentIds = namesIn(directoryOf(transcriptPath)).flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? []);
-  const files = agentIds.map((agentId) => readAgentFile(transcriptPath, agentId));
-  return files.sort(byBirth);
+  const transcripts = agentIds.map((agentId) => readAgentTranscript(transcriptPath, agentId));
+  return transcripts.sort(byCreation);
 }
 
-/** Those of one moment in the order of the calls that wanted them. */
-function byBirth({ lines: [left] }: AgentFile, { lines: [right] }: AgentFile): number {
+/** Agents that were created at the same time are in the order of the calls that started them. */
+function byCreation({ lines: [left] }: AgentTranscript, { lines: [right] }: AgentTranscript): number {
   return (left?.at ?? 0) - (right?.at ?? 0) || callOf(left).localeCompare(callOf(right), "en", { numeric: true });
 }
 
@@ -27,23 +27,23 @@ function callOf(line: Line | undefined): string {
   return line?.type === "agent.created" ? line.parent.callId : "";
 }
 
-/** Of agents that were seen to run, the ends that nobody told of: they were stopped with the session. */
-export function unseenEnds(transcriptPath: string, agents: AgentViews): readonly SubagentEvent[] {
+/** Reads the ends of agents that were stopped with the session, and whose end the run did not report. */
+export function missedRunEnds(transcriptPath: string, agents: AgentViews): readonly SubagentEvent[] {
   return agents.inOrder().flatMap(({ agentId, agentType, path, end }) => {
     if (end !== undefined) return [];
-    const { lines } = readAgentFile(transcriptPath, agentId);
+    const { lines } = readAgentTranscript(transcriptPath, agentId);
     const last = lines.findLast(({ type }) => type === "run.ended" || type === "run.started");
     if (last?.type !== "run.ended") return [];
     return [{ type: "subagent.event", agentId, agentType, path, event: last }];
   });
 }
 
-/** What a background agent says while it runs. */
+/** Path of the file with the output of a background agent. */
 export function outputFileOf(transcriptPath: string, agentId: AgentId): string {
   return join(directoryOf(transcriptPath), `agent-${agentId}.output`);
 }
 
-function readAgentFile(transcriptPath: string, agentId: AgentId): AgentFile {
+function readAgentTranscript(transcriptPath: string, agentId: AgentId): AgentTranscript {
   const { lines, problems } = readTranscript(join(directoryOf(transcriptPath), `agent-${agentId}.jsonl`));
   return { agentId, lines, problems: problems.map(({ message }) => message) };
 }

@@ -16,60 +16,58 @@ import {
 } from "../../protocol/index.ts";
 import { describeCall } from "../describe-call.ts";
 
-/** What is known of a subagent from what was seen of it, over all its runs. */
-export interface AgentView extends AgentSpent {
+/** State of a subagent, folded from the updates of all its runs. */
+export interface AgentView extends AgentTotals {
   readonly agentId: AgentId;
   readonly agentType: string;
   readonly description: string;
-  /** From the main agent's child down to this one. */
+  /** Ids from the main agent's child down to this agent. */
   readonly path: readonly AgentId[];
-  /** The call of its parent that it works on. */
+  /** Call of its parent that started or resumed it. */
   readonly callId: CallId | undefined;
   readonly background: boolean;
   readonly model: string;
   readonly startedAt: number;
-  /** What it is at, where no call runs and nothing was said. */
-  readonly doing: string;
-  /** The end of what it said last. */
-  readonly words: string;
+  /** Shown while no tool call runs and it has written nothing. */
+  readonly activity: string;
+  /** End of the text it wrote last. */
+  readonly lastText: string;
   readonly lastTool: string | undefined;
+  /** Running calls, described. */
   readonly running: ReadonlyMap<CallId, string>;
+  /** Descriptions of the inputs of calls that were requested. */
   readonly targets: ReadonlyMap<CallId, string>;
-  /** Spent by its runs before this one. */
-  readonly before: AgentSpent;
+  /** Totals of its earlier runs. */
+  readonly before: AgentTotals;
   /** Undefined while it runs. */
   readonly end: AgentEnd | undefined;
 }
 
-export interface AgentSpent {
+interface AgentTotals {
   readonly turns: number;
   readonly toolCalls: number;
   readonly usage: Usage;
-  /** Undefined: a part of it has no known price. */
+  /** Undefined if a part has no known price. */
   readonly costUsd: number | undefined;
   readonly denied: readonly DeniedFact[];
 }
 
-export interface AgentEnd {
+interface AgentEnd {
   readonly outcome: Outcome;
   readonly reason: EndReason;
-  readonly message?: string;
+  readonly message: string | undefined;
   readonly text: string;
   readonly milliseconds: number;
 }
 
-const nothing: AgentSpent = { turns: 0, toolCalls: 0, usage: noUsage, costUsd: 0, denied: [] };
+const noTotals: AgentTotals = { turns: 0, toolCalls: 0, usage: noUsage, costUsd: 0, denied: [] };
 const noCalls: ReadonlyMap<CallId, string> = new Map();
-const longestWords = 400;
+const MAX_LAST_TEXT = 400;
 
 export function newAgentView({ agentId, agentType, path }: SubagentEvent, now: number): AgentView {
   return {
-    turns: 0,
-    toolCalls: 0,
-    usage: noUsage,
-    costUsd: 0,
-    denied: [],
-    before: nothing,
+    ...noTotals,
+    before: noTotals,
     agentId,
     agentType,
     path,
@@ -78,8 +76,8 @@ export function newAgentView({ agentId, agentType, path }: SubagentEvent, now: n
     background: false,
     model: "",
     startedAt: now,
-    doing: "starting",
-    words: "",
+    activity: "starting",
+    lastText: "",
     lastTool: undefined,
     running: noCalls,
     targets: noCalls,
@@ -87,7 +85,7 @@ export function newAgentView({ agentId, agentType, path }: SubagentEvent, now: n
   };
 }
 
-/** Pure: the same view where the event changes nothing that is shown. */
+/** Pure. Returns the same view if the event changes nothing that is shown. */
 export function foldAgent(view: AgentView, event: SubagentEvent["event"], now: number): AgentView {
   switch (event.type) {
     case "agent.created":
@@ -97,30 +95,30 @@ export function foldAgent(view: AgentView, event: SubagentEvent["event"], now: n
     case "run.backgrounded":
       return { ...view, background: true };
     case "model.requested":
-      return { ...view, turns: view.turns + 1, doing: "waiting for the model" };
+      return { ...view, turns: view.turns + 1, activity: "waiting for the model" };
     case "model.retried":
-      return { ...view, doing: `trying again after ${stripControls(event.retry.error)}`, words: "" };
+      return { ...view, activity: `trying again after ${stripControls(event.retry.error)}`, lastText: "" };
     case "thinking.delta":
-      return view.doing === "thinking" ? view : { ...view, doing: "thinking" };
+      return view.activity === "thinking" ? view : { ...view, activity: "thinking" };
     case "text.delta":
-      return say(view, event.text);
+      return addText(view, event.text);
     case "call.delta": {
-      const doing = `preparing ${stripControls(event.name)}`;
-      return view.doing === doing ? view : { ...view, doing };
+      const activity = `preparing ${stripControls(event.name)}`;
+      return view.activity === activity ? view : { ...view, activity };
     }
     case "model.ended":
-      return answer(view, event);
+      return endAnswer(view, event);
     case "model.failed":
     case "conversation.compacted":
       return event.usage ? { ...view, ...spend(view, event.usage, event.costUsd) } : view;
     case "tool.requested": {
-      const words = `${stripControls(event.name)} ${view.targets.get(event.callId) ?? ""}`.trim();
-      return { ...view, running: new Map(view.running).set(event.callId, words), lastTool: event.name };
+      const call = `${stripControls(event.name)} ${view.targets.get(event.callId) ?? ""}`.trim();
+      return { ...view, running: new Map(view.running).set(event.callId, call), lastTool: event.name };
     }
     case "tool.ended": {
       const { spent } = event.result.facts ?? {};
-      const bill = spent ? spend(view, spent.usage, spent.costUsd) : {};
-      return { ...view, ...bill, toolCalls: view.toolCalls + 1, ...without(view, event.callId) };
+      const paid = spent ? spend(view, spent.usage, spent.costUsd) : {};
+      return { ...view, ...paid, toolCalls: view.toolCalls + 1, ...without(view, event.callId) };
     }
     case "run.ended":
       return endRun(view, event);
@@ -137,27 +135,27 @@ function startRun(view: AgentView, event: EventOf<"run.started">, now: number): 
     background: event.background === true,
     model: event.model,
     startedAt: now,
-    doing: "starting",
-    words: "",
+    activity: "starting",
+    lastText: "",
     running: noCalls,
     targets: noCalls,
     end: undefined,
   };
 }
 
-function say(view: AgentView, text: string): AgentView {
-  // Words of an earlier answer are no beginning of this one.
-  const before = view.doing === "writing" ? view.words : "";
-  return { ...view, doing: "writing", words: (before + text).slice(-longestWords) };
+function addText(view: AgentView, text: string): AgentView {
+  // Text of an earlier answer does not belong to this one.
+  const before = view.activity === "writing" ? view.lastText : "";
+  return { ...view, activity: "writing", lastText: (before + text).slice(-MAX_LAST_TEXT) };
 }
 
-function answer(view: AgentView, event: EventOf<"model.ended">): AgentView {
+function endAnswer(view: AgentView, event: EventOf<"model.ended">): AgentView {
   const { message, costUsd } = event;
   const targets = new Map(view.targets);
   for (const { callId, inputJson } of callsOf(message)) targets.set(callId, describeCall(inputJson));
   const text = textOf(message.content).trim();
-  const words = text === "" ? view.words : text.slice(-longestWords);
-  return { ...view, ...spend(view, paidUsage(event), costUsd), targets, words, doing: "working" };
+  const lastText = text === "" ? view.lastText : text.slice(-MAX_LAST_TEXT);
+  return { ...view, ...spend(view, paidUsage(event), costUsd), targets, lastText, activity: "working" };
 }
 
 function spend(view: AgentView, usage: Usage, costUsd: number | undefined): Pick<AgentView, "usage" | "costUsd"> {
@@ -171,7 +169,7 @@ function without({ running, targets }: AgentView, callId: CallId): Pick<AgentVie
   return left;
 }
 
-/** What the run says of itself at its end counts: events on the way may have been missed. */
+/** Takes the totals of the run from its end, since events before it may have been missed. */
 function endRun(view: AgentView, event: EventOf<"run.ended">): AgentView {
   const { outcome, reason, message, text, milliseconds, facts } = event;
   const { before } = view;
@@ -185,7 +183,7 @@ function endRun(view: AgentView, event: EventOf<"run.ended">): AgentView {
     denied: [...before.denied, ...facts.denied],
     running: noCalls,
     targets: noCalls,
-    end: { outcome, reason, text, milliseconds, ...(message === undefined ? {} : { message }) },
+    end: { outcome, reason, message, text, milliseconds },
   };
 }
 

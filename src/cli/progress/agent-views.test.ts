@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DurableEvent, SubagentEvent } from "../../protocol/index.ts";
-import { answered, created, line, runEnded, started, told } from "./agent-events.test-support.ts";
+import { answered, created, fromAgent, line, runEnded, started } from "./agent-events.test-support.ts";
 import { tokensOf } from "./agent-view.ts";
 import { createAgentViews } from "./agent-views.ts";
 
-function viewsOf(updates: readonly Parameters<ReturnType<typeof createAgentViews>["see"]>[0][]) {
+function viewsOf(updates: readonly Parameters<ReturnType<typeof createAgentViews>["observe"]>[0][]) {
   const views = createAgentViews();
-  for (const update of updates) views.see(update, 0);
+  for (const update of updates) views.observe(update, 0);
   return views;
 }
 
@@ -25,11 +25,11 @@ describe("what is known of agents", () => {
   it("says what an agent works on, for which call, and what it took", () => {
     const path = ["a1"];
     const views = viewsOf([
-      told(path, created(path)),
-      told(path, started({ background: true })),
-      told(path, { type: "model.requested", turn: 1 }),
-      told(path, answered("I look.", [{ name: "Read", input: { file_path: "src/a.ts" } }])),
-      told(path, { type: "tool.requested", callId: "c0", name: "Read" }),
+      fromAgent(path, created(path)),
+      fromAgent(path, started({ background: true })),
+      fromAgent(path, { type: "model.requested", turn: 1 }),
+      fromAgent(path, answered("I look.", [{ name: "Read", input: { file_path: "src/a.ts" } }])),
+      fromAgent(path, { type: "tool.requested", callId: "c0", name: "Read" }),
     ]);
     const view = views.get("a1");
     expect(view).toMatchObject({ description: "find the router", callId: "call_a1", background: true, turns: 1 });
@@ -41,7 +41,9 @@ describe("what is known of agents", () => {
     const event = fc.constantFrom(...live);
     fc.assert(
       fc.property(fc.array(fc.array(event, { maxLength: 8 }), { minLength: 1, maxLength: 4 }), (runs) => {
-        const updates = runs.flatMap((events) => [started(), ...events, runEnded()]).map((each) => told(["a1"], each));
+        const updates = runs
+          .flatMap((events) => [started(), ...events, runEnded()])
+          .map((each) => fromAgent(["a1"], each));
         const view = viewsOf(updates).get("a1");
         expect(view).toMatchObject({ turns: runs.length, toolCalls: 0, costUsd: runs.length * 0.5 });
         expect(tokensOf(view?.usage ?? runUsage)).toBe(runs.length * 1_034);
@@ -55,10 +57,10 @@ describe("what is known of agents", () => {
     const event = fc.constantFrom(...live, started(), runEnded());
     fc.assert(
       fc.property(fc.array(event, { maxLength: 12 }), event, (events, last) => {
-        const views = viewsOf(events.map((each) => told(["a1"], each)));
+        const views = viewsOf(events.map((each) => fromAgent(["a1"], each)));
         const before = views.get("a1");
         const copy = structuredClone(before);
-        views.see(told(["a1"], last), 1);
+        views.observe(fromAgent(["a1"], last), 1);
         expect(before).toEqual(copy);
       }),
     );
@@ -76,7 +78,7 @@ describe("what is known of agents", () => {
     const shuffled = tree.chain((paths) => fc.shuffledSubarray(paths, { minLength: 1 }));
     fc.assert(
       fc.property(shuffled, (paths) => {
-        const order = viewsOf(paths.map((path) => told(path, started()))).inOrder();
+        const order = viewsOf(paths.map((path) => fromAgent(path, started()))).inOrder();
         expect(new Set(order.map(({ agentId }) => agentId))).toEqual(new Set(paths.map((path) => path.at(-1))));
         expect(order).toHaveLength(paths.length);
         const seen = new Set<string>();
@@ -94,7 +96,7 @@ describe("what is known of agents", () => {
     const resume = line(
       answered("", [{ name: "Task", input: { description: "and more", prompt: "x", resume: "a1" } }]),
     );
-    const views = viewsOf([resume, told(["a1"], { ...started(), kind: "resume" } as DurableEvent)]);
+    const views = viewsOf([resume, fromAgent(["a1"], { ...started(), kind: "resume" } as DurableEvent)]);
     expect(views.get("a1")).toMatchObject({ callId: "c0", description: "and more" });
   });
 });

@@ -2,16 +2,16 @@ import { type AgentId, type CallId, callsOf, MAIN_AGENT, type RunUpdate } from "
 import { parsed } from "../formats/wire-blocks.ts";
 import { type AgentView, foldAgent, newAgentView } from "./agent-view.ts";
 
-/** The subagents of a run, as far as they were seen. */
+/** The subagents of a run, folded from its updates. */
 export interface AgentViews {
-  see(update: RunUpdate, now: number): void;
+  observe(update: RunUpdate, now: number): void;
   get(agentId: AgentId): AgentView | undefined;
-  /** Depth first, brothers and sisters in the order they came. */
+  /** Depth first, siblings in the order in which they started. */
   inOrder(): readonly AgentView[];
   readonly size: number;
 }
 
-/** A call that goes on with an agent there was before: nothing else says which call that is. */
+/** A call that resumes an agent. The events of the agent do not say which call that is. */
 interface Resumption {
   readonly by: AgentId;
   readonly callId: CallId;
@@ -23,7 +23,7 @@ export function createAgentViews(): AgentViews {
   const views = new Map<AgentId, AgentView>();
   const resumptions: Resumption[] = [];
   return {
-    see: (update, now) => {
+    observe: (update, now) => {
       if (update.type === "model.ended") resumptions.push(...resumptionsIn(update, MAIN_AGENT));
       if (update.type !== "subagent.event") return;
       const { agentId, event, path } = update;
@@ -51,9 +51,9 @@ function inTreeOrder(views: readonly AgentView[]): readonly AgentView[] {
   for (const view of views) {
     const parent = view.path.at(-2);
     const at = parent !== undefined && known.has(parent) ? parent : MAIN_AGENT;
-    const brothers = children.get(at) ?? [];
-    brothers.push(view);
-    children.set(at, brothers);
+    const siblings = children.get(at) ?? [];
+    siblings.push(view);
+    children.set(at, siblings);
   }
   const below = (agentId: AgentId): AgentView[] =>
     (children.get(agentId) ?? []).flatMap((view) => [view, ...below(view.agentId)]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type DurableEvent, noUsage, type RunUpdate } from "../../protocol/index.ts";
 import { displayWidth } from "../fit-line.ts";
-import { created, runEnded, started, told } from "./agent-events.test-support.ts";
+import { created, fromAgent, runEnded, started } from "./agent-events.test-support.ts";
 import { createAgentViews } from "./agent-views.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { createTerminal } from "./terminal.test-support.ts";
@@ -54,19 +54,19 @@ function watch(options: { live: boolean; color?: boolean; columns?: number; now?
     now,
     agents,
   });
-  const see = (update: RunUpdate): void => {
-    agents.see(update, now());
-    progress.see(update);
+  const observe = (update: RunUpdate): void => {
+    agents.observe(update, now());
+    progress.observe(update);
   };
-  return { progress: { ...progress, see }, written, screen: terminal.screen };
+  return { progress: { ...progress, observe }, written, screen: terminal.screen };
 }
 
 describe("progress", () => {
   it("says which tool works on which file, for how long and at what price in tokens", () => {
     let time = 0;
     const { progress, written } = watch({ live: true, now: () => time });
-    progress.see(answer('{"file_path":"src/a.ts"}'));
-    progress.see(requested);
+    progress.observe(answer('{"file_path":"src/a.ts"}'));
+    progress.observe(requested);
     time = 3_400;
     progress.tick();
     expect(written.at(-1)).toBe("⠙ Read src/a.ts · 3s · 1,234 tokens");
@@ -74,9 +74,9 @@ describe("progress", () => {
 
   it("leaves a line for a call that ended and takes the status away in the end", () => {
     const { progress, screen } = watch({ live: true });
-    progress.see(answer('{"file_path":"src/a.ts"}'));
+    progress.observe(answer('{"file_path":"src/a.ts"}'));
     progress.tick();
-    progress.see(ended);
+    progress.observe(ended);
     expect(screen()).toEqual(["✓ Read src/a.ts · 12 ms", "⠙ working · 0s · 1,234 tokens"]);
     progress.end();
     expect(screen()).toEqual(["✓ Read src/a.ts · 12 ms"]);
@@ -85,10 +85,10 @@ describe("progress", () => {
   it("shows each agent below the status, and nothing of them in the end", () => {
     const { progress, screen } = watch({ live: true });
     const both = [["a1"], ["a2"]];
-    for (const path of both) for (const event of [created(path), started()]) progress.see(told(path, event));
-    progress.see(told(["a2"], runEnded()));
+    for (const path of both) for (const event of [created(path), started()]) progress.observe(fromAgent(path, event));
+    progress.observe(fromAgent(["a2"], runEnded()));
     progress.tick();
-    progress.tell("Look");
+    progress.report("Look");
     expect(screen()).toEqual([
       "retinue: Look",
       "⠙ starting · 0s",
@@ -103,40 +103,41 @@ describe("progress", () => {
   it("takes an agent out of the live lines with the call that waited for it, and says how it ended", () => {
     const { progress, screen } = watch({ live: true });
     for (const event of [created(["c"]), started(), runEnded({ outcome: "incomplete", reason: "budget" })]) {
-      progress.see(told(["c"], event));
+      progress.observe(fromAgent(["c"], event));
     }
-    for (const event of [created(["b"], "long work"), started({ background: true })]) progress.see(told(["b"], event));
-    progress.see(line({ ...ended, type: "tool.ended", callId: "call_c", name: "Task" } as DurableEvent));
+    for (const event of [created(["b"], "long work"), started({ background: true })])
+      progress.observe(fromAgent(["b"], event));
+    progress.observe(line({ ...ended, type: "tool.ended", callId: "call_c", name: "Task" } as DurableEvent));
     progress.tick();
     const cut = "! Explore find the router · incomplete (budget) · 1,034 tokens · 4s";
     expect(screen()).toEqual([cut, "⠙ starting · 0s", "  ⠙ Explore long work (background) · starting · 0s"]);
-    progress.see(told(["b"], runEnded()));
+    progress.observe(fromAgent(["b"], runEnded()));
     const done = "✓ Explore long work (background) · succeeded · 1,034 tokens · 4s";
     expect(screen()).toEqual([cut, done, "⠙ starting · 0s"]);
   });
 
   it("says for whom the main agent waits when it has nothing else to do", () => {
     const { progress, screen } = watch({ live: true });
-    for (const event of [created(["b"]), started({ background: true })]) progress.see(told(["b"], event));
-    progress.see(answer());
+    for (const event of [created(["b"]), started({ background: true })]) progress.observe(fromAgent(["b"], event));
+    progress.observe(answer());
     progress.tick();
     expect(screen()[0]).toBe("⠙ waiting for 1 agent · 0s · 1,234 tokens");
-    progress.see(told(["b"], runEnded()));
+    progress.observe(fromAgent(["b"], runEnded()));
     expect(screen().at(-1)).toBe("⠙ working · 0s · 1,234 tokens");
   });
 
   it("says how an agent ended, once, where lines can't be drawn over", () => {
     const { progress, written } = watch({ live: false });
-    for (const event of [created(["a1"]), started(), runEnded()]) progress.see(told(["a1"], event));
+    for (const event of [created(["a1"]), started(), runEnded()]) progress.observe(fromAgent(["a1"], event));
     expect(written).toEqual(["  ✓ Explore find the router · succeeded · 1,034 tokens · 4s\n"]);
   });
 
   it("never writes more than the terminal is wide, nor what steers it", () => {
     const { progress, written } = watch({ live: true, columns: 40 });
-    progress.see(answer(JSON.stringify({ file_path: `\u001b]0;title\u0007${"long/".repeat(40)}` })));
-    progress.see(requested);
+    progress.observe(answer(JSON.stringify({ file_path: `\u001b]0;title\u0007${"long/".repeat(40)}` })));
+    progress.observe(requested);
     progress.tick();
-    progress.see(ended);
+    progress.observe(ended);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: our own cursor movements
     const texts = written.flatMap((text) => text.replace(/\r|\u001b\[\d*[AJK]/g, "").split("\n"));
     expect(texts.join("")).not.toContain("\u001b");
@@ -145,11 +146,11 @@ describe("progress", () => {
 
   it("moves no cursor and draws nothing over where it is not live", () => {
     const { progress, written } = watch({ live: false });
-    progress.see(answer('{"command":"npm\\ntest"}'));
-    progress.see(requested);
+    progress.observe(answer('{"command":"npm\\ntest"}'));
+    progress.observe(requested);
     progress.tick();
-    progress.see(ended);
-    progress.tell("Look \u001b[31mhere");
+    progress.observe(ended);
+    progress.report("Look \u001b[31mhere");
     progress.end();
     expect(written).toEqual(["✓ Read npm test · 12 ms\n", "retinue: Look here\n"]);
   });

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, plural, stripControls } from "../../lib/index.ts";
+import { formatCount, formatDuration, monotonic, plural, stripControls } from "../../lib/index.ts";
 import {
   type CallOutcome,
   callsOf,
@@ -9,37 +9,39 @@ import {
 } from "../../protocol/index.ts";
 import { describeCall } from "../describe-call.ts";
 import { fitLine } from "../fit-line.ts";
+import type { Output } from "../output.ts";
 import { agentLine, agentLines, formatElapsed } from "./agent-lines.ts";
 import { type AgentView, tokensOf } from "./agent-view.ts";
 import type { AgentViews } from "./agent-views.ts";
 import { createBlock } from "./block.ts";
 
-export interface ProgressOptions {
+interface ProgressOptions {
   readonly write: (text: string) => void;
   readonly columns: () => number;
   readonly rows: () => number;
-  /** A status line, with one for each agent below it, drawn over and over; needs a terminal that can move its cursor. */
+  /** Redraws a status line with a line for each agent below it; needs a terminal that can move its cursor. */
   readonly live: boolean;
-  /** A line for every call that ended. */
+  /** Prints a line for every call that ended. */
   readonly calls: boolean;
   readonly color: boolean;
-  /** Milliseconds that only go up. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Have seen an update before this does. */
+  /** Observes each update before this does. */
   readonly agents: AgentViews;
 }
 
-/** What a person sees on standard error while it works. */
+/** Shows the progress of a run on standard error. */
 export interface Progress {
-  see(update: RunUpdate): void;
-  tell(notice: string): void;
-  /** What a key would do now, at the end of the status line; empty: none does anything. */
-  hint(words: string): void;
-  /** Draws the lines again, as time has passed. */
+  observe(update: RunUpdate): void;
+  /** Prints a message that stays. */
+  report(notice: string): void;
+  /** Sets the hint about keys at the end of the status line; empty for none. */
+  hint(text: string): void;
+  /** Redraws the lines with the elapsed time. */
   tick(): void;
-  /** Takes the lines away until they are drawn again. */
+  /** Removes the lines until they are drawn again. */
   clear(): void;
-  /** Takes the lines away for good. */
+  /** Removes the lines for good. */
   end(): void;
 }
 
@@ -60,22 +62,22 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   const block = createBlock({ write, columns, rows });
   let tokens = 0;
   let frame = 0;
-  let doing = "starting";
-  /** It has said its last word, unless it is told something. */
+  let activity = "starting";
+  /** The main agent has finished, unless a notice resumes it. */
   let isIdle = false;
   let isOver = false;
   let hint = "";
-  /** Agents of the main agent whose end stands above already. */
-  const told = new Set<string>();
+  /** Agents of the main agent whose end is printed already. */
+  const reported = new Set<string>();
 
   const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
   const status = (width: number): string => {
     const mark = frames[frame] ?? "";
-    const what = [...running.values()].at(-1) ?? (isIdle ? waitingWords(agents.inOrder()) : undefined) ?? doing;
+    const what = [...running.values()].at(-1) ?? (isIdle ? waitingText(agents.inOrder()) : undefined) ?? activity;
     const milliseconds = now() - startedAt;
     return statusLine({ mark, what, more: running.size - 1, milliseconds, tokens, hint }, width);
   };
-  const isShown = ({ path, end }: AgentView): boolean => end === undefined || !told.has(path[0] ?? "");
+  const isShown = ({ path, end }: AgentView): boolean => end === undefined || !reported.has(path[0] ?? "");
   const liveLines = (): readonly string[] => {
     if (!live || isOver) return [];
     const width = Math.max(1, columns() - 1);
@@ -85,20 +87,20 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
     return [status(width), ...below].map(dim);
   };
   const draw = (): void => block.draw(liveLines());
-  const say = (line: string): void => block.print(`${line}\n`, liveLines());
+  const print = (line: string): void => block.print(`${line}\n`, liveLines());
 
-  const tellEnd = (agent: AgentView): void => {
+  const reportEnd = (agent: AgentView): void => {
     if (!calls || agent.end === undefined) return;
-    told.add(agent.agentId);
+    reported.add(agent.agentId);
     const line = agentLine(agent, { columns: Math.max(1, columns() - 1), now: now(), frame: "" });
-    say(live ? dim(line.trimStart()) : line);
+    print(live ? dim(line.trimStart()) : line);
   };
-  const seeAgent = ({ agentId, event }: SubagentEvent): void => {
-    if (event.type === "run.started") told.delete(agentId);
+  const observeAgent = ({ agentId, event }: SubagentEvent): void => {
+    if (event.type === "run.started") reported.delete(agentId);
     const agent = agents.get(agentId);
     if (event.type !== "run.ended" || agent === undefined) return;
-    // On a terminal it stands among the live lines until the call it works on has ended, if anybody waits for that.
-    if (!live || (agent.background && agent.path.length === 1)) tellEnd(agent);
+    // On a terminal, an agent stays among the live lines until its parent's call has ended.
+    if (!live || (agent.background && agent.path.length === 1)) reportEnd(agent);
   };
   const endCall = ({ callId, name, result, milliseconds }: EventOf<"tool.ended">): void => {
     const target = targets.get(callId) ?? "";
@@ -106,7 +108,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
     targets.delete(callId);
     if (!calls) return;
     const agent = live ? agents.inOrder().find((each) => each.callId === callId) : undefined;
-    if (agent && !agent.background) tellEnd(agent);
+    if (agent && !agent.background) reportEnd(agent);
     if (agent) return;
     const outcome = result.outcome === "ok" ? "" : ` ${result.outcome}`;
     const tail = `${outcome} · ${formatDuration(milliseconds)}`;
@@ -114,26 +116,26 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
       `${marks[result.outcome]} ${name}${target && ` ${target}`}`,
       Math.max(20, columns() - tail.length),
     );
-    say(dim(`${line}${tail}`));
+    print(dim(`${line}${tail}`));
   };
 
   return {
-    see: (update) => {
-      if (update.type === "subagent.event") seeAgent(update);
+    observe: (update) => {
+      if (update.type === "subagent.event") observeAgent(update);
       if (update.type === "model.requested") {
-        doing = "waiting for the model";
+        activity = "waiting for the model";
         isIdle = false;
       }
-      if (update.type === "thinking.delta") doing = "thinking";
-      if (update.type === "text.delta") doing = "writing";
-      if (update.type === "call.delta") doing = `preparing ${stripControls(update.name)}`;
+      if (update.type === "thinking.delta") activity = "thinking";
+      if (update.type === "text.delta") activity = "writing";
+      if (update.type === "call.delta") activity = `preparing ${stripControls(update.name)}`;
       if (update.type === "model.retried") {
         const { attempt, maxAttempts, delayMs, error } = update.retry;
         const wait = formatDuration(delayMs);
-        if (calls) say(dim(`… trying again in ${wait} (${attempt} of ${maxAttempts}): ${stripControls(error)}`));
+        if (calls) print(dim(`… trying again in ${wait} (${attempt} of ${maxAttempts}): ${stripControls(error)}`));
       }
       if (update.type === "model.ended") {
-        doing = "working";
+        activity = "working";
         isIdle = callsOf(update.message).length === 0;
         tokens += tokensOf(paidUsage(update));
         for (const call of callsOf(update.message)) targets.set(call.callId, describeCall(call.inputJson));
@@ -143,9 +145,9 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
       }
       if (update.type === "tool.ended") endCall(update);
     },
-    tell: (notice) => say(`retinue: ${stripControls(notice)}`),
-    hint: (words) => {
-      hint = words;
+    report: (notice) => print(`retinue: ${stripControls(notice)}`),
+    hint: (text) => {
+      hint = text;
     },
     tick: () => {
       frame = (frame + 1) % frames.length;
@@ -159,30 +161,76 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   };
 }
 
-/** Undefined: nobody works for it. */
-function waitingWords(agents: readonly AgentView[]): string | undefined {
+/** Undefined if no agent is running. */
+function waitingText(agents: readonly AgentView[]): string | undefined {
   const working = agents.filter(({ end }) => end === undefined).length;
   return working === 0 ? undefined : `waiting for ${plural(working, "agent")}`;
 }
 
-interface Status {
+interface StatusParts {
   readonly mark: string;
   readonly what: string;
-  /** Calls beside the one that is named. */
+  /** Number of other running calls. */
   readonly more: number;
   readonly milliseconds: number;
   readonly tokens: number;
   readonly hint: string;
 }
 
-/** Where it is too narrow for a hint and half of what is going on, the hint is left out. */
-const NARROW = 60;
+/** In a narrower terminal, the hint is left out. */
+const MIN_HINT_WIDTH = 60;
 
-function statusLine({ mark, what, more, milliseconds, tokens, hint }: Status, width: number): string {
+function statusLine({ mark, what, more, milliseconds, tokens, hint }: StatusParts, width: number): string {
   const others = more > 0 ? ` (+${more})` : "";
   const used = tokens === 0 ? "" : ` · ${formatCount(tokens)} tokens`;
-  const keys = hint === "" || width < NARROW ? "" : ` · ${hint}`;
+  const keys = hint === "" || width < MIN_HINT_WIDTH ? "" : ` · ${hint}`;
   const tail = `${others} · ${formatElapsed(milliseconds)}${used}${keys}`;
   const room = Math.max(10, width - tail.length - 2);
   return fitLine(`${mark} ${fitLine(what, room)}${tail}`, width);
+}
+
+const TICK_MS = 100;
+
+export interface ShownProgress extends Progress {
+  /** Whether lines are redrawn on a terminal. */
+  readonly isLive: boolean;
+  /** Resolves when everything has been written. */
+  flushed(): Promise<void>;
+}
+
+interface ShownOptions {
+  readonly verbose: boolean;
+  /** Show only notices, also on a terminal. */
+  readonly quiet: boolean;
+  readonly agents: AgentViews;
+}
+
+/** Shows the progress of this process: live if standard error is a terminal, otherwise only notices. */
+export function showProgress(errors: Output, { verbose, quiet, agents }: ShownOptions): ShownProgress {
+  const { env } = process;
+  const live = errors.isTerminal && env["TERM"] !== "dumb" && !quiet;
+  let last: Promise<void> = Promise.resolve();
+  const progress = createProgress({
+    write: (text) => {
+      last = errors.write(text);
+    },
+    columns: () => process.stderr.columns || 80,
+    rows: () => process.stderr.rows || 24,
+    live,
+    calls: (errors.isTerminal && !quiet) || verbose,
+    agents,
+    color: live && !env["NO_COLOR"],
+    now: monotonic,
+  });
+  const timer = live ? setInterval(() => progress.tick(), TICK_MS) : undefined;
+  timer?.unref();
+  return {
+    ...progress,
+    isLive: live,
+    end: () => {
+      clearInterval(timer);
+      progress.end();
+    },
+    flushed: () => last,
+  };
 }

@@ -1,40 +1,53 @@
-import { type AgentList, agentCommands, type CatalogPlace, stateDirectory } from "../../../app/index.ts";
+import {
+  type AgentCheck,
+  agentCommands,
+  type CatalogPlace,
+  type LintReport,
+  permissionCommands,
+  stateDirectory,
+} from "../../../app/index.ts";
 import { plural, stripControls } from "../../../lib/index.ts";
-import type { Diagnostic } from "../../../protocol/index.ts";
-import type { Command } from "../../command.ts";
+import { type PermissionMode, permissionModes } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
-import { createOutput } from "../../output.ts";
+import { printHelp } from "../../help/print-help.ts";
+import { createOutput, type Output } from "../../output.ts";
+import {
+  directoryOption,
+  type HelpRequest,
+  helpOption,
+  type ReadOptions,
+  readVerb,
+  splitRules,
+  usageError,
+} from "../../read-options.ts";
 import { realDirectory } from "../../real-directory.ts";
 import { renderDiagnostics } from "../diagnostics.ts";
-import { renderTable } from "../listing.ts";
-import { checkFiles } from "./agents-check.ts";
-import { explainAgent } from "./agents-explain.ts";
-import { lintFiles } from "./agents-lint.ts";
-import { newAgent } from "./new.ts";
-import { renderAgent } from "./render.ts";
+import { type NewAgentOptions, newAgent } from "./new.ts";
+import { renderAgent, renderList } from "./render.ts";
 
-type AgentsCommand = Extract<Command, { kind: `agents.${string}` }>;
-
-/** `retinue agents list|show|explain|check|lint|new`. */
-export async function agents(command: AgentsCommand): Promise<number> {
-  const output = createOutput(process.stdout, () => undefined);
+/** Runs `retinue agents list|show|explain|check|lint|new`. */
+export async function agents(argv: readonly string[]): Promise<number> {
+  const command = parseAgents(argv);
+  const output = createOutput(process.stdout);
   switch (command.kind) {
-    case "agents.check":
-      return checkFiles(command, output);
-    case "agents.lint":
-      return lintFiles(command, { place: placeOf(command), output });
-    case "agents.new":
+    case "help":
+      return printHelp(command.topic);
+    case "check":
+      return check(command, output);
+    case "lint":
+      return lint(command, output);
+    case "explain":
+      return explain(command, output);
+    case "new":
       await output.write(await newAgent(command));
       return exitCodes.succeeded;
-    case "agents.explain":
-      return explainAgent(command, { place: placeOf(command), output });
-    case "agents.show": {
+    case "show": {
       const { showAgent } = await agentCommands();
       const details = await showAgent(command.name, placeOf(command));
       await output.write(command.json ? `${JSON.stringify(details, null, 2)}\n` : renderAgent(details));
       return exitCodes.succeeded;
     }
-    default: {
+    case "list": {
       const { definitionDirectories, listAgents } = await agentCommands();
       const place = placeOf(command);
       const list = await listAgents(place);
@@ -45,74 +58,175 @@ export async function agents(command: AgentsCommand): Promise<number> {
   }
 }
 
-function placeOf({ cwd, trust }: { readonly cwd?: string; readonly trust: boolean }): CatalogPlace {
+interface AgentsPlace {
+  readonly json: boolean;
+  /** Read this project's definitions although it is not trusted. */
+  readonly trust: boolean;
+  readonly cwd: string | undefined;
+}
+
+type AgentsCommand =
+  | ({ readonly kind: "list" } & AgentsPlace)
+  | ({ readonly kind: "show"; readonly name: string } & AgentsPlace)
+  | { readonly kind: "check"; readonly paths: readonly string[]; readonly jsonl: boolean }
+  | ({ readonly kind: "lint"; readonly targets: readonly string[] } & AgentsPlace)
+  | ({ readonly kind: "new" } & NewAgentOptions)
+  | ExplainCommand;
+
+interface ExplainCommand extends AgentsPlace {
+  readonly kind: "explain";
+  readonly agent: string;
+  readonly call: string;
+  readonly mode: PermissionMode | undefined;
+  readonly background: boolean;
+}
+
+const placeOptions = { json: {}, trust: {}, cwd: directoryOption, help: helpOption };
+const verbs = {
+  list: placeOptions,
+  show: placeOptions,
+  explain: { ...placeOptions, "permission-mode": { value: "MODE", choices: permissionModes }, background: {} },
+  check: { jsonl: {}, help: helpOption },
+  lint: placeOptions,
+  new: {
+    description: { value: "TEXT" },
+    tools: { value: "NAMES" },
+    model: { value: "NAME", short: "m" },
+    project: {},
+    user: {},
+    cwd: directoryOption,
+    help: helpOption,
+  },
+};
+
+function parseAgents(argv: readonly string[]): AgentsCommand | HelpRequest {
+  const read = readVerb("agents", argv, { verbs });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
+  if (verb === "check") return { kind: "check", paths: options.words, jsonl: options.has("jsonl") };
+  if (verb === "new") return parseNew(options);
+  const place = { json: options.has("json"), trust: options.has("trust"), cwd: options.value("cwd") };
+  if (verb === "lint") return { kind: "lint", targets: options.words, ...place };
+  if (verb === "explain") return parseExplain(options, place);
+  const [name, ...more] = options.words;
+  if (verb === "list") {
+    if (name !== undefined) throw usageError('"agents list" takes no name', `Use "retinue agents show ${name}".`);
+    return { kind: "list", ...place };
+  }
+  if (name === undefined) throw usageError('"agents show" needs a name', '"retinue agents list" shows them.');
+  if (more.length > 0) throw usageError('"agents show" takes one name', "Quote a name that has spaces.");
+  return { kind: "show", name, ...place };
+}
+
+function parseExplain(options: ReadOptions, place: AgentsPlace): ExplainCommand {
+  const [agent, call, ...more] = options.words;
+  if (agent === undefined || call === undefined || more.length > 0) {
+    const cure = "Write: retinue agents explain Explore 'Bash(git push)'";
+    throw usageError('"agents explain" takes an agent and a call', cure);
+  }
+  const mode = options.value("permission-mode") as PermissionMode | undefined;
+  return { kind: "explain", agent, call, mode, background: options.has("background"), ...place };
+}
+
+function parseNew(options: ReadOptions): AgentsCommand {
+  const [name, ...more] = options.words;
+  if (more.length > 0) throw usageError('"agents new" takes one name', "Write it with hyphens: code-reviewer.");
+  if (options.has("project") && options.has("user")) {
+    throw usageError("--project and --user are two places", "Use one of them.");
+  }
+  return {
+    kind: "new",
+    scope: options.has("user") ? "user" : "project",
+    name,
+    description: options.value("description"),
+    model: options.value("model"),
+    tools: options.has("tools") ? options.values("tools").flatMap(splitRules) : undefined,
+    cwd: options.value("cwd"),
+  };
+}
+
+function placeOf({ cwd, trust }: Pick<AgentsPlace, "cwd" | "trust">): CatalogPlace {
   return { cwd: realDirectory(cwd ?? "."), home: stateDirectory(process.env), environment: process.env, trust };
 }
 
-function renderList(list: AgentList, checked: readonly string[]): string {
-  const { agents: rows, switchedOff, tokens } = list;
-  const head = ["AGENT", "SOURCE", "MODEL", "TOKENS", "TOOLS", "DESCRIPTION"];
-  const cells = rows.map(({ name, source, model, tokens: cost, tools, description }) => [
-    name,
-    source,
-    model ?? "inherit",
-    String(cost),
-    tools === null ? "all" : shortList(tools),
-    description,
-  ]);
-  const overrides = rows.flatMap(({ name, source, overrides: losers }) =>
-    losers.map((loser) => `${name} of ${source} takes the place of that of ${loser.source}: ${loser.reason}`),
-  );
-  const notes = [
-    `${plural(rows.length, "agent")}; a model that can delegate reads ${plural(tokens, "token")} about them.`,
-    ...overrides,
-    ...rows.filter(({ hidden }) => hidden).map(({ name }) => `${name} is hidden: not in that list, and found by name.`),
-    ...rows.flatMap(({ name, denied }) => (denied === null ? [] : [`${name} can't be used: ${denied}`])),
-    ...switchedOff.map(({ name, reason }) => `${name} is switched off: ${reason}`),
-    ...whatIsOff(list),
-  ].map((note) => `${stripControls(note)}\n`);
-  const table = renderTable([head, ...cells], process.stdout.columns || 0);
-  return `${table}\n${notes.join("")}${renderProblems(list.diagnostics, checked)}`;
+const CHUNK_CHARACTERS = 64 * 1024;
+
+/** Writes results while the next files are read. */
+async function check({ paths, jsonl }: Extract<AgentsCommand, { kind: "check" }>, output: Output): Promise<number> {
+  const { checkAgents, definitionDirectories } = await agentCommands();
+  const chosen =
+    paths.length > 0 ? paths : definitionDirectories({ cwd: realDirectory("."), environment: process.env });
+  const counts = { agent: 0, skill: 0, failed: 0, other: 0 };
+  let pending = "";
+  for await (const checked of checkAgents(chosen)) {
+    if (checked.loaded) counts[checked.kind] += 1;
+    else counts[checked.failed ? "failed" : "other"] += 1;
+    pending += jsonl ? `${JSON.stringify(checkedLine(checked))}\n` : renderChecked(checked);
+    if (pending.length < CHUNK_CHARACTERS) continue;
+    await output.write(pending);
+    pending = "";
+  }
+  await output.write(pending + (jsonl ? "" : checkSummary(counts)));
+  return counts.failed > 0 ? exitCodes.failed : exitCodes.succeeded;
 }
 
-/** Of single files the check tells; what only all of them together show, and what stands elsewhere, is told here. */
-function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly string[]): string {
-  const isOfCheck = ({ file, code }: Diagnostic): boolean =>
-    !ofAllTogether.has(code) && checked.some((directory) => file.startsWith(`${directory}/`));
-  const isTold = (each: Diagnostic) => each.severity !== "notice" || each.code === "hidden_by_directory";
-  const others = diagnostics.filter((each) => isTold(each) && !isOfCheck(each));
-  // A text beside the definitions is no news.
-  const counted = diagnostics.filter((each) => isOfCheck(each) && each.code !== "no_frontmatter");
-  const counts = (["error", "warning", "notice"] as const)
-    .map((severity) => [severity, counted.filter((each) => each.severity === severity).length] as const)
-    .filter(([, count]) => count > 0)
-    .map(([severity, count]) => plural(count, severity));
-  const more = others.length > mostProblems ? `And ${others.length - mostProblems} more: see --json.\n` : "";
-  const rest = counts.length === 0 ? "" : `${counts.join(", ")} about files: "retinue agents check" shows them.\n`;
-  return `${renderDiagnostics(others.slice(0, mostProblems))}${more}${rest}`;
+function checkedLine({ failed: _, diagnostics, ...checked }: AgentCheck): object {
+  return { ...checked, diagnostics: diagnostics.map(({ file: _file, ...diagnostic }) => diagnostic) };
 }
 
-const ofAllTogether: ReadonlySet<string> = new Set([
-  "duplicate_name",
-  "settings_agent_hidden",
-  "confusable_name",
-  "hidden_by_directory",
-  "link_outside",
-  "link_broken",
-  "too_deep",
-  "too_many_files",
-]);
-const mostProblems = 10;
-
-function shortList(tools: readonly string[]): string {
-  if (tools.length === 0) return "none";
-  const text = tools.join(", ");
-  return text.length <= 30 ? text : plural(tools.length, "tool");
+/** Empty for a file beside the definitions that is not meant to be one. */
+function renderChecked({ file, loaded, failed, diagnostics }: AgentCheck): string {
+  if (!loaded && !failed) return "";
+  return renderDiagnostics(diagnostics.map((each) => ({ ...each, file })));
 }
 
-function whatIsOff({ trusted, off, root }: Pick<AgentList, "trusted" | "off" | "root">): string[] {
-  if (off.length === 0) return [];
-  const names = off.join("; ");
-  if (trusted) return [`Above what you trust, so these are off: ${names}. To trust all: "retinue trust add ${root}".`];
-  return [`This directory is not trusted, so these are off: ${names}. Add --trust, or "retinue trust add".`];
+type CheckCounts = Readonly<Record<"agent" | "skill" | "failed" | "other", number>>;
+
+function checkSummary({ agent, skill, failed, other }: CheckCounts): string {
+  const sentences = [
+    `${plural(agent, "agent")} and ${plural(skill, "skill")} load.`,
+    ...(failed === 0 ? [] : [`${plural(failed, "file")} ${failed === 1 ? "does" : "do"} not.`]),
+    ...(other === 0 ? [] : [`${plural(other, "other file")} ${other === 1 ? "defines" : "define"} nothing.`]),
+  ];
+  return `${sentences.join(" ")}\n`;
+}
+
+/** Fails if there is any finding worse than a notice. */
+async function lint(command: Extract<AgentsCommand, { kind: "lint" }>, output: Output): Promise<number> {
+  const { lintAgents } = await agentCommands();
+  const report = await lintAgents(command.targets, placeOf(command));
+  await output.write(command.json ? `${JSON.stringify(report, null, 2)}\n` : renderLint(report));
+  return report.findings.some(({ severity }) => severity !== "notice") ? exitCodes.failed : exitCodes.succeeded;
+}
+
+function renderLint({ agents: count, findings, off }: LintReport): string {
+  const skipped = off.includes("agents of the project")
+    ? " The agents of this directory were not read, since it is not trusted: add --trust, or name their directory."
+    : "";
+  const sum = findings.length === 0 ? "nothing found" : plural(findings.length, "finding");
+  return `${renderDiagnostics(findings)}${plural(count, "agent")}: ${sum}.${skipped}\n`;
+}
+
+/** Shows the decision about a call of an agent, and the rule that decided. */
+async function explain(command: ExplainCommand, output: Output): Promise<number> {
+  const { explainCall } = await permissionCommands();
+  const { agent, call, json, mode, background } = command;
+  const explained = await explainCall({ agent, call, place: placeOf(command), background, mode });
+  await output.write(json ? `${JSON.stringify(explained, null, 2)}\n` : renderExplanation(explained, call));
+  return exitCodes.succeeded;
+}
+
+type Explanation = Awaited<ReturnType<Awaited<ReturnType<typeof permissionCommands>>["explainCall"]>>;
+
+function renderExplanation({ agent, source, mode, decision, unattended, notices }: Explanation, call: string): string {
+  const { effect, rule, scope, file, reason } = decision;
+  const lines = [
+    `${effect}: ${call} by ${agent}${source === null ? "" : ` (${source})`}, in mode ${mode}`,
+    `rule: ${rule}`,
+    `from: ${scope}${file === undefined ? "" : `, ${file}`}`,
+    `why: ${reason}`,
+    ...(effect === "ask" ? [`where nobody can answer: ${unattended.effect}`] : []),
+    ...notices.map((notice) => `note: ${notice}`),
+  ];
+  return lines.map((line) => `${stripControls(line)}\n`).join("");
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { askAgent } from "./ask-agent.ts";
+import { askForAgent } from "./new.ts";
 
-function conversation(answers: readonly string[]) {
+function dialogWith(answers: readonly string[]) {
   const left = [...answers];
   const said: string[] = [];
   return {
@@ -13,17 +13,17 @@ function conversation(answers: readonly string[]) {
       if (answer === undefined) throw new Error("asked more than there are answers");
       return answer;
     },
-    tell: (sentence: string) => void said.push(`! ${sentence}`),
-    whyNot: (name: string) => (name.includes("/") ? `no ${name}` : undefined),
+    report: (sentence: string) => void said.push(`! ${sentence}`),
+    checkName: (name: string) => (name.includes("/") ? `no ${name}` : undefined),
   };
 }
 
 describe("asking for an agent", () => {
   it("refuses a bad name before anything else is asked, and asks again", async () => {
-    const talk = conversation(["a/b", "../c", "good", "", "Does it.", "Read, Grep", ""]);
-    expect(await askAgent({}, talk)).toEqual({ name: "good", description: "Does it.", tools: ["Read", "Grep"] });
-    expect(talk.left).toEqual([]);
-    expect(talk.said).toEqual([
+    const dialog = dialogWith(["a/b", "../c", "good", "", "Does it.", "Read, Grep", ""]);
+    expect(await askForAgent({}, dialog)).toEqual({ name: "good", description: "Does it.", tools: ["Read", "Grep"] });
+    expect(dialog.left).toEqual([]);
+    expect(dialog.said).toEqual([
       "Name",
       "! no a/b",
       "Name",
@@ -38,14 +38,14 @@ describe("asking for an agent", () => {
   });
 
   it("asks only for what was not given", async () => {
-    const talk = conversation(["Does it."]);
+    const dialog = dialogWith(["Does it."]);
     const given = { name: "a", tools: [], model: "small" };
-    expect(await askAgent(given, talk)).toEqual({ ...given, description: "Does it." });
-    expect(talk.said).toEqual(["What does it do"]);
+    expect(await askForAgent(given, dialog)).toEqual({ ...given, description: "Does it." });
+    expect(dialog.said).toEqual(["What does it do"]);
   });
 
   it("leaves out what was answered with nothing", async () => {
-    expect(await askAgent({ name: "a" }, conversation(["Does it.", "", ""]))).toEqual({
+    expect(await askForAgent({ name: "a" }, dialogWith(["Does it.", "", ""]))).toEqual({
       name: "a",
       description: "Does it.",
     });

@@ -1,49 +1,87 @@
 import { homedir } from "node:os";
-import { agentCommands, type NewAgent, stateDirectory, UserError } from "../../../app/index.ts";
-import type { Command } from "../../command.ts";
+import { agentCommands, type NewAgent, stateDirectory } from "../../../app/index.ts";
+import { UserError } from "../../../lib/index.ts";
+import { splitRules, usageError } from "../../read-options.ts";
 import { realDirectory } from "../../real-directory.ts";
 import { renderDiagnostics } from "../diagnostics.ts";
-import { askAgent } from "./ask-agent.ts";
 
-type NewCommand = Extract<Command, { kind: "agents.new" }>;
+type GivenAgent = { readonly [Key in keyof NewAgent]?: NewAgent[Key] | undefined };
 
-/** `retinue agents new`: writes a definition; on a terminal it asks for what was not given. Answers with what to tell. */
-export async function newAgent(command: NewCommand): Promise<string> {
+export interface NewAgentOptions extends GivenAgent {
+  readonly scope: "project" | "user";
+  readonly cwd: string | undefined;
+}
+
+/** Writes a definition; on a terminal it asks for missing values. Returns the text to print. */
+export async function newAgent(options: NewAgentOptions): Promise<string> {
   const { lintAgents, whyNotNew, writeNewAgent } = await agentCommands();
-  const base = command.scope === "user" ? process.env["HOME"] || homedir() : realDirectory(command.cwd ?? ".");
-  const agent = await completed(command, (name) => whyNotNew(name, base));
+  const base = options.scope === "user" ? process.env["HOME"] || homedir() : realDirectory(options.cwd ?? ".");
+  const agent = await complete(options, (name) => whyNotNew(name, base));
   const path = writeNewAgent(agent, base);
   const place = { cwd: base, home: stateDirectory(process.env), environment: process.env, trust: false };
   const { findings } = await lintAgents([path], place);
   return `Wrote ${path}.\n${renderDiagnostics(findings)}`;
 }
 
-async function completed(
-  { name, description, tools, model }: NewCommand,
-  whyNot: (name: string) => string | undefined,
+/** Returns a sentence if the answer is not valid. */
+type AnswerCheck = (answer: string) => string | undefined;
+
+async function complete(
+  { name, description, tools, model }: NewAgentOptions,
+  checkName: AnswerCheck,
 ): Promise<NewAgent> {
-  const rest = { ...(tools === undefined ? {} : { tools }), ...(model === undefined ? {} : { model }) };
-  if (name !== undefined && description !== undefined) return { name, description, ...rest };
+  if (name !== undefined && description !== undefined) return { name, description, tools, model };
   if (!process.stdin.isTTY) {
     const missing = name === undefined ? "a name" : "a description";
     const cure = 'Write: retinue agents new NAME --description "What it does. Use when …"';
-    throw new UserError(`"agents new" needs ${missing}`, { code: "usage", cure, exitCode: 2 });
+    throw usageError(`"agents new" needs ${missing}`, cure);
   }
-  const refusal = name === undefined ? undefined : whyNot(name);
-  if (refusal !== undefined) throw new UserError(refusal, { code: "usage", exitCode: 2 });
+  const problem = name === undefined ? undefined : checkName(name);
+  if (problem !== undefined) throw new UserError(problem, { code: "usage", exitCode: 2 });
   const { createInterface } = await import("node:readline/promises");
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const given = { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) };
   try {
-    return await askAgent(
-      { ...given, ...rest },
+    return await askForAgent(
+      { name, description, tools, model },
       {
         ask: async (question) => (await terminal.question(`${question} `)).trim(),
-        tell: (sentence) => process.stderr.write(`${sentence}\n`),
-        whyNot,
+        report: (sentence) => process.stderr.write(`${sentence}\n`),
+        checkName,
       },
     );
   } finally {
     terminal.close();
+  }
+}
+
+export interface Dialog {
+  /** Resolves with the trimmed answer. */
+  readonly ask: (question: string) => Promise<string>;
+  readonly report: (sentence: string) => void;
+  readonly checkName: AnswerCheck;
+}
+
+/** Asks for missing values, and again after an invalid answer. */
+export async function askForAgent(given: GivenAgent, dialog: Dialog): Promise<NewAgent> {
+  const { ask, checkName } = dialog;
+  const name = given.name ?? (await askUntilValid("Name, e.g. code-reviewer:", checkName, dialog));
+  const description =
+    given.description ?? (await askUntilValid("What does it do, and when is it to be used?", checkDescription, dialog));
+  const listed = given.tools ?? splitRules(await ask("Tools, e.g. Read, Grep (Enter: all):"));
+  const tools = given.tools !== undefined || listed.length > 0 ? listed : undefined;
+  const model = given.model ?? (await ask("Model: small, medium, large, an id (Enter: as the caller):"));
+  return { name, description, tools, model: model || undefined };
+}
+
+function checkDescription(text: string): string | undefined {
+  return text === "" ? "A model chooses an agent by its description, so there must be one." : undefined;
+}
+
+async function askUntilValid(question: string, check: AnswerCheck, { ask, report }: Dialog): Promise<string> {
+  for (;;) {
+    const answer = await ask(question);
+    const problem = check(answer);
+    if (problem === undefined) return answer;
+    report(problem);
   }
 }

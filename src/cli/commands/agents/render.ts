@@ -1,8 +1,10 @@
-import type { AgentDetails } from "../../../app/index.ts";
+import type { AgentDetails, AgentList } from "../../../app/index.ts";
 import { plural, stripControls } from "../../../lib/index.ts";
-import { renderDiagnostics } from "../diagnostics.ts";
+import type { Diagnostic } from "../../../protocol/index.ts";
+import { flatten, renderDiagnostics } from "../diagnostics.ts";
+import { renderTable } from "../listing.ts";
 
-/** Everything about one agent, for people. */
+/** Renders everything that is known about one agent. */
 export function renderAgent(details: AgentDetails): string {
   const { definition, plugin, overrides, tokens, bodyCharacters, diagnostics } = details;
   const { name, description, source, file, tools: _tools, disallowedTools: _disallowed, ...fields } = definition;
@@ -25,8 +27,8 @@ export function renderAgent(details: AgentDetails): string {
     ]),
   ];
   const width = Math.max(...rows.map(([key]) => key.length));
-  const lines = rows.map(([key, value]) => `  ${key.padEnd(width)}  ${flat(value)}`);
-  return `${flat(name)}\n${flat(description)}\n\n${lines.join("\n")}\n${diagnostics.length > 0 ? "\n" : ""}${renderDiagnostics(diagnostics)}`;
+  const lines = rows.map(([key, value]) => `  ${key.padEnd(width)}  ${flatten(value)}`);
+  return `${flatten(name)}\n${flatten(description)}\n\n${lines.join("\n")}\n${diagnostics.length > 0 ? "\n" : ""}${renderDiagnostics(diagnostics)}`;
 }
 
 function shown(value: unknown): string {
@@ -45,6 +47,71 @@ function toolsOf({ tools, resolvedTools, disallowedTools }: AgentDetails): strin
     : `${resolved}, written as ${written || "an empty list"}${without}`;
 }
 
-function flat(text: string): string {
-  return stripControls(text).replace(/\s+/g, " ").trim();
+/** Renders a table of all agents with notes. Problems in `checked` directories are only counted. */
+export function renderList(list: AgentList, checked: readonly string[]): string {
+  const { agents: rows, switchedOff, tokens } = list;
+  const head = ["AGENT", "SOURCE", "MODEL", "TOKENS", "TOOLS", "DESCRIPTION"];
+  const cells = rows.map(({ name, source, model, tokens: cost, tools, description }) => [
+    name,
+    source,
+    model ?? "inherit",
+    String(cost),
+    tools === null ? "all" : shortList(tools),
+    description,
+  ]);
+  const overrides = rows.flatMap(({ name, source, overrides: losers }) =>
+    losers.map((loser) => `${name} of ${source} takes the place of that of ${loser.source}: ${loser.reason}`),
+  );
+  const notes = [
+    `${plural(rows.length, "agent")}; a model that can delegate reads ${plural(tokens, "token")} about them.`,
+    ...overrides,
+    ...rows.filter(({ hidden }) => hidden).map(({ name }) => `${name} is hidden: not in that list, and found by name.`),
+    ...rows.flatMap(({ name, denied }) => (denied === null ? [] : [`${name} can't be used: ${denied}`])),
+    ...switchedOff.map(({ name, reason }) => `${name} is switched off: ${reason}`),
+    ...switchedOffFiles(list),
+  ].map((note) => `${stripControls(note)}\n`);
+  const table = renderTable([head, ...cells], process.stdout.columns || 0);
+  return `${table}\n${notes.join("")}${renderProblems(list.diagnostics, checked)}`;
+}
+
+/** Renders problems that `agents check` does not find: those of all files together, and of other directories. */
+function renderProblems(diagnostics: readonly Diagnostic[], checked: readonly string[]): string {
+  const isFoundByCheck = ({ file, code }: Diagnostic): boolean =>
+    !crossFileCodes.has(code) && checked.some((directory) => file.startsWith(`${directory}/`));
+  const isShown = (each: Diagnostic) => each.severity !== "notice" || each.code === "hidden_by_directory";
+  const others = diagnostics.filter((each) => isShown(each) && !isFoundByCheck(each));
+  // A file without frontmatter is usually not meant to be a definition.
+  const counted = diagnostics.filter((each) => isFoundByCheck(each) && each.code !== "no_frontmatter");
+  const counts = (["error", "warning", "notice"] as const)
+    .map((severity) => [severity, counted.filter((each) => each.severity === severity).length] as const)
+    .filter(([, count]) => count > 0)
+    .map(([severity, count]) => plural(count, severity));
+  const more = others.length > MAX_PROBLEMS ? `And ${others.length - MAX_PROBLEMS} more: see --json.\n` : "";
+  const rest = counts.length === 0 ? "" : `${counts.join(", ")} about files: "retinue agents check" shows them.\n`;
+  return `${renderDiagnostics(others.slice(0, MAX_PROBLEMS))}${more}${rest}`;
+}
+
+const crossFileCodes: ReadonlySet<string> = new Set([
+  "duplicate_name",
+  "settings_agent_hidden",
+  "confusable_name",
+  "hidden_by_directory",
+  "link_outside",
+  "link_broken",
+  "too_deep",
+  "too_many_files",
+]);
+const MAX_PROBLEMS = 10;
+
+function shortList(tools: readonly string[]): string {
+  if (tools.length === 0) return "none";
+  const text = tools.join(", ");
+  return text.length <= 30 ? text : plural(tools.length, "tool");
+}
+
+function switchedOffFiles({ trusted, off, root }: Pick<AgentList, "trusted" | "off" | "root">): string[] {
+  if (off.length === 0) return [];
+  const names = off.join("; ");
+  if (trusted) return [`Above what you trust, so these are off: ${names}. To trust all: "retinue trust add ${root}".`];
+  return [`This directory is not trusted, so these are off: ${names}. Add --trust, or "retinue trust add".`];
 }

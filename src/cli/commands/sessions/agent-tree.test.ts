@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { DurableEvent, Usage } from "../../../protocol/index.ts";
-import { told } from "../../progress/agent-events.test-support.ts";
+import { fromAgent } from "../../progress/agent-events.test-support.ts";
 import { createAgentViews } from "../../progress/agent-views.ts";
-import { renderAgents } from "./render-agents.ts";
+import { renderAgentTree } from "./agent-tree.ts";
 
 const usage: Usage = { inputTokens: 400, cacheReadTokens: 500, cacheWriteTokens: 50, outputTokens: 50 };
 
@@ -21,9 +21,9 @@ const events: readonly DurableEvent[] = [
 function shown(...types: readonly string[]): string {
   const views = createAgentViews();
   for (const [index, agentType] of types.entries()) {
-    for (const event of events) views.see({ ...told([`a${index}`], event), agentType }, 0);
+    for (const event of events) views.observe({ ...fromAgent([`a${index}`], event), agentType }, 0);
   }
-  return renderAgents(views.inOrder(), { inUse: true });
+  return renderAgentTree(views.inOrder(), { inUse: true });
 }
 
 describe("what a session's agents took", () => {

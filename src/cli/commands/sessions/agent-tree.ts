@@ -1,58 +1,105 @@
-import { matchPrefix, UserError } from "../../../lib/index.ts";
+import { formatCount, formatDuration, matchPrefix, plural } from "../../../lib/index.ts";
 import { type AgentId, MAIN_AGENT, type SubagentEvent } from "../../../protocol/index.ts";
-import type { AgentFile } from "../../progress/agent-transcripts.ts";
-import type { AgentView } from "../../progress/agent-view.ts";
+import { oneLine } from "../../describe-call.ts";
+import { sessionError } from "../../find-session.ts";
+import { outcomeMarks } from "../../progress/agent-lines.ts";
+import type { AgentTranscript } from "../../progress/agent-transcripts.ts";
+import { type AgentView, tokensOf } from "../../progress/agent-view.ts";
 import { createAgentViews } from "../../progress/agent-views.ts";
 
-/** The agents of a session that is over, or goes on elsewhere, as their transcripts tell of them. */
-export function agentsOf(files: readonly AgentFile[]): readonly AgentView[] {
+/** Returns the agents of a session as recorded in their transcripts. */
+export function recordedAgents(transcripts: readonly AgentTranscript[]): readonly AgentView[] {
   const parents = new Map<AgentId, AgentId>();
-  for (const { agentId, lines } of files) {
+  for (const { agentId, lines } of transcripts) {
     const [created] = lines;
     if (created?.type === "agent.created") parents.set(agentId, created.parent.agentId);
   }
   const views = createAgentViews();
-  for (const { agentId, lines } of files) {
+  for (const { agentId, lines } of transcripts) {
     const [created] = lines;
     const agentType = created?.type === "agent.created" ? created.agentType : "unknown";
     const envelope = { type: "subagent.event", agentId, agentType, path: pathTo(agentId, parents) } as const;
-    for (const event of lines) seeAny(views, { ...envelope, event });
+    for (const event of lines) observeAny(views, { ...envelope, event });
   }
   return views.inOrder();
 }
 
-/** Throws a `UserError` that lists what the prefix may have meant. */
-export function agentByPrefix(files: readonly AgentFile[], prefix: string): AgentFile {
-  const match = matchPrefix(
-    files.map(({ agentId }) => agentId),
-    prefix,
-  );
-  const found = match.kind === "one" ? files.find(({ agentId }) => agentId === match.id) : undefined;
+/** Throws a `UserError` that lists the candidates. */
+export function agentByPrefix(transcripts: readonly AgentTranscript[], prefix: string): AgentTranscript {
+  const agentIds = transcripts.map(({ agentId }) => agentId);
+  const match = matchPrefix(agentIds, prefix);
+  const found = match.kind === "one" ? transcripts.find(({ agentId }) => agentId === match.id) : undefined;
   if (found) return found;
-  const ids = (match.kind === "many" ? match.ids : files.map(({ agentId }) => agentId)).slice(0, 8).join(", ");
+  const ids = (match.kind === "many" ? match.ids : agentIds).slice(0, 8).join(", ");
   const message =
     match.kind === "many"
       ? `${match.ids.length} agents begin with "${prefix}"`
       : `No agent of this session begins with "${prefix}"`;
-  const cure = files.length === 0 ? "It has no subagents." : `There are ${ids}${files.length > 8 ? ", …" : ""}.`;
-  throw new UserError(message, { code: "session", cure, exitCode: 2 });
+  const cure = agentIds.length === 0 ? "It has no subagents." : `There are ${ids}${agentIds.length > 8 ? ", …" : ""}.`;
+  throw sessionError(message, cure);
 }
 
-/** A damaged line must not hide the others. */
-function seeAny(views: ReturnType<typeof createAgentViews>, event: SubagentEvent): void {
+/** Renders each agent with its end, usage and cost, then totals by type and of all. Empty if there are no agents. */
+export function renderAgentTree(agents: readonly AgentView[], { inUse }: { readonly inUse: boolean }): string {
+  if (agents.length === 0) return "";
+  const lines = agents.map((agent) => renderAgentLine(agent, inUse));
+  const types = [...new Set(agents.map(({ agentType }) => agentType))];
+  const byType = types.map((type) => {
+    return `${oneLine(type)} · ${totalOf(agents.filter(({ agentType }) => agentType === type))}`;
+  });
+  const totals = [...(types.length < 2 ? [] : byType), totalOf(agents)].map((total) => `  ── ${total}`);
+  return `\nAgents\n${[...lines, ...totals].join("\n")}\n`;
+}
+
+function observeAny(views: ReturnType<typeof createAgentViews>, event: SubagentEvent): void {
   try {
-    views.see(event, "at" in event.event ? event.event.at : 0);
+    views.observe(event, "at" in event.event ? event.event.at : 0);
   } catch {
-    // What can't be folded is told of where the transcript itself is shown.
+    // A damaged line must not hide the others. The transcript of the agent shows it.
   }
 }
 
 function pathTo(agentId: AgentId, parents: ReadonlyMap<AgentId, AgentId>): readonly AgentId[] {
   const path: AgentId[] = [];
   for (let at: AgentId | undefined = agentId; at !== undefined && at !== MAIN_AGENT; at = parents.get(at)) {
-    // Files can say anything, also that an agent is its own grandchild.
+    // A damaged file can name an agent as its own ancestor.
     if (path.includes(at)) break;
     path.unshift(at);
   }
   return path;
+}
+
+function totalOf(agents: readonly AgentView[]): string {
+  const tokens = agents.reduce((sum, { usage }) => sum + tokensOf(usage), 0);
+  const cost = costOf(agents.map(({ costUsd }) => costUsd));
+  return `${plural(agents.length, "agent")} · ${formatCount(tokens)} tokens · ${cost}`;
+}
+
+function renderAgentLine(agent: AgentView, inUse: boolean): string {
+  const { agentId, agentType, description, background, path, end, turns, usage, costUsd, denied } = agent;
+  const mark = end === undefined ? "…" : outcomeMarks[end.outcome];
+  const indent = "  ".repeat(path.length);
+  const parts = [
+    `${indent}${mark} ${oneLine(agentType)} ${oneLine(agentId)}`,
+    ...(description === "" ? [] : [oneLine(description)]),
+    ...(background ? ["background"] : []),
+    stateOf(end, inUse),
+    plural(turns, "turn"),
+    `${formatCount(tokensOf(usage))} tokens`,
+    costOf([costUsd]),
+    ...(end === undefined ? [] : [formatDuration(end.milliseconds)]),
+    ...(denied.length === 0 ? [] : [`${formatCount(denied.length)} denied`]),
+  ];
+  return parts.join(" · ");
+}
+
+function stateOf(end: AgentView["end"], inUse: boolean): string {
+  if (end === undefined) return inUse ? "running" : "cut off";
+  return end.reason === "done" || end.reason === end.outcome ? end.outcome : `${end.outcome} (${end.reason})`;
+}
+
+function costOf(costs: readonly (number | undefined)[]): string {
+  const known = costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0);
+  if (!costs.includes(undefined)) return `$${known.toFixed(4)}`;
+  return known === 0 ? "cost unknown" : `at least $${known.toFixed(4)}`;
 }

@@ -1,83 +1,177 @@
-import { cacheCommands, deleteSession, listSessions, readTranscript, stateDirectory } from "../../../app/index.ts";
-import { plural } from "../../../lib/index.ts";
+import {
+  cacheCommands,
+  deleteSession,
+  listSessions,
+  readTranscript,
+  type SessionSummary,
+  stateDirectory,
+} from "../../../app/index.ts";
+import { plural, type UserError } from "../../../lib/index.ts";
 import { type Line, MAIN_AGENT } from "../../../protocol/index.ts";
-import type { Command } from "../../command.ts";
-import { sessionByPrefix } from "../../find-session.ts";
+import { exitCodes } from "../../exit-codes.ts";
+import { parseSessionAgent, sessionByPrefix } from "../../find-session.ts";
+import { printHelp } from "../../help/print-help.ts";
 import { createOutput } from "../../output.ts";
-import { readAgentFiles } from "../../progress/agent-transcripts.ts";
+import { type PrintOptions, parsePrintOptions, printOptionKinds } from "../../print/print-options.ts";
+import { printRun } from "../../print/print-run.ts";
+import { readAgentTranscripts } from "../../progress/agent-transcripts.ts";
+import {
+  directoryOption,
+  type HelpRequest,
+  helpOption,
+  readOptions,
+  readVerb,
+  usageError,
+} from "../../read-options.ts";
 import { realDirectory } from "../../real-directory.ts";
-import { renderReport } from "../cache-render.ts";
+import { renderReport } from "../cache.ts";
 import { confirm } from "../confirm.ts";
-import { agentByPrefix, agentsOf } from "./agent-tree.ts";
-import { renderAgents } from "./render-agents.ts";
-import { renderSessions } from "./render-sessions.ts";
+import { ago, renderTable } from "../listing.ts";
+import { agentByPrefix, recordedAgents, renderAgentTree } from "./agent-tree.ts";
 import { renderTranscript } from "./transcript.ts";
 
-type SessionsCommand = Extract<Command, { kind: `sessions.${string}` }>;
-
-/** `retinue sessions list|show|export|delete`. */
-export async function sessions(command: SessionsCommand): Promise<number> {
+/** Runs `retinue sessions list|show|resume|export|delete`. */
+export async function sessions(argv: readonly string[]): Promise<number> {
+  const command = parseSessions(argv);
   const home = stateDirectory(process.env);
-  const output = createOutput(process.stdout, () => undefined);
-  if (command.kind === "sessions.list") await output.write(list(command, home));
-  else if (command.kind === "sessions.show") await output.write(await show(command, home));
-  else if (command.kind === "sessions.export") {
-    for (const part of exported(command, home)) await output.write(part);
-  } else await output.write(await remove(command, home));
-  return 0;
+  const { write } = createOutput(process.stdout);
+  switch (command.kind) {
+    case "help":
+      return printHelp(command.topic);
+    case "resume":
+      return printRun(command.options);
+    case "list":
+      await write(list(command, home));
+      break;
+    case "show":
+      await write(await show(command, home));
+      break;
+    case "export":
+      for (const part of exported(command.id, home)) await write(part);
+      break;
+    case "delete":
+      await write(await remove(command, home));
+  }
+  return exitCodes.succeeded;
 }
 
-function list({ all, json, cwd }: Extract<Command, { kind: "sessions.list" }>, home: string): string {
+type SessionsCommand =
+  | { readonly kind: "list"; readonly json: boolean; readonly all: boolean; readonly cwd: string | undefined }
+  | { readonly kind: "show"; readonly id: string; readonly agent: string | undefined; readonly json: boolean }
+  | { readonly kind: "resume"; readonly options: PrintOptions }
+  | { readonly kind: "export"; readonly id: string }
+  | { readonly kind: "delete"; readonly ids: readonly string[]; readonly yes: boolean };
+
+const verbs = {
+  list: { json: {}, all: {}, cwd: directoryOption, help: helpOption },
+  show: { json: {}, agent: { value: "ID" }, help: helpOption },
+  export: { help: helpOption },
+  delete: { yes: { short: "y" }, help: helpOption },
+};
+
+export function parseSessions(argv: readonly string[]): SessionsCommand | HelpRequest {
+  if (argv[0] === "resume") return parseResume(argv.slice(1));
+  const read = readVerb("sessions", argv, { verbs, others: ["resume"] });
+  if ("kind" in read) return read;
+  const { verb, options } = read;
+  const [id, ...more] = options.words;
+  const json = options.has("json");
+  if (verb === "list") {
+    if (id !== undefined) throw usageError('"sessions list" takes no id', `Use "retinue sessions show ${id}".`);
+    return { kind: "list", json, all: options.has("all"), cwd: options.value("cwd") };
+  }
+  if (id === undefined) throw needsSession(verb);
+  if (verb === "delete") return { kind: "delete", ids: options.words, yes: options.has("yes") };
+  if (more.length > 0) throw usageError(`"sessions ${verb}" takes one id`, "Name one session at a time.");
+  if (verb === "export") return { kind: "export", id };
+  return { kind: "show", ...parseSessionAgent(id, options.value("agent")), json };
+}
+
+/** Parses `sessions resume ID [prompt]`, which is the same as `-p --resume ID [prompt]`. */
+function parseResume(argv: readonly string[]): SessionsCommand | HelpRequest {
+  const { resume: _resume, continue: _continue, ...kinds } = printOptionKinds;
+  const options = readOptions(argv, { kinds: { ...kinds, help: helpOption }, help: "retinue --help" });
+  if (options.has("help")) return { kind: "help", topic: "sessions" };
+  const [id, ...words] = options.words;
+  if (id === undefined) throw needsSession("resume");
+  return { kind: "resume", options: { ...parsePrintOptions({ ...options, words }), resume: id } };
+}
+
+function needsSession(verb: string): UserError {
+  return usageError(`"sessions ${verb}" needs the id of a session`, '"retinue sessions list" shows them.');
+}
+
+function list({ all, json, cwd }: Extract<SessionsCommand, { kind: "list" }>, home: string): string {
   const directory = realDirectory(cwd ?? ".");
   const found = listSessions(all ? { home } : { home, cwd: directory });
   if (json) return `${JSON.stringify(found, null, 2)}\n`;
-  if (found.length > 0) return renderSessions(found, { all, now: Date.now(), columns: process.stdout.columns || 0 });
+  if (found.length > 0) return renderList(found, all);
   const where = all ? "anywhere" : `of ${directory}`;
   return `There are no sessions ${where} yet.${all ? "" : ' "retinue sessions list --all" looks everywhere.'}\n`;
 }
 
-async function show({ id, agent, json }: Extract<Command, { kind: "sessions.show" }>, home: string): Promise<string> {
+/** Renders a table, newest first. `all`: the sessions are of every directory, so each row names its own. */
+function renderList(found: readonly SessionSummary[], all: boolean): string {
+  const head = ["SESSION", "WHEN", "STATE", "TURNS", ...(all ? ["DIRECTORY"] : []), "PROMPT"];
+  const now = Date.now();
+  const rows = found.map((session) => [
+    session.id,
+    ago(now - session.updatedAt),
+    stateOf(session),
+    String(session.turns),
+    ...(all ? [session.cwd ?? session.project] : []),
+    session.firstPrompt ?? session.damaged ?? "",
+  ]);
+  return renderTable([head, ...rows], process.stdout.columns || 0);
+}
+
+function stateOf({ inUse, damaged, lastOutcome }: SessionSummary): string {
+  if (damaged !== undefined) return "damaged";
+  if (inUse) return "running";
+  return lastOutcome ?? "cut off";
+}
+
+async function show({ id, agent, json }: Extract<SessionsCommand, { kind: "show" }>, home: string): Promise<string> {
   const session = sessionByPrefix({ home, prefix: id });
-  const files = readAgentFiles(session.path);
+  const agents = readAgentTranscripts(session.path);
   if (agent !== undefined && agent !== MAIN_AGENT) {
-    const { agentId, lines, problems } = agentByPrefix(files, agent);
+    const { agentId, lines, problems } = agentByPrefix(agents, agent);
     if (json) return jsonLines(lines);
     return renderTranscript(lines, { id: `${session.id}/${agentId}`, problems });
   }
   const { lines, problems } = readTranscript(session.path);
   if (json) return jsonLines(lines);
   const transcript = renderTranscript(lines, { id: session.id, problems: problems.map(({ message }) => message) });
-  return `${transcript}${renderAgents(agentsOf(files), session)}${await cacheSection(session.path)}`;
+  return `${transcript}${renderAgentTree(recordedAgents(agents), session)}${await cacheSection(session.path)}`;
 }
 
-/** Empty where no model has answered, and where the transcripts are too damaged to tell. */
+/** Empty if no model has answered, or if the transcripts are too damaged to tell. */
 async function cacheSection(path: string): Promise<string> {
   const { reportCache } = await cacheCommands();
   const report = await reportCache(path).catch(() => undefined);
   return report === undefined || report.total.requests === 0 ? "" : `\n${renderReport(report)}`;
 }
 
-/** Every recorded line, each with whose it is; a part for each agent. */
-function* exported({ id }: Extract<Command, { kind: "sessions.export" }>, home: string): Iterable<string> {
+/** Yields every recorded line with the id of its agent, in one part for each agent. */
+function* exported(id: string, home: string): Iterable<string> {
   const { path } = sessionByPrefix({ home, prefix: id });
-  const whose = (agent: string) => (line: Line) => ({ agent, ...exportedLine(line) });
-  yield jsonLines(readTranscript(path).lines.map(whose(MAIN_AGENT)));
-  for (const { agentId, lines } of readAgentFiles(path)) yield jsonLines(lines.map(whose(agentId)));
+  const withAgent = (agent: string) => (line: Line) => ({ agent, ...exportedLine(line) });
+  yield jsonLines(readTranscript(path).lines.map(withAgent(MAIN_AGENT)));
+  for (const { agentId, lines } of readAgentTranscripts(path)) yield jsonLines(lines.map(withAgent(agentId)));
 }
 
-/** A compaction has the shape that readers of other transcripts look for, with all that was recorded of it. */
+/** Gives a compaction the shape that readers of other transcripts look for, and keeps all its other fields. */
 function exportedLine(line: Line): object {
   if (line.type !== "conversation.compacted") return line;
   const { type: _, trigger, before, ...rest } = line;
-  const compactMetadata = { trigger, ...(before === undefined ? {} : { preTokens: before }) };
-  return { ...rest, type: "system", subtype: "compact_boundary", compactMetadata };
+  return { ...rest, type: "system", subtype: "compact_boundary", compactMetadata: { trigger, preTokens: before } };
 }
 
 function jsonLines(lines: readonly object[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-async function remove({ ids, yes }: Extract<Command, { kind: "sessions.delete" }>, home: string): Promise<string> {
+async function remove({ ids, yes }: Extract<SessionsCommand, { kind: "delete" }>, home: string): Promise<string> {
   const chosen = ids.map((prefix) => sessionByPrefix({ home, prefix }));
   const names = chosen.map(({ id, firstPrompt }) => `${id}  ${firstPrompt ?? ""}`.trimEnd());
   if (!yes && !(await confirm(`${names.join("\n")}\nDelete for good?`))) return "Nothing was deleted.\n";

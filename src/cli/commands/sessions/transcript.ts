@@ -2,13 +2,13 @@ import { formatCount, formatDuration, plural, stripControls } from "../../../lib
 import { callsOf, type EventOf, type Line, textOf } from "../../../protocol/index.ts";
 import { describeCall, oneLine } from "../../describe-call.ts";
 
-export interface TranscriptView {
+interface TranscriptHead {
   readonly id: string;
   readonly problems: readonly string[];
 }
 
-/** A session as a person reads it: who said what, which tools ran with what outcome, how each run ended. */
-export function renderTranscript(lines: readonly Line[], { id, problems }: TranscriptView): string {
+/** Renders a session for a person: its messages, its tool calls with their outcomes, and how each run ended. */
+export function renderTranscript(lines: readonly Line[], { id, problems }: TranscriptHead): string {
   const targets = new Map<string, string>();
   const parts = [`Session ${id}`, ...problems.map((problem) => `! ${oneLine(problem)}`)];
   for (const line of lines) {
@@ -18,7 +18,7 @@ export function renderTranscript(lines: readonly Line[], { id, problems }: Trans
   return `${parts.join("\n")}\n`;
 }
 
-/** Files get damaged, and newer versions write other fields: one line that can't be shown must not hide the rest. */
+/** Files get damaged, and newer versions write other fields; a line that can't be shown must not hide the rest. */
 function renderAnyLine(line: Line, targets: Map<string, string>): string {
   try {
     if (line.type === "model.ended") {
@@ -84,7 +84,7 @@ function prompted({ content, from }: EventOf<"prompt.received">): string {
   return `\n${who}${indent(textOf(content), " ".repeat(who.length)).trimStart()}`;
 }
 
-/** Only what hooks did something by. */
+/** Empty if the hooks had no effect. */
 function renderHooks({ event, decision, reason, inputJson, context }: EventOf<"hooks.ran">): string {
   const said = [
     ...(decision === undefined ? [] : [decision]),
@@ -122,11 +122,11 @@ function renderEnd({
     costUsd === undefined ? "cost unknown" : `$${costUsd.toFixed(4)}`,
     formatDuration(milliseconds),
   ];
-  // A model that can't do it says why in its last words, which stand above already.
-  const isTold = message === undefined || outcome === "succeeded" || message.trim() === text.trim();
-  const told = isTold ? "" : `\n   ${oneLine(message)}`;
+  // If the model gives up, its last text says why, and that is already shown above.
+  const isShown = message === undefined || outcome === "succeeded" || message.trim() === text.trim();
+  const why = isShown ? "" : `\n   ${oneLine(message)}`;
   const files = facts.filesChanged.length === 0 ? "" : `\n   changed: ${facts.filesChanged.map(oneLine).join(", ")}`;
-  return `\n── ${words.join(" · ")}${told}${files}`;
+  return `\n── ${words.join(" · ")}${why}${files}`;
 }
 
 function indent(text: string, mark: string): string {

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { parseRoot } from "./run-command.ts";
+
+describe("parseRoot", () => {
+  it("reads a whole command line", () => {
+    const words =
+      "-p Fix it -m large --provider x --effort high --max-turns 7 -C dir -r 01ab --permission-mode plan --settings s.json --trust --verbose --output-format stream-json --include-partial-messages --forward-subagent-text --max-cost 0.5 --max-tokens 9000 --max-spawns 3 --acceptance true";
+    expect(parseRoot(words.split(" "))).toEqual({
+      kind: "print",
+      options: {
+        prompt: "Fix it",
+        outputFormat: "stream-json",
+        partialMessages: true,
+        subagentText: true,
+        model: "large",
+        provider: "x",
+        effort: "high",
+        maxTurns: 7,
+        maxCost: 0.5,
+        maxTokens: 9000,
+        maxSpawns: 3,
+        acceptance: ["true"],
+        cwd: "dir",
+        resume: "01ab",
+        continueLatest: false,
+        permissionMode: "plan",
+        allowedTools: [],
+        disallowedTools: [],
+        settings: "s.json",
+        coordinator: false,
+        trust: true,
+        verbose: true,
+        quiet: false,
+      },
+    });
+  });
+
+  it("reads help about a command, and refuses one there is not", () => {
+    expect(parseRoot(["help"])).toEqual({ kind: "help", topic: "retinue" });
+    expect(parseRoot(["help", "sessions"])).toEqual({ kind: "help", topic: "sessions" });
+    expect(() => parseRoot(["help", "sesions"])).toThrow('There is no command "sesions"');
+    expect(parseRoot(["version"])).toEqual({ kind: "version" });
+  });
+
+  it("reads who works, and agents for this run", () => {
+    const agents = { poet: { description: "Writes verse.", prompt: "You rhyme." } };
+    const command = parseRoot(["-p", "--agent", "poet", "--agents", JSON.stringify(agents), "go"]);
+    expect(command).toMatchObject({ kind: "print", options: { prompt: "go", agent: "poet", agents } });
+    for (const bad of ["{poet", "[]", '"poet"', "null"]) {
+      expect(() => parseRoot(["-p", "--agents", bad, "go"]), bad).toThrow("--agents");
+    }
+  });
+
+  it("adds up rules of several flags", () => {
+    const command = parseRoot([
+      "-p",
+      "--allowed-tools",
+      "Read, Bash(git log, x)",
+      "--allowed-tools=Edit Write",
+      "--disallowed-tools",
+      "WebFetch",
+      "go",
+    ]);
+    expect(command).toMatchObject({
+      options: {
+        prompt: "go",
+        allowedTools: ["Read", "Bash(git log, x)", "Edit", "Write"],
+        disallowedTools: ["WebFetch"],
+      },
+    });
+  });
+
+  it("takes the names of commands as words of a prompt, where they do not stand first", () => {
+    expect(parseRoot(["-p", "doctor"])).toMatchObject({ kind: "print", options: { prompt: "doctor" } });
+    expect(parseRoot(["-p", "--", "sessions", "--help"])).toMatchObject({ options: { prompt: "sessions --help" } });
+  });
+
+  it.each([
+    [["help", "trust"], { kind: "help", topic: "trust" }],
+    [["help", "doctor"], { kind: "help", topic: "doctor" }],
+    [["--version"], { kind: "version" }],
+    [["do", "something", "about", "it"], { kind: "interactive", prompt: "do something about it" }],
+  ])("%j", (words, command) => {
+    expect(parseRoot(words)).toEqual(command);
+  });
+
+  it.each([
+    [["--nope"]],
+    [["-p", "--max-turns", "x"]],
+    [["-p", "--max-cost", "-1"]],
+    [["-p", "--max-cost", "1e"]],
+    [["-p", "--max-cost", "0"]],
+    [["-p", "--max-tokens", "0"]],
+    [["-p", "--max-spawns", "1.5"]],
+    [["-p", "--quiet", "--verbose"]],
+    [["-p", "--forward-subagent-text"]],
+    [["docter"]],
+  ])("refuses %j with an error for people and exit code 2", (words) => {
+    expect(() => parseRoot(words)).toThrowError(expect.objectContaining({ name: "UserError", exitCode: 2 }));
+  });
+});
