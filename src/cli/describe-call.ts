@@ -1,6 +1,6 @@
 import { stripControls } from "../lib/index.ts";
 
-/** What a call is about, in a few words on one line: `src/a.ts`, `npm test`, `TODO in src`. */
+/** Summarizes the input of a call on one line: `src/a.ts`, `npm test`, `TODO in src`. */
 export function describeCall(inputJson: string): string {
   let input: unknown;
   try {
@@ -10,16 +10,15 @@ export function describeCall(inputJson: string): string {
   }
   if (typeof input !== "object" || input === null) return "";
   const fields = input as Record<string, unknown>;
-  const words = (name: string): string => (typeof fields[name] === "string" ? oneLine(fields[name]) : "");
-  const telling = tellingFields.find((name) => words(name) !== "");
-  if (telling === undefined) return "";
-  const where =
-    telling === "pattern" ? [words("path"), words("glob")].filter((part) => part !== "" && part !== ".") : [];
-  return [words(telling), ...(where.length === 0 ? [] : [where.join("/")])].join(" in ");
+  const text = (name: string): string => (typeof fields[name] === "string" ? oneLine(fields[name]) : "");
+  const field = describingFields.find((name) => text(name) !== "");
+  if (field === undefined) return "";
+  const where = field === "pattern" ? [text("path"), text("glob")].filter((part) => part !== "" && part !== ".") : [];
+  return [text(field), ...(where.length === 0 ? [] : [where.join("/")])].join(" in ");
 }
 
-// In this order: a search is told by its pattern first, then by its place.
-const tellingFields = [
+// By priority: a search is described by its pattern first, then by its path.
+const describingFields = [
   "file_path",
   "notebook_path",
   "command",
@@ -34,6 +33,7 @@ const tellingFields = [
   "task_id",
 ];
 
+/** Collapses whitespace and removes control characters. Long text is cut. */
 export function oneLine(text: string): string {
   return stripControls(text.slice(0, 2_000)).replace(/\s+/g, " ").trim();
 }

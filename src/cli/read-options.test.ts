@@ -13,9 +13,9 @@ describe("readOptions", () => {
   it("reads long, short, joined and inline forms", () => {
     expect(read("--model", "a", "-m", "b", "--model=c").values("model")).toEqual(["a", "b", "c"]);
     const joined = read("-pm", "a", "word");
-    expect([joined.has("print"), joined.value("model"), joined.words]).toEqual([true, "a", ["word"]]);
+    expect([joined.has("print"), joined.value("model"), joined.positionals]).toEqual([true, "a", ["word"]]);
     expect(read("--model=-a").value("model")).toBe("-a");
-    expect(read("--", "-p", "--model").words).toEqual(["-p", "--model"]);
+    expect(read("--", "-p", "--model").positionals).toEqual(["-p", "--model"]);
   });
 
   it.each([
@@ -45,8 +45,8 @@ describe("readOptions", () => {
     fc.assert(
       fc.property(fc.array(word), (argv) => {
         try {
-          const { words } = read(...argv);
-          expect(words.length).toBeLessThanOrEqual(argv.length);
+          const { positionals } = read(...argv);
+          expect(positionals.length).toBeLessThanOrEqual(argv.length);
         } catch (error) {
           expect(error).toMatchObject({ name: "UserError", exitCode: 2 });
         }

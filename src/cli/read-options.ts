@@ -14,7 +14,7 @@ export type OptionKinds = Readonly<Record<string, OptionKind>>;
 
 export interface ReadOptions {
   /** The positional arguments, in order. */
-  readonly words: readonly string[];
+  readonly positionals: readonly string[];
   has(name: string): boolean;
   /** The last value given. */
   value(name: string): string | undefined;
@@ -35,10 +35,10 @@ export function readOptions(
     options[name] = short === undefined ? { type } : { type, short };
   }
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true });
-  const words: string[] = [];
+  const positionals: string[] = [];
   const given = new Map<string, string[]>();
   for (const token of tokens) {
-    if (token.kind === "positional") words.push(token.value);
+    if (token.kind === "positional") positionals.push(token.value);
     if (token.kind !== "option") continue;
     const kind = Object.hasOwn(kinds, token.name) ? kinds[token.name] : undefined;
     if (kind === undefined)
@@ -47,7 +47,7 @@ export function readOptions(
     given.set(token.name, [...(given.get(token.name) ?? []), value]);
   }
   return {
-    words,
+    positionals,
     has: (name) => given.has(name),
     value: (name) => given.get(name)?.at(-1),
     values: (name) => given.get(name) ?? [],

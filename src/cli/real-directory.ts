@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 
-/** Links followed, as sessions know their directories; what does not exist is only made absolute. */
+/** Resolves links, as in the directories of sessions. A path that does not exist is only made absolute. */
 export function realDirectory(path: string): string {
   try {
     return realpathSync.native(path);

@@ -1,7 +1,7 @@
 import { VERSION } from "../app/index.ts";
 import { nearest, type UserError } from "../lib/index.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { createFormat, formatAskedFor } from "./formats/create-format.ts";
+import { createFormat, requestedFormat } from "./formats/create-format.ts";
 import type { CommandName, HelpTopic } from "./help/help.ts";
 import { printHelp } from "./help/print-help.ts";
 import { createOutput } from "./output.ts";
@@ -28,7 +28,7 @@ export async function runCommand(argv: readonly string[]): Promise<void> {
 
 async function outputsFor(argv: readonly string[]): Promise<Outputs> {
   const format = await createFormat({
-    outputFormat: formatAskedFor(argv),
+    outputFormat: requestedFormat(argv),
     partialMessages: false,
     subagentText: false,
     agents: createAgentViews(),
@@ -86,11 +86,11 @@ export function parseRoot(argv: readonly string[]): RootRequest {
   if (options.has("help")) return { kind: "help", topic: "retinue" };
   if (options.has("version")) return { kind: "version" };
   if (options.has("print")) return { kind: "print", options: parsePrintOptions(options) };
-  const [word] = options.words;
+  const [word] = options.positionals;
   const meant =
-    options.words.length <= 3 && word !== undefined ? nearest(word, [...commandNames, "help"])[0] : undefined;
+    options.positionals.length <= 3 && word !== undefined ? nearest(word, [...commandNames, "help"])[0] : undefined;
   if (meant !== undefined) throw usageError(`There is no command "${word}"`, `Did you mean "retinue ${meant}"?`);
-  return { kind: "interactive", prompt: options.words.join(" ") };
+  return { kind: "interactive", prompt: options.positionals.join(" ") };
 }
 
 function topicOf(word: string | undefined): HelpTopic {

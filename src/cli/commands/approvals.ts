@@ -59,7 +59,7 @@ export function parseApprovals(argv: readonly string[]): ListCommand | AnswerCom
 }
 
 function parseList(options: ReadOptions): ListCommand {
-  const [word] = options.words;
+  const [word] = options.positionals;
   if (word !== undefined) throw usageError(`"approvals list" does not take "${word}"`, "See --session and --cwd.");
   return {
     kind: "list",
@@ -75,7 +75,7 @@ const answers = ["allow", "deny", "always"] as const;
 const answersByOption = { message: ["deny"], input: ["allow"], pattern: ["always"], project: ["always"] } as const;
 
 function parseAnswer(options: ReadOptions): AnswerCommand {
-  const [request, answer, ...more] = options.words;
+  const [request, answer, ...more] = options.positionals;
   const usage = "Write: retinue approvals answer REQUEST allow|deny|always.";
   if (request === undefined) throw usageError('"approvals answer" needs a request', usage);
   const verb = answers.find((each) => each === answer);

@@ -48,7 +48,7 @@ function parseCache(argv: readonly string[]): CacheCommand | HelpRequest {
   const read = readVerb("cache", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  const [id, ...more] = options.words;
+  const [id, ...more] = options.positionals;
   if (more.length > 0) throw usageError(`"cache ${verb}" takes one id`, "Name one session at a time.");
   const query = { id, json: options.has("json"), cwd: options.value("cwd") };
   if (verb === "report") return { kind: "report", ...query };

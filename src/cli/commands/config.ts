@@ -27,7 +27,7 @@ export function parseConfig(argv: readonly string[]): ({ readonly kind: "show" }
   const read = readVerb("config", argv, { verbs: { show: settingsOptions } });
   if ("kind" in read) return read;
   const { options } = read;
-  const [word] = options.words;
+  const [word] = options.positionals;
   if (word !== undefined) throw usageError(`"config show" does not take "${word}"`, 'See "retinue config --help".');
   return { kind: "show", ...parseSettingsQuery(options) };
 }

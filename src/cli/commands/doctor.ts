@@ -45,7 +45,7 @@ export function parseDoctor(argv: readonly string[]): DoctorCommand | HelpReques
   };
   const options = readOptions(argv, { kinds, help: "retinue doctor --help" });
   if (options.has("help")) return { kind: "help", topic: "doctor" };
-  const [word] = options.words;
+  const [word] = options.positionals;
   if (word !== undefined) throw usageError(`"doctor" does not take "${word}"`, 'See "retinue doctor --help".');
   return {
     kind: "doctor",

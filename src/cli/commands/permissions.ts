@@ -41,7 +41,7 @@ function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpReq
   const read = readVerb("permissions", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  const [word] = options.words;
+  const [word] = options.positionals;
   if (word !== undefined) {
     throw usageError(`"permissions ${verb}" does not take "${word}"`, 'See "retinue permissions --help".');
   }

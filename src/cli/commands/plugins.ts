@@ -66,7 +66,7 @@ function parsePlugins(argv: readonly string[]): PluginsCommand | HelpRequest {
   const read = readVerb("plugins", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  const [word, ...more] = options.words;
+  const [word, ...more] = options.positionals;
   if (verb === "list") {
     if (word !== undefined) throw usageError('"plugins list" takes no name', 'Write "retinue plugins list".');
     return { kind: "list", json: options.has("json") };

@@ -54,9 +54,10 @@ export function parseTrust(argv: readonly string[]): TrustCommand | HelpRequest 
   const read = readVerb("trust", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  const [directory = ".", ...more] = options.words;
+  const [directory = ".", ...more] = options.positionals;
   if (verb === "list") {
-    if (options.words.length > 0) throw usageError('"trust list" takes no directory', 'Write "retinue trust list".');
+    if (options.positionals.length > 0)
+      throw usageError('"trust list" takes no directory', 'Write "retinue trust list".');
     return { kind: "list", json: options.has("json") };
   }
   if (more.length > 0) throw usageError(`"trust ${verb}" takes one directory`, "Name one at a time.");

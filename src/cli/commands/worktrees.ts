@@ -35,7 +35,7 @@ function parseWorktrees(argv: readonly string[]): WorktreesCommand | HelpRequest
   const read = readVerb("worktrees", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  const [word] = options.words;
+  const [word] = options.positionals;
   if (word !== undefined) {
     throw usageError(`"worktrees ${verb}" does not take "${word}"`, 'See "retinue worktrees --help".');
   }

@@ -106,7 +106,7 @@ export function parsePrintOptions(options: ReadOptions): PrintOptions {
     throw usageError("--quiet and --verbose contradict each other", "Use one of them.");
   }
   return {
-    prompt: options.words.join(" "),
+    prompt: options.positionals.join(" "),
     outputFormat,
     partialMessages: options.has("include-partial-messages"),
     subagentText: options.has("forward-subagent-text"),

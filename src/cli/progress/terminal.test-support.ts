@@ -2,7 +2,7 @@ import { displayWidth } from "../fit-line.ts";
 
 interface TestTerminal {
   write(text: string): void;
-  /** With what it remembers of rows that it had no room for any more. */
+  /** Returns all rows, with those that scrolled out. */
   screen(): string[];
   resize(height: number): void;
 }
@@ -13,7 +13,7 @@ export function createTerminal(columns: number): TestTerminal {
   let row = 0;
   let column = 0;
   let height = Number.POSITIVE_INFINITY;
-  /** What stands above this row is history: no cursor gets there. */
+  /** Rows above this one have scrolled out; the cursor can't reach them. */
   let top = 0;
   const scroll = (): void => {
     top = Math.max(top, row - height + 1);

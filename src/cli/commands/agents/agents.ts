@@ -103,12 +103,12 @@ function parseAgents(argv: readonly string[]): AgentsCommand | HelpRequest {
   const read = readVerb("agents", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  if (verb === "check") return { kind: "check", paths: options.words, jsonl: options.has("jsonl") };
+  if (verb === "check") return { kind: "check", paths: options.positionals, jsonl: options.has("jsonl") };
   if (verb === "new") return parseNew(options);
   const place = { json: options.has("json"), trust: options.has("trust"), cwd: options.value("cwd") };
-  if (verb === "lint") return { kind: "lint", targets: options.words, ...place };
+  if (verb === "lint") return { kind: "lint", targets: options.positionals, ...place };
   if (verb === "explain") return parseExplain(options, place);
-  const [name, ...more] = options.words;
+  const [name, ...more] = options.positionals;
   if (verb === "list") {
     if (name !== undefined) throw usageError('"agents list" takes no name', `Use "retinue agents show ${name}".`);
     return { kind: "list", ...place };
@@ -119,7 +119,7 @@ function parseAgents(argv: readonly string[]): AgentsCommand | HelpRequest {
 }
 
 function parseExplain(options: ReadOptions, place: AgentsPlace): ExplainCommand {
-  const [agent, call, ...more] = options.words;
+  const [agent, call, ...more] = options.positionals;
   if (agent === undefined || call === undefined || more.length > 0) {
     const cure = "Write: retinue agents explain Explore 'Bash(git push)'";
     throw usageError('"agents explain" takes an agent and a call', cure);
@@ -129,7 +129,7 @@ function parseExplain(options: ReadOptions, place: AgentsPlace): ExplainCommand 
 }
 
 function parseNew(options: ReadOptions): AgentsCommand {
-  const [name, ...more] = options.words;
+  const [name, ...more] = options.positionals;
   if (more.length > 0) throw usageError('"agents new" takes one name', "Write it with hyphens: code-reviewer.");
   if (options.has("project") && options.has("user")) {
     throw usageError("--project and --user are two places", "Use one of them.");

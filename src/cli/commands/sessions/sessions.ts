@@ -74,14 +74,14 @@ export function parseSessions(argv: readonly string[]): SessionsCommand | HelpRe
   const read = readVerb("sessions", argv, { verbs, others: ["resume"] });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  const [id, ...more] = options.words;
+  const [id, ...more] = options.positionals;
   const json = options.has("json");
   if (verb === "list") {
     if (id !== undefined) throw usageError('"sessions list" takes no id', `Use "retinue sessions show ${id}".`);
     return { kind: "list", json, all: options.has("all"), cwd: options.value("cwd") };
   }
   if (id === undefined) throw needsSession(verb);
-  if (verb === "delete") return { kind: "delete", ids: options.words, yes: options.has("yes") };
+  if (verb === "delete") return { kind: "delete", ids: options.positionals, yes: options.has("yes") };
   if (more.length > 0) throw usageError(`"sessions ${verb}" takes one id`, "Name one session at a time.");
   if (verb === "export") return { kind: "export", id };
   return { kind: "show", ...parseSessionAgent(id, options.value("agent")), json };
@@ -92,9 +92,9 @@ function parseResume(argv: readonly string[]): SessionsCommand | HelpRequest {
   const { resume: _resume, continue: _continue, ...kinds } = printOptionKinds;
   const options = readOptions(argv, { kinds: { ...kinds, help: helpOption }, help: "retinue --help" });
   if (options.has("help")) return { kind: "help", topic: "sessions" };
-  const [id, ...words] = options.words;
+  const [id, ...prompt] = options.positionals;
   if (id === undefined) throw needsSession("resume");
-  return { kind: "resume", options: { ...parsePrintOptions({ ...options, words }), resume: id } };
+  return { kind: "resume", options: { ...parsePrintOptions({ ...options, positionals: prompt }), resume: id } };
 }
 
 function needsSession(verb: string): UserError {
