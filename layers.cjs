@@ -14,6 +14,7 @@ const underApp = [
   "conversation",
   "transcript",
   "model",
+  "offline",
   "tools",
   "workspace",
   "hands",
@@ -35,6 +36,7 @@ const modules = {
   conversation: { modules: shared, packages: [], builtins: true },
   transcript: { modules: shared, packages: [], builtins: true },
   model: { modules: [...shared, "conversation"], packages: ["eventsource-parser"], builtins: true },
+  offline: { modules: shared, packages: [], builtins: true },
   tools: {
     modules: shared,
     packages: ["@vscode/ripgrep", "diff", "turndown", "@mozilla/readability", "linkedom"],

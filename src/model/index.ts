@@ -10,7 +10,6 @@ export { type Connections, createConnections } from "./connections.ts";
 export { describeModel } from "./describe-model.ts";
 export { createLimiter, type Limiter, type LimiterState } from "./limiter.ts";
 export { listModels, type ModelList } from "./list-models.ts";
-export { createOfflineModel } from "./offline/offline-model.ts";
 export { type ProviderChoice, type ProviderWish, resolveProvider } from "./resolve-provider.ts";
 export type { ResolvedProvider } from "./resolved-provider.ts";
 export type { RetryPolicy } from "./retry.ts";

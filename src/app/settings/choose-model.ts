@@ -2,13 +2,13 @@ import { UserError } from "../../lib/index.ts";
 import {
   createAnthropicSearch,
   createLimiter,
-  createOfflineModel,
   createWireModel,
   type Limiter,
   type ProviderSearch,
   type ResolvedProvider,
   resolveProvider,
 } from "../../model/index.ts";
+import { createOfflineModel } from "../../offline/index.ts";
 import type { Clock, Model } from "../../ports/index.ts";
 import type { AgentDefinition, Settings } from "../../protocol/index.ts";
 import { connectionSilenceMs } from "../../runs/index.ts";

@@ -1,0 +1,142 @@
+import { formatCount, plural } from "../../lib/index.ts";
+import type { HistoryRequest } from "../recognise/job-request.ts";
+import { type Commit, parseCommits, whyNoHistory } from "./commits.ts";
+import { ask, askAll, git, type Job, quote, type Seen } from "./job.ts";
+import { clip, compose, firstOf, rows, type Section } from "./report.ts";
+
+/** The newest commits: what kind, where, by whom, and which files change most. */
+export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
+  const { log, changes, status } = yield* ask("Reading the git history.", {
+    log: git(`log -n ${count} --date=short --format=%h%x09%ad%x09%an%x09%s -- ${quote(path)}`),
+    changes: git(`log -n ${count} --numstat --format=%h -- ${quote(path)}`),
+    status: git("status --short --branch"),
+  });
+  const commits = parseCommits(log.text);
+  if (commits.length === 0) {
+    const lines = [`- ${whyNoHistory(log)}`];
+    return {
+      kind: "report",
+      text: compose("Git history", [{ heading: "Commits", lines }]),
+      told: [log, changes, status],
+    };
+  }
+  const newest = commits.slice(0, 3).map(({ hash }) => hash);
+  const [details] = yield* askAll("Looking at the newest commits.", [
+    git(`show --stat=90 --format=%h%x09%s ${newest.join(" ")}`),
+  ]);
+  const oldest = commits.at(-1);
+  const title = `${plural(commits.length, "commit")} of ${path === "." ? "this repository" : path}, ${oldest?.date} to ${commits[0]?.date}`;
+  const text = compose(title, [
+    { heading: "Commits, newest first", lines: commitLines(commits) },
+    kindSection(commits),
+    {
+      heading: "By whom",
+      lines: rows(
+        counted(commits.map(({ author }) => author))
+          .slice(0, 6)
+          .map(([who, times]) => [who, plural(times, "commit")]),
+      ),
+    },
+    { heading: "Files changed most", lines: fileLines(changes) },
+    { heading: "The newest in detail", lines: detailLines(details) },
+    { heading: "Now", lines: statusLines(status) },
+  ]);
+  return { kind: "report", text };
+}
+
+function commitLines(commits: readonly Commit[]): string[] {
+  const lines = rows(
+    commits.map(({ hash, date, author, subject }) => [hash, date, clip(author, 20), clip(subject, 90)]),
+  );
+  return firstOf(lines, 20, "commit");
+}
+
+/** By the words before the colon, `type(area): what`, where most commits have them; else by first word. */
+function kindSection(commits: readonly Commit[]): Section {
+  const marks = commits.flatMap(({ subject }) => {
+    const match = /^(\w+)(?:\(([^)]+)\))?!?: /.exec(subject);
+    return match ? [{ type: match[1] ?? "", area: match[2] ?? "" }] : [];
+  });
+  if (marks.length * 2 < commits.length) {
+    const words = counted(commits.map(({ subject }) => (subject.split(/[\s:]/)[0] ?? "").toLowerCase()));
+    return { heading: "By first word", lines: [`- ${listed(words)}`] };
+  }
+  const types = counted(marks.map(({ type }) => type));
+  const areas = counted(marks.flatMap(({ area }) => (area === "" ? [] : [area])));
+  const lines = [`- kinds: ${listed(types)}`];
+  if (areas.length > 0) lines.push(`- areas: ${listed(areas)}`);
+  return { heading: "By kind and area", lines };
+}
+
+function listed(words: readonly (readonly [string, number])[]): string {
+  return words
+    .slice(0, 12)
+    .map(([word, times]) => `${word} ${times}`)
+    .join(", ");
+}
+
+/** From the most frequent to the rarest; equals in the order of their names. */
+function counted(words: readonly string[]): [string, number][] {
+  const found = new Map<string, number>();
+  for (const word of words) found.set(word, (found.get(word) ?? 0) + 1);
+  return [...found].sort((left, right) => right[1] - left[1] || (left[0] < right[0] ? -1 : 1));
+}
+
+function fileLines(changes: Seen): string[] {
+  const files = new Map<string, { times: number; added: number; removed: number }>();
+  for (const line of changes.ok ? changes.text.split("\n") : []) {
+    const match = /^(\d+|-)\t(\d+|-)\t(.+)$/.exec(line);
+    if (!match?.[3]) continue;
+    const file = files.get(match[3]) ?? { times: 0, added: 0, removed: 0 };
+    file.times += 1;
+    file.added += Number(match[1]) || 0;
+    file.removed += Number(match[2]) || 0;
+    files.set(match[3], file);
+  }
+  const sorted = [...files].sort(
+    ([leftName, left], [rightName, right]) =>
+      right.times - left.times ||
+      right.added + right.removed - left.added - left.removed ||
+      (leftName < rightName ? -1 : 1),
+  );
+  const lines = rows(
+    sorted
+      .slice(0, 8)
+      .map(([name, { times, added, removed }]) => [
+        name,
+        plural(times, "commit"),
+        `+${formatCount(added)} -${formatCount(removed)}`,
+      ]),
+  );
+  if (changes.ok && /\[(?:Full output|…|The whole result)/.test(changes.text))
+    lines.push("- the list of changes was cut; these are from what was shown");
+  return lines;
+}
+
+function detailLines(seen: Seen | undefined): string[] {
+  if (!seen?.ok) return [];
+  const lines: string[] = [];
+  let shown = 0;
+  for (const line of seen.text.split("\n")) {
+    const head = /^([0-9a-f]{4,40})\t(.*)$/.exec(line);
+    if (head) {
+      lines.push(`- ${head[1]} ${clip(head[2] ?? "", 100)}`);
+      shown = 0;
+    } else if (/\|/.test(line) && shown < 4) {
+      lines.push(`  ${line.trim()}`);
+      shown += 1;
+    } else if (/^ \d+ files? changed/.test(line)) lines.push(`  ${line.trim()}`);
+  }
+  return lines;
+}
+
+function statusLines(status: Seen): string[] {
+  if (!status.ok) return [];
+  const [branch = "", ...changes] = status.text.split("\n").filter((line) => /^(##|.. \S)/.test(line));
+  const lines = [`- branch ${clip(branch.replace(/^## /, ""), 80)}`];
+  if (changes.length === 0) return [...lines, "- nothing uncommitted"];
+  return [
+    ...lines,
+    `- ${plural(changes.length, "uncommitted path")}: ${clip(changes.map((line) => line.slice(3)).join(", "), 160)}`,
+  ];
+}

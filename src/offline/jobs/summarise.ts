@@ -1,0 +1,219 @@
+import { plural } from "../../lib/index.ts";
+import { baseName, isTest, languageOf } from "../map/languages.ts";
+import { leadingComment } from "../map/leading-comment.ts";
+import { countLines, foreignGlob, joinPath } from "../map/survey-files.ts";
+import { anyDefinitionPattern, todoPattern } from "./definitions.ts";
+import { ask, askAll, glob, grep, type Job, list, type Report, read, type Seen } from "./job.ts";
+import { clip, compose, firstOf, rows } from "./report.ts";
+import { type Page, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
+
+/** A file or a directory, by its path or by its name alone. */
+export function* summarise(path: string): Job {
+  const first = yield* open(path);
+  if (first.ok) return yield* summariseSeen(path, first);
+  if (/is (not )?a directory/.test(first.text)) {
+    const other = yield* first.call.name === "Read" ? openDirectory(path) : openFile(path);
+    return other.ok ? told(yield* summariseSeen(path, other), [first]) : notFound(path);
+  }
+  const { named, inside } = yield* ask(`${path} is not there: looking for the name elsewhere.`, {
+    named: glob(`**/{${baseName(path)},${baseName(path)}.*}`),
+    inside: glob(`**/${baseName(path)}/*`),
+  });
+  const files = pathsIn(named);
+  const directories = pathsIn(inside).map((file) => file.slice(0, file.lastIndexOf("/")));
+  const found = [...new Set([...directories, ...files])].sort((left, right) => left.length - right.length);
+  const best = found[0];
+  if (best === undefined) return notFound(path);
+  const second = yield* directories.includes(best) ? openDirectory(best) : openFile(best);
+  return second.ok ? told(yield* summariseSeen(best, second), [first]) : notFound(path);
+}
+
+function notFound(path: string): Report {
+  return { kind: "report", text: compose(`${path}: not found`, []) };
+}
+
+function* summariseSeen(path: string, seen: Seen): Job {
+  return yield* seen.call.name === "LS" ? summariseDirectory(path, seen) : summariseFile(path, seen);
+}
+
+function isFileName(path: string): boolean {
+  return /\.\w+$/.test(baseName(path)) || /^(README|LICENSE|Makefile|Dockerfile)$/.test(baseName(path));
+}
+
+function open(path: string) {
+  return isFileName(path) ? openFile(path) : openDirectory(path);
+}
+
+function* openFile(path: string) {
+  const { page } = yield* ask(`Reading ${path}.`, { page: read(path) });
+  return page;
+}
+
+function* openDirectory(path: string) {
+  const { listing } = yield* ask(`Listing ${path}.`, { listing: list(path) });
+  return listing;
+}
+
+function pathsIn(seen: Seen): readonly string[] {
+  return seen.ok ? parsePaths(seen.text).paths : [];
+}
+
+/** Failures on the way that another call made good. */
+function told<Done extends { readonly told?: readonly Seen[] }>(report: Done, failures: readonly Seen[]): Done {
+  return { ...report, told: [...(report.told ?? []), ...failures] };
+}
+
+const importPattern =
+  "^\\s*(import|from|use|using|#include|require|include|extern crate|open|alias)\\b.*|^\\} from |= require\\(|^\\s*export .* from ";
+
+/** Size, language, what it begins with, what it imports, what it defines. */
+export function* summariseFile(path: string, page: Seen): Job {
+  const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ".";
+  const prose = /\.(md|markdown|mdx|rst|txt)$/i.test(path);
+  const content = { path, output_mode: "content" };
+  const { listing, defined, imported, todos } = yield* ask(`Looking for definitions in ${path}.`, {
+    listing: list(directory),
+    defined: grep(prose ? "^#{1,4} " : anyDefinitionPattern, { ...content, head_limit: 80 }),
+    imported: grep(importPattern, { ...content, head_limit: 80 }),
+    todos: grep(todoPattern, { ...content, head_limit: 10 }),
+  });
+  const parsed = parsePage(page.text);
+  const size = listing.ok
+    ? parseListing(listing.text).files.find(({ name }) => name === baseName(path))?.size
+    : undefined;
+  const language = languageOf(path)?.name ?? "unknown kind";
+  const length =
+    parsed.total === undefined ? `more than ${plural(parsed.lines.length, "line")}` : plural(parsed.total, "line");
+  const kind = isTest(path) ? `${language}, a test by its name` : language;
+  const definitions = hitLines(defined, path);
+  const comment = leadingComment(parsed);
+  const text = compose(path, [
+    {
+      heading: "What it is",
+      lines: [
+        `- ${[kind, length, size].filter((part) => part !== undefined && part !== "").join(", ")}`,
+        ...jsonLines(path, parsed),
+      ],
+    },
+    {
+      heading: "It begins with",
+      lines: comment.map(({ number, text: line }) => `- ${path}:${number}  ${clip(line, 200)}`),
+    },
+    { heading: prose ? "Headings" : "Defines and exports", lines: firstOf(definitions, 30, "line") },
+    { heading: "Imports", lines: prose ? [] : importLines(imported) },
+    { heading: "TODO and FIXME", lines: hitLines(todos, path) },
+    definitions.length + comment.length === 0 ? { heading: "First lines", lines: firstLines(parsed) } : undefined,
+  ]);
+  return { kind: "report", text };
+}
+
+function hitLines(seen: Seen, path: string): string[] {
+  if (!seen.ok) return [];
+  return rows(
+    parseHits(seen.text).hits.map(({ line, text }) => [`${path}:${line}`, clip(text.replace(/\s*\{$/, ""), 110)]),
+  );
+}
+
+/** The names of modules, as they stand in the lines. */
+function importLines(seen: Seen): string[] {
+  if (!seen.ok) return [];
+  const { hits } = parseHits(seen.text);
+  const names = hits.flatMap(({ text }) => {
+    const quoted = /["'<]([^"'>]+)["'>]/.exec(text)?.[1];
+    const bare = /^\s*(?:from|import|use|using|open|alias)\s+([\w.:]+)/.exec(text)?.[1];
+    const name = quoted ?? (text.includes("{") ? undefined : bare);
+    return name === undefined ? [] : [name];
+  });
+  const unique = [...new Set(names)];
+  return unique.length === 0 ? [] : [`- ${plural(unique.length, "module")}: ${clip(unique.join(", "), 400)}`];
+}
+
+function jsonLines(path: string, { lines }: Page): string[] {
+  if (!/\.jsonc?$/.test(path)) return [];
+  const keys = lines.flatMap(({ text }) => /^(?: {2}| {4}|\t)"([^"]+)"\s*:/.exec(text)?.[1] ?? []);
+  return keys.length === 0 ? [] : [`- keys at the top: ${clip([...new Set(keys)].join(", "), 300)}`];
+}
+
+function firstLines({ lines }: Page): string[] {
+  return lines.slice(0, 8).map(({ number, text }) => `${String(number).padStart(5)}  ${text.slice(0, 140)}`);
+}
+
+const maxRead = 14;
+
+/** What stands in a directory and what its files say about themselves. */
+export function* summariseDirectory(path: string, seen: Seen): Job {
+  const { directories, files, left } = parseListing(seen.text);
+  const readme = files.find(({ name }) => /^readme(\.\w+)?$/i.test(name))?.name;
+  const source = files
+    .filter(({ name }) => languageOf(name)?.isCode && !isTest(joinPath(path, name)))
+    .map(({ name }) => name);
+  const doors = source.filter((name) => /^(index|main|mod|lib|__init__|cli|app)\./.test(name));
+  const chosen = [...(readme ? [readme] : []), ...new Set([...doors, ...source])].slice(0, maxRead);
+  const [counted, defined, ...pages] = yield* askAll(`Reading what the files of ${path} say about themselves.`, [
+    countLines(path),
+    grep(anyDefinitionPattern, { path, glob: foreignGlob, output_mode: "content", head_limit: 250 }),
+    ...chosen.map((name) => read(joinPath(path, name), 30)),
+  ]);
+  const counts = parseCounts(counted?.ok ? counted.text : "");
+  const lines = new Map(counts.files.map((file) => [file.path, file.count]));
+  const exported = exportsByFile(defined);
+  const comments = new Map(chosen.map((name, index) => [name, commentOf(pages[index])]));
+  const cells = files.map(({ name, size }) => {
+    const file = joinPath(path, name);
+    const amount = lines.get(file);
+    const about = comments.get(name) || (exported.get(file) ?? []).join(", ");
+    return [name, amount === undefined ? size : plural(amount, "line"), clip(about, 100)];
+  });
+  const inner = directories.map((name) => {
+    const below = counts.files.filter((file) => file.path.startsWith(`${joinPath(path, name)}/`));
+    return [
+      `${name}/`,
+      plural(below.length, "file"),
+      plural(
+        below.reduce((sum, file) => sum + file.count, 0),
+        "line",
+      ),
+    ];
+  });
+  const cut = left > 0 ? [`- and ${left} more that the listing left out`] : [];
+  const text = compose(`${path}: ${plural(counts.totalFiles, "text file")}, ${plural(counts.totalLines, "line")}`, [
+    {
+      heading: "What it says about itself",
+      lines: ownWords(pages[0]),
+    },
+    { heading: "Directories", lines: firstOf(rows(inner), 20, "directory") },
+    { heading: "Files", lines: [...firstOf(rows(cells), 40, "file"), ...cut] },
+  ]);
+  return { kind: "report", text };
+}
+
+function exportsByFile(seen: Seen | undefined): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const { path, text } of seen?.ok ? parseHits(seen.text).hits : []) {
+    const name =
+      /(?:function\*?|class|interface|type|enum|struct|trait|def|fn|func|fun|const|let|var|module|object|record|mod)\s+(?:\([^)]*\)\s*)?([\w$]+)/.exec(
+        text,
+      )?.[1];
+    if (name !== undefined) found.set(path, [...(found.get(path) ?? []), name]);
+  }
+  return found;
+}
+
+function commentOf(seen: Seen | undefined): string {
+  if (!seen?.ok) return "";
+  return leadingComment(parsePage(seen.text))
+    .map(({ text }) => text)
+    .join(" ");
+}
+
+/** The beginning of its README, or of the file that speaks for the others. */
+function ownWords(seen: Seen | undefined): string[] {
+  const path = String(seen?.call.input["file_path"]);
+  if (!seen?.ok || !/(^|\/)(readme|index|mod|lib|__init__)(\.\w+)?$/i.test(path)) return [];
+  const page = parsePage(seen.text);
+  const isReadme = /(^|\/)readme/i.test(path);
+  const telling = isReadme
+    ? page.lines.filter(({ text }) => /^(#+ )?[A-Za-z*`]/.test(text)).slice(0, 4)
+    : leadingComment(page);
+  return telling.map(({ number, text }) => `- ${path}:${number}  ${clip(text.replace(/^#+ /, ""), 200)}`);
+}

@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { afterEach, describe, expect, it } from "vitest";
+import { createOfflinePlace, type OfflinePlace } from "../offline-place.test-support.ts";
+import { asPart, partRequest } from "../recognise/part-request.ts";
+
+let place: OfflinePlace;
+afterEach(() => place?.remove());
+
+const files = {
+  "src/README.md": "# The engine\n\nIt turns words into pages.\n",
+  "src/index.ts": "// The door.\nexport * from './parse/index.ts';\n",
+  "src/main.ts": "import './index.ts';\nstart();\n",
+  "src/parse/index.ts": "// Reads what people wrote.\nexport {};\n",
+  "src/parse/parse.ts": `export function parse() {}\nexport class Words {}\n${"//\n".repeat(30)}`,
+  "src/parse/parse.test.ts": "import { it } from 'vitest';\nit(\"reads the author's words\", () => {});\n",
+  "src/render/page.py": '"""Writes pages."""\n',
+  "other/secret.ts": "export const other = 1;\n",
+};
+
+describe("an agent for a part", () => {
+  it("looks with its tools and reports what the part is, its files, entries, tests and size", async () => {
+    place = createOfflinePlace({ without: ["Bash"] });
+    place.put(files);
+    const { report, stopReason, calls } = await place.talk(partRequest("src"));
+    expect(stopReason).toBe("end_turn");
+    expect(report).toBe(`# src: 7 text files with 44 lines: TypeScript (5), Markdown (1), Python (1)
+
+## What it is
+- src/README.md:1  The engine
+- src/README.md:3  It turns words into pages.
+
+## Size
+- 7 text files with 44 lines: TypeScript (5), Markdown (1), Python (1)
+
+## Directories
+- src/parse/   3 files  36 lines  Reads what people wrote.
+- src/render/  1 file   1 line    page.py
+
+## Key files
+- src/index.ts:1             The door.
+- src/main.ts                2 lines
+- src/parse/parse.ts:1       defines parse, Words
+- src/render/page.py:1       Writes pages.
+- src/parse/parse.test.ts:2  tests reads the author's words
+
+## Entry points
+- src/index.ts  an entry by its name
+- src/main.ts   an entry by its name
+
+## Tests
+- 1 file: src/parse (1)
+`);
+    expect(calls.filter((call) => call.isError)).toEqual([]);
+    expect(new Set(calls.map(({ name }) => name))).toEqual(new Set(["LS", "Grep", "Read"]));
+  });
+
+  it("says what most of a part is that says nothing about itself", async () => {
+    place = createOfflinePlace();
+    place.put({ "checks/a.test.ts": "x\n", "checks/b.test.ts": "x\n", "checks/c.json": "{}\n" });
+    const { report } = await place.talk(partRequest("checks"));
+    expect(report).toContain("- checks/  mostly TypeScript tests; no README or first comment says what it is for");
+  });
+
+  it("reports without Grep, and says what it could not see", async () => {
+    place = createOfflinePlace({ without: ["Grep"] });
+    place.put(files);
+    const { report, stopReason } = await place.talk(partRequest("src"));
+    expect(stopReason).toBe("end_turn");
+    expect(report).toMatch(/## Size\n- 7 text files: TypeScript \(5\)/);
+    expect(report).toContain("This agent has no tool Grep.");
+  });
+
+  it("does not call it a report when it saw nothing", async () => {
+    place = createOfflinePlace();
+    const missing = await place.talk(partRequest("nowhere"));
+    expect(missing.stopReason).toBe("refusal");
+    expect(missing.report).toMatch(/^There is nothing to tell of nowhere: /);
+    place.put({ "empty/.keep": "" });
+    expect((await place.talk(partRequest("empty"))).report).toContain("it has no text files");
+  });
+});
+
+describe("the request to it", () => {
+  it("is known again for every path, also among other words", () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: "grapheme" }), (path) => {
+        expect(asPart(partRequest(path))).toEqual({ kind: "explore-part", path });
+        expect(asPart(`[A note.]\n${partRequest(path)}\n\n[Another.]`)).toMatchObject({ path });
+      }),
+    );
+  });
+
+  it.each(["Explore the directory src", 'Explore the directory "\\q" for a map of the repository.', ""])(
+    "is nothing else: %s",
+    (words) => {
+      expect(asPart(words)).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,32 @@
+import type { Page } from "../jobs/results.ts";
+
+const longest = 5;
+const marks = /^\s*(\/\/+!?|\/\*+|\*+\/?|#+!?|--+|;+|<!--|%+|"""|''')\s?/;
+
+/** What a file says about itself before its first line of code; license headers and `#!` lines are no such thing. */
+export function leadingComment({ lines }: Page): Page["lines"] {
+  const found: { number: number; text: string }[] = [];
+  let isBlock = false;
+  for (const line of lines.slice(0, 60)) {
+    const trimmed = line.text.trim();
+    if (trimmed === "" && found.length === 0) continue;
+    if (isDirective(trimmed)) continue;
+    const opens = /^("""|'''|\/\*)/.test(trimmed);
+    if (!isBlock && !marks.test(trimmed)) break;
+    const text = trimmed
+      .replace(marks, "")
+      .replace(/\s*(\*\/|-->|"""|''')$/, "")
+      .trim();
+    if (text !== "") found.push({ number: line.number, text });
+    if (opens) isBlock = !/("""|'''|\*\/)$/.test(trimmed.slice(3));
+    else if (isBlock && /("""|'''|\*\/)$/.test(trimmed)) isBlock = false;
+    if (found.length >= longest) break;
+  }
+  return found.some(({ text }) => /copyright|licensed? under|SPDX/i.test(text)) ? [] : found;
+}
+
+function isDirective(line: string): boolean {
+  return /^(#!|"use strict"|'use strict'|\/\/ @ts-|# -\*-|# (type|pylint|flake8|noqa)|\/\/go:build|\/\* eslint|#\[|#include|#pragma)/.test(
+    line,
+  );
+}

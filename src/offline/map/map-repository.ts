@@ -1,0 +1,88 @@
+import { todoPattern } from "../jobs/definitions.ts";
+import { ask, askAll, git, glob, grep, type Job, list, quote, read, type Seen, textIn } from "../jobs/job.ts";
+import { compose } from "../jobs/report.ts";
+import { type Listing, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "../jobs/results.ts";
+import { exploreParts, partsOf } from "./explore-parts.ts";
+import type { MapFindings } from "./map-findings.ts";
+import { mapReport } from "./map-report.ts";
+import { manifestNames, readManifest } from "./read-manifest.ts";
+import { countByNames, countLines, findDoors, foreignGlob, isOwn, joinPath, surveyFiles } from "./survey-files.ts";
+
+const maxManifests = 4;
+const maxNested = 3;
+
+/** Lays out what a directory holds. All its questions are about `path`, so that a part can be mapped on its own. */
+export function* mapRepository(path = ".", { canDelegate = false }: { readonly canDelegate?: boolean } = {}): Job {
+  const { listing, log, status } = yield* ask("Looking at the layout and the recent history.", {
+    listing: list(path),
+    log: git(`log -n 10 --date=short --format=%h%x09%ad%x09%an%x09%s -- ${quote(path)}`),
+    status: git("status --short --branch"),
+  });
+  const top = parseListing(textIn(listing));
+  if (listing.ok && top.directories.length + top.files.length === 0)
+    return { kind: "report", text: compose("An empty directory", [emptySection(path)]), told: [log, status] };
+
+  const manifests = manifestsIn(top).map((name) => joinPath(path, name));
+  const readme = top.files.find(({ name }) => /^readme(\.\w+)?$/i.test(name))?.name;
+  const kept = [readme, top.files.find(({ name }) => name === ".gitignore")?.name].filter((name) => name !== undefined);
+  const told = [log, status];
+  const [counted, todos, doors, below, ...files] = yield* askAll(
+    "Counting files and lines, reading what describes the project.",
+    [
+      countLines(path),
+      grep(todoPattern, { path, glob: foreignGlob, output_mode: "content", head_limit: 10 }),
+      findDoors(path),
+      glob("*/**/{package.json,pyproject.toml,Cargo.toml,go.mod,pom.xml}", path),
+      ...kept.map((name) => read(joinPath(path, name), 120)),
+      ...manifests.map((name) => read(name, 1_000)),
+    ],
+  );
+  const isIgnored = ignoredNames(files.find(({ call }) => String(call.input["file_path"]).endsWith(".gitignore")));
+  const manifestsBelow = parsePaths(textIn(below));
+  const nested = manifestsBelow.paths.filter(isOwn).sort();
+  const isShared = (known: Parameters<typeof partsOf>[0]) => canDelegate && partsOf(known).length > 0;
+  const counts = counted?.ok ? parseCounts(counted.text) : yield* countByNames(path);
+  const survey = yield* surveyFiles(counts, { path, top, isIgnored, isShared });
+  const inner = yield* askAll(
+    "Reading the manifests below.",
+    manifests.length > 0 ? [] : nested.slice(0, maxNested).map((name) => read(name, 1_000)),
+  );
+  const parts = canDelegate ? yield* exploreParts(survey) : [];
+  const findings: MapFindings = {
+    path,
+    top,
+    survey,
+    nested: { paths: nested, left: manifestsBelow.left },
+    readme: files.find(
+      (seen) => seen.ok && readme !== undefined && seen.call.input["file_path"] === joinPath(path, readme),
+    ),
+    manifests: [...files, ...inner].flatMap((seen) => manifestOf(seen, [...manifests, ...nested])),
+    todos: parseHits(textIn(todos)),
+    doors: parseHits(textIn(doors)).hits,
+    parts,
+    log,
+    status,
+  };
+  return { kind: "report", text: mapReport(findings), told: [...told, ...parts.map(({ seen }) => seen)] };
+}
+
+function emptySection(path: string) {
+  return { heading: "Layout", lines: [`- ${path} has no files and no directories.`] };
+}
+
+function manifestsIn(top: Listing): string[] {
+  const names = new Set(top.files.map(({ name }) => name));
+  return manifestNames.filter((name) => names.has(name)).slice(0, maxManifests);
+}
+
+function manifestOf(seen: Seen, known: readonly string[]) {
+  const path = String(seen.call.input["file_path"]);
+  return seen.ok && known.includes(path) ? [readManifest(path, parsePage(seen.text))] : [];
+}
+
+/** Names the top .gitignore leaves out as a whole. A search that begins inside such a directory would count it. */
+function ignoredNames(seen: Seen | undefined): (name: string) => boolean {
+  if (!seen?.ok) return () => false;
+  const names = new Set(parsePage(seen.text).lines.map(({ text }) => text.trim().replace(/^\/|\/$/g, "")));
+  return (name) => names.has(name);
+}

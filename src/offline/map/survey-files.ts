@@ -1,0 +1,260 @@
+import { ask, askAll, glob, grep, list, type PlannedCall, type Seen, type Step, textIn } from "../jobs/job.ts";
+import { type Counts, type FileCount, type Listing, parseCounts, parseListing, parsePaths } from "../jobs/results.ts";
+import { baseName, foreignDirectories, languageOf, testNames } from "./languages.ts";
+
+export interface Amount {
+  readonly files: number;
+  readonly lines: number;
+}
+
+export interface Survey {
+  /** Every file we were shown, with its number of lines. */
+  readonly files: readonly FileCount[];
+  readonly total: Amount;
+  /** False: there are more files than we were shown. The amounts below are still of all. */
+  readonly complete: boolean;
+  /** How many files are tests by their name, where names were not all shown. */
+  readonly tests?: number;
+  readonly languages: readonly (Amount & { readonly name: string })[];
+  readonly directories: readonly Directory[];
+  /** What stands in the largest of them, where it has directories. */
+  readonly inner: readonly Directory[];
+}
+
+export interface Directory extends Amount {
+  readonly path: string;
+  readonly inside: readonly string[];
+  /** False: there are at least so many. */
+  readonly exact: boolean;
+}
+
+const maxDirectories = 8;
+const maxSplit = 2;
+const maxInner = 10;
+const maxTypes = 5;
+const maxAtOnce = 10;
+
+/** Leaves out what others wrote; it stands for a search, beside what .gitignore names. */
+export const foreignGlob = `!**/{${foreignDirectories.join(",")}}/**`;
+
+/** Lines by file below a directory. Empty and binary files have none and are not told. */
+export function countLines(path: string, more: { readonly type?: string; readonly head_limit?: number } = {}) {
+  return grep("^", { path, glob: foreignGlob, output_mode: "count", head_limit: 5_000, ...more });
+}
+
+/** Where lines can't be counted: the names of the newest files, and how many there are. */
+export function* countByNames(path: string): Generator<Step, Counts, readonly Seen[]> {
+  const { names } = yield* ask("Listing the files by name.", { names: glob("**/*", path) });
+  const { paths, left } = parsePaths(textIn(names));
+  const files = paths.filter(isOwn).map((name) => ({ path: name, count: 0 }));
+  return { files, totalFiles: files.length + left, totalLines: 0, left: 0 };
+}
+
+export function isOwn(path: string): boolean {
+  return !path.split("/").some((part) => foreignDirectories.includes(part));
+}
+
+/** The file of a directory that speaks for the others, and how it begins where it says what they are for. */
+const doorGlob = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";
+const doorPattern = '^(//!?|#|/\\*\\*?|""")\\s?[A-Z].*';
+
+export function findDoors(path: string): PlannedCall {
+  return grep(doorPattern, { path, glob: doorGlob, output_mode: "content", head_limit: 250 });
+}
+
+/** From one count of everything; where its list was cut, from counts by directory and by language. */
+export function* surveyFiles(
+  first: Counts,
+  place: {
+    readonly path: string;
+    readonly top: Listing;
+    readonly isIgnored: (name: string) => boolean;
+    /** How many directories are counted one by one at most. */
+    readonly maxCounted?: number;
+    /** Whether others look into the directories: then the largest are not opened. */
+    readonly isShared?: (known: Pick<Survey, "files" | "directories">) => boolean;
+  },
+): Generator<Step, Survey, readonly Seen[]> {
+  const { path, top, isIgnored, maxCounted = maxDirectories, isShared = () => false } = place;
+  const known = new Map(first.files.map((file) => [file.path, file.count]));
+  const counted = new Map<string, Amount & { readonly inside: readonly string[] }>();
+  const wanted = top.directories
+    .filter((name) => !foreignDirectories.includes(name) && !isIgnored(name))
+    .sort((left, right) => Number(left.startsWith(".")) - Number(right.startsWith(".")))
+    .map((name) => joinPath(path, name));
+  let types: readonly Amounts[] = [];
+  let tests: number | undefined;
+  if (first.left > 0) {
+    const directories = wanted.slice(0, maxCounted);
+    const cut = yield* count(directories, { known, counted, say: "The list was cut: counting by directory." });
+    const found = filesIn(known);
+    const soFar = {
+      files: found,
+      directories: directoriesOf(found, { path, counted, complete: false, others: wanted }),
+    };
+    const split = isShared(soFar) ? [] : cut.slice(0, maxSplit);
+    const kinds = typesIn(known.keys()).slice(0, maxTypes);
+    const [named, ...seen] = yield* askAll("Counting by language.", [
+      glob(testNames, path),
+      ...split.map((directory) => list(directory)),
+      ...kinds.map(({ type }): PlannedCall => countLines(path, { type, head_limit: 1 })),
+    ]);
+    types = kinds
+      .flatMap(({ name }, index) => amountsOf(name, seen[split.length + index]))
+      .sort((left, right) => right.files - left.files);
+    tests = countPaths(named);
+    const inner = split.flatMap((directory, index) => innerOf(directory, seen[index]));
+    for (const [index, directory] of split.entries()) describeInside(counted, directory, seen[index]);
+    yield* count(inner.slice(0, maxInner), { known, counted, say: "Looking deeper." });
+  }
+  const files = filesIn(known);
+  const complete = files.length >= first.totalFiles;
+  const directories = directoriesOf(files, { path, counted, complete, others: wanted });
+  const largest = [...directories].sort((left, right) => right.files - left.files)[0];
+  return {
+    files,
+    total: { files: first.totalFiles, lines: first.totalLines },
+    complete,
+    ...(complete || tests === undefined ? {} : { tests }),
+    languages: complete || types.length === 0 ? languagesOf(files) : types,
+    directories,
+    inner: largest === undefined ? [] : directoriesOf(files, { path: largest.path, counted, complete, others: [] }),
+  };
+}
+
+function filesIn(known: ReadonlyMap<string, number>): readonly FileCount[] {
+  return [...known].map(([path, count]) => ({ path, count }));
+}
+
+type Amounts = Amount & { readonly name: string };
+
+interface Counting {
+  readonly known: Map<string, number>;
+  readonly counted: Map<string, Amount & { readonly inside: readonly string[] }>;
+  readonly say: string;
+}
+
+/** Answers with the directories whose list was cut, the largest first. */
+function* count(
+  directories: readonly string[],
+  { known, counted, say }: Counting,
+): Generator<Step, readonly string[], readonly Seen[]> {
+  const seen: Seen[] = [];
+  for (let from = 0; from < directories.length; from += maxAtOnce) {
+    const some = directories.slice(from, from + maxAtOnce);
+    seen.push(
+      ...(yield* askAll(
+        say,
+        some.map((directory) => countLines(directory)),
+      )),
+    );
+  }
+  const cut: { directory: string; files: number }[] = [];
+  for (const [index, directory] of directories.entries()) {
+    const result = seen[index];
+    if (!result?.ok) continue;
+    const counts = parseCounts(result.text);
+    for (const file of counts.files) known.set(file.path, file.count);
+    const inside = insideOf(
+      directory,
+      counts.files.map((file) => file.path),
+    );
+    counted.set(directory, { files: counts.totalFiles, lines: counts.totalLines, inside });
+    if (counts.left > 0) cut.push({ directory, files: counts.totalFiles });
+  }
+  return cut.sort((left, right) => right.files - left.files).map(({ directory }) => directory);
+}
+
+function typesIn(paths: Iterable<string>): { name: string; type: string }[] {
+  const found = new Map<string, { name: string; type: string; files: number }>();
+  for (const path of paths) {
+    const language = languageOf(path);
+    if (language?.type === undefined) continue;
+    const entry = found.get(language.name) ?? { name: language.name, type: language.type, files: 0 };
+    entry.files += 1;
+    found.set(language.name, entry);
+  }
+  return [...found.values()].sort((left, right) => right.files - left.files);
+}
+
+function amountsOf(name: string, seen: Seen | undefined): Amounts[] {
+  if (!seen?.ok) return [];
+  const { totalFiles, totalLines } = parseCounts(seen.text);
+  return totalFiles === 0 ? [] : [{ name, files: totalFiles, lines: totalLines }];
+}
+
+function countPaths(seen: Seen | undefined): number | undefined {
+  if (!seen?.ok) return undefined;
+  const { paths, left } = parsePaths(seen.text);
+  return paths.length + left;
+}
+
+function innerOf(directory: string, seen: Seen | undefined): string[] {
+  if (!seen?.ok) return [];
+  return parseListing(seen.text)
+    .directories.filter((name) => !foreignDirectories.includes(name))
+    .map((name) => joinPath(directory, name));
+}
+
+/** A cut list names only the first directories; the listing names all. */
+function describeInside(counted: Counting["counted"], directory: string, seen: Seen | undefined): void {
+  const amount = counted.get(directory);
+  if (!amount || !seen?.ok) return;
+  const { directories, files } = parseListing(seen.text);
+  counted.set(directory, { ...amount, inside: directories.length > 0 ? directories : files.map(({ name }) => name) });
+}
+
+function languagesOf(files: readonly FileCount[]): Amounts[] {
+  const found = new Map<string, { files: number; lines: number }>();
+  for (const { path, count: lines } of files) {
+    const name = languageOf(path)?.name ?? "other";
+    const amount = found.get(name) ?? { files: 0, lines: 0 };
+    found.set(name, { files: amount.files + 1, lines: amount.lines + lines });
+  }
+  return [...found]
+    .map(([name, amount]) => ({ name, ...amount }))
+    .sort((left, right) => right.files - left.files || (left.name < right.name ? -1 : 1));
+}
+
+function directoriesOf(
+  files: readonly FileCount[],
+  place: Pick<Counting, "counted"> & { path: string; complete: boolean; others: readonly string[] },
+): readonly Directory[] {
+  const { path, counted, complete, others } = place;
+  const byDirectory = new Map<string, FileCount[]>(others.map((name) => [name, []]));
+  for (const file of files) {
+    const top = topOf(path, file.path);
+    if (top === undefined) continue;
+    const group = byDirectory.get(top);
+    if (group) group.push(file);
+    else byDirectory.set(top, [file]);
+  }
+  return [...byDirectory].map(([directory, group]) => {
+    const lines = group.reduce((sum, file) => sum + file.count, 0);
+    const inside = insideOf(
+      directory,
+      group.map((file) => file.path),
+    );
+    const exact = complete || counted.has(directory);
+    return { path: directory, files: group.length, lines, inside, exact, ...counted.get(directory) };
+  });
+}
+
+/** What stands directly in a directory: its directories, or its files where it has none. */
+function insideOf(directory: string, paths: readonly string[]): string[] {
+  const below = paths.map((path) => path.slice(directory.length + 1));
+  const directories = below.flatMap((path) => (path.includes("/") ? [path.slice(0, path.indexOf("/"))] : []));
+  return [...new Set(directories.length > 0 ? directories : below.map(baseName))];
+}
+
+/** The directory directly below `path` that holds the file; undefined for files that stand in `path` itself. */
+function topOf(path: string, file: string): string | undefined {
+  if (path !== "." && !file.startsWith(`${path}/`)) return undefined;
+  const below = path === "." ? file : file.slice(path.length + 1);
+  const slash = below.indexOf("/");
+  return slash < 0 ? undefined : joinPath(path, below.slice(0, slash));
+}
+
+export function joinPath(directory: string, name: string): string {
+  return directory === "." ? name : `${directory}/${name}`;
+}

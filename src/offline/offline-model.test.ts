@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { ModelProgress } from "../ports/index.ts";
+import { callsOf, type Message, textOf } from "../protocol/index.ts";
+import { createOfflineModel } from "./offline-model.ts";
+import { createOfflinePlace, type OfflinePlace } from "./offline-place.test-support.ts";
+import { plan } from "./plan.ts";
+
+let place: OfflinePlace | undefined;
+afterEach(() => place?.remove());
+
+const say = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] });
+
+async function ask(messages: readonly Message[], signal = new AbortController().signal) {
+  place ??= createOfflinePlace();
+  const { head } = place;
+  const progress: ModelProgress[] = [];
+  const prompt = { head, messages: () => messages, body: () => [] };
+  const outcome = await createOfflineModel().call(
+    { prompt, maxTokens: 1_000, callId: (index) => `c${index}`, signal },
+    (one) => progress.push(one),
+  );
+  return { outcome, progress };
+}
+
+describe("the offline model", () => {
+  it("costs nothing and counts what it is given and gives", async () => {
+    const { outcome } = await ask([say("Map this repository")]);
+    expect(outcome).toMatchObject({
+      ok: true,
+      stopReason: "tool_calls",
+      usage: { cacheReadTokens: 0, cacheWriteTokens: 0 },
+    });
+    if (!outcome.ok) return;
+    expect(outcome.usage.inputTokens).toBeGreaterThan(100);
+    expect(outcome.usage.outputTokens).toBeGreaterThan(10);
+    expect(createOfflineModel().describe()).toMatchObject({
+      provider: "offline",
+      prices: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    });
+  });
+
+  it("asks for independent things in one turn, after one line of text", async () => {
+    const { outcome, progress } = await ask([say("Map this repository")]);
+    if (!outcome.ok) throw new Error("expected an answer");
+    expect(callsOf(outcome.message).map(({ callId, name }) => [callId, name])).toEqual([
+      ["c0", "LS"],
+      ["c1", "Bash"],
+      ["c2", "Bash"],
+    ]);
+    expect(progress).toEqual([{ type: "text.delta", text: textOf(outcome.message.content) }]);
+  });
+
+  it("refuses what it can't do, and says what it can, line by line", async () => {
+    const { outcome, progress } = await ask([say("Write me a poem about the sea")]);
+    expect(outcome).toMatchObject({ ok: true, stopReason: "refusal" });
+    if (!outcome.ok) return;
+    const text = textOf(outcome.message.content);
+    expect(text).toContain("not a language model");
+    expect(text).toContain("ANTHROPIC_API_KEY");
+    expect(text).toContain("Map this repository");
+    expect(progress.length).toBeGreaterThan(5);
+    expect(progress.map((one) => (one.type === "text.delta" ? one.text : "")).join("")).toBe(text);
+  });
+
+  it("ends at an abort", async () => {
+    const aborted = await ask([say("Map this repository")], AbortSignal.abort());
+    expect(aborted.outcome).toMatchObject({ ok: false, error: { code: "aborted" } });
+    expect(aborted.progress).toEqual([]);
+  });
+
+  it("turns what should not happen into an outcome", async () => {
+    place ??= createOfflinePlace();
+    const broken = {
+      head: place.head,
+      messages: () => {
+        throw new Error("no messages");
+      },
+      body: () => [],
+    };
+    const request = { prompt: broken, maxTokens: 1_000, callId: String, signal: new AbortController().signal };
+    expect(await createOfflineModel().call(request, () => {})).toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining("no messages") },
+    });
+  });
+
+  it("answers an empty conversation", async () => {
+    expect((await ask([])).outcome).toMatchObject({ ok: true, stopReason: "refusal" });
+  });
+});
+
+describe("plan", () => {
+  it("says the same to the same conversation, at every turn", async () => {
+    place = createOfflinePlace();
+    place.put({ "src/index.ts": "// Says hello.\nexport const hello = 1;\n", "README.md": "# Hello\n" });
+    const { messages } = await place.talk("Map this repository");
+    for (let length = 1; length < messages.length; length += 2) {
+      const before = messages.slice(0, length);
+      expect(plan(before, place.head.tools)).toEqual(plan(before, place.head.tools));
+      const said = messages[length];
+      expect(plan(before, place.head.tools).text).toBe(said && textOf(said.content));
+    }
+  });
+
+  it("begins anew with every request of a session", async () => {
+    place = createOfflinePlace();
+    place.put({ "a.ts": "export const one = 1;\n" });
+    const first = await place.talk("Where is one defined?");
+    place.put({ "a.ts": "\nexport const one = 1;\n" });
+    const second = await place.talk("Where is one defined?", { before: first.messages });
+    expect(first.report).toContain("a.ts:1");
+    expect(second.report).toContain("a.ts:2");
+  });
+
+  it("goes on with the last request of a session that is resumed without words", async () => {
+    const { outcome } = await ask([
+      say("Map this repository"),
+      { role: "assistant", content: [{ type: "text", text: "Looking." }] },
+      say("[Your previous run ended early: max_turns.]"),
+    ]);
+    expect(outcome).toMatchObject({ ok: true, stopReason: "tool_calls" });
+  });
+
+  it("goes on with what was interrupted, and repeats only what failed", async () => {
+    place = createOfflinePlace();
+    place.put({ "a.ts": "export const one = 1;\n" });
+    const { messages } = await place.talk("Where is one defined?");
+    const [question, calls, results] = messages;
+    if (!question || !calls || results?.role !== "user") throw new Error("expected calls and results");
+    const cancelled = results.content.map((block, index) =>
+      block.type === "tool_result" && index === 1 ? { ...block, content: [], isError: true } : block,
+    );
+    const interrupted: Message = { role: "user", content: [...cancelled, { type: "text", text: "Go on." }] };
+    const planned = plan([question, calls, interrupted], place.head.tools);
+    expect(planned).toMatchObject({ kind: "calls", calls: [{ name: "Grep" }] });
+    expect(planned).toHaveProperty("calls.length", 1);
+  });
+});
