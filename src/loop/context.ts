@@ -84,6 +84,22 @@ export function expectedTokens(
   return tokensOf(context) + head + estimated(context, sizeOf(turn));
 }
 
+/**
+ * At least as many tokens as the next request has. What the provider has counted is exact; text that it has not counted
+ * weighs almost twice as much as usual, because tokenizers differ and some texts are dense.
+ */
+export function mostExpectedTokens(
+  context: ContextState,
+  { headTokens }: Pick<ContextLimits, "headTokens">,
+  turn: Message | undefined,
+): number {
+  const head = context.basis === "none" ? headTokens : 0;
+  const uncounted = context.added.reduce((sum, message) => sum + sizeOf(message), head + sizeOf(turn));
+  return Math.ceil(context.tokens + uncounted * UNCOUNTED_MARGIN);
+}
+
+const UNCOUNTED_MARGIN = 1.8;
+
 /** Tokens of something of this size, by what the provider counted lately. */
 export function estimated({ seen }: ContextState, size: number): number {
   const calibration = createCalibration({ bytesPerToken: 1 });

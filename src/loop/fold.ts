@@ -204,6 +204,7 @@ function reasonOf(error: ModelError): EndReason {
   if (error.code === "aborted") return "interrupted";
   if (error.code === "context_overflow") return "context_overflow";
   if (error.code === "stalled") return "stall";
+  if (error.code === "budget") return "budget";
   return "model_error";
 }
 
@@ -244,11 +245,16 @@ function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
   return left.calls.every(({ status }) => status === "ended") ? turnEnded(left) : left;
 }
 
+/** The journal has no line for the end of a background shell, so one that was started may still run. */
+function backgroundOf({ background, run }: LoopState): "agent" | "shell" | undefined {
+  if (background.length > 0) return "agent";
+  return run?.facts.commands.some(({ exitCode }) => exitCode === null) ? "shell" : undefined;
+}
+
 /** Called when all calls of the turn have ended. Checks whether the newest turns form a cycle. */
 function turnEnded(state: LoopState): LoopState {
   const { turn, calls } = state;
-  const hasAgents = state.background.length > 0;
-  const { repetition, verdict } = countTurn(state.repetition, { turn, calls, hasAgents });
+  const { repetition, verdict } = countTurn(state.repetition, { turn, calls, background: backgroundOf(state) });
   const counted = { ...state, repetition };
   if (verdict?.kind === "end") return ending(counted, "loop", verdict.text);
   return verdict ? { ...counted, toTell: state.toTell ?? { cause: "loop", text: verdict.text } } : counted;

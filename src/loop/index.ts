@@ -2,7 +2,7 @@
 // Does not own: doing any of it, the messages themselves, time.
 // Called by: runs, which performs operations and journals their events.
 export type { CallState } from "./call-state.ts";
-export { type ContextLimits, estimated, expectedTokens, sizeOf } from "./context.ts";
+export { type ContextLimits, estimated, expectedTokens, mostExpectedTokens, sizeOf } from "./context.ts";
 export { findCall, fold, userTurn } from "./fold.ts";
 export type { Operation } from "./next.ts";
 export { next, recovery, unknownResults } from "./next.ts";

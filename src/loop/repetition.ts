@@ -10,7 +10,7 @@ export interface PastTurn {
   /** Names the calls for messages: `Read src/a.ts, Grep TODO`. */
   readonly calls: string;
   /** Present if a call of the turn waits for something, or checks on it. */
-  readonly wait?: Wait;
+  readonly wait?: Wait | undefined;
 }
 
 export interface Repetition {
@@ -31,8 +31,8 @@ interface Cycle {
 export interface EndedTurn {
   readonly turn: number;
   readonly calls: readonly CallState[];
-  /** Agents are at work in the background: looking again is waiting for them. */
-  readonly hasAgents: boolean;
+  /** What works in the background, if anything does: looking again is waiting for it. */
+  readonly background: Wait | undefined;
 }
 
 export type LoopVerdict = { readonly kind: "warn" | "end"; readonly text: string };
@@ -78,13 +78,13 @@ function findCycle(turns: readonly PastTurn[]): Cycle | undefined {
 }
 
 /** Equal calls with equal results count once, in any order. */
-function pastTurn({ calls, hasAgents }: EndedTurn): PastTurn {
+function pastTurn({ calls, background }: EndedTurn): PastTurn {
   const distinct = new Map(calls.map((state) => [hashCall(state), state]));
   const hash = hashTexts([...distinct.keys()].sort());
   const names = [...new Set([...distinct.values()].map(nameOf))];
   const more = names.length > MOST_CALLS_NAMED ? ` and ${names.length - MOST_CALLS_NAMED} more` : "";
-  const wait = calls.map(({ call }) => waitOf(call)).find((each) => each !== undefined) ?? (hasAgents && "agent");
-  return { hash, calls: names.slice(0, MOST_CALLS_NAMED).join(", ") + more, ...(wait && { wait }) };
+  const wait = calls.map(({ call }) => waitOf(call)).find((each) => each !== undefined) ?? background;
+  return { hash, calls: names.slice(0, MOST_CALLS_NAMED).join(", ") + more, wait };
 }
 
 function hashCall({ call, result }: CallState): string {

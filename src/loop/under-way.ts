@@ -6,6 +6,8 @@ export interface UnderWay {
   /** The call that asks a model, or the kind of request; an agent has at most one of each kind. */
   readonly request: string;
   readonly reserved: ReservedSpend;
+  /** What attempts that broke off cost. */
+  readonly lost?: { readonly usage: Usage; readonly costUsd: number | undefined } | undefined;
 }
 
 /** The requests that are under way after an event. */
@@ -15,6 +17,8 @@ export function foldUnderWay(before: readonly UnderWay[], event: DurableEvent): 
       return event.reserved ? opened(before, { request: "turn", reserved: event.reserved }) : before;
     case "spend.reserved":
       return opened(before, event);
+    case "model.retried":
+      return event.usage ? withLost(before, event.usage, event.costUsd) : before;
     case "model.ended":
     case "model.failed":
       return closed(before, "turn");
@@ -33,16 +37,28 @@ export function foldUnderWay(before: readonly UnderWay[], event: DurableEvent): 
 export function chargeOf(requests: readonly UnderWay[]): { readonly usage: Usage; readonly costUsd?: number } {
   let usage = noUsage;
   let cost: number | undefined = 0;
-  for (const { reserved } of requests) {
+  for (const { reserved, lost } of requests) {
     const { inputTokens, outputTokens, costUsd } = reserved;
-    usage = addUsage(usage, { ...noUsage, inputTokens, outputTokens });
-    cost = cost === undefined || costUsd === undefined ? undefined : cost + costUsd;
+    usage = addUsage(addUsage(usage, { ...noUsage, inputTokens, outputTokens }), lost?.usage ?? noUsage);
+    cost = sum(sum(cost, costUsd), lost ? lost.costUsd : 0);
   }
   return { usage, ...(cost === undefined ? {} : { costUsd: cost }) };
 }
 
 function opened(before: readonly UnderWay[], { request, reserved }: UnderWay): readonly UnderWay[] {
   return [...closed(before, request), { request, reserved }];
+}
+
+function withLost(before: readonly UnderWay[], usage: Usage, costUsd: number | undefined): readonly UnderWay[] {
+  return before.map((each) => {
+    if (each.request !== "turn") return each;
+    const { lost = { usage: noUsage, costUsd: 0 } } = each;
+    return { ...each, lost: { usage: addUsage(lost.usage, usage), costUsd: sum(lost.costUsd, costUsd) } };
+  });
+}
+
+function sum(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? undefined : left + right;
 }
 
 function closed(before: readonly UnderWay[], request: string): readonly UnderWay[] {

@@ -45,7 +45,17 @@ export function createAnthropicSearch(options: WireModelOptions): ProviderSearch
       };
     }
     const prompt = searchPrompt(options, query, domains);
-    const outcome = await model.call({ prompt, maxTokens, callId: (index) => `search_${index}`, signal }, () => {});
+    const outcome = await model.call(
+      {
+        prompt,
+        maxTokens,
+        callId: (index) => `search_${index}`,
+        signal,
+        // The budget of a search covers one attempt that is paid for.
+        repeat: async () => ({ message: "The search broke off; try again or use other words." }),
+      },
+      () => {},
+    );
     const searches = outcome.ok ? searchesIn(outcome.message) : 0;
     return priced(readSearch(outcome), searches, model.describe());
   };

@@ -287,27 +287,56 @@ describe("a slow server", () => {
 
 describe("an answer that breaks off", () => {
   it("is asked for again only as long as the budget allows", async () => {
-    const limits = [500, undefined];
+    const limits = [500, { message: "The limit is 600 tokens." }] as const;
     const lost: Usage[] = [];
     const server = await serve({ script: () => ({ content: "word".repeat(100), fault: { kind: "missing-end" } }) });
-    const repeat = (usage: Usage) => {
+    const repeat = async (usage: Usage) => {
       lost.push(usage);
-      return limits.shift();
+      return limits[lost.length - 1] ?? 0;
     };
     const { outcome } = await callerFor(server.url, "anthropic").call({ repeat });
     expect(server.requests.map(({ body }) => (body as { max_tokens: number }).max_tokens)).toEqual([1_000, 500]);
     expect(lost.map(({ outputTokens }) => outputTokens)).toEqual([100, 100]);
     expect(outcome).toMatchObject({
       ok: false,
-      error: { message: expect.stringMatching(/The budget has no room for another attempt\.$/) },
+      error: { code: "budget", message: "The limit is 600 tokens." },
       usage: { outputTokens: 200 },
+    });
+  });
+
+  it.each([
+    ["after its headers", { kind: "close", afterBytes: 10 }, true],
+    ["before its headers", { kind: "close" }, false],
+    ["with an error status", { kind: "status", status: 503 }, false],
+  ] as const)("is charged its input if it was accepted: %s", async (_, fault, isCharged) => {
+    const server = await serve({ script: () => ({ content: "word", fault }) });
+    const lost: Usage[] = [];
+    const repeat = async (usage: Usage) => {
+      lost.push(usage);
+      return { message: "No." };
+    };
+    await callerFor(server.url, "anthropic", { retry: { maxAttempts: 2 } }).call({ repeat });
+    expect(lost.map(({ inputTokens }) => inputTokens > 0)).toEqual(isCharged ? [true] : []);
+  });
+
+  it("is charged its input if it is abandoned before it begins", async () => {
+    const controller = new AbortController();
+    const server = await serve({ script: () => ({ content: "word", fault: { kind: "hang" } }) });
+    const calling = callerFor(server.url, "anthropic").call({ signal: controller.signal });
+    while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    controller.abort();
+    expect((await calling).outcome).toMatchObject({
+      error: { code: "aborted" },
+      usage: { inputTokens: expect.any(Number), outputTokens: 0 },
     });
   });
 
   it("is charged an estimate if the provider reported nothing", async () => {
     const fault: Fault = { kind: "close", afterBytes: 2_000 };
     const server = await serve({ script: () => ({ content: "word".repeat(1_000), fault }) });
-    const { outcome, progress } = await callerFor(server.url, "openai").call({ repeat: () => undefined });
+    const { outcome, progress } = await callerFor(server.url, "openai").call({
+      repeat: async () => ({ message: "No." }),
+    });
     const received = progress.reduce((sum, event) => sum + ("text" in event ? event.text.length : 0), 0);
     expect(received).toBeGreaterThan(0);
     expect(outcome).toMatchObject({ ok: false, usage: { inputTokens: 25, outputTokens: Math.ceil(received / 4) } });

@@ -4,7 +4,7 @@ import { addUsage, noUsage } from "../protocol/index.ts";
 import { type About, aboutProvider } from "./about.ts";
 import type { AnswerReader, CompleteAnswer } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic-reader.ts";
-import { type AttemptEnd, attempt } from "./attempt.ts";
+import { type AttemptEnd, type AttemptOptions, attempt } from "./attempt.ts";
 import { type Connections, sharedConnections } from "./connections.ts";
 import { type Delay, realDelay } from "./delay.ts";
 import { describeModel } from "./describe-model.ts";
@@ -72,7 +72,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
   const { signal } = request;
   const ticket = limiter.ticket();
   const lost = createLost();
-  const send = sender(wire, request, () => emit({ type: "gone" }));
+  const send = sender(wire, request);
   let { maxTokens } = request;
   for (let tries = 1; ; tries += 1) {
     emit({ type: "waiting" });
@@ -81,12 +81,26 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
     emit({ type: "sent" });
     const received = countReceived(emit);
     const reader = readerFor(wire, request, received.emit);
-    const end = await sendOnce(pass, () => send(reader, maxTokens, () => pass.taken()));
+    let progress: Progress = "unsent";
+    const end = await sendOnce(pass, () =>
+      send(reader, maxTokens, {
+        onGone: () => {
+          progress = "sent";
+          emit({ type: "gone" });
+        },
+        onTaken: () => {
+          progress = "accepted";
+          pass.taken();
+        },
+      }),
+    );
     if (end.kind === "complete") {
       pass.leave({ kind: "answered" });
       return lost.before(reader.answer());
     }
-    const spent = usageOf(reader, { characters: received.characters(), prompt: request.prompt });
+    const spent = isBilled(progress, end)
+      ? usageOf(reader, { characters: received.characters(), prompt: request.prompt })
+      : undefined;
     lost.add(reader.partial(), spent);
     if (end.kind !== "failed") {
       pass.leave({ kind: "failed" });
@@ -98,19 +112,28 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
       pass.leave({ kind: "failed" });
       return lost.outcome(decision.failure.error);
     }
-    const next = spent && request.repeat ? request.repeat(spent) : maxTokens;
-    if (next === undefined) {
-      pass.leave({ kind: "failed" });
-      return lost.outcome({ ...end.failure.error, message: `${end.failure.error.message} ${NO_ROOM}` });
-    }
-    maxTokens = next;
     const { delayMs, maxAttempts } = decision;
     const { status = null, message: error } = end.failure.error;
-    emit({ type: "retried", retry: { attempt: tries, maxAttempts, delayMs, status, error } });
+    emit({ type: "retried", retry: { attempt: tries, maxAttempts, delayMs, status, error }, lost: spent });
     // Who was throttled waits in the limiter's queue, where it keeps its place; everybody else waits there too.
     pass.leave(throttled ? { kind: "throttled", holdMs: delayMs } : { kind: "failed" });
+    const next = spent && request.repeat ? await request.repeat(spent) : maxTokens;
+    if (typeof next !== "number") return lost.outcome({ code: "budget", message: next.message });
+    maxTokens = next;
     if (!throttled) await delay(delayMs, signal);
   }
+}
+
+/** How far an attempt has come. */
+type Progress = "unsent" | "sent" | "accepted";
+
+/**
+ * Providers bill what they accepted. A request that was sent and then abandoned may have been accepted too; one that
+ * was refused, or whose connection broke before an answer began, was not.
+ */
+function isBilled(progress: Progress, end: AttemptEnd): boolean {
+  if (progress !== "sent") return progress === "accepted";
+  return end.kind === "aborted" || (end.kind === "failed" && end.failure.error.code === "stalled");
 }
 
 async function sendOnce(pass: Pass, send: () => Promise<AttemptEnd>): Promise<AttemptEnd> {
@@ -127,11 +150,10 @@ const staleTries = 5;
 function sender(
   wire: Wire,
   { prompt, signal }: ModelRequest,
-  onGone: () => void,
-): (reader: AnswerReader, maxTokens: number, onTaken: () => void) => Promise<AttemptEnd> {
+): (reader: AnswerReader, maxTokens: number, on: Pick<AttemptOptions, "onGone" | "onTaken">) => Promise<AttemptEnd> {
   const { options, about, url, connections } = wire;
   const { provider, clock, idleMs = 300_000, maxAnswerBytes = 32_000_000 } = options;
-  return async (reader, maxTokens, onTaken) => {
+  return async (reader, maxTokens, on) => {
     const body = prompt.body(provider.dialect, maxTokens);
     const headers = headersFor(provider, lengthOf(body));
     const connector = await connections.prepare(url);
@@ -148,8 +170,7 @@ function sender(
         maxAnswerBytes,
         about,
         now,
-        onGone,
-        onTaken,
+        ...on,
       };
       const end = await attempt(all);
       if (end.kind !== "stale") return end;
@@ -178,8 +199,6 @@ function readerFor({ options, about }: Wire, { callId, prompt }: ModelRequest, e
   return make({ origin, callId, emit, cacheLifetime: prompt.head.cacheLifetime });
 }
 
-const NO_ROOM = "The budget has no room for another attempt.";
-
 /** Counts what is received of an answer. */
 function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: () => number } {
   let characters = 0;
@@ -193,13 +212,12 @@ function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: 
 
 const CHARACTERS_PER_TOKEN = 4;
 
-/** Providers bill an answer up to where it broke off, which may be before they report any numbers. */
+/** The cost of an answer up to where it broke off, which may be before the provider reports any numbers. */
 function usageOf(
   reader: AnswerReader,
   { characters, prompt }: { readonly characters: number; readonly prompt: ModelRequest["prompt"] },
-): Usage | undefined {
+): Usage {
   const reported = reader.usage();
-  if (characters === 0) return reported;
   const received = Math.ceil(characters / CHARACTERS_PER_TOKEN);
   const inputTokens = () => Math.ceil(lengthOf(prompt.body(prompt.head.dialect, 0)) / CHARACTERS_PER_TOKEN);
   const usage = reported ?? { ...noUsage, inputTokens: inputTokens() };

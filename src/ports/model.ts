@@ -40,10 +40,10 @@ export interface ModelRequest {
   readonly callId: (index: number) => CallId;
   readonly signal: AbortSignal;
   /**
-   * Called before the request is sent again after an answer that broke off, with what that answer cost. Returns the
-   * longest answer of the next attempt, or undefined if there must be none. Absent: always the same limit.
+   * Called before the request is sent again after an attempt that was paid for, with its cost. Resolves with the longest
+   * answer of the next attempt, or with why there can be none. Absent: always the same limit.
    */
-  readonly repeat?: (lost: Usage) => number | undefined;
+  readonly repeat?: (lost: Usage) => Promise<number | { readonly message: string }>;
 }
 
 export type ModelProgress =
@@ -56,7 +56,7 @@ export type ModelProgress =
   /** The whole request has left: nothing is to be done until the answer comes. */
   | { readonly type: "gone" }
   /** What was streamed before a retry is void. */
-  | { readonly type: "retried"; readonly retry: ModelRetry };
+  | { readonly type: "retried"; readonly retry: ModelRetry; readonly lost?: Usage | undefined };
 
 export interface Model {
   describe(): ModelDescription;

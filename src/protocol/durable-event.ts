@@ -95,7 +95,14 @@ export type DurableEvent =
   | { readonly type: "spend.reserved"; readonly request: CallId | "compaction"; readonly reserved: ReservedSpend }
   /** What requests cost of which no other line tells: an interrupted compaction, or those that were under way when the process was lost. */
   | { readonly type: "spend.recorded"; readonly usage: Usage; readonly costUsd?: number; readonly estimated?: true }
-  | { readonly type: "model.retried"; readonly turn: number; readonly retry: ModelRetry }
+  | {
+      readonly type: "model.retried";
+      readonly turn: number;
+      readonly retry: ModelRetry;
+      /** What the attempt that broke off cost; absent: nothing. */
+      readonly usage?: Usage | undefined;
+      readonly costUsd?: number | undefined;
+    }
   | {
       readonly type: "model.ended";
       readonly turn: number;

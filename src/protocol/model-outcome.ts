@@ -7,6 +7,8 @@ export type ModelErrorCode =
   | "aborted"
   | "auth"
   | "bad_request"
+  /** The budget has no room for another attempt. */
+  | "budget"
   | "connection"
   | "context_overflow"
   | "overloaded"

@@ -69,12 +69,33 @@ describe("answers that break off", () => {
       },
       { settings: { budget: { tokens: 25_000 } } },
     );
-    expect(result).toMatchObject({ outcome: "failed", reason: "model_error" });
-    expect(result.message).toContain("The budget has no room for another attempt.");
+    expect(result).toMatchObject({ outcome: "incomplete", reason: "budget" });
+    expect(result.message).toContain("the limit is 25,000 tokens");
     expect(server.requests.length).toBeGreaterThan(1);
     expect(paid).toBeLessThanOrEqual(25_000);
     const { inputTokens, outputTokens } = result.usage;
     expect(inputTokens + outputTokens).toBe(paid);
+  });
+});
+
+describe("a provider that reports no usage", () => {
+  const zero = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  it.each([
+    ["zeros", zero],
+    ["negative numbers", { ...zero, inputTokens: -500 }],
+  ])("is charged by estimate: %s", async (_, usage) => {
+    let sent = 0;
+    const { result, server } = await talk(
+      ({ bodyBytes }) => {
+        sent += Math.ceil(bodyBytes / 4);
+        return { content: [{ tool: "Read", input: { file_path: "notes.txt", offset: sent } }], usage };
+      },
+      { settings: { budget: { tokens: 20_000 } } },
+    );
+    expect(result).toMatchObject({ outcome: "incomplete", reason: "budget" });
+    expect(sent).toBeLessThanOrEqual(20_000);
+    expect(sent).toBeGreaterThan(10_000);
+    expect(server.requests.length).toBeGreaterThan(2);
   });
 });
 

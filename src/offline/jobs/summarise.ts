@@ -67,7 +67,7 @@ const importPattern =
   "^\\s*(import|from|use|using|#include|require|include|extern crate|open|alias)\\b.*|^\\} from |= require\\(|^\\s*export .* from ";
 
 /** Size, language, what it begins with, what it imports, what it defines. */
-export function* summariseFile(path: string, page: Seen): Job {
+function* summariseFile(path: string, page: Seen): Job {
   const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ".";
   const prose = /\.(md|markdown|mdx|rst|txt)$/i.test(path);
   const content = { path, output_mode: "content" };
@@ -141,7 +141,7 @@ function firstLines({ lines }: Page): string[] {
 const maxRead = 14;
 
 /** What stands in a directory and what its files say about themselves. */
-export function* summariseDirectory(path: string, seen: Seen): Job {
+function* summariseDirectory(path: string, seen: Seen): Job {
   const { directories, files, left } = parseListing(seen.text);
   const readme = files.find(({ name }) => /^readme(\.\w+)?$/i.test(name))?.name;
   const source = files

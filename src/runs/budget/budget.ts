@@ -64,9 +64,9 @@ export interface Reservation {
   readonly answerTokens: number;
   /**
    * Called before a request is sent again whose answer broke off: charges what that attempt cost and sets aside the
-   * next one. Returns the longest answer of the next attempt, or undefined if there is no room for one.
+   * next one, waiting for others like `reserveInTurn`. Resolves with the longest answer of the next attempt.
    */
-  repeat(lost: Spent): number | undefined;
+  repeat(lost: Spent, signal: AbortSignal): Promise<number | BudgetRefusal>;
   /** Replaces the reservation by the actual cost of all attempts, even if that is more. */
   settle(actual: Spent): void;
   cancel(): void;

@@ -234,21 +234,36 @@ describe("a request whose answer can be shorter", () => {
     expect(granted(outer.child({ tokens: 10_000 }, "inner").reserve(request)).answerTokens).toBe(2_000);
   });
 
-  it("that is repeated is charged for every attempt, and no attempt goes over the limit", () => {
+  const { signal } = new AbortController();
+
+  it("that is repeated is charged for every attempt, and no attempt goes over the limit", async () => {
     const budget = session({ tokens: 50_000 });
     const reservation = granted(budget.reserve(request));
-    expect(reservation.repeat({ usage: usageOf(20_000) })).toBe(22_000);
+    expect(await reservation.repeat({ usage: usageOf(20_000) }, signal)).toBe(22_000);
     expect(budget.left().tokens).toMatchObject({ used: 20_000, reserved: 30_000 });
-    expect(reservation.repeat({ usage: usageOf(22_500) })).toBeUndefined();
+    expect(await reservation.repeat({ usage: usageOf(22_500) }, signal)).toMatchObject({
+      refused: true,
+      limit: "tokens",
+    });
     reservation.settle({ usage: usageOf(42_500) });
     expect(budget.spent()).toMatchObject({ tokens: 42_500, turns: 1 });
     expect(budget.left().tokens).toMatchObject({ reserved: 0, left: 7_500 });
   });
 
-  it("that is repeated keeps what it was charged when it is cancelled", () => {
+  it("that is repeated waits while others hold reservations", async () => {
+    const budget = session({ tokens: 60_000 });
+    const first = granted(budget.reserve({ ...request, tokens: 14_000, answer: { ...request.answer, tokens: 6_000 } }));
+    const second = granted(budget.reserve(request));
+    const again = first.repeat({ usage: usageOf(14_000) }, signal);
+    second.settle({ usage: usageOf(30_000) });
+    expect(await again).toBe(6_000);
+    expect(budget.left().tokens).toMatchObject({ used: 44_000, reserved: 14_000 });
+  });
+
+  it("that is repeated keeps what it was charged when it is cancelled", async () => {
     const budget = session({ tokens: 50_000 });
     const reservation = granted(budget.reserve(request));
-    reservation.repeat({ usage: usageOf(20_000) });
+    await reservation.repeat({ usage: usageOf(20_000) }, signal);
     reservation.cancel();
     expect(budget.left().tokens).toMatchObject({ used: 20_000, reserved: 0 });
   });

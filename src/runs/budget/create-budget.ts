@@ -86,13 +86,18 @@ class Node implements Budget {
     return Math.min(longest, ...this.accounts.map((account) => account.roomForAnswer(fixed, answer.usdPerToken)));
   }
 
-  async reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal> {
+  reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal> {
+    return this.inTurn(() => this.reserve(estimate), signal);
+  }
+
+  /** Tries again whenever others settle, as long as the answer is a refusal that they can change. */
+  private async inTurn<T>(attempt: () => T | BudgetRefusal, signal: AbortSignal): Promise<T | BudgetRefusal> {
     const { tree } = this;
-    let answer = this.reserve(estimate);
+    let answer = attempt();
     if (!isPending(answer) || signal.aborted) return answer;
     return new Promise((resolve) => {
       const retry = (): boolean => {
-        answer = this.reserve(estimate);
+        answer = attempt();
         if (isPending(answer)) return false;
         signal.removeEventListener("abort", onAbort);
         resolve(answer);
@@ -224,29 +229,34 @@ class Node implements Budget {
       release();
       this.tree.waiting = this.tree.waiting.filter((retry) => !retry());
     };
+    let isOpen = true;
+    const attempt = (): number | BudgetRefusal => {
+      const next = isOpen ? this.answerLength(estimate) : 0;
+      if (typeof next === "number" && isOpen) hold(next);
+      return next;
+    };
     hold(answerTokens);
     return {
       answerTokens,
-      repeat: (lost) => {
-        if (!held) return undefined;
-        const { tokens, usd } = spentAmounts(lost, held);
-        release();
+      repeat: (lost, signal) => {
+        const { tokens, usd } = spentAmounts(lost, held ?? {});
         charge({ tokens: charged.tokens + tokens, usd: charged.usd + usd });
-        const next = this.answerLength(estimate);
-        if (typeof next !== "number") return void hold(0);
-        hold(next);
-        return next;
+        close();
+        return this.inTurn(attempt, signal);
       },
       settle: (actual) => {
-        if (!held) return;
+        if (!isOpen) return;
+        isOpen = false;
         const { costUsd } = actual;
         if (costUsd === undefined && estimate.usd === undefined) for (const each of this.accounts) each.unpriced += 1;
-        charge(spentAmounts(actual, held));
+        charge(spentAmounts(actual, held ?? {}));
         for (const account of this.accounts) account.use({ turns: 1 });
         close();
       },
       cancel: () => {
-        if (held) close();
+        if (!isOpen) return;
+        isOpen = false;
+        close();
       },
     };
   }
@@ -292,8 +302,9 @@ function refusalOf(account: BudgetAccount, { limit, pending = false, needed, isC
   return { refused: true, limit, of: account.name, pending, message };
 }
 
-function isPending(answer: Reservation | BudgetRefusal): boolean {
-  return answer.refused === true && answer.pending;
+function isPending(answer: unknown): boolean {
+  const { refused, pending } = answer as Partial<BudgetRefusal>;
+  return refused === true && pending === true;
 }
 
 function isAmount(amount: number): boolean {

@@ -27,7 +27,7 @@ describe("the estimate of a request", () => {
   it("contains an answer of full length, and says how short it may become", () => {
     const request = { inputTokens: 1_000, maxTokens: 32_000, thinkingTokens: 5_000 };
     expect(estimateRequest(request, model)).toMatchObject({
-      tokens: 33_100,
+      tokens: 33_000,
       answer: { tokens: 32_000, least: 6_024, usdPerToken: 0.00002 },
     });
   });
@@ -35,13 +35,13 @@ describe("the estimate of a request", () => {
   it("is recorded with the answer that was reserved", () => {
     const estimate = estimateRequest({ inputTokens: 1_000, maxTokens: 32_000 }, model);
     expect(reservedSpend(estimate, { answerTokens: 32_000 })).toEqual({
-      inputTokens: 1_100,
+      inputTokens: 1_000,
       outputTokens: 32_000,
       costUsd: estimate.usd,
     });
     const short = reservedSpend(estimate, { answerTokens: 2_000 });
     expect(short).toMatchObject({ outputTokens: 2_000, shortened: true });
-    expect(short.costUsd).toBeCloseTo((1_100 * 5 + 2_000 * 20) / 1e6, 9);
+    expect(short.costUsd).toBeCloseTo((1_000 * 5 + 2_000 * 20) / 1e6, 9);
   });
 });
 

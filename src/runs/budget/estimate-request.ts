@@ -6,8 +6,6 @@ import type { BudgetEstimate } from "./budget.ts";
 const LONGEST_ANSWER = 32_000;
 /** A shorter answer is not worth its request. */
 const SHORTEST_ANSWER = 1_024;
-/** Estimates of text that no provider has counted yet are off by about this much. */
-const INPUT_MARGIN = 1.1;
 
 /** The longest answer that an agent asks this model for. */
 export function longestAnswer({
@@ -18,7 +16,7 @@ export function longestAnswer({
 }
 
 export interface PlannedRequest {
-  /** Expected size of the request. */
+  /** The most tokens that the request can have. */
   readonly inputTokens: number;
   readonly maxTokens: number;
   /** Tokens of the answer that are set aside for thinking. */
@@ -33,8 +31,7 @@ export interface RequestEstimate extends BudgetEstimate {
 
 /** The most a request can cost: nothing is read from a cache, and the answer has its full length. */
 export function estimateRequest(request: PlannedRequest, { model, prices }: ModelDescription): RequestEstimate {
-  const { maxTokens, thinkingTokens = 0, cacheLifetime = "5m" } = request;
-  const inputTokens = Math.ceil(request.inputTokens * INPUT_MARGIN);
+  const { inputTokens, maxTokens, thinkingTokens = 0, cacheLifetime = "5m" } = request;
   const least = Math.min(maxTokens, thinkingTokens + SHORTEST_ANSWER);
   const tokens = inputTokens + maxTokens;
   if (!prices) return { tokens, model, inputTokens, answer: { tokens: maxTokens, least, usdPerToken: 0 } };

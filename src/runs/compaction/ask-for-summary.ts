@@ -1,7 +1,7 @@
 import { compactionPrompt } from "../../agents/index.ts";
 import type { Chain } from "../../conversation/index.ts";
 import { estimateTokens } from "../../lib/index.ts";
-import { expectedTokens } from "../../loop/index.ts";
+import { mostExpectedTokens } from "../../loop/index.ts";
 import type { ModelProgress, ModelRequest, Prompt } from "../../ports/index.ts";
 import {
   costOf,
@@ -50,7 +50,7 @@ export async function askForSummary(
   const thinkingTokens = head.thinking?.budgetTokens ?? 0;
   const estimate = estimateRequest(
     {
-      inputTokens: expectedTokens(host.thread.state.context, headSize(head), question),
+      inputTokens: mostExpectedTokens(host.thread.state.context, headSize(head), question),
       maxTokens: Math.min(longestAnswer(description), SUMMARY_TOKENS + thinkingTokens),
       thinkingTokens,
       cacheLifetime: head.cacheLifetime,
@@ -69,7 +69,7 @@ export async function askForSummary(
   const outcome = await callWithin(host, timeLimitMs, {
     prompt: summaryPrompt(conversation, count),
     maxTokens: reservation.answerTokens,
-    repeat: (lost) => reservation.repeat({ usage: lost, ...costFor(lost) }),
+    repeat: (lost) => reservation.repeat({ usage: lost, ...costFor(lost) }, outlet.signal),
   });
   const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
   const cost = usage ? costFor(usage) : {};

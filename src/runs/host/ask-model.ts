@@ -1,10 +1,11 @@
 import { cacheDifference, type WrittenPrompt } from "../../conversation/index.ts";
-import { expectedTokens, userTurn } from "../../loop/index.ts";
+import { mostExpectedTokens, userTurn } from "../../loop/index.ts";
 import type { ModelProgress } from "../../ports/index.ts";
 import {
   costOf,
   type DurableEvent,
   type ModelOutcome,
+  noUsage,
   paidUsage,
   type ReservedSpend,
   type Usage,
@@ -21,7 +22,7 @@ export async function askModel(host: RunHost, turn: number): Promise<BudgetRefus
   const { budget, model } = services;
   const { head } = request.agent;
   const description = model.describe();
-  const inputTokens = expectedTokens(thread.state.context, headSize(head), userTurn(thread.state)) + ADDED_TOKENS;
+  const inputTokens = mostExpectedTokens(thread.state.context, headSize(head), userTurn(thread.state)) + ADDED_TOKENS;
   const { thinking, cacheLifetime } = head;
   const planned = { inputTokens, maxTokens: longestAnswer(description), cacheLifetime };
   const estimate = estimateRequest({ ...planned, thinkingTokens: thinking?.budgetTokens }, description);
@@ -50,23 +51,43 @@ async function callModel(host: RunHost, turn: number, { reservation, reserved }:
   const { model, clock } = services;
   const prompt = await sealTurn(host, turn, reserved);
   const startedAt = clock.monotonic();
-  const { emit, over } = listener(host, { turn, prompt });
+  const { prices } = model.describe();
+  const spent = (usage: Usage): Spent => ({ usage, ...(prices ? { costUsd: costOf(usage, prices) } : {}) });
+  const { emit, over } = listener(host, { turn, prompt, spent });
   const { agentId, requests } = thread;
   const callId = (index: number): string => `${agentId}_${requests}_${index}`;
   clocks.modelAsked();
-  const { prices } = model.describe();
-  const spent = (usage: Usage): Spent => ({ usage, ...(prices ? { costUsd: costOf(usage, prices) } : {}) });
-  const repeat = (lost: Usage): number | undefined => reservation.repeat(spent(lost));
+  const { signal } = outlet;
+  const repeat = (lost: Usage) => reservation.repeat(spent(lost), signal);
   const maxTokens = reservation.answerTokens;
-  const outcome = await model.call({ prompt, maxTokens, callId, signal: outlet.signal, repeat }, emit);
+  const given = await model.call({ prompt, maxTokens, callId, signal, repeat }, emit);
   clocks.modelEnded();
   await over();
+  const outcome = given.ok ? { ...given, usage: countedUsage(given, prompt) } : given;
   const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
   const { costUsd } = usage ? spent(usage) : {};
   const cost = costUsd === undefined ? {} : { costUsd };
   if (usage) reservation.settle({ usage, ...cost });
   const milliseconds = Math.round(clock.monotonic() - startedAt);
   await host.record([answerEvent(outcome, { turn, ...cost, milliseconds, fingerprint: prompt.fingerprint() })]);
+}
+
+const CHARACTERS_PER_TOKEN = 4;
+
+/** The usage that a model reports, or an estimate if it reports none: some servers count nothing. */
+function countedUsage({ usage, message }: Extract<ModelOutcome, { ok: true }>, prompt: WrittenPrompt): Usage {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = usage;
+  const isCount = [inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens].every((tokens) => tokens >= 0);
+  const input = inputTokens + cacheReadTokens + cacheWriteTokens;
+  if ((isCount && input > 0) || prompt.head.provider === "offline") return usage;
+  const { dialect } = prompt.head;
+  const bytes = prompt.body(dialect, 0).reduce((sum, piece) => sum + piece.length, 0);
+  const received = JSON.stringify(message.content).length;
+  return {
+    ...noUsage,
+    inputTokens: Math.ceil(bytes / CHARACTERS_PER_TOKEN),
+    outputTokens: isCount && outputTokens > 0 ? outputTokens : Math.ceil(received / CHARACTERS_PER_TOKEN),
+  };
 }
 
 /** Everything said up to here belongs to the request. */
@@ -116,7 +137,11 @@ function reminder({ request, thread }: RunHost): DurableEvent[] {
 /** Hears the model: clocks stand still while a request waits for its permission to leave; `over` when nothing more can come. */
 function listener(
   host: RunHost,
-  { turn, prompt }: { readonly turn: number; readonly prompt: WrittenPrompt },
+  {
+    turn,
+    prompt,
+    spent,
+  }: { readonly turn: number; readonly prompt: WrittenPrompt; readonly spent: (usage: Usage) => Spent },
 ): { emit: (progress: ModelProgress) => void; over: () => Promise<void> } {
   const { services, clocks, outlet } = host;
   let retries: Promise<void> = Promise.resolve();
@@ -134,7 +159,10 @@ function listener(
       }
       if (progress.type === "gone") return void prompt.fingerprint();
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
-      else retries = host.record([{ type: "model.retried", turn, retry: progress.retry }]);
+      else {
+        const { retry, lost } = progress;
+        retries = host.record([{ type: "model.retried", turn, retry, ...(lost ? spent(lost) : {}) }]);
+      }
     },
     over: () => {
       goOn?.();

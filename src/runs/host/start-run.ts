@@ -111,8 +111,17 @@ class Host implements RunHost {
       const refusal = await this.perform(operation);
       // Who was stopped while it waited for others' reservations was stopped, and not refused.
       if (this.outlet.signal.aborted) return endStopped(this);
-      if (refusal) return endRun(this, { reason: "budget", message: refusal.message });
+      if (refusal) return this.endForBudget(refusal);
     }
+  }
+
+  /** Agents that work in the background finish what they were given, and their ends are recorded before the run's own. */
+  private async endForBudget({ message }: BudgetRefusal): Promise<RunResult> {
+    while (this.request.waits && this.thread.state.background.length > 0) {
+      await waitForBackground(this);
+      if (this.outlet.signal.aborted) return endStopped(this);
+    }
+    return endRun(this, { reason: "budget", message });
   }
 
   /** Undefined: there is more to do. */
