@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { analyseCommand, fullAnalysis } from "./analyse-command.ts";
-import { quickAnalysis } from "./quick-analysis.ts";
+import { analyseCommand } from "./analyse-command.ts";
 import { everyCommand, programOf, redirectionsOf } from "./shell-analysis.ts";
 
 const programs = (text: string) => [...everyCommand(analyseCommand(text).commands)].map(programOf).sort();
@@ -119,68 +118,6 @@ describe("what can't be known", () => {
   });
 });
 
-describe("plain lists", () => {
-  const word = fc.oneof(
-    fc.stringMatching(/^[\w./:=,+@%^-]{1,6}$/),
-    fc.constantFrom(
-      "a",
-      "cd",
-      "timeout",
-      "5",
-      "find",
-      "-exec",
-      "{}",
-      "+",
-      "bash",
-      "-c",
-      "'a b'",
-      "env",
-      "X=1",
-      "''",
-      "read",
-      "if",
-      "time",
-      "xargs",
-    ),
-    fc.string({ maxLength: 6 }).map((text) => `'${text.replaceAll("'", "")}'`),
-    fc.string({ maxLength: 6 }).map((text) => `"${text.replace(/["$`\\!]/g, "é")}"`),
-  );
-  const between = fc.constantFrom(
-    " ",
-    "\t",
-    "  ",
-    " && ",
-    " || ",
-    "|",
-    ";",
-    "\n",
-    " 2>&1 ",
-    " > /dev/null",
-    " 2>/dev/null ",
-    " &>/dev/null;",
-    "",
-  );
-
-  it("are read as the grammar reads them", () => {
-    let quick = 0;
-    fc.assert(
-      fc.property(fc.array(fc.tuple(word, between), { minLength: 1, maxLength: 8 }), (pieces) => {
-        const text = pieces.flat().join("");
-        const analysis = quickAnalysis(text);
-        if (analysis === undefined) return;
-        quick += 1;
-        expect(analysis).toEqual(fullAnalysis(text));
-      }),
-      { numRuns: 3_000 },
-    );
-    expect(quick).toBeGreaterThan(300);
-  });
-
-  it("are read whole, however long", () => {
-    expect(analyseCommand("true && ".repeat(125_000).concat("touch x")).commands).toHaveLength(125_001);
-  });
-});
-
 it("reads words that are known as bash does", () => {
   const piece = fc.oneof(
     fc.stringMatching(/^[\w./:=,+@%^-]{1,6}$/),
@@ -192,7 +129,7 @@ it("reads words that are known as bash does", () => {
   );
   const command = fc.array(piece, { maxLength: 8 }).map((pieces) => `x ${pieces.join("")}`);
   const samples = fc.sample(command, { numRuns: 2_000, seed: 7 }).flatMap((text) => {
-    const { commands, obscure, redirections } = fullAnalysis(text);
+    const { commands, obscure, redirections } = analyseCommand(text);
     const [only] = commands;
     if (obscure !== undefined || commands.length !== 1 || redirections.length > 0 || /\\$/.test(text)) return [];
     if (only!.words.some(({ open }) => open !== undefined)) return [];

@@ -1,21 +1,17 @@
 import { type ParsedScript, parse } from "unbash";
-import { quickAnalysis } from "./quick-analysis.ts";
 import { createCollector } from "./script-collector.ts";
 import type { ShellAnalysis, SimpleCommand } from "./shell-analysis.ts";
 
 /** The Bash tool takes no longer command either, so nothing that could run is left unread. */
 const MAX_LENGTH = 131_072;
 
-/**
- * What a command line would run. Pure and total: what can't be read, or goes beyond a limit, is said to be obscure.
- * Plain words in plain lists are read without the grammar; the answer is the same.
- */
+/** Returns what a command line would run. Never throws: text that can't be parsed or exceeds a limit is `obscure`. */
 export function analyseCommand(text: string): ShellAnalysis {
-  if (last?.text !== text) last = quickAnalysis(text) ?? fullAnalysis(text);
+  if (last?.text !== text) last = analyse(text);
   return last;
 }
 
-/** One call is asked about several times in a row: for its accesses, by the gate, by the hands. */
+/** The same call is analysed several times in a row: for its accesses, before it is approved and before it runs. */
 let last: ShellAnalysis | undefined;
 
 /** The one simple command that a line consists of, every word of it known; undefined for anything else. */
@@ -27,7 +23,7 @@ export function soleCommand(text: string): SimpleCommand | undefined {
   return only.words.every(({ open }) => open === undefined) ? only : undefined;
 }
 
-export function fullAnalysis(text: string): ShellAnalysis {
+function analyse(text: string): ShellAnalysis {
   const collector = createCollector();
   const why = unreadable(text);
   if (why !== undefined) collector.obscure(why);

@@ -19,8 +19,7 @@ export function unitsOf({ commands }: ShellAnalysis): readonly CommandUnit[] {
     if (runs?.transparent !== true) return;
     for (const inner of runs.commands) add(inner, [...wrappers, command]);
   };
-  // Long lists repeat themselves.
-  for (const command of new Set(commands)) add(command, []);
+  for (const command of commands) add(command, []);
   return [...units.values()];
 }
 

@@ -24,8 +24,6 @@ const MAX_INNER = 1_000_000;
 
 export interface Collector {
   script(script: ParsedScript | undefined, depth: number): void;
-  /** A simple command whose words are known already. */
-  simple(words: readonly ShellWord[]): void;
   obscure(reason: string): void;
   finish(text: string): ShellAnalysis;
 }
@@ -40,7 +38,6 @@ class ScriptCollector implements Collector {
   private readonly loopWords = new Map<string, ShellWord[]>();
   private readonly assignedNames = new Set<string>();
   private readonly known = new Map<string, ShellWord>();
-  private readonly described = new Map<readonly ShellWord[], SimpleCommand>();
   private obscureReason: string | undefined;
   private caution: string | undefined;
   private readonly moves = createMoves();
@@ -84,14 +81,6 @@ class ScriptCollector implements Collector {
     const error = script?.errors?.[0];
     if (error !== undefined) return `it can't be read as a shell command (${error.message})`;
     return depth > MAX_DEPTH || this.inner > MAX_INNER ? "it is too deeply nested" : undefined;
-  }
-
-  simple(words: readonly ShellWord[]): void {
-    const known = this.described.get(words);
-    const command = known ?? this.describe(words, { unsafeVariables: [], level: 0 });
-    // A move counts each time.
-    if (!this.moves.any()) this.described.set(words, command);
-    this.commands.push(command);
   }
 
   private node(node: SyntaxNode): void {
