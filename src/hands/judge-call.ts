@@ -1,4 +1,4 @@
-import { accesses as accessesOf, decide, mindsHooks, pathsOf } from "../permissions/index.ts";
+import { accesses as accessesOf, decide, dependsOnGitHooks, pathsOf } from "../permissions/index.ts";
 import type { Workspace } from "../ports/index.ts";
 import type { Access, Decision, JsonObject, Policy, ResolvedPath } from "../protocol/index.ts";
 
@@ -34,7 +34,7 @@ export async function judgeAccesses(
   const resolved = paths.length === 0 ? [] : await workspace.resolve(paths);
   const request = { toolName, accesses, resolved, policy, homes };
   const decision = decide(request);
-  if (!mindsHooks(decision, accesses)) return { decision, accesses, resolved };
+  if (!dependsOnGitHooks(decision, accesses)) return { decision, accesses, resolved };
   const changedHooks = (await workspace.changedHooks?.()) ?? [];
   return { decision: decide({ ...request, changedHooks }), accesses, resolved };
 }

@@ -14,7 +14,11 @@ export type Access =
   | { readonly kind: "command"; readonly command: string }
   | { readonly kind: "network"; readonly url: string }
   /** Gives work to an agent of this type; empty where the call does not say. `parameters`: what else the call asks for, as words. */
-  | { readonly kind: "agent"; readonly agentType: string; readonly parameters?: Readonly<Record<string, string>> }
+  | {
+      readonly kind: "agent";
+      readonly agentType: string;
+      readonly parameters?: Readonly<Record<string, string>> | undefined;
+    }
   /** Gives the agent the words of a skill. */
   | { readonly kind: "skill"; readonly name: string }
   /** Ends plan mode: everything else may follow from it, so a person decides. */
@@ -40,7 +44,7 @@ export interface Rule {
   readonly effect: Effect;
   readonly scope: RuleScope;
   /** The file that holds the rule, for messages. */
-  readonly file?: string;
+  readonly file?: string | undefined;
   /** A line of the compact form: a glob, and its place among the other lines counts. Absent: an entry of a list. */
   readonly form?: "compact";
 }
@@ -75,7 +79,7 @@ export interface Decision {
   readonly rule: string;
   readonly scope: RuleScope;
   /** The file that holds the rule. */
-  readonly file?: string;
+  readonly file?: string | undefined;
   /** For the person or the model that reads it: what is missing and how to get it. */
   readonly reason: string;
 }

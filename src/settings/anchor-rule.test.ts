@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compilePathPattern } from "../permissions/path-pattern.ts";
+import { compilePathPattern } from "../permissions/rules/path-pattern.ts";
 import type { Effect } from "../protocol/index.ts";
 import { anchorRule } from "./anchor-rule.ts";
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { analyseCommand } from "./analyse-command.ts";
-import { everyCommand, programOf, redirectionsOf } from "./shell-analysis.ts";
+import { everyCommand, programOf } from "./shell-analysis.ts";
 
 const programs = (text: string) => [...everyCommand(analyseCommand(text).commands)].map(programOf).sort();
 
@@ -35,8 +35,8 @@ describe("every command in every position", () => {
   ])("%s", (text, expected) => expect(programs(text)).toEqual(expected.split(" ")));
 });
 
-describe("redirectionsOf", () => {
-  const files = (text: string) => redirectionsOf(analyseCommand(text)).map(({ kind, path }) => `${kind} ${path}`);
+describe("redirections", () => {
+  const files = (text: string) => analyseCommand(text).redirections.map(({ kind, path }) => `${kind} ${path}`);
 
   it.each([
     ["a > x", ["write x"]],

@@ -1,8 +1,8 @@
 import { type ParsedScript, parse } from "unbash";
-import { createCollector } from "./script-collector.ts";
+import { ScriptCollector } from "./script-collector.ts";
 import type { ShellAnalysis, SimpleCommand } from "./shell-analysis.ts";
 
-/** The Bash tool takes no longer command either, so nothing that could run is left unread. */
+/** The Bash tool rejects longer commands, so everything that can run is analysed. */
 const MAX_LENGTH = 131_072;
 
 /** Returns what a command line would run. Never throws: text that can't be parsed or exceeds a limit is `obscure`. */
@@ -14,7 +14,7 @@ export function analyseCommand(text: string): ShellAnalysis {
 /** The same call is analysed several times in a row: for its accesses, before it is approved and before it runs. */
 let last: ShellAnalysis | undefined;
 
-/** The one simple command that a line consists of, every word of it known; undefined for anything else. */
+/** Returns the only simple command of a line if all of its words are known; undefined for any other line. */
 export function soleCommand(text: string): SimpleCommand | undefined {
   const { commands, redirections, obscure, caution } = analyseCommand(text);
   const [only] = commands;
@@ -24,14 +24,14 @@ export function soleCommand(text: string): SimpleCommand | undefined {
 }
 
 function analyse(text: string): ShellAnalysis {
-  const collector = createCollector();
+  const collector = new ScriptCollector();
   const why = unreadable(text);
   if (why !== undefined) collector.obscure(why);
   else {
     try {
       collector.script(parse(text) as ParsedScript, 0);
     } catch {
-      // The grammar gave up, or the stack did: both mean that the command was not understood.
+      // The parser failed or the stack overflowed. Either way the command was not understood.
       collector.obscure("it is too deeply nested, or can't be read");
     }
   }
@@ -40,7 +40,7 @@ function analyse(text: string): ShellAnalysis {
 
 function unreadable(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
-  // Another kind of line end or a lone half of a character would reach the shell as something else than it looks.
+  // Other line ends and lone surrogates reach the shell as different text than what is shown.
   if (/[^\P{Cc}\n\t]/u.test(text.replaceAll("\r\n", "\n"))) return "it has control characters";
   return /\p{Cs}/u.test(text) ? "it has half a character" : undefined;
 }

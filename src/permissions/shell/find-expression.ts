@@ -1,16 +1,16 @@
 import { listedWord, openWord, type ShellWord } from "./shell-word.ts";
 
 export interface FindExpression {
-  /** Every word is known, and nothing but looking (and the executions) is asked for. */
+  /** Every word is known, and find does nothing but search and run `executions`. */
   readonly understood: boolean;
   readonly executions: readonly FindExecution[];
-  /** Where it starts to look, and files that it compares with. */
+  /** The starting points, and files it compares with. */
   readonly paths: readonly ShellWord[];
 }
 
 interface FindExecution {
   readonly words: readonly ShellWord[];
-  /** Runs in the directory of each file. */
+  /** Runs in the directory of each file (`-execdir`). */
   readonly elsewhere: boolean;
 }
 
@@ -22,9 +22,9 @@ export function readFind(words: readonly ShellWord[]): FindExpression {
   const starts: ShellWord[] = [];
   for (; index < words.length && !/^[-(!,]/.test(words[index]!.text); index += 1) starts.push(words[index]!);
   const paths = [...starts];
-  // What the shell puts there could be an action.
+  // The shell could expand it to an action.
   if (starts.some(({ open, lead }) => open !== undefined && !/^[^-(!,]/.test(lead))) understood = false;
-  // Several places may be as far apart as they like.
+  // Several starting points have no common lead.
   const start = starts.length === 0 ? "." : starts.length === 1 && starts[0]!.open === undefined ? starts[0]!.text : "";
   while (index < words.length) {
     const { text, open } = words[index]!;
@@ -55,7 +55,7 @@ function endOfExecution(words: readonly ShellWord[], from: number): number {
   return words.length;
 }
 
-/** The file's name begins as the place where the search started, and leads below it. */
+/** Replaces `{}` by a file below the starting point. */
 function withFile(word: ShellWord, start: string): ShellWord {
   if (!word.text.includes("{}")) return word;
   if (word.text !== "{}" || start === "") return openWord(word.text, word.lead.slice(0, word.lead.indexOf("{}")));
@@ -64,7 +64,7 @@ function withFile(word: ShellWord, start: string): ShellWord {
 
 const newer = /^-newer[aBcm][aBcmt]$/;
 
-/** Tests and options with the number of words each takes. Actions that write, delete or run are not here. */
+/** Tests and options with the number of words each takes. Actions that write, delete or run are left out. */
 const tests = new Map<string, number>([
   ..."( ) ! , -not -a -and -o -or -depth -d -mount -xdev -noleaf -daystart -follow -empty -executable -readable -writable -nouser -nogroup -true -false -print -print0 -ls -prune -quit -nowarn -warn"
     .split(" ")

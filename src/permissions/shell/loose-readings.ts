@@ -1,10 +1,10 @@
-/** A command read as loosely as possible, for finding what a restriction names. Never for allowing. */
+/** A command read as loosely as possible, to find what a restriction names. Never used to allow. */
 export interface LooseReading {
   readonly text: string;
   words(): readonly string[];
 }
 
-/** Several readings, because quotes and escapes can join words as well as part them. */
+/** Returns several readings, because quotes and escapes can join words as well as separate them. */
 export function looseReadings(command: string): readonly LooseReading[] {
   const joined = command.replace(/\\\r?\n/g, "");
   const decoded = decodeEscapes(joined);

@@ -1,6 +1,6 @@
 import type { ShellWord } from "./shell-word.ts";
 
-/** True for what may be set for a program: the short list of variables that change only how it looks or talks. */
+/** Returns true for variables that may be set for a program: the few that change only its appearance or language. */
 export function isSafeExport(name: string, value: ShellWord | undefined): boolean {
   if (value === undefined || value.open !== undefined) return false;
   const allowed = harmless.get(name) ?? (/^LC_[A-Z]{3,20}$/.test(name) ? plainValue : undefined);
@@ -8,14 +8,14 @@ export function isSafeExport(name: string, value: ShellWord | undefined): boolea
 }
 
 /**
- * True for a variable of the shell itself. Names without capitals and underscores mean nothing to bash and to programs
- * (`http_proxy` and `npm_config_…` do), and what they hold stays data wherever the analysis lets it be used.
+ * Returns true for a variable of the script itself. Names without capitals and underscores mean nothing to bash or to
+ * programs (`http_proxy` and `npm_config_…` do), and the analysis only lets their values be used as data.
  */
 export function isLocalName(name: string): boolean {
   return /^[a-z][a-z0-9]{0,30}$/.test(name) && name !== "histchars";
 }
 
-/** Decides what program a name stands for, or what the shell does with text. */
+/** Returns true for variables that decide which program a name refers to, or how the shell treats text. */
 export function steersShell(name: string): boolean {
   return /^(PATH|ENV|IFS|PS\d|CDPATH|GLOBIGNORE|SHELLOPTS|PROMPT_COMMAND|EXECIGNORE|BASH.*|LD_.*|DYLD_.*)$/.test(name);
 }
@@ -34,7 +34,7 @@ const harmless = new Map<string, RegExp>([
   ["GIT_PAGER", /^(cat)?$/],
 ]);
 
-/** `IFS= read -r line` is how a line is read whole; anywhere else IFS changes how words are told apart. */
+/** Returns true for a variable that this command may set. IFS is safe only for `IFS= read -r line`. */
 export function isSafeFor(words: readonly ShellWord[], name: string, value: ShellWord | undefined): boolean {
   if (name === "IFS") return words[0]!.text === "read" && value?.open === undefined;
   return isSafeExport(name, value);

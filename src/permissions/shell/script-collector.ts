@@ -8,31 +8,21 @@ import {
   parse,
   type Redirection as RedirectionNode,
   type SyntaxNode,
+  type TestExpression,
   type Word,
 } from "unbash";
-import { isLister, isPicker } from "./listed-names.ts";
-import { createMoves } from "./moves.ts";
+import { createDirectoryChanges } from "./directory-changes.ts";
 import { isLocalName, isSafeFor, steersShell } from "./safe-variables.ts";
 import { programOf, type Redirection, type ShellAnalysis, type SimpleCommand } from "./shell-analysis.ts";
 import { fixedWord, listedWord, readWord, type ShellWord, type WordFindings } from "./shell-word.ts";
-import { testProblem } from "./test-expression.ts";
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
 
 const MAX_DEPTH = 80;
-/** Characters of scripts inside scripts; each level is read once more, so this bounds the time. */
+/** Limit on the characters of scripts inside scripts. Each level is parsed again, so this bounds the time. */
 const MAX_INNER = 1_000_000;
 
-export interface Collector {
-  script(script: ParsedScript | undefined, depth: number): void;
-  obscure(reason: string): void;
-  finish(text: string): ShellAnalysis;
-}
-
-export function createCollector(): Collector {
-  return new ScriptCollector();
-}
-
-class ScriptCollector implements Collector {
+/** Walks a parsed script and collects the commands it would run. Call `script`, then `finish`. */
+export class ScriptCollector {
   private commands: SimpleCommand[] = [];
   private readonly redirections: Redirection[] = [];
   private readonly loopWords = new Map<string, ShellWord[]>();
@@ -40,10 +30,10 @@ class ScriptCollector implements Collector {
   private readonly known = new Map<string, ShellWord>();
   private obscureReason: string | undefined;
   private caution: string | undefined;
-  private readonly moves = createMoves();
+  private readonly directoryChanges = createDirectoryChanges();
   private inner = 0;
   private depth = 0;
-  /** What the command before gives to xargs, when that is known. */
+  /** What the previous command of a pipeline passes to xargs, if known. */
   private input: ShellWord | undefined;
 
   obscure(reason: string): void {
@@ -55,11 +45,11 @@ class ScriptCollector implements Collector {
     return {
       text,
       commands: this.commands,
-      redirections: this.moves.place(this.redirections),
+      redirections: this.directoryChanges.resolve(this.redirections),
       obscure: this.obscureReason,
       caution: this.caution,
       loopWords: this.loopWords,
-      moves: this.moves.any(),
+      moves: this.directoryChanges.any(),
     };
   }
 
@@ -70,7 +60,7 @@ class ScriptCollector implements Collector {
       this.obscure(problem ?? "a part of it can't be read");
       return;
     }
-    if (depth === 0) this.moves.begin(script);
+    if (depth === 0) this.directoryChanges.begin(script);
     const outer = this.depth;
     this.depth = depth;
     for (const statement of script.commands) this.node(statement);
@@ -112,7 +102,7 @@ class ScriptCollector implements Collector {
     }
   }
 
-  /** What a program lists, as it is or picked from, is what xargs gives to another one. */
+  /** File names that one program lists, filtered or not, are what xargs passes to another one. */
   private pipeline(node: Pipeline): void {
     let listed = false;
     for (const command of node.commands) {
@@ -121,15 +111,15 @@ class ScriptCollector implements Collector {
         this.node(command);
         continue;
       }
-      // xargs parts names at blanks, so that a piece of one may look like an option.
+      // xargs splits names at blanks, so a piece of one may look like an option.
       this.input = listed ? { ...listedWord("."), lead: "" } : undefined;
       const found = this.command(command);
       this.input = undefined;
-      listed = found !== undefined && (isLister(found) || (listed && isPicker(found)));
+      listed = found !== undefined && (listsFiles(found) || (listed && filtersLines(found)));
     }
   }
 
-  /** What the kind of a compound command says, whatever stands in it. */
+  /** Records what the kind of a compound command implies, whatever it contains. */
   private remark(node: SyntaxNode): void {
     if (node.type === "Function") this.caution ??= "it defines a function";
     else if (node.type === "Select" || node.type === "Coproc") this.caution ??= "it uses select or coproc";
@@ -141,7 +131,7 @@ class ScriptCollector implements Collector {
     }
   }
 
-  /** Parts of words that stand outside of words: arithmetic, the text of a here-document. */
+  /** Visits parts of words that occur outside of words: arithmetic, the body of a here-document. */
   private child(node: SyntaxNode): void {
     if (node.type === "HereDocBody") {
       const { parts } = node;
@@ -161,7 +151,7 @@ class ScriptCollector implements Collector {
     const known = this.known.get(word.text);
     if (known !== undefined) return known;
     const read = readWord(word, this.findings);
-    // What stands inside a substitution must be looked at each time: there, findings depend on the place.
+    // A substitution must be read each time, because its findings depend on where it occurs.
     if (word.text.length < 200 && !/[(`]/.test(word.text)) this.known.set(word.text, read);
     return read;
   }
@@ -250,7 +240,7 @@ class ScriptCollector implements Collector {
   ): SimpleCommand {
     const plain: SimpleCommand = { words, unsafeVariables, runs: undefined };
     const program = programOf(plain);
-    this.moves.see(plain, { isFirst: this.depth === 0 && this.commands.length === 0 && level === 0 });
+    this.directoryChanges.observe(plain, { isFirst: this.depth === 0 && this.commands.length === 0 && level === 0 });
     if (program === "read") for (const { text } of words) this.assignedNames.add(text);
     const unwrapped = unwrapCommand(words, this.input);
     if (unwrapped === undefined) return plain;
@@ -258,7 +248,7 @@ class ScriptCollector implements Collector {
       this.obscure("programs run programs in too many levels");
       return plain;
     }
-    if (unwrapped.moves) this.moves.lose();
+    if (unwrapped.moves) this.directoryChanges.loseTrack();
     const commands = this.innerCommands(unwrapped, level);
     return { words, unsafeVariables, runs: { commands, at: unwrapped.at, transparent: unwrapped.transparent } };
   }
@@ -282,3 +272,43 @@ const harmlessDevice = /^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/;
 function isProcess(word: Word): boolean {
   return word.parts?.length === 1 && word.parts[0]!.type === "ProcessSubstitution";
 }
+
+/** Returns true for programs that print names of files below their operands, which are judged by themselves. */
+function listsFiles({ words }: SimpleCommand): boolean {
+  const texts = words.map(({ text }) => text);
+  const [program, second] = texts;
+  if (program === "find") return !texts.some((text) => /^-(printf|exec|ok|ls)/.test(text));
+  if (program === "git") return second === "ls-files" || (second === "diff" && texts.includes("--name-only"));
+  if (program === "rg") return texts.some((text) => /^(-[A-Za-z]*l|--files|--files-with-matches)$/.test(text));
+  return program === "grep" && texts.some((text) => /^(-[A-Za-z]*l[A-Za-z]*|--files-with-matches)$/.test(text));
+}
+
+/** Returns true for programs that only pass some of the input lines through. */
+function filtersLines({ words }: SimpleCommand): boolean {
+  const [program, ...given] = words.map(({ text }) => text);
+  const operands = given.filter((text) => !/^(-[A-Za-z\d]+|\d+)$/.test(text));
+  if (/^(head|tail|sort|uniq)$/.test(program ?? "")) return operands.length === 0;
+  return program === "grep" && operands.length === 1 && given.every((text) => /^(-[vivnEFwx]+|[^-].*)$/.test(text));
+}
+
+/** Explains why `[[ … ]]` could run something; undefined if it can't. Numeric comparisons evaluate their operands. */
+function testProblem(expression: TestExpression): string | undefined {
+  switch (expression.type) {
+    case "TestUnary":
+      return fileAndTextTests.has(expression.operator) ? undefined : `\`${expression.operator}\` evaluates a name`;
+    case "TestBinary": {
+      if (textComparisons.has(expression.operator)) return undefined;
+      const numbers = [expression.left, expression.right].every((word) => /^-?\d{1,18}$/.test(word.text));
+      return numbers ? undefined : `\`${expression.operator}\` evaluates what stands beside it`;
+    }
+    case "TestLogical":
+      return expression.operands.map(testProblem).find((problem) => problem !== undefined);
+    case "TestNot":
+      return testProblem(expression.operand);
+    case "TestGroup":
+      return testProblem(expression.expression);
+  }
+}
+
+const fileAndTextTests = new Set("-a -b -c -d -e -f -g -h -k -p -r -s -u -w -x -G -L -N -O -S -z -n".split(" "));
+const textComparisons = new Set("= == != =~ < > -nt -ot -ef".split(" "));

@@ -1,49 +1,73 @@
 import type { ShellWord } from "./shell-word.ts";
 
-/** What a command line would run, as far as its text tells. Plain data; the same text always gives the same answer. */
+/** What a command line would run, as far as its text shows. Plain data: the same text always gives the same analysis. */
 export interface ShellAnalysis {
   readonly text: string;
   readonly commands: readonly SimpleCommand[];
+  /** The files that redirections open. Devices that store nothing (`/dev/null`) are left out. */
   readonly redirections: readonly Redirection[];
-  /** Why it can't be known what would run (syntax that can't be read, evaluated text, a limit), in words; it may hide anything. */
+  /** Explains why it is unknown what would run: invalid syntax, evaluated text, a limit. The line may run anything. */
   readonly obscure: string | undefined;
-  /** Why it needs a look although everything that runs is known. */
+  /** Explains why the line needs a review although everything it runs is known. */
   readonly caution: string | undefined;
-  /** Variables of `for` with every word they stand for; a variable that is set elsewhere too is not among them. */
+  /** Variables of `for` loops with every word they take. Variables that are also set elsewhere are left out. */
   readonly loopWords: ReadonlyMap<string, readonly ShellWord[]>;
-  /** The command goes to another directory, so that relative paths in it lead elsewhere. */
+  /** The line changes the working directory, so its relative paths are not relative to the workspace. */
   readonly moves: boolean;
 }
 
 export interface SimpleCommand {
-  /** The first is the program. Never empty. */
+  /** The first word is the program. Never empty. */
   readonly words: readonly ShellWord[];
   /** Variables set for this command alone that are not known to be harmless. */
   readonly unsafeVariables: readonly string[];
-  /** What it runs in turn, where its words say so: `timeout 5 make`, `bash -c '…'`, `find -exec …`. */
+  /** The commands it runs in turn, if its words name them: `timeout 5 make`, `bash -c '…'`, `find -exec …`. */
   readonly runs: InnerCommands | undefined;
 }
 
 export interface InnerCommands {
   readonly commands: readonly SimpleCommand[];
-  /** Where among the outer words the program inside stands; undefined for a script in a string. */
+  /** Index of the inner program among the outer words; undefined for a script in a string. */
   readonly at: number | undefined;
-  /** It does nothing but run the commands inside, so that it is as harmless as they are. */
+  /** The outer command only runs the inner ones, so it is as harmless as they are. */
   readonly transparent: boolean;
 }
 
 export interface Redirection {
   readonly kind: "read" | "write";
-  /** Undefined where only the shell knows the file. */
+  /** Undefined if only the shell knows the file. */
   readonly path: string | undefined;
 }
 
-/** The files that redirections open. Devices that hold nothing (`/dev/null`) are left out. */
-export function redirectionsOf(analysis: ShellAnalysis): readonly Redirection[] {
-  return analysis.redirections;
+/** A command that must be allowed by itself. */
+export interface CommandUnit {
+  readonly command: SimpleCommand;
+  /** The transparent programs that run it, outermost first. */
+  readonly wrappers: readonly SimpleCommand[];
 }
 
-/** Every simple command in every position, wrappers before what they run. */
+/** Returns every distinct command to judge, with transparent wrappers replaced by the commands they run. */
+export function unitsOf({ commands }: ShellAnalysis): readonly CommandUnit[] {
+  const units = new Map<string, CommandUnit>();
+  const add = (command: SimpleCommand, wrappers: readonly SimpleCommand[]) => {
+    const { runs } = command;
+    if (runs?.transparent !== true || command.words[0]!.text.endsWith("find")) {
+      const key = [...wrappers, command].map(keyOf).join("\u0001");
+      if (!units.has(key)) units.set(key, { command, wrappers });
+    }
+    if (runs?.transparent !== true) return;
+    for (const inner of runs.commands) add(inner, [...wrappers, command]);
+  };
+  for (const command of commands) add(command, []);
+  return [...units.values()];
+}
+
+function keyOf({ words, unsafeVariables }: SimpleCommand): string {
+  const texts = words.map(({ text, open, lead }) => (open === undefined ? text : `${open} ${lead}\u0002${text}`));
+  return [...unsafeVariables, "", ...texts].join("\u0000");
+}
+
+/** Yields every simple command at every depth, wrappers before the commands they run. */
 export function* everyCommand(commands: readonly SimpleCommand[]): Generator<SimpleCommand> {
   for (const command of commands) {
     yield command;
@@ -51,6 +75,7 @@ export function* everyCommand(commands: readonly SimpleCommand[]): Generator<Sim
   }
 }
 
+/** Returns the name of the program, without its directory. */
 export function programOf(command: SimpleCommand): string {
   const { text } = command.words[0]!;
   return text.slice(text.lastIndexOf("/") + 1);

@@ -1,21 +1,21 @@
 import type { ParsedScript, SyntaxNode, Word, WordPart } from "unbash";
 import { forEachChild } from "unbash";
 
-/** One word of a command, quotes removed. */
+/** One word of a command, with quotes removed. */
 export interface ShellWord {
-  /** Exact when the word is not open; else with the source of what the shell puts in its place. */
+  /** Exact unless the word is open. Expansions appear as their source text. */
   readonly text: string;
-  /** `glob`: file names or braces decide. `value`: a variable, a substitution or the home directory does. */
+  /** Why the text is not exact. `glob`: file names or braces; `value`: a variable, a substitution or the home directory. */
   readonly open: "glob" | "value" | undefined;
-  /** It surely begins with this. */
+  /** The beginning of the word, as far as it is certain. */
   readonly lead: string;
-  /** May become several words, or none. */
+  /** The shell may turn it into several words, or none. */
   readonly splits: boolean;
-  /** The variables that stand in it, when nothing but variables makes it a `value`. */
+  /** The variables in it, if only variables make it a `value`. */
   readonly variables: readonly string[] | undefined;
 }
 
-/** Takes what stands inside words: scripts of substitutions, variables that are set, and what can't be understood. */
+/** Receives what occurs inside words: scripts of substitutions, assigned variables and reasons why a word is obscure. */
 export interface WordFindings {
   script(script: ParsedScript | undefined): void;
   assigned(name: string): void;
@@ -26,18 +26,18 @@ export function fixedWord(text: string): ShellWord {
   return { text, open: undefined, lead: text, splits: false, variables: undefined };
 }
 
-/** A word of which only the beginning is known. */
+/** Creates a word of which only the beginning is known. */
 export function openWord(text: string, lead: string): ShellWord {
   return { text, open: "value", lead, splits: true, variables: undefined };
 }
 
-/** Files below a place that is known, as a program lists them. */
-export function listedWord(place: string): ShellWord {
-  return { text: place, open: "glob", lead: place, splits: true, variables: undefined };
+/** Creates a word for files below a known directory, as listed by a program. */
+export function listedWord(directory: string): ShellWord {
+  return { text: directory, open: "glob", lead: directory, splits: true, variables: undefined };
 }
 
 export function readWord(word: Word, findings: WordFindings): ShellWord {
-  // The program `[`, and the word that ends it, are no globs.
+  // The program `[` and its closing word are not globs.
   if (PLAIN.test(word.text) || word.text === "[" || word.text === "]") return fixedWord(word.text);
   const reading = new Reading(findings);
   const { parts } = word;
@@ -46,7 +46,7 @@ export function readWord(word: Word, findings: WordFindings): ShellWord {
   return reading.finish();
 }
 
-// Nothing in it that the shell reacts to, wherever it stands in a word.
+// Characters without a special meaning to the shell at any position.
 const PLAIN = /^[\w\-./:,+@%^=]+$/;
 const NUMBERS_ONLY = /^\$\(\([\d\s+\-*/%()<>=!&|^~?:,]*\)\)$/;
 
@@ -70,7 +70,7 @@ class Reading {
 
   literal(value: string, source: string): void {
     const bare = source.replace(/\\./gs, "_");
-    // A tilde is expanded at the start of a word and after `:` and `=`.
+    // The shell expands a tilde at the start of a word and after `:` and `=`.
     if (/(^|[:=])~/.test(bare) && (this.text === "" || /[:=]~/.test(bare) || /[:=]$/.test(this.text)))
       this.opens("value", false);
     if (/[*?[]/.test(bare)) this.opens("glob", true);
@@ -172,7 +172,7 @@ class Reading {
     this.inside(part);
   }
 
-  /** Scripts and expansions below a part whose own text stays open. */
+  /** Reports scripts and expansions inside a part whose own text stays open. */
   private inside(node: SyntaxNode): void {
     forEachChild(node, (child) => {
       if (child.type === "Word") readWord(child, this.findings);

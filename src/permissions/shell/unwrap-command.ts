@@ -2,21 +2,21 @@ import { readFind } from "./find-expression.ts";
 import { isSafeExport } from "./safe-variables.ts";
 import { fixedWord, openWord, type ShellWord } from "./shell-word.ts";
 
-/** What a command runs besides itself. */
+/** The commands that a command runs besides itself. */
 export interface Unwrapped {
-  /** Words of commands inside. */
+  /** The words of each inner command. */
   readonly commands: readonly (readonly ShellWord[])[];
-  /** Scripts for a shell. */
+  /** Scripts that a shell evaluates. */
   readonly scripts: readonly string[];
   readonly at: number | undefined;
   readonly transparent: boolean;
   readonly unsafeVariables: readonly string[];
-  /** What is inside runs in another directory. */
+  /** The inner commands run in another directory. */
   readonly moves: boolean;
   readonly obscure: string | undefined;
 }
 
-/** Undefined for a command that runs nothing else, or in a way that is not known here: then nothing in it is allowed by its parts. */
+/** Returns undefined for a command that runs no other command, or in an unknown way: then its parts allow nothing. */
 export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = unknownInput): Unwrapped | undefined {
   const program = words[0]!;
   if (program.open !== undefined) return undefined;
@@ -37,7 +37,7 @@ const unknownInput = openWord("(what xargs reads)", "");
 
 const nothing = { scripts: [], unsafeVariables: [], moves: false, obscure: undefined };
 
-/** Programs that run the rest of their words: their own options, and how many words stand before the program. */
+/** A program that runs the rest of its words: its own options, and the number of operands before the inner program. */
 interface Prefix extends Options {
   readonly operands: number;
 }
@@ -69,7 +69,7 @@ function byPrefix(words: readonly ShellWord[], prefix: Prefix): Unwrapped | unde
   return { ...nothing, commands: [words.slice(at)], at, transparent: true };
 }
 
-/** The index of the first word that is no option; undefined where an option is not known. */
+/** Returns the index of the first word that is not an option; undefined after an unknown option. */
 function afterOptions(words: readonly ShellWord[], options: Options): number | undefined {
   let index = 1;
   while (index < words.length) {
@@ -82,7 +82,7 @@ function afterOptions(words: readonly ShellWord[], options: Options): number | u
   return index;
 }
 
-/** How many words the option here takes: none when it is no option, undefined when it is not known. */
+/** Returns how many words the option at `index` takes: 0 if it is not an option, undefined if it is unknown. */
 function optionWidth(words: readonly ShellWord[], index: number, { flags, valued, long }: Options): number | undefined {
   const { text, open, lead } = words[index]!;
   if (open !== undefined) return /^[^-]/.test(lead) ? 0 : undefined;
@@ -105,7 +105,7 @@ function fixedValue(words: readonly ShellWord[], index: number): number | undefi
   return words[index + 1] !== undefined && words[index + 1]!.open === undefined ? 2 : undefined;
 }
 
-/** Long options of the wrappers whose value may be the next word. */
+/** Long options of wrappers whose value may be the next word. */
 const longValues = new Set(
   "adjustment kill-after signal format class classdata input output error max-args max-procs max-lines delimiter max-chars".split(
     " ",
@@ -146,7 +146,7 @@ function envCommand(
   return { ...nothing, commands: [words.slice(at)], at, transparent: !moves, unsafeVariables, moves };
 }
 
-/** The string is split by rules of its own; it is looked at, but nothing is allowed by it. */
+/** `env -S` splits the string by rules of its own, so it is searched but allows nothing. */
 function splitByEnv(words: readonly ShellWord[], index: number): Unwrapped {
   const { text } = words[index]!;
   const glued = text.replace(/^(-[iv0]*S|--split-string=)/, "");
@@ -180,7 +180,7 @@ function unwrapXargs(words: readonly ShellWord[], input: ShellWord): Unwrapped |
   }
   if (index >= words.length) return undefined;
   const inner = words.slice(index);
-  // With a placeholder every mention of it becomes what is read; else that is appended.
+  // The input replaces every placeholder; without one it is appended.
   const command =
     placeholder === undefined
       ? [...inner, input]
@@ -236,7 +236,7 @@ function unwrapTrap(words: readonly ShellWord[]): Unwrapped | undefined {
   };
 }
 
-/** `bash -c script`. Options that read start-up files, and shells with another grammar, are looked into but not trusted. */
+/** Reads `bash -c script`. With options that load start-up files, or in shells with another grammar, it is not transparent. */
 function unwrapShell(words: readonly ShellWord[], name: string): Unwrapped | undefined {
   let seen = false;
   let plain = name === "bash" || name === "sh" || name === "dash";

@@ -1,0 +1,144 @@
+import { type Access, canonicalToolName, type JsonObject } from "../../protocol/index.ts";
+import { analyseCommand } from "../shell/analyse-command.ts";
+import { isReadOnlyLine, readOnlyUse } from "../shell/read-only/read-only.ts";
+import { unitsOf } from "../shell/shell-analysis.ts";
+
+/** Returns what a call would access. Empty for unknown tools and for input without the required fields. */
+export function accesses(toolName: string, input: JsonObject): readonly Access[] {
+  return table.get(canonicalToolName(toolName))?.(input) ?? [];
+}
+
+/** Returns the paths to resolve, in the order that `decide` expects. */
+export function pathsOf(list: readonly Access[]): readonly string[] {
+  const paths: string[] = [];
+  for (const access of list) if ("path" in access) paths.push(access.path);
+  return paths;
+}
+
+/** Returns true if the tool is known, so that an empty list of accesses means invalid input. */
+export function hasKnownAccesses(toolName: string): boolean {
+  return table.has(toolName);
+}
+
+/** Returns true if a call with these accesses was proven to change nothing, whatever the rules allow. */
+export function readsOnly(list: readonly Access[]): boolean {
+  return list.length > 0 && list.every(isReading);
+}
+
+function isReading(access: Access): boolean {
+  if (access.kind === "command") return isReadOnlyLine(access.command);
+  return access.kind === "read" || access.kind === "search";
+}
+
+const RESULT_ADDRESS = "retinue://result/";
+
+type Describe = (input: JsonObject) => readonly Access[];
+
+const internal: readonly Access[] = [{ kind: "internal" }];
+
+const table = new Map<string, Describe>([
+  ["Read", (input) => (isResultAddress(input["file_path"]) ? internal : pathAccess("read", input["file_path"]))],
+  ["Write", (input) => pathAccess("write", input["file_path"])],
+  ["Edit", (input) => pathAccess("write", input["file_path"])],
+  ["NotebookEdit", (input) => pathAccess("write", input["notebook_path"])],
+  ["LS", (input) => pathAccess("search", input["path"] ?? ".")],
+  ["Grep", (input) => pathAccess("search", input["path"] ?? ".")],
+  ["Glob", globAccesses],
+  ["Bash", (input) => (isText(input["command"]) ? commandAccesses(input["command"]) : [])],
+  ["BashOutput", () => internal],
+  ["KillShell", () => internal],
+  ["TodoWrite", () => internal],
+  ["Skill", (input) => skillAccess(input["skill"])],
+  ["Task", agentAccess],
+  ["TaskOutput", () => internal],
+  ["TaskStop", () => internal],
+  ["SendMessage", () => internal],
+  ["EnterPlanMode", () => internal],
+  ["ExitPlanMode", () => [{ kind: "plan" }]],
+  ["WebFetch", (input) => (isText(input["url"]) ? [{ kind: "network", url: input["url"] }] : [])],
+]);
+
+/** Returns the command itself first, then the files that its text shows it opens. */
+function commandAccesses(command: string): readonly Access[] {
+  return [{ kind: "command", command }, ...shellAccesses(command)];
+}
+
+/**
+ * Returns the files that a command line opens by redirection and the workspace files that its read-only commands read,
+ * because symlinks may lead elsewhere. Other paths are left out: the command itself is judged by them.
+ */
+function shellAccesses(text: string): readonly Access[] {
+  const analysis = analyseCommand(text);
+  const accesses = new Map<string, Access>();
+  for (const { kind, path } of analysis.redirections) {
+    if (path !== undefined) accesses.set(`${kind} ${path}`, { kind, path });
+  }
+  if (analysis.moves) return [...accesses.values()];
+  for (const { command } of unitsOf(analysis)) {
+    for (const { text: path, open } of readOnlyUse(command)?.paths ?? []) {
+      if (open === undefined && isPlainPath(path)) accesses.set(`read ${path}`, { kind: "read", path });
+    }
+  }
+  return [...accesses.values()];
+}
+
+/** Returns true for paths that the workspace resolves exactly as the shell does. */
+function isPlainPath(path: string): boolean {
+  return (
+    /^[\p{L}\p{N}_.][\p{L}\p{N}_./@+ -]*$/u.test(path) &&
+    !/(^|\/)\.\.(\/|$)/.test(path) &&
+    path !== "." &&
+    path.length < 4_000
+  );
+}
+
+function agentAccess(input: JsonObject): readonly Access[] {
+  const { prompt, subagent_type: agentType } = input;
+  if (!isText(prompt)) return [];
+  const asked = ["model", "isolation", "run_in_background", "max_turns", "name"].flatMap((name) => {
+    const value = input[name];
+    return value === undefined || value === null ? [] : [[name, String(value)] as const];
+  });
+  const parameters = asked.length === 0 ? undefined : Object.fromEntries(asked);
+  return [{ kind: "agent", agentType: isText(agentType) ? agentType : "", parameters }];
+}
+
+/** Accepts the leading `/` that people write. */
+function skillAccess(skill: unknown): readonly Access[] {
+  const name = isText(skill) ? skill.trim().replace(/^\//, "").trim() : "";
+  return name === "" ? [] : [{ kind: "skill", name }];
+}
+
+function pathAccess(kind: "read" | "write" | "search", path: unknown): readonly Access[] {
+  return isText(path) ? [{ kind, path }] : [];
+}
+
+/** Adds the directory that a pattern leads to outside of its base: `/etc/*`, `../*`, `~/*`. */
+function globAccesses(input: JsonObject): readonly Access[] {
+  const list = pathAccess("search", input["path"] ?? ".");
+  const pattern = input["pattern"];
+  const first = list[0];
+  if (first === undefined || !("path" in first) || typeof pattern !== "string") return [];
+  const outside = /^[/~\\]/.test(pattern);
+  if (!outside && !/(^|[/{,])\.\.([/},]|$)/.test(pattern)) return list;
+  const fixed = fixedPart(pattern);
+  const path = fixed === undefined ? "/" : outside ? fixed : `${first.path}/${fixed}`;
+  return [first, { kind: "search", path }];
+}
+
+/** Returns the directory before the first wildcard; undefined if `..` follows a wildcard. */
+function fixedPart(pattern: string): string | undefined {
+  const segments = pattern.split("/");
+  const wild = segments.findIndex((segment) => /[*?[\]{}()!\\]/.test(segment));
+  const end = wild === -1 ? segments.length : wild;
+  if (segments.slice(end).some((segment) => segment.includes(".."))) return undefined;
+  return segments.slice(0, end).join("/") || "/";
+}
+
+function isResultAddress(path: unknown): boolean {
+  return typeof path === "string" && path.startsWith(RESULT_ADDRESS);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}

@@ -1,0 +1,164 @@
+import {
+  type Access,
+  canonicalToolName,
+  type Decision,
+  type Effect,
+  type Policy,
+  type ResolvedPath,
+} from "../../protocol/index.ts";
+import { type CompiledPolicy, compilePolicy } from "../rules/compile-policy.ts";
+import { weighRules } from "../rules/weigh-rules.ts";
+import { hasKnownAccesses } from "./accesses.ts";
+import {
+  type AccessRequest,
+  asDecision,
+  builtin,
+  byRule,
+  byVerdict,
+  type Finding,
+  PLAN_APPROVAL,
+  WRITE_IN_WORKSPACE,
+} from "./finding.ts";
+import { judgeCommand } from "./judge-command.ts";
+import { judgeHooks } from "./judge-hooks.ts";
+import { judgeNetwork } from "./judge-network.ts";
+import { judgePath } from "./judge-path.ts";
+
+export interface DecideRequest {
+  readonly toolName: string;
+  readonly accesses: readonly Access[];
+  /** One entry for each of `pathsOf(accesses)`, in the same order. */
+  readonly resolved: readonly ResolvedPath[];
+  readonly policy: Policy;
+  /** The user's home directory where the tools run, as spelled and as resolved, for rules with `~/`. */
+  readonly homes?: readonly string[] | undefined;
+  /** Git hooks that were created or changed since the session began. */
+  readonly changedHooks?: readonly string[] | undefined;
+}
+
+/** Returns the strictest decision over all accesses of the call. Pure; never throws. */
+export function decide({ toolName, accesses, resolved, policy, homes, changedHooks = [] }: DecideRequest): Decision {
+  const compiled = compilePolicy(policy, homes);
+  const name = canonicalToolName(toolName);
+  if (!compiled.pool.has(name)) {
+    return asDecision(builtin("deny", "not in pool", `This agent does not have the tool ${name}.`), "deny");
+  }
+  if (accesses.length === 0) return applyMode(judgeUndescribed(name, compiled), compiled);
+  const spelledOut = lineRule(name, accesses, compiled);
+  let strictest: Decision | undefined;
+  let path = 0;
+  for (const access of accesses) {
+    const resolvedPath = "path" in access ? resolved[path++] : undefined;
+    const found = judgeAccess({ toolName: name, access, resolved: resolvedPath }, compiled);
+    const isNamed = spelledOut !== undefined && found.effect === "open" && found.rule === WRITE_IN_WORKSPACE;
+    const finding = isNamed ? byRule(spelledOut, "this command and its files") : found;
+    const decision = applyMode(judgeHooks(access, finding, changedHooks) ?? finding, compiled);
+    if (strictest === undefined || severity[decision.effect] > severity[strictest.effect]) strictest = decision;
+  }
+  return strictest!;
+}
+
+/** Returns the rule that allows the line literally. It also allows the workspace files that the line writes. */
+function lineRule(toolName: string, [first, ...more]: readonly Access[], compiled: CompiledPolicy) {
+  if (first?.kind !== "command" || more.length === 0) return undefined;
+  const line = first.command.trim();
+  return compiled.allow.find(
+    ({ coversTool, target }) => coversTool(toolName) && target.kind === "command" && target.pattern.line === line,
+  );
+}
+
+const severity: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
+
+function judgeAccess(request: AccessRequest, compiled: CompiledPolicy): Finding {
+  const { access, toolName } = request;
+  switch (access.kind) {
+    case "write":
+      if (compiled.policy.mode === "plan") return builtin("deny", "plan", "Mode plan changes no files.");
+      return judgePath(request, access, compiled);
+    case "read":
+    case "search":
+      return judgePath(request, access, compiled);
+    case "command":
+      return judgeCommand(toolName, access.command, compiled);
+    case "network":
+      return judgeNetwork(toolName, access.url, compiled);
+    case "agent":
+      return judgeAgent(toolName, access, compiled);
+    case "skill":
+      return judgeSkill(toolName, access.name, compiled);
+    case "plan":
+      return judgeLeavingPlan(toolName, compiled);
+    case "internal":
+      return (
+        judgeWhole(toolName, compiled) ?? builtin("allow", "internal", `${toolName} touches nothing outside the agent.`)
+      );
+  }
+}
+
+/** Allows delegation by default, because every call of the subagent is judged by itself. */
+function judgeAgent(toolName: string, access: Access & { readonly kind: "agent" }, compiled: CompiledPolicy): Finding {
+  const { agentType, parameters = {} } = access;
+  const verdict = weighRules(compiled, ({ coversTool, target }) => {
+    if (!coversTool(toolName)) return false;
+    if (target.kind === "whole") return true;
+    if (target.kind === "agent") return target.covers(agentType);
+    const asked = target.kind === "parameter" ? parameters[target.name] : undefined;
+    return target.kind === "parameter" && asked !== undefined && target.covers(asked);
+  });
+  if (verdict !== undefined) return byVerdict(verdict, agentType === "" ? "giving work to an agent" : agentType);
+  return builtin("allow", "agent", "Work may be given to this agent.");
+}
+
+/** Only a person can approve leaving plan mode, because everything else can follow from it. Rules can only deny it. */
+function judgeLeavingPlan(toolName: string, compiled: CompiledPolicy): Finding {
+  const found = judgeWhole(toolName, compiled);
+  if (found?.effect === "deny") return found;
+  if (compiled.policy.mode !== "plan") return builtin("allow", "internal", "There is no plan mode to leave.");
+  return { effect: "insist", rule: PLAN_APPROVAL, scope: "session", reason: "A person has to approve the plan." };
+}
+
+/** Allows skills by default: they are text that the user or a trusted project wrote. */
+function judgeSkill(toolName: string, name: string, compiled: CompiledPolicy): Finding {
+  const verdict = weighRules(
+    compiled,
+    ({ coversTool, target }) =>
+      coversTool(toolName) && (target.kind === "whole" || (target.kind === "skill" && target.covers(name))),
+  );
+  return verdict ? byVerdict(verdict, name) : builtin("allow", "skill", "Loading a skill touches nothing.");
+}
+
+/** Judges tools without known accesses. Only a rule for the whole tool can allow them. */
+function judgeUndescribed(toolName: string, compiled: CompiledPolicy): Finding {
+  if (hasKnownAccesses(toolName)) {
+    return builtin("deny", "unusable input", `The input of ${toolName} does not say what it would touch.`);
+  }
+  const found = judgeWhole(toolName, compiled);
+  if (found?.effect === "allow" || found?.effect === "deny") return found;
+  if (compiled.policy.mode === "plan" && toolName !== "WebSearch") {
+    return builtin("deny", "plan", `Mode plan uses ${toolName} only where a rule allows it.`);
+  }
+  return found ?? builtin("open", "tool", `No rule allows ${toolName}.`);
+}
+
+function judgeWhole(toolName: string, compiled: CompiledPolicy): Finding | undefined {
+  const verdict = weighRules(compiled, ({ coversTool, target }) => target.kind === "whole" && coversTool(toolName));
+  return verdict && byVerdict(verdict, toolName);
+}
+
+function applyMode(finding: Finding, { policy }: CompiledPolicy): Decision {
+  const { effect, reason } = finding;
+  if (effect === "allow" || effect === "deny") return asDecision(finding, effect);
+  if (policy.mode === "dontAsk")
+    return asDecision(finding, "deny", `${reason} Mode dontAsk denies what would have to be asked.`);
+  if (effect === "open" && policy.mode === "bypassPermissions") {
+    return {
+      effect: "allow",
+      rule: "bypassPermissions",
+      scope: "builtin",
+      reason: "Mode bypassPermissions allows what no rule restricts.",
+    };
+  }
+  if (policy.unattended)
+    return asDecision(finding, "deny", `${reason} It would have to be asked, and nobody can answer.`);
+  return asDecision(finding, "ask");
+}

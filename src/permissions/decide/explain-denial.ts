@@ -1,0 +1,91 @@
+import { type Access, canonicalToolName, type Decision, type JsonObject, type ToolCall } from "../../protocol/index.ts";
+import { alwaysPatterns } from "../rules/always-patterns.ts";
+import { hostOf } from "../rules/domain-pattern.ts";
+import { soleCommand } from "../shell/analyse-command.ts";
+import { accesses } from "./accesses.ts";
+import { CHANGED_HOOK, PLAN_APPROVAL, WRITE_IN_WORKSPACE } from "./finding.ts";
+
+/** Explains a denial to the model: what was refused, why, and how to allow it. Also for `ask` without an approver. */
+export function explainDenial(decision: Decision, call: ToolCall): string {
+  const tool = canonicalToolName(call.name);
+  const head = `${tool} was not run. ${decision.reason}`;
+  if (decision.rule === "not in pool") return `${head} Go on with the tools you have.`;
+  if (malformed.has(decision.rule)) return `${head} Correct the call.`;
+  if (decision.rule === PLAN_APPROVAL)
+    return "The plan was not approved, so plan mode goes on. Change the plan if you are told what is wrong with it; else give it as your answer.";
+  if (decision.rule === "plan") return `${head} Say in your answer what you would do; the user can leave plan mode.`;
+  if (decision.rule === CHANGED_HOOK)
+    return `${head} It needs the user's yes, and nobody can give it in this run. Go on without it, and say in your answer that the user should look at the hook; a new session runs it again.`;
+  const isRule = decision.scope !== "builtin";
+  if (decision.effect === "deny" && isRule)
+    return `${head} Do not try to reach the same by other means; say in your answer what is missing.`;
+  const advice = isRule
+    ? "It needs the user's yes, and nobody can give it in this run."
+    : `It needs the user's yes, and nobody can give it in this run. ${adviceFor(tool, call, decision)}`;
+  return `${head} ${advice} Go on without it, and say in your answer what is missing.`;
+}
+
+/** Returns a rule that allows exactly this call, for `--allowed-tools` and settings; undefined if no rule can. */
+export function suggestRule(toolName: string, input: JsonObject): string | undefined {
+  const tool = canonicalToolName(toolName);
+  const list = accesses(tool, input);
+  return list.length === 0 ? tool : ruleFor(tool, list[0]!);
+}
+
+const malformed = new Set([
+  "malformed path",
+  "unresolved path",
+  "malformed command",
+  "malformed address",
+  "unusable input",
+]);
+
+function adviceFor(tool: string, call: ToolCall, decision: Decision): string {
+  const rule = suggestRule(tool, parseInput(call.inputJson));
+  if (rule === undefined)
+    return "Run one simple command at a time, without operators, variables or wildcards: such a one can be allowed by name.";
+  const flag = `--allowed-tools '${rule.replaceAll("'", "'\\''")}'`;
+  const settings = `\`permissions.allow\` in the settings`;
+  if (decision.rule === WRITE_IN_WORKSPACE)
+    return `The user can allow it with --permission-mode acceptEdits, with ${flag}, or with the same rule in ${settings}.`;
+  return `The user can allow it with ${flag}, or with the same rule in ${settings}.`;
+}
+
+function ruleFor(tool: string, access: Access): string | undefined {
+  switch (access.kind) {
+    case "read":
+    case "search":
+      return `Read(${pathPattern(access.path)})`;
+    case "write":
+      return `Edit(${pathPattern(access.path)})`;
+    case "command":
+      return soleCommand(access.command) === undefined ? undefined : `Bash(${alwaysPatterns(access.command).exact})`;
+    case "network": {
+      const host = hostOf(access.url);
+      return host === undefined ? undefined : `WebFetch(domain:${host})`;
+    }
+    case "agent":
+      return access.agentType === "" ? tool : `${tool}(${access.agentType})`;
+    case "skill":
+      return `${tool}(${access.name})`;
+    case "plan":
+      return undefined;
+    case "internal":
+      return tool;
+  }
+}
+
+function pathPattern(path: string): string {
+  const escaped = path.replace(/[*?[\\]/g, "\\$&");
+  if (escaped.startsWith("/")) return `/${escaped}`;
+  return /^(\.{1,2}\/|~\/)/.test(escaped) ? escaped : `./${escaped}`;
+}
+
+function parseInput(inputJson: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(inputJson);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  } catch {
+    return {};
+  }
+}

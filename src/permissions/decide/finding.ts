@@ -1,0 +1,63 @@
+import type { Access, Decision, Effect, ResolvedPath, Rule, RuleScope } from "../../protocol/index.ts";
+import type { CompiledRule } from "../rules/compile-policy.ts";
+import type { Verdict } from "../rules/weigh-rules.ts";
+
+/** The built-in rule that asks whether plan mode may be left. */
+export const PLAN_APPROVAL = "plan approval";
+
+export const CHANGED_HOOK = "changed hook";
+export const WRITE_IN_WORKSPACE = "write in workspace";
+
+/** One access of a tool call, with its path resolved. */
+export interface AccessRequest {
+  readonly toolName: string;
+  readonly access: Access;
+  readonly resolved: ResolvedPath | undefined;
+}
+
+/**
+ * The result of configured and built-in rules before the mode is applied.
+ * `open`: no rule decided, so the mode does. `insist`: an ask that only a person can answer, whatever the mode.
+ */
+export interface Finding {
+  readonly effect: Effect | "open" | "insist";
+  readonly rule: string;
+  readonly scope: RuleScope;
+  readonly file?: string | undefined;
+  readonly reason: string;
+}
+
+export function builtin(effect: Finding["effect"], rule: string, reason: string): Finding {
+  return { effect, rule, scope: "builtin", reason };
+}
+
+export function byRule({ rule, broken }: CompiledRule, what: string): Finding {
+  const where = rule.file === undefined ? `${rule.scope} scope` : `${rule.scope} scope, ${rule.file}`;
+  const doing = { allow: "allows", ask: "asks about", deny: "denies" }[rule.effect];
+  const note = broken ? " (its specifier can't be read, so it holds for the whole tool)" : "";
+  return { ...originOf(rule), reason: `The rule \`${rule.text}\` (${where}) ${doing} ${what}${note}.` };
+}
+
+export function byVerdict({ rule, layer }: Verdict, what: string): Finding {
+  const left = layer === undefined ? [] : leftOf(rule, layer.rules);
+  if (left.length === 0) return byRule(rule, what);
+  const texts = left.join(", ");
+  const reason = `This agent has ${rule.rule.text} only for ${texts}: its definition leaves nothing else of it.`;
+  return { ...originOf(rule.rule), rule: texts, reason };
+}
+
+/** Returns the rules by which a layer that denies a whole tool still allows parts of it. */
+function leftOf({ rule, target }: CompiledRule, layer: readonly CompiledRule[]): readonly string[] {
+  if (rule.effect !== "deny" || target.kind !== "whole") return [];
+  const parts = layer.filter((each) => each.rule.effect === "allow" && each.coversTool(rule.text));
+  return parts.map((each) => each.rule.text);
+}
+
+function originOf({ effect, text, scope, file }: Rule): Omit<Finding, "reason"> {
+  return { effect: effect === "ask" ? "insist" : effect, rule: text, scope, file };
+}
+
+export function asDecision(finding: Finding, effect: Effect, reason = finding.reason): Decision {
+  const { rule, scope, file } = finding;
+  return { effect, rule, scope, file, reason };
+}

@@ -1,0 +1,237 @@
+import { type ArgumentContext, launchers, whyOutsideWorkspace } from "../rules/command-hazards.ts";
+import {
+  allowsUnit,
+  matchParts,
+  restrictsText,
+  restrictsUnit,
+  type SearchableUnit,
+  searchableUnit,
+} from "../rules/command-pattern.ts";
+import type { CompiledPolicy, CompiledRule } from "../rules/compile-policy.ts";
+import { foldCase } from "../rules/path-pattern.ts";
+import { type Verdict, weighRules } from "../rules/weigh-rules.ts";
+import { analyseCommand } from "../shell/analyse-command.ts";
+import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
+import { isReadOnly, readOnlyUse, unknownFile, whyItMayChange } from "../shell/read-only/read-only.ts";
+import {
+  type CommandUnit,
+  everyCommand,
+  programOf,
+  type ShellAnalysis,
+  type SimpleCommand,
+  unitsOf,
+} from "../shell/shell-analysis.ts";
+import type { ShellWord } from "../shell/shell-word.ts";
+import { shells } from "../shell/unwrap-command.ts";
+import { builtin, byVerdict, type Finding } from "./finding.ts";
+
+/** Returns the strictest finding over all commands of the line. Files that redirections open are separate accesses. */
+export function judgeCommand(toolName: string, command: string, compiled: CompiledPolicy): Finding {
+  if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command has a NUL character.");
+  const analysis = analyseCommand(command);
+  const line: CommandLine = { toolName, analysis, units: unitsOf(analysis) };
+  const judgement = weighUnits(line, compiled);
+  if (judgement.denied !== undefined) return byVerdict(judgement.denied, "this command");
+  const doubt = judgement.doubts[0];
+  if (compiled.policy.mode === "plan" && doubt !== undefined) {
+    return builtin("deny", "plan", `Mode plan runs only commands that are known to change nothing: ${doubt}.`);
+  }
+  if (judgement.asked !== undefined) return byVerdict(judgement.asked, "this command");
+  const bySession = judgement.allowed?.rule.rule.scope === "session" && judgement.open === undefined;
+  const hidden = bySession ? undefined : judgeConcealment(line, compiled);
+  if (hidden !== undefined) return hidden;
+  if (judgement.open !== undefined) return builtin("open", "command", judgement.open);
+  if (judgement.allowed !== undefined) return byVerdict(judgement.allowed, "this command");
+  return builtin("allow", "read-only command", "The command is known to change nothing.");
+}
+
+interface CommandLine {
+  readonly toolName: string;
+  readonly analysis: ShellAnalysis;
+  readonly units: readonly CommandUnit[];
+}
+
+interface Judgement {
+  readonly denied: Verdict | undefined;
+  readonly asked: Verdict | undefined;
+  /** A rule that allowed a command. Commands without a rule are read-only if `open` is undefined. */
+  readonly allowed: Verdict | undefined;
+  /** Explains why a command is neither allowed nor read-only. */
+  readonly open: string | undefined;
+  /** Explains why the line is not known to be read-only, whatever the rules allow. */
+  readonly doubts: readonly string[];
+}
+
+function weighUnits({ toolName, analysis, units }: CommandLine, compiled: CompiledPolicy): Judgement {
+  const context: ArgumentContext = { roots: compiled.policy.workspaceRoots, loopWords: analysis.loopWords };
+  const whole = wholeLine(toolName, analysis);
+  const doubts = [analysis.obscure, analysis.caution, unknownFile(analysis)].filter((doubt) => doubt !== undefined);
+  const verdicts: Verdict[] = [];
+  const open: string[] = [];
+  // A line that has no commands, or does more than run them, is judged as a whole.
+  if (units.length === 0 || doubts.length > 0) {
+    const verdict = weighRules(compiled, whole);
+    if (verdict !== undefined) verdicts.push(verdict);
+    if (verdict?.effect !== "allow") open.push(...doubts);
+  }
+  for (const unit of units) {
+    const about = unitMatcher({ toolName, unit, context });
+    const verdict = weighRules(compiled, (rule) => whole(rule) || about(rule));
+    if (verdict !== undefined) verdicts.push(verdict);
+    const doubt = whyNotReadOnly(unit, { context, moves: analysis.moves });
+    if (doubt === undefined) continue;
+    doubts.push(doubt);
+    if (verdict?.effect !== "allow") open.push(doubt);
+  }
+  const find = (effect: Verdict["effect"]) => verdicts.find((verdict) => verdict.effect === effect);
+  return {
+    denied: find("deny"),
+    asked: find("ask"),
+    allowed: find("allow"),
+    open: open[0] && `The command is not known to change nothing (${open[0]}), and no rule allows it.`,
+    doubts,
+  };
+}
+
+/** Matches rules that apply to the whole line: to the tool, to the literal line, or to several commands at once. */
+function wholeLine(toolName: string, { text, obscure }: ShellAnalysis): (rule: CompiledRule) => boolean {
+  let readings: readonly LooseReading[] | undefined;
+  return ({ rule, coversTool, target }) => {
+    if (!coversTool(toolName)) return false;
+    if (target.kind === "whole") return true;
+    if (target.kind !== "command") return false;
+    const { pattern } = target;
+    if (rule.effect === "allow") return pattern.line === text.trim();
+    if (obscure === undefined && pattern.exact !== undefined && pattern.exact.length > 0) return false;
+    readings ??= looseReadings(text);
+    return restrictsText(pattern, readings);
+  };
+}
+
+/** Matches rules that apply to one command of the line. */
+function unitMatcher({
+  toolName,
+  unit,
+  context,
+}: {
+  readonly toolName: string;
+  readonly unit: CommandUnit;
+  readonly context: ArgumentContext;
+}): (rule: CompiledRule) => boolean {
+  let searchable: SearchableUnit | undefined;
+  return ({ rule, coversTool, target }) => {
+    if (target.kind !== "command" || !coversTool(toolName)) return false;
+    if (rule.effect === "allow") return allowsUnit(target.pattern, unit, context);
+    searchable ??= searchableUnit(unit);
+    return restrictsUnit(target.pattern, searchable);
+  };
+}
+
+/** Explains why the command needs a rule; undefined if it is read-only and stays in the workspace. */
+function whyNotReadOnly(
+  unit: CommandUnit,
+  { context, moves }: { readonly context: ArgumentContext; readonly moves: boolean },
+): string | undefined {
+  const doubt = whyItMayChange(unit, moves);
+  if (doubt !== undefined) return doubt;
+  for (const word of readOnlyUse(unit.command)?.paths ?? []) {
+    const outside = whyOutsideWorkspace(word, context);
+    if (outside !== undefined) return outside;
+  }
+  return undefined;
+}
+
+/** Asks a person about commands that may hide what a restriction names. */
+function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {
+  const { analysis, units } = line;
+  const guarded = compiled.guardedNames.length > 0 ? guardedMention(line, compiled) : undefined;
+  if (guarded !== undefined) return guarded;
+  if (!compiled.limitsCommands) return undefined;
+  const hides = analysis.obscure !== undefined || units.some(({ command }) => hidesCommand(command));
+  if (!hides && !units.some(({ command }) => hidesWord(command, compiled))) return undefined;
+  return builtin(
+    "insist",
+    "hidden command",
+    "What this command would run is only known to the shell, and rules restrict what may run. Write it without variables, substitutions, eval or aliases in place of a program's name.",
+  );
+}
+
+/** Returns true if only the shell knows which program runs: `$X file`, `/bin/r?`, `source file`, `… | sh`. */
+function hidesCommand(command: SimpleCommand): boolean {
+  for (const each of everyCommand([command])) {
+    const [program, ...given] = each.words;
+    if (program!.open !== undefined || /[*?[{~]/.test(program!.text.slice(0, -1))) return true;
+    const name = programOf(each);
+    if (evaluators.has(name) || (shells.has(name) && each.runs === undefined)) return true;
+    const unknown = given.some(({ open, lead }) => open !== undefined && !/^[^-]/.test(lead));
+    if (unknown && (launchers.has(name) || finders.has(name)) && !isReadOnly(each)) return true;
+  }
+  return false;
+}
+
+const evaluators = new Set("source . alias hash enable bind".split(" "));
+const finders = new Set(["find", "fd"]);
+
+/** Returns true if the shell could expand a word to one that is restricted for this program, such as `push` for git. */
+function hidesWord(command: SimpleCommand, compiled: CompiledPolicy): boolean {
+  const unknown = command.words.slice(1).some(({ open, lead }) => open !== undefined && lead === "");
+  if (!unknown || isReadOnly(command)) return false;
+  const name = programOf(command).toLowerCase();
+  return restrictionsOf(compiled).some(
+    ([program, ...further]) => program?.slice(program.lastIndexOf("/") + 1) === name && further.length > 0,
+  );
+}
+
+function restrictionsOf(compiled: CompiledPolicy): readonly (readonly string[])[] {
+  const { vetoes, asking, filed, layers } = compiled;
+  const rules = [...vetoes, ...asking, ...filed, ...layers.flatMap((layer) => layer.rules)];
+  return rules.flatMap(({ rule, target }) =>
+    rule.effect !== "allow" && target.kind === "command" ? [target.pattern.loose] : [],
+  );
+}
+
+function guardedMention({ analysis, units }: CommandLine, compiled: CompiledPolicy): Finding | undefined {
+  const words = units.flatMap(({ command }) => [...everyCommand([command])].flatMap((each) => each.words));
+  const text = foldCase(`${analysis.text}\n${words.map((word) => word.text).join(" ")}`).replace(/["'\\]/g, "");
+  const globs = words.filter(({ open }) => open === "glob").map((word) => foldCase(word.text));
+  const guarded = compiled.guardedNames.find(
+    (guard) => mentions(text, guard) || globs.some((glob) => mayName(glob, guard.name)),
+  );
+  if (guarded !== undefined) {
+    const { rule } = guarded;
+    const reason = `The command mentions ${guarded.name}, which the rule \`${rule.text}\` (${rule.scope} scope) restricts.`;
+    return { effect: "insist", rule: rule.text, scope: rule.scope, reason };
+  }
+  const [first] = compiled.guardedNames;
+  const unknown = units.find(({ command }) => !takesNoFiles(command) && command.words.slice(1).some(isUnknown));
+  if (unknown === undefined && analysis.redirections.every(({ path }) => path !== undefined)) return undefined;
+  const { rule } = first!;
+  const reason = `Only the shell knows which files the command names, and the rule \`${rule.text}\` (${rule.scope} scope) restricts some. Write their names out.`;
+  return { effect: "insist", rule: rule.text, scope: rule.scope, reason };
+}
+
+/** Returns true if the arguments are not files. */
+function takesNoFiles(command: SimpleCommand): boolean {
+  return /^(echo|printf|test|\[|true|false|:|exit|return)$/.test(programOf(command)) && isReadOnly(command);
+}
+
+function isUnknown({ open, text, variables }: ShellWord): boolean {
+  return open === "value" && /[$`]/.test(text) && variables?.length !== 0;
+}
+
+/** Returns true if a part of the glob can match the guarded name. */
+function mayName(glob: string, name: string): boolean {
+  return glob.split("/").some((part) => {
+    if (!/[*?[{]/.test(part) || (name.startsWith(".") && /^[*?]/.test(part))) return false;
+    // Brackets and braces are treated as matching anything, so this may ask more often than necessary.
+    return matchParts(part.replace(/\[[^\]]*\]|\{[^}]*\}|\?/g, "*").split("*"), name);
+  });
+}
+
+/** Returns true if the text contains the name. A whole name must end there: `.environment` does not mention `.env`. */
+function mentions(text: string, { name, whole }: { readonly name: string; readonly whole: boolean }): boolean {
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    if (!whole || !/[\p{L}\p{N}_]/u.test(text[at + name.length] ?? "")) return true;
+  }
+  return false;
+}

@@ -1,0 +1,32 @@
+import type { Access, Decision } from "../../protocol/index.ts";
+import { analyseCommand } from "../shell/analyse-command.ts";
+import { isReadOnly } from "../shell/read-only/read-only.ts";
+import { programOf, unitsOf } from "../shell/shell-analysis.ts";
+import { builtin, CHANGED_HOOK, type Finding } from "./finding.ts";
+
+/** Returns true if changed git hooks could change the decision, so they have to be looked up. */
+export function dependsOnGitHooks({ effect, rule }: Decision, accesses: readonly Access[]): boolean {
+  return effect === "allow" && isSpecific(rule) && accesses.some(runsHooks);
+}
+
+/**
+ * Asks before running git hooks that changed since the session began: a rule for `git commit` was not meant to cover them.
+ * If a rule allows every command, there is nothing left to protect.
+ */
+export function judgeHooks(access: Access, finding: Finding, [first]: readonly string[]): Finding | undefined {
+  if (first === undefined || finding.effect !== "allow" || !isSpecific(finding.rule) || !runsHooks(access))
+    return undefined;
+  const reason = `git would run ${first}, which was made or changed since this session began.`;
+  return builtin("insist", CHANGED_HOOK, reason);
+}
+
+function isSpecific(rule: string): boolean {
+  return rule.includes("(");
+}
+
+/** Returns true for git commands that may change something, because only those run hooks. */
+function runsHooks(access: Access): boolean {
+  if (access.kind !== "command") return false;
+  const units = unitsOf(analyseCommand(access.command));
+  return units.some(({ command }) => programOf(command) === "git" && !isReadOnly(command));
+}

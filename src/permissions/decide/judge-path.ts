@@ -1,0 +1,156 @@
+import type { Policy, ResolvedPath } from "../../protocol/index.ts";
+import { type CompiledPolicy, type CompiledRule, compilePolicy } from "../rules/compile-policy.ts";
+import type { PathMatcher } from "../rules/path-pattern.ts";
+import { protectedPart } from "../rules/protected-path.ts";
+import { lastMatch, weighRules } from "../rules/weigh-rules.ts";
+import { type AccessRequest, builtin, byRule, byVerdict, type Finding, WRITE_IN_WORKSPACE } from "./finding.ts";
+
+type PathAccess = { readonly kind: "read" | "write" | "search"; readonly path: string };
+
+export function judgePath(request: AccessRequest, access: PathAccess, compiled: CompiledPolicy): Finding {
+  const { toolName } = request;
+  const malformed = malformation(access.path);
+  if (malformed !== undefined)
+    return builtin("deny", "malformed path", `${shown(access.path)} can't be used: ${malformed}.`);
+  const what = `${verbs[access.kind]} ${shown(access.path)}`;
+  const resolved = usablePath(access, request.resolved);
+  const matches = (rule: CompiledRule): boolean => covers(rule, toolName, { access, resolved });
+  const verdict = weighRules(compiled, matches);
+  if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, what);
+  if (resolved === undefined) {
+    return builtin(
+      "insist",
+      "unresolved path",
+      `It can't be told where ${shown(access.path)} leads (a loop of links, or no permission to look).`,
+    );
+  }
+  const part = access.kind === "write" ? protectedIn(resolved, compiled.policy.workspaceRoots) : undefined;
+  if (part === undefined) {
+    return verdict === undefined ? baseRule(access, resolved, compiled) : byVerdict(verdict, what);
+  }
+  const named = verdict && compiled.allow.find((rule) => namesProtected(rule) && matches(rule));
+  if (named !== undefined) return byRule(named, what);
+  return builtin(
+    "insist",
+    "protected file",
+    `${shown(access.path)} is protected: ${part} can change what later runs or is permitted.`,
+  );
+}
+
+function baseRule(access: PathAccess, resolved: ResolvedPath, { policy }: CompiledPolicy): Finding {
+  const inWorkspace = policy.workspaceRoots.some((root) => isWithin(root, resolved.real));
+  const what = `${verbs[access.kind]} ${shown(access.path)}`;
+  if (resolved.kind === "other")
+    return builtin("open", "special file", `${shown(access.path)} is neither a file nor a directory.`);
+  if (access.kind !== "write") {
+    if (inWorkspace) return builtin("allow", "read in workspace", `Reading inside the workspace is allowed: ${what}.`);
+    if (policy.readableRoots.some((root) => isWithin(root, resolved.real))) {
+      return builtin("allow", "readable root", `This directory may be read: ${what}.`);
+    }
+  }
+  if (!inWorkspace) {
+    const leads = resolved.real === resolved.absolute ? "is" : `leads to ${shown(resolved.real)},`;
+    return builtin("open", "outside workspace", `${shown(access.path)} ${leads} outside the workspace.`);
+  }
+  if (policy.mode === "acceptEdits")
+    return builtin("allow", "acceptEdits", `Mode acceptEdits allows edits inside the workspace: ${what}.`);
+  return builtin("open", WRITE_IN_WORKSPACE, `No rule allows ${what}.`);
+}
+
+interface ResolvedAccess {
+  readonly access: PathAccess;
+  readonly resolved: ResolvedPath | undefined;
+}
+
+/**
+ * A restriction applies if it matches the requested path or the resolved one; a rule about reading also covers writing.
+ * A permission must match both paths.
+ */
+function covers({ coversTool, target, rule }: CompiledRule, toolName: string, path: ResolvedAccess): boolean {
+  const { access, resolved } = path;
+  const isWrite = access.kind === "write";
+  if (target.kind === "whole") {
+    if (!coversTool(toolName)) return false;
+    // Files that a command reads are covered by judging the command; files that it writes are judged separately.
+    return rule.effect === "allow" ? resolved !== undefined : toolName !== "Bash" || isWrite;
+  }
+  if (target.kind !== "path" || resolved === undefined) return false;
+  const { matches, touches } = target;
+  if (rule.effect === "allow") {
+    return (touches === "write") === isWrite && matches(resolved.absolute) && matches(resolved.real);
+  }
+  return (touches === "read" || isWrite) && (matches(resolved.absolute) || matches(resolved.real));
+}
+
+function namesProtected({ target, rule }: CompiledRule): boolean {
+  return target.kind === "path" && target.namesProtected && trusted.has(rule.scope);
+}
+
+/** Scopes whose rules can allow protected files. Files of the project itself can't. */
+const trusted: ReadonlySet<string> = new Set(["user", "flag", "managed", "session"]);
+
+const verbs = { read: "reading", write: "writing", search: "searching" };
+
+function protectedIn(resolved: ResolvedPath, roots: readonly string[]): string | undefined {
+  return protectedPart(belowRoot(resolved.real, roots)) ?? protectedPart(belowRoot(resolved.absolute, roots));
+}
+
+/** Returns the path below its workspace root: the workspace itself may be inside a protected directory, as worktrees are. */
+function belowRoot(path: string, roots: readonly string[]): string {
+  let longest = "";
+  for (const root of roots) if (root.length > longest.length && isWithin(root, path)) longest = root;
+  return path.slice(longest.length);
+}
+
+function isWithin(root: string, path: string): boolean {
+  if (root === "") return false;
+  if (root === "/") return path.startsWith("/");
+  return path === root || path.startsWith(`${root}/`);
+}
+
+function usablePath(access: PathAccess, resolved: ResolvedPath | undefined): ResolvedPath | undefined {
+  if (resolved === undefined || resolved.requested !== access.path) return undefined;
+  const usable = [resolved.absolute, resolved.real].every(
+    (path) => path.startsWith("/") && !/\/\.\.?(\/|$)/.test(path),
+  );
+  return usable ? resolved : undefined;
+}
+
+function malformation(path: string): string | undefined {
+  if (/\p{Cc}/u.test(path)) return "it has control characters";
+  if (/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(path)) return "it is an address, not a path; give a plain path";
+  if (path.startsWith("\\")) return "it starts with a backslash; paths here use /";
+  if (path.length > 4095) return "it is too long for a path";
+  for (const name of path.split("/")) {
+    if (name.length > 255) return "a name in it is longer than 255 characters";
+    if (deviceName.test(name)) return `${name} is the name of a device on some systems; choose another name`;
+  }
+  return undefined;
+}
+
+const deviceName = /^(con|prn|aux|nul|com[1-9]|lpt[1-9])[. ]*$/i;
+
+function shown(path: string): string {
+  const plain = path.replace(/[\p{Cc}\p{Cf}]/gu, "\ufffd");
+  return plain.length > 200 ? `${plain.slice(0, 200)}…` : plain;
+}
+
+/** Returns a test for absolute paths: true if a deny rule for reading hides the file from listings and searches. */
+export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): (absolutePath: string) => boolean {
+  const { vetoes, filed, layers } = compilePolicy(policy, homes);
+  const denied = vetoes.flatMap((rule) => readMatcher(rule) ?? []);
+  const ordered = [filed, ...layers.map(({ rules }) => rules)].filter((rules) =>
+    rules.some((rule) => rule.rule.effect === "deny" && readMatcher(rule) !== undefined),
+  );
+  if (denied.length === 0 && ordered.length === 0) return () => false;
+  return (absolutePath) =>
+    denied.some((matches) => matches(absolutePath)) ||
+    ordered.some((rules) => {
+      const last = lastMatch(rules, (rule) => readMatcher(rule)?.(absolutePath) === true);
+      return last?.rule.effect === "deny";
+    });
+}
+
+function readMatcher({ target }: CompiledRule): PathMatcher | undefined {
+  return target.kind === "path" && target.touches === "read" ? target.matches : undefined;
+}

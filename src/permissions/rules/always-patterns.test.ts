@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { analyseCommand } from "../shell/analyse-command.ts";
+import { unitsOf } from "../shell/shell-analysis.ts";
+import { alwaysPatterns } from "./always-patterns.ts";
+import { allowsUnit, parseCommandPattern } from "./command-pattern.ts";
+
+describe("alwaysPatterns", () => {
+  it.each([
+    ["git push origin main", "git push *"],
+    ["npm test", "npm test *"],
+    ["npm run build -- --watch", "npm run build *"],
+    ["cargo build --release", "cargo build *"],
+    ["docker compose up -d", "docker compose up *"],
+    ["pytest -q tests", "pytest *"],
+    ["git add -A && git status", "git add *"],
+    ["npm test 2>&1 | tail -20", "npm test *"],
+    ["npm test > /dev/null", "npm test *"],
+  ])("%s may be %s", (command, pattern) => expect(alwaysPatterns(command)).toMatchObject({ pattern }));
+
+  it.each([
+    "rm build/a",
+    "sudo apt install x",
+    "python3 x.py",
+    "node x.js",
+    "npx tsc",
+    "git push --force",
+    "git push -f origin",
+    "git reset --hard",
+    "git -C x push",
+    "bash x.sh",
+    "curl https://example.com",
+    "docker run x",
+    "npm exec x",
+    "touch a && mkdir b",
+    "timeout 5 make",
+    "f() { a; }; f",
+    "$x a",
+    "echo $((x))",
+    "./x.sh",
+    "echo x > out.txt",
+    "npm test > out.txt",
+    "npm test >> out.txt 2>&1",
+  ])("%s only as it is", (command) => expect(alwaysPatterns(command)).toEqual({ exact: command }));
+
+  it("keeps plain stars plain", () => {
+    const { exact } = alwaysPatterns("rm *");
+    expect(parseCommandPattern(exact)).toMatchObject({ line: "rm *", rest: false });
+    expect(parseCommandPattern(alwaysPatterns("find . -name \\*.ts").exact).line).toBe("find . -name \\*.ts");
+  });
+});
+
+describe("wildcards of rules", () => {
+  const allows = (rule: string, command: string) =>
+    unitsOf(analyseCommand(command)).every((unit) =>
+      allowsUnit(parseCommandPattern(rule), unit, { roots: ["/w"], loopWords: new Map() }),
+    );
+
+  it.each([
+    ["git * main", "git push origin main"],
+    ["git * main", "git checkout main"],
+    ["npm run test:*", "npm run test -- --watch=false"],
+    ["npm run test*", "npm run test-all"],
+    ["npm * --silent", "npm run a b --silent"],
+    ["xargs wc:*", "xargs wc -l"],
+    ["sudo apt update", "sudo apt update"],
+    ["cat /w/*", "cat /w/a"],
+    ["rm \\*.txt", "rm '*.txt'"],
+  ])("%s allows %s", (rule, command) => expect(allows(rule, command)).toBe(true));
+
+  it.each([
+    ["git * main", "git push origin mainline"],
+    ["git * main", "git -c a=b push main"],
+    ["npm run test*", "npm run build"],
+    ["xargs:*", "xargs touch"],
+    ["sudo:*", "sudo ls"],
+    ["rm \\*.txt", "rm a.txt"],
+    ["rm:*", 'rm "$x"'],
+    ["tar:*", "tar cf x *"],
+    ["npm test:*", "PATH=. bash -c 'npm test'"],
+    ["npm test:*", "X=1 timeout 5 npm test"],
+    ["npm test:*", "env X=1 nice npm test"],
+  ])("%s does not allow %s", (rule, command) => expect(allows(rule, command)).toBe(false));
+});

@@ -1,0 +1,100 @@
+import { analyseCommand } from "../shell/analyse-command.ts";
+import { isReadOnly } from "../shell/read-only/read-only.ts";
+import { programOf, type SimpleCommand, unitsOf } from "../shell/shell-analysis.ts";
+import { launchers } from "./command-hazards.ts";
+import { allowsUnit, parseCommandPattern } from "./command-pattern.ts";
+
+export interface AlwaysPatterns {
+  /** Specifier of a rule that allows only this command line. */
+  readonly exact: string;
+  /** Specifier of a rule that allows similar commands, if that is safe. */
+  readonly pattern?: string | undefined;
+}
+
+/** Returns the rules that "always allow" can create for a command: the line itself, and a pattern from its first words. */
+export function alwaysPatterns(command: string): AlwaysPatterns {
+  const exact = command.trim().replaceAll("*", "\\*");
+  return { exact, pattern: patternFor(command) };
+}
+
+function patternFor(line: string): string | undefined {
+  const analysis = analyseCommand(line);
+  if (analysis.obscure !== undefined || analysis.caution !== undefined) return undefined;
+  // A pattern does not cover the files that a line writes; only the literal line does.
+  if (analysis.redirections.some(({ kind }) => kind === "write")) return undefined;
+  const open = unitsOf(analysis).filter(({ command }) => !isReadOnly(command));
+  const [unit] = open;
+  if (unit === undefined || open.length > 1 || unit.wrappers.length > 0) return undefined;
+  const words = headOf(unit.command);
+  if (words === undefined) return undefined;
+  const pattern = `${words.join(" ")} *`;
+  const context = { roots: [], loopWords: analysis.loopWords };
+  return allowsUnit(parseCommandPattern(pattern), unit, context) ? pattern : undefined;
+}
+
+/** Returns the program and the words that identify what it does. */
+function headOf(command: SimpleCommand): readonly string[] | undefined {
+  const name = programOf(command);
+  const [, second] = command.words;
+  if (tooPowerful.has(name) || launchers.has(name) || command.words[0]!.text !== name) return undefined;
+  if (command.words.some(({ text }) => /^(--force|--hard|--no-verify|--delete|-[A-Za-z]*[fD][A-Za-z]*$)/.test(text)))
+    return undefined;
+  if (runners.has(`${name} ${second?.text}`)) return undefined;
+  const arity = arities.get(`${name} ${second?.text}`) ?? arities.get(name) ?? 1;
+  const words = command.words.slice(0, arity);
+  const plain = words.every(({ text, open }) => open === undefined && /^[A-Za-z0-9_@][\w@:./+-]*$/.test(text));
+  return words.length === arity && plain ? words.map(({ text }) => text) : undefined;
+}
+
+/** How many words identify what a program does; 1 if missing. */
+const arities = new Map<string, number>([
+  ..."git npm pnpm yarn bun deno cargo go docker podman kubectl helm gh brew apt apt-get pip pip3 poetry uv dotnet gradle mvn terraform composer bundle rails mix flutter nx turbo systemctl rustup conda make"
+    .split(" ")
+    .map((name) => [name, 2] as const),
+  ["npm run", 3],
+  ["pnpm run", 3],
+  ["yarn run", 3],
+  ["bun run", 3],
+  ["deno task", 3],
+  ["docker compose", 3],
+  ["git remote", 3],
+  ["git stash", 3],
+  ["git worktree", 3],
+  ["gh pr", 3],
+  ["gh issue", 3],
+  ["gh run", 3],
+  ["gh repo", 3],
+  ["uv run", 3],
+  ["poetry run", 3],
+  ["bundle exec", 3],
+  ["cargo run", 3],
+  ["kubectl config", 3],
+]);
+
+/** Subcommands that run any program given to them. */
+const runners = new Set([
+  "docker run",
+  "docker exec",
+  "podman run",
+  "podman exec",
+  "kubectl exec",
+  "kubectl run",
+  "npm exec",
+  "npm x",
+  "pnpm exec",
+  "pnpm dlx",
+  "yarn exec",
+  "yarn dlx",
+  "go run",
+  "go generate",
+  "git config",
+]);
+
+/** Programs that get no pattern because they delete, change privileges or run arbitrary code. */
+const tooPowerful = new Set(
+  [
+    "rm rmdir shred dd mkfs fdisk parted mount umount kill killall pkill shutdown reboot chmod chown chgrp mv ln",
+    "node python python2 python3 ruby perl php lua Rscript java osascript pwsh tsx ts-node awk gawk sed",
+    "npx pnpx bunx uvx pipx dlx curl wget nc ncat telnet ftp sftp scp rsync find fd eval source export crontab gdb",
+  ].flatMap((line) => line.split(" ")),
+);

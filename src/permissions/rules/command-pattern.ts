@@ -1,0 +1,247 @@
+import { soleCommand } from "../shell/analyse-command.ts";
+import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
+import { isReadOnly } from "../shell/read-only/read-only.ts";
+import { type CommandUnit, everyCommand, programOf, type SimpleCommand } from "../shell/shell-analysis.ts";
+import type { ShellWord } from "../shell/shell-word.ts";
+import { type ArgumentContext, wildcardHazard } from "./command-hazards.ts";
+
+/** The specifier of a `Bash(…)` rule. `*` matches anything within a word, or any words if it is a word; `\*` is a plain star. */
+export interface CommandPattern {
+  /** The command line that it allows literally; undefined if it has a wildcard. */
+  readonly line: string | undefined;
+  /** The words as the shell would read them; undefined if it is neither one simple command nor a literal line. */
+  readonly exact: readonly string[] | undefined;
+  /** The words that restrictions compare with known words: lower case, with `*` for wildcards. */
+  readonly words: readonly string[];
+  /** The words that restrictions search for in text, read as loosely as possible. */
+  readonly loose: readonly string[];
+  /** The longest literal piece of the program's name. A restricted command contains it somewhere. */
+  readonly trace: string;
+  /** More words may follow: `git log:*`, `npm run test *`. */
+  readonly rest: boolean;
+}
+
+export function parseCommandPattern(specifier: string): CommandPattern {
+  const trimmed = specifier.trim();
+  const rest = trimmed.endsWith(":*") || /\s\*$/.test(trimmed);
+  const text = rest ? trimmed.slice(0, -2).trimEnd() : trimmed;
+  const hasWildcard = rest || /(^|[^\\])\*/.test(text);
+  const line = hasWildcard ? undefined : text.replaceAll("\\*", "*");
+  const exact = patternWords(text);
+  const loose = looseReadings(text)[0]?.words() ?? [];
+  const words = exact?.map((word) => word.replaceAll(WILD, "*").toLowerCase()) ?? loose;
+  return {
+    line,
+    exact: exact ?? (line === undefined ? undefined : []),
+    words,
+    loose,
+    trace: traceOf(words, loose),
+    rest,
+  };
+}
+
+/** Replaces stars by a text that no rule contains while the shell words are read. */
+function patternWords(text: string): readonly string[] | undefined {
+  if (text.includes(HELD)) return undefined;
+  const only = soleCommand(text.replaceAll("\\*", `${HELD}p`).replaceAll("*", `${HELD}w`));
+  return only?.words.map((word) => word.text.replaceAll(`${HELD}w`, WILD).replaceAll(`${HELD}p`, "*"));
+}
+
+function traceOf(words: readonly string[], loose: readonly string[]): string {
+  const [first = "", second = first] = [words[0], loose[0]].map((word = "") => baseName(word));
+  if (first !== second) return "";
+  return first.split("*").reduce((longest, part) => (part.length > longest.length ? part : longest), "");
+}
+
+const HELD = "x0Star0x";
+/** Stands for a wildcard in the words of a pattern. No command contains this character. */
+const WILD = "\u0000";
+
+/** Returns true if the pattern matches the unit word for word and its wildcards cover no hazardous arguments. */
+export function allowsUnit(
+  pattern: CommandPattern,
+  { command, wrappers }: CommandUnit,
+  context: ArgumentContext,
+): boolean {
+  const { exact } = pattern;
+  if (exact === undefined || exact.length === 0) return false;
+  if ([...wrappers, command].some(({ unsafeVariables }) => unsafeVariables.length > 0)) return false;
+  if (allowsWords(pattern, { command, words: command.words, context })) return true;
+  // A rule that names the wrapper must also name the command that it runs.
+  return wrappers.some(({ words, runs }) => {
+    const inner = runs?.at === undefined ? undefined : words.slice(runs.at);
+    if (inner === undefined || inner[0] !== command.words[0] || exact.length <= runs!.at!) return false;
+    if (exact.slice(0, runs!.at! + 1).some((word) => word.includes(WILD))) return false;
+    return allowsWords(pattern, { command, words, context });
+  });
+}
+
+function allowsWords(
+  { exact = [], rest }: CommandPattern,
+  { command, words, context }: { command: SimpleCommand; words: readonly ShellWord[]; context: ArgumentContext },
+): boolean {
+  const wild = wildWords(exact, words, rest);
+  return wild !== undefined && (wild.length === 0 || wildcardHazard(command, wild, context) === undefined);
+}
+
+/** Returns the words that wildcards match; undefined if the pattern does not match. A star alone matches any number of words. */
+function wildWords(
+  pattern: readonly string[],
+  words: readonly ShellWord[],
+  rest: boolean,
+): readonly ShellWord[] | undefined {
+  const wanted = rest ? [...pattern, WILD] : pattern;
+  const isGap = (index: number) => index > 0 && wanted[index] === WILD;
+  const fixed = new Set<number>();
+  let at = 0;
+  let gap = -1;
+  let gapEnd = 0;
+  for (let index = 0; index < words.length; ) {
+    if (at < wanted.length && !isGap(at) && matchWord(wanted[at]!, words[index]!)) {
+      if (wanted[at]!.includes(WILD)) fixed.delete(index);
+      else fixed.add(index);
+      at += 1;
+      index += 1;
+    } else if (isGap(at)) {
+      gap = at;
+      gapEnd = index;
+      at += 1;
+    } else if (gap !== -1) {
+      // Let the gap take one more word and retry the rest of the pattern from there.
+      fixed.delete(gapEnd);
+      gapEnd += 1;
+      index = gapEnd;
+      at = gap + 1;
+    } else return undefined;
+  }
+  while (isGap(at)) at += 1;
+  return at === wanted.length ? words.filter((_, index) => !fixed.has(index)) : undefined;
+}
+
+/** A unit in the forms that restrictions search. Created once and matched against every rule. */
+export interface SearchableUnit {
+  readonly wrappers: readonly (readonly string[])[];
+  readonly commands: readonly { readonly words: readonly string[]; readonly readings: readonly LooseReading[] }[];
+  /** Everything that restrictions search, in lower case. */
+  readonly text: string;
+}
+
+export function searchableUnit({ command, wrappers }: CommandUnit): SearchableUnit {
+  const wrapperWords = wrappers.map(lowerWords);
+  const commands = [...everyCommand([command])].map((each) => ({
+    words: lowerWords(each),
+    readings: isInert(each) ? [] : looseReadings(each.words.map(({ text }) => text).join(" ")),
+  }));
+  const pieces = [...wrapperWords, ...commands.map(({ words }) => words)].map((words) => words.join(" "));
+  const loose = commands.flatMap(({ readings }) => readings.map(({ text }) => text));
+  return { wrappers: wrapperWords, commands, text: [...pieces, ...loose].join("\n") };
+}
+
+function lowerWords({ words }: SimpleCommand): readonly string[] {
+  return words.map(({ text }) => text.toLowerCase());
+}
+
+/** Returns true if a program that runs is the restricted one, or if arguments that could run a program mention it. */
+export function restrictsUnit({ words, loose, trace }: CommandPattern, unit: SearchableUnit): boolean {
+  if (words[0] === undefined || loose[0] === undefined) return true;
+  // Most commands do not contain the program's name, so their words need not be compared.
+  if (!unit.text.includes(trace)) return false;
+  if (unit.wrappers.some((each) => restrictsWords(words, each))) return true;
+  return unit.commands.some((each) => restrictsWords(words, each.words) || mentionsProgram(loose, each.readings));
+}
+
+/** Returns true if the words occur anywhere in any reading of the text. For lines that can't be analysed. */
+export function restrictsText({ loose }: CommandPattern, readings: readonly LooseReading[]): boolean {
+  return loose[0] === undefined || mentionsProgram(loose, readings);
+}
+
+function restrictsWords(wanted: readonly string[], words: readonly string[]): boolean {
+  const program = baseName(wanted[0]!);
+  return namesOf(words[0] ?? "").some((name) => matchStars(program, name)) && follows(wanted, words, 0);
+}
+
+function mentionsProgram(loose: readonly string[], readings: readonly LooseReading[]): boolean {
+  const program = baseName(loose[0]!);
+  const isProgram = (word: string) => namesOf(word).some((name) => matchStars(program, name));
+  const trace = traceOf(loose, loose);
+  return readings.some((reading) => {
+    if (!reading.text.includes(trace)) return false;
+    const words = reading.words();
+    // If the rule has a free gap, words that follow any occurrence also follow the first one.
+    if (loose.includes("*")) {
+      const start = words.findIndex(isProgram);
+      return start !== -1 && follows(loose, words, start);
+    }
+    return words.some((word, start) => isProgram(word) && follows(loose, words, start));
+  });
+}
+
+function baseName(word: string): string {
+  return word.slice(word.lastIndexOf("/") + 1);
+}
+
+/** Returns the names that a word can refer to: `/usr/bin/touch`, `X=touch`, `=touch` and `-ctouch` can all mean touch. */
+function namesOf(word: string): readonly string[] {
+  const value = word.slice(word.lastIndexOf("=") + 1);
+  return [word, baseName(word), value, baseName(value), word.replace(/^[!@\-+]+/, "")];
+}
+
+/** Returns true if the other words follow in order. Options and their values may come between them, as in `git -C dir push`. */
+function follows(wanted: readonly string[], words: readonly string[], start: number): boolean {
+  const free = wanted.includes("*");
+  let at = start + 1;
+  let skipped = 0;
+  for (const want of wanted.slice(1)) {
+    if (want === "*") continue;
+    while (at < words.length && !matchStars(want, words[at]!)) {
+      const option = words[at]!.startsWith("-");
+      if (!free && !option) return false;
+      // No real command has this many options. Give up, but restrict.
+      if (!free && ++skipped > 100) return true;
+      const value = words[at + 1];
+      at += option && value !== undefined && !value.startsWith("-") && !matchStars(want, value) ? 2 : 1;
+    }
+    if (at >= words.length) return false;
+    at += 1;
+  }
+  return true;
+}
+
+/** Returns true for programs that do not run a program named in their arguments. */
+function isInert(command: SimpleCommand): boolean {
+  if (isReadOnly(command)) return true;
+  const [program, second] = command.words;
+  if (program!.open !== undefined) return false;
+  const name = programOf(command);
+  if (name === "git") return second?.open === undefined && inertGitCommands.has(second?.text ?? "");
+  return inertPrograms.has(name) || command.runs?.transparent === true;
+}
+
+const inertPrograms = new Set(
+  "echo printf cat head tail wc ls grep egrep fgrep pwd true false mkdir rmdir rm touch chmod cut diff stat".split(" "),
+);
+const inertGitCommands = new Set(
+  "status log show add commit rm mv branch tag restore switch checkout ls-files diff".split(" "),
+);
+
+function matchWord(pattern: string, { text, open }: ShellWord): boolean {
+  return pattern.includes(WILD) ? matchParts(pattern.split(WILD), text) : open === undefined && text === pattern;
+}
+
+function matchStars(pattern: string, word: string): boolean {
+  return pattern.includes("*") ? matchParts(pattern.split("*"), word) : pattern === word;
+}
+
+/** Returns true if the word consists of the parts in order with anything between them. Never backtracks. */
+export function matchParts(parts: readonly string[], word: string): boolean {
+  const head = parts[0]!;
+  const tail = parts.at(-1)!;
+  if (word.length < head.length + tail.length || !word.startsWith(head) || !word.endsWith(tail)) return false;
+  let at = head.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = word.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= word.length - tail.length;
+}

@@ -1,0 +1,243 @@
+import { canonicalToolName, isSameAgent, type Policy, type PolicyLayer, type Rule } from "../../protocol/index.ts";
+import { type CommandPattern, matchParts } from "./command-pattern.ts";
+import type { DomainPattern } from "./domain-pattern.ts";
+import { isServerWildcard, parseRule, type RuleTarget } from "./parse-rule.ts";
+import {
+  compilePathGlob,
+  compilePathPattern,
+  expandBraces,
+  identifyingName,
+  literalNames,
+  type PathMatcher,
+  type PathPatternOptions,
+} from "./path-pattern.ts";
+import { protectedPart } from "./protected-path.ts";
+
+export interface CompiledLayer {
+  readonly layer: PolicyLayer;
+  readonly rules: readonly CompiledRule[];
+}
+
+/** Rules grouped in the order in which they are weighed, and facts about all of them. */
+interface CompiledRules {
+  /** Deny rules of lists. Nothing overrides them. */
+  readonly vetoes: readonly CompiledRule[];
+  /** Allow rules of lists, then the lines of compact files. The last match wins. */
+  readonly filed: readonly CompiledRule[];
+  /** Ask rules of lists. */
+  readonly asking: readonly CompiledRule[];
+  /** Calls that a person allowed for this session. They answer what would be asked. */
+  readonly session: readonly CompiledRule[];
+  /** Allow rules of lists, compact files and this session, but not of layers. */
+  readonly allow: readonly CompiledRule[];
+  /** Some restriction depends on what a command runs, so commands must not hide it. */
+  readonly limitsCommands: boolean;
+  readonly guardedNames: readonly GuardedName[];
+}
+
+export interface CompiledPolicy extends CompiledRules {
+  readonly policy: Policy;
+  readonly homes: readonly string[];
+  readonly pool: ReadonlySet<string>;
+  readonly layers: readonly CompiledLayer[];
+}
+
+export interface CompiledRule {
+  readonly rule: Rule;
+  /** The rule could not be parsed, so it applies to the whole tool. */
+  readonly broken: boolean;
+  /** The compact line `*: allow`: it cancels earlier lines, but allows nothing that would be asked. */
+  readonly opensOnly: boolean;
+  readonly coversTool: (toolName: string) => boolean;
+  readonly target: CompiledTarget;
+}
+
+type CompiledTarget =
+  | { readonly kind: "whole" }
+  | {
+      readonly kind: "path";
+      readonly touches: "read" | "write";
+      readonly matches: PathMatcher;
+      readonly namesProtected: boolean;
+    }
+  | { readonly kind: "command"; readonly pattern: CommandPattern }
+  | { readonly kind: "domain"; readonly pattern: DomainPattern }
+  | { readonly kind: "agent"; readonly covers: (agentType: string) => boolean }
+  | { readonly kind: "skill"; readonly covers: (name: string) => boolean }
+  | { readonly kind: "parameter"; readonly name: string; readonly covers: (value: string) => boolean };
+
+/** A case-folded name that a path restriction spells out. A command that mentions it needs approval. */
+interface GuardedName {
+  readonly name: string;
+  /** False for a piece of a name, from a pattern such as `.env*`. */
+  readonly whole: boolean;
+  readonly rule: Rule;
+}
+
+/** The directories that relative patterns and `~/` start from. */
+interface RuleRoots {
+  readonly workspaceRoots: readonly string[];
+  readonly homes: readonly string[];
+}
+
+const compiled = new WeakMap<Policy, CompiledPolicy>();
+
+/** Compiles a policy once per object: policies are immutable. `homes`: the user's home directory, as spelled and resolved. */
+export function compilePolicy(policy: Policy, homes: readonly string[] = []): CompiledPolicy {
+  const known = compiled.get(policy);
+  if (known !== undefined && sameTexts(known.homes, homes)) return known;
+  const fresh = compile(policy, homes);
+  compiled.set(policy, fresh);
+  return fresh;
+}
+
+function compile(policy: Policy, homes: readonly string[]): CompiledPolicy {
+  const roots: RuleRoots = { workspaceRoots: policy.workspaceRoots, homes };
+  const { rules, layers = [] } = policy;
+  const own = compileRules(rules, roots);
+  const layered = layers.map((layer) => ({ layer, compiled: compileRules(layer.rules, roots) }));
+  return {
+    ...own,
+    policy,
+    homes: [...homes],
+    pool: new Set(policy.pool.map(canonicalToolName)),
+    layers: layered.map(({ layer, compiled: { all } }) => ({ layer, rules: all })),
+    limitsCommands: own.limitsCommands || layered.some((each) => each.compiled.limitsCommands),
+    guardedNames: [own, ...layered.map((each) => each.compiled)].flatMap(({ guardedNames }) => guardedNames),
+  };
+}
+
+interface RootedRules extends CompiledRules {
+  readonly roots: RuleRoots;
+  /** All rules in written order. */
+  readonly all: readonly CompiledRule[];
+}
+
+/** Thousands of agents can share one list of rules, so it is compiled once for each set of roots. */
+const byList = new WeakMap<readonly Rule[], RootedRules[]>();
+
+function compileRules(rules: readonly Rule[], roots: RuleRoots): RootedRules {
+  const known = byList.get(rules) ?? [];
+  const same = known.find(
+    (each) => sameTexts(each.roots.workspaceRoots, roots.workspaceRoots) && sameTexts(each.roots.homes, roots.homes),
+  );
+  if (same !== undefined) return same;
+  const all = rules.flatMap((rule) => compileRule(rule, roots) ?? []);
+  const of = (test: (rule: Rule) => boolean) => all.filter(({ rule }) => test(rule));
+  const restricting = of(({ effect }) => effect !== "allow");
+  const fresh: RootedRules = {
+    roots,
+    all,
+    vetoes: of(({ effect, form }) => effect === "deny" && form === undefined),
+    filed: [
+      ...of(({ effect, form, scope }) => effect === "allow" && form === undefined && scope !== "session"),
+      ...of(({ form }) => form === "compact"),
+    ],
+    asking: of(({ effect, form }) => effect === "ask" && form === undefined),
+    session: of(({ effect, form, scope }) => effect === "allow" && form === undefined && scope === "session"),
+    allow: of(({ effect }) => effect === "allow"),
+    limitsCommands: restricting.some(({ target }) => target.kind === "command"),
+    guardedNames: restricting.flatMap(guardedNamesOf),
+  };
+  byList.set(rules, [...known, fresh].slice(-MAX_ROOTS));
+  return fresh;
+}
+
+const MAX_ROOTS = 8;
+
+function sameTexts(left: readonly string[], right: readonly string[]): boolean {
+  return left === right || (left.length === right.length && left.every((text, index) => text === right[index]));
+}
+
+/** Returns undefined for a rule that has no effect. */
+function compileRule(rule: Rule, { workspaceRoots, homes }: RuleRoots): CompiledRule | undefined {
+  const parsed = parseRule(rule.text, rule.form);
+  const wide = rule.effect !== "allow";
+  if (!parsed.ok) {
+    if (!wide || parsed.tool === undefined) return undefined;
+    return { rule, broken: true, opensOnly: false, coversTool: toolMatcher(parsed.tool), target: { kind: "whole" } };
+  }
+  const { tool, target } = parsed;
+  if (!wide && (target.kind === "unknown" || target.kind === "parameter")) return undefined;
+  const opensOnly = !wide && tool.includes("*") && !isServerWildcard(tool);
+  if (opensOnly && rule.form !== "compact") return undefined;
+  return {
+    rule,
+    broken: target.kind === "unknown",
+    opensOnly,
+    coversTool: toolMatcher(tool),
+    target: compileTarget(target, {
+      roots: workspaceRoots,
+      homes,
+      wide,
+      source: sourceOf(rule),
+      isGlob: rule.form === "compact",
+    }),
+  };
+}
+
+function guardedNamesOf({ rule, target }: CompiledRule): readonly GuardedName[] {
+  if (target.kind !== "path") return [];
+  const parsed = parseRule(rule.text, rule.form);
+  if (!parsed.ok || parsed.target.kind !== "path") return [];
+  const { pattern } = parsed.target;
+  return ((rule.form === "compact" ? expandBraces(pattern) : [pattern]) ?? []).flatMap((each) => {
+    const found = identifyingName(each);
+    return found === undefined ? [] : [{ ...found, rule }];
+  });
+}
+
+function compileTarget(
+  target: RuleTarget,
+  { isGlob, ...options }: PathPatternOptions & { readonly isGlob: boolean },
+): CompiledTarget {
+  switch (target.kind) {
+    case "unknown":
+      return { kind: "whole" };
+    case "path": {
+      const { pattern, touches } = target;
+      const matches = isGlob ? compilePathGlob(pattern, options) : compilePathPattern(pattern, options);
+      const namesProtected = protectedPart(literalNames(pattern).join("/")) !== undefined;
+      return { kind: "path", touches, matches, namesProtected };
+    }
+    case "agent": {
+      const { agentType } = target;
+      if (!agentType.includes("*")) return { kind: "agent", covers: (name) => isSameAgent(agentType, name) };
+      return { kind: "agent", covers: wildcard(agentType, { anyCase: true }) };
+    }
+    case "skill":
+      return { kind: "skill", covers: skillMatcher(target.skill, options) };
+    case "parameter":
+      return { kind: "parameter", name: target.name, covers: wildcard(target.value, { anyCase: true }) };
+    default:
+      return target;
+  }
+}
+
+/** A plugin skill can also be called by its bare name, so a restriction of that name applies to it. */
+function skillMatcher(skill: string, { wide }: { readonly wide: boolean }): (name: string) => boolean {
+  const covers = wildcard(skill, { anyCase: true });
+  const coversAlone = skill.endsWith(":*") ? wildcard(skill.slice(0, -2), { anyCase: true }) : () => false;
+  const isBare = wide && !skill.includes(":");
+  return (name) => covers(name) || coversAlone(name) || (isBare && covers(name.slice(name.indexOf(":") + 1)));
+}
+
+/** Returns the directory that a rule's file belongs to: `/p` for `/p/.retinue/settings.json`. */
+function sourceOf({ file, form }: Rule): string | undefined {
+  if (file === undefined || form === "compact" || !file.startsWith("/")) return undefined;
+  const directory = file.slice(0, file.lastIndexOf("/"));
+  return directory.replace(/\/\.(retinue|claude|agents)$/, "") || "/";
+}
+
+function toolMatcher(tool: string): (toolName: string) => boolean {
+  if (tool.includes("*")) return wildcard(tool, { anyCase: false });
+  if (/^mcp__(?!.*__)/.test(tool)) return (toolName) => toolName === tool || toolName.startsWith(`${tool}__`);
+  return (toolName) => toolName === tool;
+}
+
+function wildcard(pattern: string, { anyCase }: { readonly anyCase: boolean }): (text: string) => boolean {
+  const fold = anyCase ? (text: string) => text.toLowerCase() : (text: string) => text;
+  const parts = fold(pattern).split("*");
+  if (parts.length === 1) return (text) => fold(text) === parts[0];
+  return (text) => matchParts(parts, fold(text));
+}

@@ -1,0 +1,133 @@
+import { canonicalToolName, type Rule } from "../../protocol/index.ts";
+import { type CommandPattern, parseCommandPattern } from "./command-pattern.ts";
+import { type DomainPattern, parseDomainPattern } from "./domain-pattern.ts";
+import { pathGlobProblem, pathPatternProblem } from "./path-pattern.ts";
+
+/** What a rule applies to. `whole`: every use of the tool. `unknown`: a specifier that this version does not support. */
+export type RuleTarget =
+  | { readonly kind: "whole" }
+  | { readonly kind: "path"; readonly pattern: string; readonly touches: "read" | "write" }
+  | { readonly kind: "command"; readonly pattern: CommandPattern }
+  | { readonly kind: "domain"; readonly pattern: DomainPattern }
+  | { readonly kind: "agent"; readonly agentType: string }
+  | { readonly kind: "skill"; readonly skill: string }
+  /** A parameter of the call: `Agent(model:opus)`. Can only restrict. */
+  | { readonly kind: "parameter"; readonly name: string; readonly value: string }
+  | { readonly kind: "unknown"; readonly specifier: string };
+
+export interface ParsedRule {
+  readonly ok: true;
+  /** Canonical name; may contain `*`. */
+  readonly tool: string;
+  readonly target: RuleTarget;
+}
+
+export interface RuleProblem {
+  readonly ok: false;
+  readonly text: string;
+  /** Set if the tool name could be parsed: an invalid restriction applies to the whole tool. */
+  readonly tool?: string | undefined;
+  readonly message: string;
+}
+
+/** Parses `Tool` or `Tool(specifier)`. Never throws. */
+export function parseRule(text: string, form?: Rule["form"]): ParsedRule | RuleProblem {
+  const trimmed = text.trim();
+  const name = /^[\p{L}\p{N}_*.\-:]+/u.exec(trimmed)?.[0];
+  if (name === undefined) return problem(text, "it does not start with the name of a tool");
+  const tool = canonicalToolName(name);
+  const rest = trimmed.slice(name.length);
+  if (rest === "") return { ok: true, tool, target: { kind: "whole" } };
+  if (!rest.startsWith("(") || !rest.endsWith(")")) {
+    return problem(text, "a specifier stands in parentheses right after the tool, as in `Bash(npm test)`", tool);
+  }
+  const specifier = rest.slice(1, -1).trim();
+  if (specifier === "") return problem(text, `the parentheses are empty; write \`${tool}\` for every use of it`, tool);
+  const target = parseSpecifier(tool, specifier, form);
+  return typeof target === "string" ? problem(text, target, tool) : { ok: true, tool, target };
+}
+
+/** Returns a message for each rule that is invalid or has no effect. */
+export function checkRules(rules: readonly Rule[]): readonly { readonly rule: Rule; readonly message: string }[] {
+  const problems: { rule: Rule; message: string }[] = [];
+  for (const rule of rules) {
+    const message = problemOf(rule);
+    if (message === undefined) continue;
+    const source = rule.file === undefined ? `A rule of ${rule.scope} scope` : rule.file;
+    problems.push({ rule, message: `${source}: ${rule.effect} rule \`${rule.text}\`: ${message}` });
+  }
+  return problems;
+}
+
+function problemOf(rule: Rule): string | undefined {
+  const parsed = parseRule(rule.text, rule.form);
+  const restricts = rule.effect !== "allow";
+  if (!parsed.ok) {
+    if (!restricts) return `${parsed.message}. It is ignored.`;
+    return parsed.tool === undefined
+      ? `${parsed.message}. Nothing can be taken from it.`
+      : `${parsed.message}. Until it is mended it holds for every use of ${parsed.tool}.`;
+  }
+  if (parsed.target.kind === "unknown") {
+    return restricts
+      ? `specifiers of ${parsed.tool} are not judged yet, so it holds for every use of ${parsed.tool}.`
+      : `specifiers of ${parsed.tool} are not judged yet. It is ignored.`;
+  }
+  if (restricts) return undefined;
+  if (parsed.target.kind === "parameter")
+    return "a parameter can be denied or asked about, not allowed. It is ignored.";
+  if (parsed.target.kind === "command" && parsed.target.pattern.exact === undefined) {
+    return "it is not one simple command, so it can allow nothing. Write one rule for each command.";
+  }
+  if (parsed.tool.includes("*") && !isServerWildcard(parsed.tool)) {
+    return "a tool name with `*` can restrict, but not allow (except `mcp__server__*`). It is ignored.";
+  }
+  return undefined;
+}
+
+export function isServerWildcard(tool: string): boolean {
+  return /^mcp__[^*]+__\*$/.test(tool);
+}
+
+function parseSpecifier(tool: string, specifier: string, form: Rule["form"]): RuleTarget | string {
+  if (tool === "Bash") {
+    return specifier === "*" || specifier === ":*"
+      ? { kind: "whole" }
+      : { kind: "command", pattern: parseCommandPattern(specifier) };
+  }
+  const touches = pathTools.get(tool);
+  if (touches !== undefined) {
+    const broken = pathPatternProblem(specifier) ?? (form === "compact" ? pathGlobProblem(specifier) : undefined);
+    return broken ?? { kind: "path", pattern: specifier, touches };
+  }
+  if (tool === "WebFetch") {
+    const host = specifier.startsWith("domain:") ? specifier.slice(7).trim() : form === "compact" ? specifier : "";
+    const pattern = parseDomainPattern(host);
+    return pattern === undefined
+      ? "a WebFetch rule names a host, as in `WebFetch(domain:example.com)`"
+      : { kind: "domain", pattern };
+  }
+  if (tool === "Task") {
+    const [, name, value] = /^(model|isolation|run_in_background|max_turns|name):(.*)$/s.exec(specifier) ?? [];
+    if (name === undefined || value === undefined) return { kind: "agent", agentType: specifier };
+    return { kind: "parameter", name, value: value.trim() };
+  }
+  // `deploy *` and `deploy:*` mean the skill with any arguments.
+  if (tool === "Skill") return { kind: "skill", skill: specifier.replace(/^\//, "").replace(/ \*$/, "") };
+  return { kind: "unknown", specifier };
+}
+
+/** A path rule for one of these tools applies to all tools that read, or to all that write. */
+const pathTools: ReadonlyMap<string, "read" | "write"> = new Map([
+  ["Read", "read"],
+  ["Grep", "read"],
+  ["Glob", "read"],
+  ["LS", "read"],
+  ["Edit", "write"],
+  ["Write", "write"],
+  ["NotebookEdit", "write"],
+]);
+
+function problem(text: string, message: string, tool?: string): RuleProblem {
+  return { ok: false, text, tool, message };
+}
