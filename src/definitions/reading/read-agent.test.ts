@@ -94,6 +94,7 @@ describe("the files people write", () => {
   it("says where and why YAML was left, and reads on", async () => {
     const { diagnostics } = await read("---\nname: a\ndescription: Use on: x\ntools: Read\n---\n");
     expect(diagnostics).toMatchObject([{ severity: "warning", file, line: 3, code: "yaml_error" }]);
+    expect(diagnostics[0]?.message).toContain('An unquoted value contains ": "');
     expect(diagnostics[0]?.fix).toContain("double quotes");
   });
 

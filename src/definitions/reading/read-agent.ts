@@ -10,7 +10,6 @@ import { booleanOf, describe, isEmpty, readText } from "./field-values.ts";
 import { optionalFields, targets } from "./optional-fields.ts";
 import { readPermission, readPermissionMode } from "./permission-fields.ts";
 import { readFrontmatter } from "./read-frontmatter.ts";
-import { loadYamlReader, type YamlReader } from "./strict-yaml.ts";
 import { hasControls, readToolList, type ToolList } from "./tool-list.ts";
 
 export interface DefinitionFile {
@@ -41,15 +40,8 @@ const nothingWritten: AsWritten = { tools: null, disallowedTools: null, model: n
 
 /** Reads one Markdown agent file. Never rejects. */
 export async function readAgentFile(request: DefinitionFile): Promise<ReadAgent> {
-  return readAgentNow(request) ?? (readAgentNow(request, await loadYamlReader()) as ReadAgent);
-}
-
-/** The same at once. Undefined: it takes the YAML reader to tell, and none was given. */
-export function readAgentNow(request: DefinitionFile, readYaml?: YamlReader): ReadAgent | undefined {
   const { bytes, file, source, plugin } = request;
-  const read = readFrontmatter({ bytes, file, isKnown }, readYaml);
-  if (read === undefined) return undefined;
-  const { fields, diagnostics, body } = read;
+  const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown });
   if (fields === undefined) return { body, diagnostics, written: nothingWritten };
   return readAgentFields({ fields, file, source, plugin, defaultName: nameOfFile, diagnostics, body });
 }

@@ -1,10 +1,9 @@
 import type { Diagnostic } from "../../protocol/index.ts";
 import { decodeText, detectEncoding, type EncodedText } from "./decode-text.ts";
 import type { Field } from "./field.ts";
-import { readSimpleYaml } from "./simple-yaml.ts";
 import { bodyOf, type SplitFrontmatter, splitFrontmatter } from "./split-frontmatter.ts";
-import type { YamlReader } from "./strict-yaml.ts";
-import { readCarelessYaml, readTolerantYaml } from "./tolerant-yaml.ts";
+import { loadYamlReader } from "./strict-yaml.ts";
+import { readTolerantYaml } from "./tolerant-yaml.ts";
 
 export interface ReadFrontmatter {
   /** Undefined: the file can't be loaded; the diagnostics say why. */
@@ -25,11 +24,8 @@ export const maxFileBytes = 256 * 1024;
 const maxFrontmatter = 64 * 1024;
 const firstGlance = 512;
 
-/**
- * Never throws, whatever the bytes. Undefined: it takes a YAML reader to tell, and none was given; most files need none,
- * and it takes a while to load.
- */
-export function readFrontmatter(request: FrontmatterRequest, readYaml?: YamlReader): ReadFrontmatter | undefined {
+/** Reads the frontmatter of a file. Never rejects, whatever the bytes. */
+export async function readFrontmatter(request: FrontmatterRequest): Promise<ReadFrontmatter> {
   const { bytes, file } = request;
   if (bytes.length > maxFileBytes) return refused({ severity: "error", file, ...fileTooLarge });
   const encoded = detectEncoding(bytes);
@@ -39,10 +35,10 @@ export function readFrontmatter(request: FrontmatterRequest, readYaml?: YamlRead
   if (found.kind !== "found") return refused({ severity: "error", file, ...describeMissing(found) }, diagnostics);
   if (found.source.length > maxFrontmatter)
     return refused({ severity: "error", file, ...frontmatterTooLarge(found.source.length) }, diagnostics);
-  const body = () => bodyOf(decodeText(bytes, encoded));
-  const simple = readSimpleYaml(found.source, { firstLine: found.line });
-  if (simple !== undefined) return { fields: simple, diagnostics, body };
-  return readUnusual(found, { ...request, diagnostics, body, readYaml });
+  const read = await readSource(found, request);
+  diagnostics.push(...read.diagnostics);
+  if (read.fields === undefined) return { diagnostics, body: () => "" };
+  return { fields: read.fields, diagnostics, body: () => bodyOf(decodeText(bytes, encoded)) };
 }
 
 function refused(problem: Diagnostic, diagnostics: Diagnostic[] = []): ReadFrontmatter {
@@ -50,33 +46,30 @@ function refused(problem: Diagnostic, diagnostics: Diagnostic[] = []): ReadFront
   return { diagnostics, body: () => "" };
 }
 
-interface Unusual extends FrontmatterRequest {
-  readonly diagnostics: Diagnostic[];
-  readonly body: () => string;
-  readonly readYaml: YamlReader | undefined;
+interface ReadSource {
+  readonly fields?: readonly Field[];
+  readonly diagnostics: readonly Diagnostic[];
 }
 
-function readUnusual({ source, line: firstLine }: Found, request: Unusual): ReadFrontmatter | undefined {
-  const { file, isKnown, diagnostics, body, readYaml } = request;
-  const careless = readCarelessYaml(source, { firstLine, isKnown });
-  if (careless?.fields.some((field) => isKnown(field.key))) {
-    diagnostics.push({ severity: "warning", file, line: careless.line, ...unquotedColon });
-    return { fields: careless.fields, diagnostics, body };
-  }
-  if (readYaml === undefined) return undefined;
+/** Parses the frontmatter as YAML, or line by line if it is not valid YAML. */
+async function readSource(
+  { source, line: firstLine }: FoundFrontmatter,
+  { file, isKnown }: FrontmatterRequest,
+): Promise<ReadSource> {
+  const readYaml = await loadYamlReader();
   const strict = readYaml(source, firstLine);
-  if (strict.kind === "fields") return { fields: strict.fields, diagnostics, body };
+  if (strict.kind === "fields") return { fields: strict.fields, diagnostics: [] };
   const { line, message } = strict;
   if (strict.kind === "hostile")
-    return refused({ severity: "error", file, line, code: "yaml_refused", message }, diagnostics);
+    return { diagnostics: [{ severity: "error", file, line, code: "yaml_refused", message }] };
   const problem = { file, line, code: "yaml_error", message, fix: yamlFix } as const;
   const fields = readTolerantYaml(source, { firstLine, isKnown, readYaml });
-  if (!fields.some((field) => isKnown(field.key))) return refused({ severity: "error", ...problem }, diagnostics);
-  diagnostics.push({ severity: "warning", ...problem, message: `${message} Read line by line instead.` });
-  return { fields, diagnostics, body };
+  if (!fields.some((field) => isKnown(field.key))) return { diagnostics: [{ severity: "error", ...problem }] };
+  const warning: Diagnostic = { severity: "warning", ...problem, message: `${message} Read line by line instead.` };
+  return { fields, diagnostics: [warning] };
 }
 
-type Found = Extract<SplitFrontmatter, { kind: "found" }>;
+type FoundFrontmatter = Extract<SplitFrontmatter, { kind: "found" }>;
 
 /** Decodes no more than needed: bodies are long, and most are never asked for. */
 function splitAtGlance(bytes: Uint8Array, encoded: EncodedText): SplitFrontmatter {
@@ -90,11 +83,6 @@ function splitAtGlance(bytes: Uint8Array, encoded: EncodedText): SplitFrontmatte
 }
 
 const yamlFix = 'Put the value in double quotes, or write it below the key after "|".';
-const unquotedColon = {
-  code: "yaml_error",
-  message: 'An unquoted value contains ": ", which YAML does not allow. The line was taken as it stands.',
-  fix: yamlFix,
-} as const;
 const notUtf8 = {
   line: 1,
   code: "not_utf8",

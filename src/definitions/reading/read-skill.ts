@@ -5,8 +5,7 @@ import { type SkillField, skillFieldNames } from "./field-names.ts";
 import { FieldReader } from "./field-reader.ts";
 import { booleanOf, describe, readText } from "./field-values.ts";
 import type { DefinitionFile } from "./read-agent.ts";
-import { type ReadFrontmatter, readFrontmatter } from "./read-frontmatter.ts";
-import { loadYamlReader } from "./strict-yaml.ts";
+import { readFrontmatter } from "./read-frontmatter.ts";
 import { hasControls, readToolList } from "./tool-list.ts";
 
 export interface ReadSkill {
@@ -19,9 +18,7 @@ export interface ReadSkill {
 /** Reads one SKILL.md. Never rejects. */
 export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill> {
   const { bytes, file, source, plugin } = request;
-  const frontmatter = { bytes, file, isKnown };
-  const { fields, diagnostics, body } =
-    readFrontmatter(frontmatter) ?? (readFrontmatter(frontmatter, await loadYamlReader()) as ReadFrontmatter);
+  const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown });
   if (fields === undefined) return { body, diagnostics };
   const reader = new FieldReader({ file, fields, diagnostics, names: skillFieldNames, strict: strictFields });
   const name = readText(reader, "name")?.trim() ?? path.basename(path.dirname(file));

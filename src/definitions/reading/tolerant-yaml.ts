@@ -1,17 +1,16 @@
 import type { Field } from "./field.ts";
-import { readSimpleYaml } from "./simple-yaml.ts";
 import type { YamlReader } from "./strict-yaml.ts";
 
 export interface TolerantOptions {
   readonly firstLine: number;
-  /** Whether a key is a field of the format: only those end a text that runs on. */
+  /** Returns true for fields of the format. Only those end a text of several lines. */
   readonly isKnown: (key: string) => boolean;
   readonly readYaml: YamlReader;
 }
 
 /**
- * The second reading, for what YAML refuses although a person sees what is meant: colons in unquoted text, examples at the
- * left edge, `tools: *`. Cuts at lines that begin with a key; each piece is read as YAML on its own, else taken as text.
+ * Reads frontmatter that is not valid YAML but clear to a person: colons in unquoted text, examples at the left edge,
+ * `tools: *`. Splits it at lines that start with a key. Each piece is parsed as YAML on its own, or kept as text.
  */
 export function readTolerantYaml(source: string, options: TolerantOptions): Field[] {
   const fields: Field[] = [];
@@ -22,29 +21,8 @@ export function readTolerantYaml(source: string, options: TolerantOptions): Fiel
   return fields;
 }
 
-/**
- * The same where it can be had without a YAML reader: every piece is simple, or one line of unquoted text with a colon
- * in it, which no YAML reader takes. Undefined: can't be said so quickly.
- */
-export function readCarelessYaml(
-  source: string,
-  { firstLine, isKnown }: Omit<TolerantOptions, "readYaml">,
-): { readonly fields: Field[]; readonly line: number } | undefined {
-  let careless: number | undefined;
-  const onCareless = (line: number) => {
-    careless ??= line;
-  };
-  const fields = readSimpleYaml(source, { firstLine, onCareless });
-  if (fields === undefined || careless === undefined || /^#/m.test(source)) return undefined;
-  const mayRunOn = /^-/m.test(source) || source.includes("<example>");
-  const startsAny = ({ key }: Field) => /^[a-z_]/.test(key) && (isKnown(key) || (!mayRunOn && !speakers.has(key)));
-  return fields.every(startsAny) ? { fields, line: careless } : undefined;
-}
-
 function readAlone(block: Block, { firstLine, readYaml }: TolerantOptions): Field | undefined {
   const source = `${block.lines.join("\n")}\n`;
-  const simple = readSimpleYaml(source, { firstLine });
-  if (simple !== undefined) return simple.length === 1 ? simple[0] : undefined;
   const strict = readYaml(source, firstLine);
   return strict.kind === "fields" && strict.fields.length === 1 ? strict.fields[0] : undefined;
 }
@@ -85,7 +63,7 @@ interface FieldStart {
   readonly isKnown: (key: string) => boolean;
 }
 
-/** A capital is prose (`Context:`), and an unknown word is a field only where no longer text is under way. */
+/** A capitalised key is prose (`Context:`), and an unknown key starts a field only outside of a text of several lines. */
 function startsField({ key, open, isKnown }: FieldStart): boolean {
   if (/^[A-Z]/.test(key)) return false;
   if (isKnown(key) || open === undefined) return true;
@@ -104,7 +82,7 @@ function unquote(text: string): string {
   const quote = text.charAt(0);
   if (text.length < 2 || (quote !== '"' && quote !== "'")) return text;
   if (!text.endsWith(quote)) return text;
-  // Quotes in pairs inside (`"a", "b"`) are no quotes around the whole.
+  // Several quoted texts (`"a", "b"`) are not one quoted text.
   const inner = text.slice(1, -1);
   if (/^[^"']*["']\s*,\s*["']/.test(inner)) return text;
   return quote === '"' ? inner.replace(/\\(["\\])/g, "$1") : inner.replaceAll("''", "'");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { AgentDefinition, DefinitionSource, Diagnostic } from "../../protocol/index.ts";
 import type { Place } from "../catalog/create-catalog.ts";
-import { type ReadAgent, readAgentFile, readAgentNow } from "../reading/read-agent.ts";
+import { type ReadAgent, readAgentFile } from "../reading/read-agent.ts";
 import { readAgentJson } from "../reading/read-agent-json.ts";
 import { maxFileBytes } from "../reading/read-frontmatter.ts";
 import { FileAgent } from "./file-agent.ts";
@@ -29,9 +29,7 @@ export async function loadAgents(
   for (const found of findFiles(options, levels)) {
     diagnostics.push(...found.diagnostics);
     for (const file of found.files) {
-      const read = readOne(file, found);
-      const known = previous?.agents;
-      const kept = keepLastGood(read instanceof Promise ? await read : read, { file: file.file, known });
+      const kept = keepLastGood(await readOne(file, found), { file: file.file, known: previous?.agents });
       if (kept.loaded) agents.push(kept.loaded);
       if (kept.diagnostics.length > 0) diagnostics.push(...kept.diagnostics);
     }
@@ -126,16 +124,13 @@ interface ReadOne {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** At once for nearly every file: a promise for each of thousands takes longer than reading them. */
-function readOne({ file, target }: ListedFile, found: FoundFiles): ReadOne | Promise<ReadOne> {
+async function readOne({ file, target }: ListedFile, found: FoundFiles): Promise<ReadOne> {
   const content = readBounded(target, readLimit);
   if ("problem" in content) return { diagnostics: content.missing ? [] : [unreadable(file, content.problem)] };
   const { bytes } = content;
   const { source, plugin } = found;
   const request = plugin === undefined ? { bytes, file, source } : { bytes, file, source, plugin };
-  const read = readAgentNow(request);
-  if (read !== undefined) return toLoaded(read, { bytes, found });
-  return readAgentFile(request).then((late) => toLoaded(late, { bytes, found }));
+  return toLoaded(await readAgentFile(request), { bytes, found });
 }
 
 function toLoaded(read: ReadAgent, { bytes, found }: { bytes: Uint8Array; found: FoundFiles }): ReadOne {
