@@ -1,5 +1,5 @@
-// Owns: what a project gives: agents, skills, plugins, context files, memory index, and the agents that are built in.
-// Does not own: what they may do (permissions), turning them into something that runs (agents).
+// Owns: the definitions of a session: agents, skills, plugins, context files, memory index and the built-in agents.
+// Does not own: what agents may do (permissions), resolving definitions into runnable agents (agents).
 // Called by: agents, runs, app.
 export type { BuiltInAgent, PromptEnvironment } from "./built-in/built-in-agent.ts";
 export { type BuiltInChoice, builtInAgents } from "./built-in/built-in-agents.ts";
@@ -15,11 +15,9 @@ export {
   type Place,
 } from "./catalog/create-catalog.ts";
 export { type DelegationList, delegationList, type ListedAgent, type ListLimits } from "./catalog/delegation-list.ts";
-export { contextText } from "./context/context-text.ts";
-export type { ContextFile } from "./context/read-context-files.ts";
+export { type ContextFile, contextText } from "./context/read-context-files.ts";
 export { type LintRequest, lintAgent } from "./lint/lint-agent.ts";
-export type { MemoryPlace } from "./memory/memory-index.ts";
-export { type OpenedMemory, openMemory } from "./memory/open-memory.ts";
+export { type MemoryPlace, type OpenedMemory, openMemory } from "./memory/open-memory.ts";
 export { type InstallOutcome, installPlugin } from "./plugins/install-plugin.ts";
 export {
   type InstalledPlugin,
@@ -34,8 +32,13 @@ export { type CheckedFile, checkMarkdownFile } from "./reading/check-markdown-fi
 export { type DefinitionFile, type ReadAgent, readAgentFile } from "./reading/read-agent.ts";
 export { type JsonOrigin, type ReadAgents, readAgentJson } from "./reading/read-agent-json.ts";
 export { type ReadSkill, readSkillFile } from "./reading/read-skill.ts";
-export { findSkill, findSkills } from "./skills/find-skills.ts";
-export { createSkillShelf, type SkillShelf, skillDirectory } from "./skills/skill-shelf.ts";
+export {
+  createSkillCatalog,
+  findSkill,
+  findSkills,
+  type SkillCatalog,
+  skillDirectory,
+} from "./skills/skill-catalog.ts";
 export { followLink } from "./sources/list-files.ts";
 export { loadSnapshot } from "./sources/load-snapshot.ts";
 export { isWithin, type ProjectLevels, projectLevels } from "./sources/project-levels.ts";

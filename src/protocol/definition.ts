@@ -76,9 +76,9 @@ export interface SkillDefinition {
   readonly description: string;
   readonly source: DefinitionSource;
   readonly file: string;
-  readonly plugin?: string;
-  readonly allowedTools?: readonly string[];
+  readonly plugin?: string | undefined;
+  readonly allowedTools?: readonly string[] | undefined;
   /** False: only a person or a definition may name it. */
   readonly modelInvocable: boolean;
-  readonly extra?: JsonObject;
+  readonly extra?: JsonObject | undefined;
 }

@@ -9,5 +9,5 @@ export interface Diagnostic {
   readonly code: string;
   readonly message: string;
   /** What to write instead. */
-  readonly fix?: string;
+  readonly fix?: string | undefined;
 }

@@ -1,7 +1,7 @@
 import { type AgentMemory, MAIN_TYPE } from "../../agents/index.ts";
 import {
   contextText,
-  createSkillShelf,
+  createSkillCatalog,
   findSkills,
   type LoadedSkill,
   openMemory,
@@ -46,7 +46,7 @@ export async function loadAgentFiles(named: NamedAgent | undefined, place: Catal
   const projectContext = contextText(loaded.snapshot.contextFiles);
   const context = { projectContext };
   const ofContext = aboutContext(loaded);
-  const shelf = createSkillShelf(loaded.snapshot.skills);
+  const shelf = createSkillCatalog(loaded.snapshot.skills);
   const roots = rootsOf(loaded.snapshot.skills, place.home);
   const agents: LoadedAgents = {
     definitions: loaded.catalog.agents.map(({ definition }) => definition),

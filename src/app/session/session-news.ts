@@ -1,6 +1,6 @@
 import {
   contextText,
-  createSkillShelf,
+  createSkillCatalog,
   delegationList,
   type LoadedSkill,
   type Snapshot,
@@ -63,7 +63,7 @@ function skillNews(before: Seen, now: Seen, how: "call" | "read"): string | unde
 }
 
 function skillLines(snapshot: Snapshot | undefined, how: "call" | "read"): ReadonlyMap<string, string> {
-  const line = (skill: LoadedSkill): string | undefined => createSkillShelf([skill])?.list();
+  const line = (skill: LoadedSkill): string | undefined => createSkillCatalog([skill])?.list();
   const lines = (snapshot?.skills ?? []).flatMap((skill): [string, string][] => {
     const text = line(skill);
     if (text === undefined) return [];

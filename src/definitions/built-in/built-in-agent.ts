@@ -1,16 +1,16 @@
 import type { AgentDefinition } from "../../protocol/index.ts";
 
-/** What a built-in's prompt may depend on. No dates and no ids: the same place gives the same bytes. */
+/** Values that the prompt of a built-in agent may depend on. No dates or ids, so that the prompt stays the same. */
 export interface PromptEnvironment {
-  /** The documentation shipped with the package, absolute. */
+  /** Absolute path of the documentation in the package. */
   readonly docsDirectory: string;
-  /** Where settings and sessions are, absolute. */
+  /** Absolute path of the directory with settings and sessions. */
   readonly stateDirectory: string;
 }
 
 export interface BuiltInAgent {
   readonly definition: AgentDefinition & { readonly source: "built-in" };
-  /** Other names it answers to. */
+  /** Other names of the agent. */
   readonly aliases: readonly string[];
   prompt(environment: PromptEnvironment): string;
 }

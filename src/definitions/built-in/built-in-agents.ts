@@ -9,14 +9,14 @@ import { statuslineSetup } from "./statusline-setup.ts";
 import { verification } from "./verification.ts";
 
 export interface BuiltInChoice {
-  readonly profile?: "standard" | "compact";
-  /** Names or aliases that are switched off. */
-  readonly disabled?: readonly string[];
-  /** How the program was entered; values that begin with `sdk` mean as a library, where nobody asks about the program. */
-  readonly entryPoint?: string;
+  readonly profile?: "standard" | "compact" | undefined;
+  /** Names or aliases of disabled agents. */
+  readonly disabled?: readonly string[] | undefined;
+  /** How Retinue was started. Values that begin with `sdk` mean as a library, which needs no guide to the program. */
+  readonly entryPoint?: string | undefined;
 }
 
-/** The agents that are there before any file is read, in a fixed order. */
+/** Returns the built-in agents in a fixed order. */
 export function builtInAgents({ profile, disabled = [], entryPoint }: BuiltInChoice = {}): readonly BuiltInAgent[] {
   const agents = profile === "compact" ? compactProfile : standard;
   const isLibrary = entryPoint?.startsWith("sdk") ?? false;

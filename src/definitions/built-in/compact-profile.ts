@@ -4,10 +4,10 @@ import { generalPurpose } from "./general-purpose.ts";
 
 const FIVE_MINUTES = 300_000;
 
-/** Limits of the compact profile for agents that set none. The time is hard: the agent ends with what it has. */
+/** Limits of the compact profile for agents that set none. When the time is up, the agent ends with what it has. */
 export const compactLimits = { maxTurns: 10, timeoutMs: FIVE_MINUTES } as const;
 
-/** Two agents with compact rules instead of tool lists, for servers that hand out many short jobs. */
+/** Two agents with compact rules instead of tool lists, for servers that run many short tasks. */
 export const compactProfile: readonly BuiltInAgent[] = [
   {
     definition: {

@@ -1,7 +1,7 @@
 import type { BuiltInAgent } from "./built-in-agent.ts";
 
-/** Everything that only looks. Shared with Plan. */
-export const lookingTools = ["Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch"] as const;
+/** Tools that change nothing. Shared with Plan. */
+export const readOnlyTools = ["Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch"] as const;
 
 export const explore: BuiltInAgent = {
   definition: {
@@ -9,7 +9,7 @@ export const explore: BuiltInAgent = {
     source: "built-in",
     description:
       "Finds code and how it works. Use when you must know where something is. Say quick, medium or very thorough. Only looks.",
-    tools: lookingTools,
+    tools: readOnlyTools,
     model: "small",
     omitProjectContext: true,
     criticalReminder: "You only look: no file is changed and no command is run. Report what you found, with path:line.",

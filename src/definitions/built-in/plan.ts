@@ -1,5 +1,5 @@
 import type { BuiltInAgent } from "./built-in-agent.ts";
-import { lookingTools } from "./explore.ts";
+import { readOnlyTools } from "./explore.ts";
 
 export const plan: BuiltInAgent = {
   definition: {
@@ -7,7 +7,7 @@ export const plan: BuiltInAgent = {
     source: "built-in",
     description:
       "Designs a change: steps, key files, risks. Use when several files or designs are in play. Only looks.",
-    tools: lookingTools,
+    tools: readOnlyTools,
     model: "inherit",
     omitProjectContext: true,
     criticalReminder: "You only plan: no file is changed and no command is run. The plan is your whole result.",

@@ -1,46 +1,46 @@
 import { estimateTokens } from "../../lib/index.ts";
 import type { DefinitionSource } from "../../protocol/index.ts";
 
-/** One thing a model can choose by name. */
+/** An entry that a model can choose by name. */
 export interface ListEntry {
   readonly name: string;
   readonly description: string;
   readonly source: DefinitionSource;
-  /** Stands after the description, and survives when that is cut. */
-  readonly suffix?: string;
-  /** Stands there where the other would take too much of the line. */
-  readonly shortSuffix?: string;
+  /** Follows the description, and is kept when that is cut. */
+  readonly suffix?: string | undefined;
+  /** Replaces a suffix that would take too much of the line. */
+  readonly shortSuffix?: string | undefined;
 }
 
 export interface CappedListLimits {
-  /** Tokens of one line. */
+  /** Limit in tokens for one line. */
   readonly maxPerLine: number;
-  /** Tokens of the whole text. */
+  /** Limit in tokens for the whole text. */
   readonly maxTotal: number;
 }
 
 export interface ListedEntry {
   readonly name: string;
-  /** What it costs in the text. */
+  /** Tokens it takes in the text. */
   readonly tokens: number;
-  /** `line`: as it is. `cut`: with a shorter description. `name`: only its name. `left-out`: not even that. */
+  /** `line`: complete. `cut`: with a shorter description. `name`: only its name. `left-out`: missing. */
   readonly shown: "line" | "cut" | "name" | "left-out";
 }
 
 export interface CappedList {
   readonly text: string;
   readonly tokens: number;
-  /** Every entry has a line: the caller can enumerate the names. */
+  /** True if every entry has a line, so that the caller can enumerate the names. */
   readonly complete: boolean;
   /** Sorted by name, as in the text. */
   readonly entries: readonly ListedEntry[];
 }
 
-const shortestLine = 30;
+const minLine = 30;
 
 /**
- * What a model reads to choose by name: the same entries in any order give the same bytes. Too many for the cap: lines
- * get shorter down to a useful minimum, then the entries of the lower sources keep only their names.
+ * Formats the list that a model chooses from. The same entries in any order give the same bytes. If they exceed the limit,
+ * lines get shorter down to a useful minimum; then entries of lower sources keep only their names.
  */
 export function cappedList(entries: readonly ListEntry[], { maxPerLine, maxTotal }: CappedListLimits): CappedList {
   const sorted = [...entries].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -52,12 +52,12 @@ export function cappedList(entries: readonly ListEntry[], { maxPerLine, maxTotal
 
 type Lines = ReadonlyMap<ListEntry, { readonly text: string; readonly cut: boolean }>;
 
-/** The largest cap per line, down to the shortest useful one, with which all lines fit. */
+/** Returns the largest limit per line with which all lines fit, but not less than the shortest useful one. */
 function widestLines(
   entries: readonly ListEntry[],
   { maxPerLine, maxTotal }: { maxPerLine: number; maxTotal: number },
 ): number {
-  const lowest = Math.min(shortestLine, maxPerLine);
+  const lowest = Math.min(minLine, maxPerLine);
   const total = (cap: number) => sum(entries.map((entry) => estimateTokens(`${lineOf(entry, cap).text}\n`)));
   if (total(maxPerLine) <= maxTotal) return maxPerLine;
   let fitting = lowest;
@@ -70,7 +70,7 @@ function widestLines(
   return fitting;
 }
 
-/** Whose line and whose name fit. Names come first for all, since one that nobody can name is not there. */
+/** Chooses the entries whose line or name fits. All names come first, because an entry can't be used without its name. */
 function withinTotal(
   entries: readonly ListEntry[],
   { lines, maxTotal }: { lines: Lines; maxTotal: number },
@@ -143,7 +143,7 @@ function lineOf(entry: ListEntry, cap: number): { text: string; cut: boolean } {
   return { text: `- ${entry.name}: ${shorten(description, room)}${suffix}`, cut: true };
 }
 
-/** Examples go first; then the end, at a word. */
+/** Removes examples first, then cuts the end at a word. */
 function shorten(description: string, tokens: number): string {
   const [plain = ""] = description.split(/\s*<example>|\s*\bExamples?:/i);
   const text = plain === "" ? description : plain;

@@ -4,22 +4,22 @@ import {
   type Diagnostic,
   definitionSources,
 } from "../../protocol/index.ts";
-import { disguisedNames } from "./disguised-names.ts";
+import { disguisedNames } from "../reading/confusable-name.ts";
 import { nearestEntries } from "./nearest-entries.ts";
 
-/** Where a definition stood, as far as that decides between two of one name. Absent: as near as can be, in a file. */
+/** Location of a definition, as far as it decides between two of the same name. Defaults to a file at distance 0. */
 export interface Place {
-  /** Steps up from where the session works; only project sources have more than 0. */
+  /** Directories above the working directory. 0 except for project sources. */
   readonly distance: number;
   readonly form: "file" | "settings";
   /** 0 for `.agents`, 1 for `.claude`. */
   readonly directory: number;
 }
 
-/** Agents of plugins come with their full name, `plugin:name`. */
+/** Agents of plugins have their full name, `plugin:name`. */
 export interface CatalogEntry {
   readonly definition: AgentDefinition;
-  readonly place?: Place;
+  readonly place?: Place | undefined;
 }
 
 export type DecidingRule = "opt-in" | "source" | "file-over-settings" | "nearest" | "directory" | "path" | "content";
@@ -28,7 +28,7 @@ export interface Override<Entry extends CatalogEntry> {
   readonly winner: Entry;
   readonly loser: Entry;
   readonly rule: DecidingRule;
-  /** A sentence for people. */
+  /** Explains the rule to people. */
   readonly reason: string;
 }
 
@@ -38,22 +38,22 @@ export interface Found<Entry extends CatalogEntry> {
 }
 
 export interface Catalog<Entry extends CatalogEntry = CatalogEntry> {
-  /** One for each name, sorted by name. */
+  /** One agent for each name, sorted by name. */
   readonly agents: readonly Entry[];
   readonly overrides: readonly Override<Entry>[];
-  /** Duplicates within one source, which nobody means, and names that look like another's. */
+  /** Reports duplicates within one source and names that look like another's. */
   readonly diagnostics: readonly Diagnostic[];
   find(name: string): Found<Entry> | undefined;
-  /** The names most likely meant, best first; filled up to `max` as long as there are agents. */
+  /** Returns the most similar names, best first, filled up with others to `max`. */
   nearest(name: string, max?: number): readonly string[];
 }
 
 export interface CatalogOptions {
-  /** Plugin agents (`plugin:name`) the user lets take the place of the built-in of their bare name. */
-  readonly replaceBuiltIns?: readonly string[];
+  /** Plugin agents (`plugin:name`) that replace the built-in agent of their bare name. */
+  readonly replaceBuiltIns?: readonly string[] | undefined;
 }
 
-/** The order of `entries` does not matter: which of two wins depends on what they are. */
+/** Chooses one agent for each name. The order of `entries` does not matter. */
 export function createCatalog<Entry extends CatalogEntry>(
   entries: readonly Entry[],
   { replaceBuiltIns = [] }: CatalogOptions = {},
@@ -93,7 +93,7 @@ export function createCatalog<Entry extends CatalogEntry>(
 interface Chosen<Entry extends CatalogEntry> {
   readonly winners: Map<string, Entry>;
   readonly overrides: Override<Entry>[];
-  /** Against the best of the same source, which may itself have lost to a higher one. */
+  /** Conflicts with the best of the same source, which may itself be overridden by a higher one. */
   readonly clashes: readonly Override<Entry>[];
 }
 
@@ -130,7 +130,7 @@ const steps: readonly [DecidingRule, (entry: CatalogEntry) => number | string][]
   ["content", ({ definition }) => JSON.stringify(definition)],
 ];
 
-/** Below zero: `a` wins. */
+/** Returns a negative `sign` if `a` wins. */
 function decide(a: CatalogEntry, b: CatalogEntry): { sign: number; rule: DecidingRule } {
   for (const [rule, measure] of steps) {
     const [left, right] = [measure(a), measure(b)];
@@ -139,7 +139,7 @@ function decide(a: CatalogEntry, b: CatalogEntry): { sign: number; rule: Decidin
   return { sign: 0, rule: "content" };
 }
 
-/** A bare name that two plugins would answer to belongs to neither. */
+/** Returns the plugin agents by bare name. A bare name that two plugins share is left out. */
 function bareNames<Entry extends CatalogEntry>(winners: ReadonlyMap<string, Entry>): Map<string, Entry> {
   const bare = new Map<string, Entry>();
   const contested = new Set<string>();
@@ -171,7 +171,7 @@ function bareName({ name, plugin }: AgentDefinition): string | undefined {
   return plugin !== undefined && name.startsWith(`${plugin}:`) ? name.slice(plugin.length + 1) : undefined;
 }
 
-/** In the compact profile the built-in agents have as names what are aliases elsewhere. */
+/** Finds an agent by alias, also in reverse: in the compact profile, built-in agents are named by their aliases. */
 function aliasTarget<Entry extends CatalogEntry>(winners: ReadonlyMap<string, Entry>, name: string): Entry | undefined {
   const target = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
   if (target !== undefined) return winners.get(target);
@@ -180,7 +180,7 @@ function aliasTarget<Entry extends CatalogEntry>(winners: ReadonlyMap<string, En
   return entry?.definition.source === "built-in" ? entry : undefined;
 }
 
-/** Every name that is answered to, in lower case, with all the agents it could mean. */
+/** Returns every name and alias in lower case, with all agents it could mean. */
 function foldedNames<Entry extends CatalogEntry>(
   winners: ReadonlyMap<string, Entry>,
   bare: ReadonlyMap<string, Entry>,
@@ -220,7 +220,7 @@ function reasonOf(winner: AgentDefinition, loser: AgentDefinition, rule: Decidin
   return reasons[rule];
 }
 
-/** A nearer directory is meant to override; two of a name in one place are not. */
+/** Reports two agents of the same name, unless a nearer directory overrides the other on purpose. */
 function diagnose({ winner, loser, rule }: Override<CatalogEntry>): Diagnostic[] {
   if (rule === "nearest") return [];
   const file = loser.definition.file ?? "";

@@ -2,10 +2,10 @@ import { type AgentDefinition, canonicalToolName } from "../../protocol/index.ts
 import { type CappedList, cappedList, type ListedEntry } from "./capped-list.ts";
 
 export interface ListLimits {
-  /** Tokens of one agent's line. */
-  readonly maxPerAgent?: number;
-  /** Tokens of the whole text. */
-  readonly maxTotal?: number;
+  /** Limit in tokens for one agent's line. */
+  readonly maxPerAgent?: number | undefined;
+  /** Limit in tokens for the whole text. */
+  readonly maxTotal?: number | undefined;
 }
 
 export type ListedAgent = ListedEntry;
@@ -15,7 +15,7 @@ export interface DelegationList extends Omit<CappedList, "entries"> {
   readonly agents: readonly ListedAgent[];
 }
 
-/** What a model reads to choose an agent. Hidden ones are not offered, though a name still finds them. */
+/** Formats the list that a model chooses an agent from. Hidden agents are left out, but can still be named. */
 export function delegationList(
   agents: readonly AgentDefinition[],
   { maxPerAgent = 200, maxTotal = 8_000 }: ListLimits = {},
@@ -53,7 +53,7 @@ function propertiesOf({ forkContext, background, isolation, memory }: AgentDefin
 }
 
 function toolsOf({ tools, disallowedTools = [] }: AgentDefinition): string {
-  // With a specifier it is a rule about the tool, which stays.
+  // An entry with a specifier is a rule; the tool itself stays.
   const removed = unique(disallowedTools.filter((tool) => !tool.includes("(")).map(canonicalToolName));
   if (tools === undefined || tools.includes("*")) {
     return removed.length > 0 ? `All tools except ${removed.join(", ")}` : "All tools";

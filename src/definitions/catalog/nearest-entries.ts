@@ -1,14 +1,14 @@
 import { nearest } from "../../lib/index.ts";
 
-interface Described {
+interface NamedEntry {
   readonly name: string;
   readonly description: string;
 }
 
-/** The names most likely meant, best first; filled up to `max` as long as there are entries. */
+/** Returns the most similar names, best first, filled up with others to `max`. */
 export function nearestEntries(
   name: string,
-  { entries, max }: { readonly entries: readonly Described[]; readonly max: number },
+  { entries, max }: { readonly entries: readonly NamedEntry[]; readonly max: number },
 ): readonly string[] {
   const names = entries.map((entry) => entry.name);
   const found = new Set(nearest(name, names, max));
@@ -17,8 +17,8 @@ export function nearestEntries(
   return [...found].slice(0, max);
 }
 
-/** For a vague name such as `sql-thing`: those whose name or description has most of its words. */
-function byDescription(name: string, entries: readonly Described[]): string[] {
+/** Ranks entries by how many words of a vague name such as `sql-thing` their name or description contains. */
+function byDescription(name: string, entries: readonly NamedEntry[]): string[] {
   const words = wordsOf(name);
   const scored = entries.map((entry) => {
     const said = `${entry.name} ${entry.description}`.toLowerCase();

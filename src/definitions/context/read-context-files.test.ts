@@ -2,9 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { contextText } from "./context-text.ts";
-import { findImports } from "./find-imports.ts";
-import { readContextFiles } from "./read-context-files.ts";
+import { contextText, findImports, readContextFiles } from "./read-context-files.ts";
 
 let place = "";
 let home = "";

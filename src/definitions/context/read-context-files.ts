@@ -4,14 +4,13 @@ import { formatBytes } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
 import { isWithin, type ProjectLevels, realPath } from "../sources/project-levels.ts";
 import { readBounded, versionOf } from "../sources/read-bounded.ts";
-import { findImports, type Import } from "./find-imports.ts";
 
 export interface ContextFile {
-  /** Absolute. */
+  /** Absolute path. */
   readonly file: string;
   readonly source: "user" | "project";
-  /** The file that names it by `@path`. */
-  readonly importedBy?: string;
+  /** The file that imports it with `@path`. */
+  readonly importedBy?: string | undefined;
   readonly text: string;
   readonly version: string;
 }
@@ -19,12 +18,12 @@ export interface ContextFile {
 export interface ContextRequest {
   readonly home: string;
   readonly stateHome: string;
-  /** No levels: only the user's own file. */
+  /** Without levels, only the user's own file is read. */
   readonly levels: ProjectLevels;
-  /** Of all files together. */
-  readonly maxBytes?: number;
-  /** What was read before: one that is there and has nothing to read now counts as it was then. */
-  readonly previous?: readonly ContextFile[];
+  /** Limit for all files together. */
+  readonly maxBytes?: number | undefined;
+  /** Files of the last snapshot. They replace files that exist but are empty or unreadable now. */
+  readonly previous?: readonly ContextFile[] | undefined;
 }
 
 export interface ContextFiles {
@@ -32,12 +31,12 @@ export interface ContextFiles {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-const deepestImport = 5;
+const maxImportDepth = 5;
 const defaultMaxBytes = 128 * 1024;
 
 /**
- * The user's own file, then AGENTS.md and CLAUDE.md from the root down to where the session works; what a file imports
- * stands right behind it. Every file and every text counts once: often one of the two is a link to or a copy of the other.
+ * Reads the user's own file, then AGENTS.md and CLAUDE.md from the root down to the working directory. Imports follow the
+ * file that names them. Every file and every text is used once: often one of the two is a link to or a copy of the other.
  */
 export function readContextFiles(request: ContextRequest): ContextFiles {
   const reading = startReading(request);
@@ -51,7 +50,7 @@ export function readContextFiles(request: ContextRequest): ContextFiles {
   return { files: reading.files, diagnostics: reading.diagnostics };
 }
 
-/** The first that exists is the user's. */
+/** Returns the candidates for the user's own file. The first that exists is used. */
 export function userFiles({ home, stateHome }: { home: string; stateHome: string }): string[] {
   return [join(stateHome, "AGENTS.md"), join(home, ".agents", "AGENTS.md"), join(home, ".claude", "CLAUDE.md")];
 }
@@ -59,7 +58,7 @@ export function userFiles({ home, stateHome }: { home: string; stateHome: string
 interface Wanted {
   readonly file: string;
   readonly source: "user" | "project";
-  /** Files that are being read, outermost first. */
+  /** Files that led to this import, outermost first. */
   readonly stack: readonly string[];
   readonly at?: { readonly file: string; readonly found: Import };
 }
@@ -95,7 +94,7 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
     const target = realPath(file);
     if (stack.includes(target)) return { code: "import_cycle", message: "It imports itself in a circle; read once." };
     if (seen.has(target)) return undefined;
-    if (stack.length > deepestImport) return { code: "import_too_deep", message: tooDeep };
+    if (stack.length > maxImportDepth) return { code: "import_too_deep", message: tooDeep };
     const refusal = whyRefused({ target, source, imported: at !== undefined }, roots);
     if (refusal !== undefined) return { code: "context_outside", message: refusal };
     const read = readBounded(target, Math.max(left, 0));
@@ -114,14 +113,14 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
     if (!complete) {
       report(wanted, { code: "context_too_large", message: `${bytes.length > 0 ? "Cut" : "Left out"}: ${tooLarge}` });
     }
-    // Whoever saves a file leaves it empty for a moment.
+    // Editors leave a file empty for a moment while saving it.
     if (bytes.length === 0 && complete) keepLast(wanted);
     if (bytes.length === 0 || seen.has(version)) return;
     seen.add(version);
     left -= bytes.length;
     const whole = decode(bytes);
     const text = complete ? whole : `${whole}\n[Cut here: ${tooLarge}]`;
-    if (text.trim() !== "") files.push({ file, source, ...(at ? { importedBy: at.file } : {}), text, version });
+    if (text.trim() !== "") files.push({ file, source, importedBy: at?.file, text, version });
     for (const found of findImports(whole)) {
       const next = importPath(found.path, { from: dirname(target), home: roots.home });
       add({ file: next, source, stack: [...stack, target], at: { file, found } });
@@ -138,7 +137,7 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
   function report(wanted: Wanted, { code, message }: Fault): void {
     const { file, at } = wanted;
     if (code === "context_unreadable" || code === "context_not_text") keepLast(wanted);
-    // `@name` without any sign of a path is more often a person or a package than a file.
+    // `@name` that does not look like a path is usually a person or a package.
     if (code === "import_missing" && at && !at.found.surelyPath) return;
     diagnostics.push({
       severity: "warning",
@@ -150,7 +149,7 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
   }
 }
 
-const tooDeep = `Imports more than ${deepestImport} deep are not read.`;
+const tooDeep = `Imports more than ${maxImportDepth} deep are not read.`;
 
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes).replace(/\r\n?/g, "\n");
@@ -162,8 +161,8 @@ function importPath(path: string, { from, home }: { from: string; home: string }
 }
 
 /**
- * A project's file reaches into home only for Markdown and text that is not in a hidden directory, apart from the agents'
- * own: a repository must not get keys and tokens into a conversation.
+ * Explains why a file must not be read; undefined if it may. A project can import from home only Markdown and text outside
+ * of hidden directories, except those of agents: a repository must not get keys and tokens into a conversation.
  */
 function whyRefused(
   { target, source, imported }: { target: string; source: "user" | "project"; imported: boolean },
@@ -181,4 +180,58 @@ function whyRefused(
   const hidden = !open || rest.some((part) => part.startsWith("."));
   if (!hidden && /\.(md|markdown|txt)$/i.test(target)) return undefined;
   return "A project's file may import only Markdown and text from your home directory, none from hidden directories.";
+}
+
+interface Import {
+  /** As written after the `@`. */
+  readonly path: string;
+  /** Line number, starting at 1. */
+  readonly line: number;
+  /** False if it could also be the name of a person or a package. */
+  readonly surelyPath: boolean;
+}
+
+/** Finds `@path` at the start of a word, outside of code blocks and code spans. */
+export function findImports(text: string): Import[] {
+  const found: Import[] = [];
+  let fence: string | undefined;
+  for (const [index, line] of text.split("\n").entries()) {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    if (fence !== undefined) {
+      if (mark?.startsWith(fence) && line.trim() === mark) fence = undefined;
+      continue;
+    }
+    if (mark !== undefined) {
+      fence = mark;
+      continue;
+    }
+    if (/^(?: {4}|\t)/.test(line)) continue;
+    for (const path of pathsIn(line)) found.push({ path, line: index + 1, surelyPath: isSurelyPath(path) });
+  }
+  return found;
+}
+
+function pathsIn(line: string): string[] {
+  const plain = line.replace(/(`+)(?!`).*?(?<!`)\1(?!`)/g, (span) => " ".repeat(span.length));
+  const paths: string[] = [];
+  for (const [, written = ""] of plain.matchAll(/(?<=^|[\s([])@([^\s@`"'<>()[\]]+)/g)) {
+    const path = written.replace(/[.,;:!?]+$/, "");
+    if (path !== "") paths.push(path);
+  }
+  return paths;
+}
+
+function isSurelyPath(path: string): boolean {
+  return /^(\.{0,2}\/|~\/)/.test(path) || /\.(md|markdown|txt|mdc)$/i.test(path);
+}
+
+/** Formats context files for a prompt. The same files always give the same bytes. Undefined without files. */
+export function contextText(files: readonly ContextFile[]): string | undefined {
+  if (files.length === 0) return undefined;
+  return files.map((file) => `${heading(file)}\n\n${file.text.trim()}\n`).join("\n");
+}
+
+function heading({ file, source, importedBy }: ContextFile): string {
+  if (importedBy !== undefined) return `Contents of ${file} (imported by ${importedBy}):`;
+  return `Contents of ${file} (${source === "user" ? "the user's own instructions" : "instructions of the project"}):`;
 }

@@ -1,17 +1,14 @@
 import { estimateTokens, nearest } from "../../lib/index.ts";
 import { type AgentDefinition, canonicalToolName, type Diagnostic } from "../../protocol/index.ts";
-import type { Finding } from "./finding.ts";
-import { lintDescription } from "./lint-description.ts";
-import { lintTurns } from "./lint-turns.ts";
 
 export interface LintRequest {
   readonly definition: AgentDefinition;
   readonly body: string;
-  /** Names of every tool there is; canonical names and aliases both count. */
+  /** Names of all existing tools: canonical names and aliases. */
   readonly knownTools: Iterable<string>;
 }
 
-/** What about a definition that loads makes delegation unreliable, costly or unsafe; each with a suggestion. */
+/** Reports what makes delegation to a loaded agent unreliable, expensive or unsafe, each with a suggestion. */
 export function lintAgent({ definition, body, knownTools }: LintRequest): Diagnostic[] {
   const file = definition.file ?? `(${definition.source}) ${definition.name}`;
   return [
@@ -22,6 +19,9 @@ export function lintAgent({ definition, body, knownTools }: LintRequest): Diagno
     ...lintTurns(definition),
   ].map((finding) => ({ severity: "warning", file, line: 1, ...finding }));
 }
+
+/** The result of one check. File and severity are the same for all of them. */
+type Finding = Pick<Diagnostic, "code" | "message" | "fix">;
 
 const maxFrontmatterTokens = 200;
 const maxBodyTokens = 2000;
@@ -101,4 +101,142 @@ function lintMode({ permissionMode, tools, background }: AgentDefinition): Findi
       },
     ];
   return [];
+}
+
+interface TaskKind {
+  readonly kind: string;
+  readonly words: RegExp;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Sorted by turns, so that "search and refactor" is judged by its larger part. */
+const kinds: readonly TaskKind[] = [
+  { kind: "refactoring", words: /\b(?:refactor|migrat|moderni[sz]|restructur|upgrad)/i, from: 30, to: 50 },
+  { kind: "generation", words: /\b(?:generat|creat|writ|implement|build|develop|scaffold)/i, from: 20, to: 30 },
+  {
+    kind: "exploration",
+    words: /\b(?:explor|analy[sz]|investigat|understand|review|audit|research)/i,
+    from: 15,
+    to: 20,
+  },
+  { kind: "search", words: /\b(?:search|find|look up|locat|grep)/i, from: 10, to: 15 },
+];
+
+/** Background agents use fewer turns, because no one notices when they make no progress. */
+const backgroundShare = 0.5;
+
+function lintTurns({ name, description, maxTurns, background }: AgentDefinition): Finding[] {
+  if (maxTurns === undefined) return [];
+  const kind = kinds.find(({ words }) => words.test(`${name} ${description}`));
+  if (kind === undefined) return [];
+  const from = background === true ? Math.ceil(kind.from * backgroundShare) : kind.from;
+  if (maxTurns >= from && maxTurns <= kind.to) return [];
+  return [
+    {
+      code: "unusual_turns",
+      message: `maxTurns is ${maxTurns}; for ${kind.kind} ${from} to ${kind.to} are usual${background === true ? " in the background" : ""}.`,
+      fix: `Write a number from ${from} to ${kind.to}, unless you measured that it needs ${maxTurns < from ? "fewer" : "more"}.`,
+    },
+  ];
+}
+
+/** Checks that a description has what makes delegation reliable: an action, when to use it, its scope or limits. */
+function lintDescription(description: string): Finding[] {
+  const text = description.replace(/\\n/g, " ").replace(/\s+/g, " ").trim();
+  const findings: Finding[] = [];
+  if (!beginsWithAction(text))
+    findings.push({
+      code: "no_action",
+      message: "The description does not begin with what the agent does.",
+      fix: 'Begin with a verb: "Review ...", "Execute ...", "Find ...".',
+    });
+  const trigger = triggerOf(text);
+  if (trigger === undefined)
+    findings.push({
+      code: "no_trigger",
+      message: "The description does not say when to use the agent.",
+      fix: 'Add "Use when ..." with two or three concrete situations.',
+    });
+  else if (isVagueTrigger(trigger))
+    findings.push({
+      code: "vague_trigger",
+      message: `"${trigger.slice(0, 60)}" names no situation.`,
+      fix: 'Write what somebody would be doing: "Use when exploring tables or generating reports".',
+    });
+  if (!statesScope(text))
+    findings.push({
+      code: "no_scope",
+      message: "The description does not say what the agent leaves alone or is limited to.",
+      fix: 'Add its scope: "SELECT only", "TypeScript files", "does not edit".',
+    });
+  const vague = vagueWords(text);
+  if (vague.length > 0)
+    findings.push({
+      code: "vague_words",
+      message: `Says little: ${vague.map((word) => `"${word}"`).join(", ")}.`,
+      fix: "Name the thing done and what it is done to.",
+    });
+  return findings;
+}
+
+const leadIns =
+  /^(?:proactively |automatically |an? |the |this agent |agent (?:that|for|to) |use this agent (?:when|to|for) |use (?:when|for|to) |must be used (?:when|for|to) )+/i;
+/** Verbs that descriptions usually begin with: base form, third person or -ing. */
+const actionWords =
+  /^(?:[a-z]+(?:izes?|ises?|ifies|ify|ates?)|(?:analy[sz]|answer|apply|assess|audit|build|check|clean|compar|complet|configur|convert|coordinat|creat|debug|deploy|design|detect|develop|diagnos|document|draft|edit|enforc|ensur|execut|explain|explor|extract|find|fix|format|gather|guid|handl|help|implement|improv|inspect|investigat|lint|list|locat|maintain|manag|migrat|monitor|open|organi[sz]|orchestrat|perform|plan|prepar|produc|profil|query|read|refactor|remov|report|repair|research|resolv|review|rewrit|run|scan|search|set|simplif|solv|summari[sz]|test|trac|translat|turn|updat|upgrad|valid|verif|watch|writ)[a-z]*)\b/i;
+
+function beginsWithAction(text: string): boolean {
+  return actionWords.test(text.replace(leadIns, ""));
+}
+
+const triggers =
+  /\b(?:use (?:it |this(?: agent| skill)? |proactively |immediately )*(?:when(?:ever)?|for|after|before|to|if|on)|must be used (?:when|for|after|before|to)|when(?:ever)? (?:you|the user|users|someone|asked|a|an|there|working|code)|trigger(?:s|ed)? (?:on|when|by)|call (?:it|this) (?:when|after|before|for)|proactively (?:when|after|for|before))\b[^.;!]*/i;
+
+function triggerOf(text: string): string | undefined {
+  return triggers.exec(text)?.[0].trim();
+}
+
+function isVagueTrigger(trigger: string): boolean {
+  const situation = trigger.replace(
+    /^.*?\b(?:when(?:ever)?|for|after|before|to|if|on|by)\b\s*(?:you need|the user (?:needs|wants)|asked)?\s*/i,
+    "",
+  );
+  return (
+    situation === "" ||
+    /^(?:it is |it's |as )?(?:needed|necessary|required|appropriate|useful|help(?:ful)?|relevant|possible)\b/i.test(
+      situation,
+    )
+  );
+}
+
+const scopes =
+  /\b(?:only|never|not|without|no|read-?only|does not|do not|don't|blocked|limited to|restricted to|except|exclud\w+|focus(?:es|ed)? on|special(?:i[sz]es|i[sz]ed|ist) (?:in|for)|scope|within|outside|instead of|at most|up to|single|one)\b/i;
+
+function statesScope(text: string): boolean {
+  return scopes.test(text);
+}
+
+const vaguePhrases = [
+  "various",
+  "stuff",
+  "things",
+  "anything",
+  "everything",
+  "general help",
+  "helps with",
+  "perform operations",
+  "database operations",
+  "miscellaneous",
+  "all kinds of",
+  "when needed",
+  "as needed",
+  "if needed",
+  "etc",
+  "and more",
+];
+
+function vagueWords(text: string): string[] {
+  const lower = text.toLowerCase();
+  return vaguePhrases.filter((phrase) => new RegExp(`\\b${phrase}\\b`).test(lower));
 }

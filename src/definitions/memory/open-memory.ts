@@ -1,37 +1,48 @@
+import { createHash } from "node:crypto";
 import { accessSync, constants, lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { describeError } from "../../lib/index.ts";
-import { type MemoryPlace, memoryDirectory, memoryIndex } from "./memory-index.ts";
+import { isWithin, realPath } from "../sources/project-levels.ts";
+import { readBounded } from "../sources/read-bounded.ts";
+
+export interface MemoryPlace {
+  readonly scope: "user" | "project" | "local";
+  readonly agent: string;
+  /** The state directory, with settings and sessions. */
+  readonly stateHome: string;
+  readonly projectRoot: string;
+}
 
 export type OpenedMemory =
   | {
       readonly ok: true;
-      /** Absolute and real: no link on the way. It need not exist: the first write makes it. */
+      /** Absolute path without links. It may not exist yet: the first write creates it. */
       readonly directory: string;
       readonly index?: string;
-      /** There is more in the index than this. */
+      /** True if the file has more than `index`. */
       readonly cut?: boolean;
     }
   | { readonly ok: false; readonly problem: string };
 
-/** Where an agent's memory is and what its index says. Writes nothing, never throws. */
+/** Finds the memory of an agent and reads its index. Writes nothing, never throws. */
 export function openMemory(place: MemoryPlace): OpenedMemory {
-  // What stands below where the program happens to run may be anybody's.
+  // A relative path would lead into the working directory, which may belong to anyone.
   if (!isAbsolute(place.stateHome)) return { ok: false, problem: `${place.stateHome} is not an absolute path` };
-  const stateHome = settled(place.stateHome);
-  const projectRoot = settled(place.projectRoot);
+  const stateHome = resolveLinks(place.stateHome);
+  const projectRoot = resolveLinks(place.projectRoot);
   const directory = memoryDirectory({ ...place, stateHome, projectRoot });
   const base = place.scope === "user" ? stateHome : projectRoot;
   const problem = obstacle(directory, base);
   if (problem !== undefined) return { ok: false, problem };
   const file = join(directory, "MEMORY.md");
-  // Otherwise the agent would be told that nothing is noted yet.
+  // Otherwise the agent would believe that its memory is empty.
   if (!isReadable(file)) return { ok: false, problem: `${file} is not a file that can be read` };
   const index = memoryIndex({ directory, within: base });
-  return { ok: true, directory, ...(index && { index: index.text, cut: index.cut }) };
+  if (index === undefined) return { ok: true, directory };
+  return { ok: true, directory, index: index.text, cut: index.cut };
 }
 
-/** A link could lead anywhere, and a project can bring one: the agent would write there without being asked. */
+/** Rejects links, because a project can contain one and the agent would write to its target without approval. */
 function obstacle(directory: string, base: string): string | undefined {
   if (directory === base) return undefined;
   const above = obstacle(dirname(directory), base);
@@ -45,7 +56,7 @@ function obstacle(directory: string, base: string): string | undefined {
   }
 }
 
-/** Also where there is nothing. */
+/** Returns true also if the file does not exist. */
 function isReadable(file: string): boolean {
   try {
     const stats = lstatSync(file, { throwIfNoEntry: false });
@@ -57,12 +68,60 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** The real path, also of what does not exist yet. */
-function settled(path: string): string {
+/** Resolves symlinks, also in a path that does not exist yet. */
+function resolveLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch {
     const parent = dirname(path);
-    return parent === path ? path : join(settled(parent), basename(path));
+    return parent === path ? path : join(resolveLinks(parent), basename(path));
   }
+}
+
+export function memoryDirectory({ scope, agent, stateHome, projectRoot }: MemoryPlace): string {
+  const folder = encodeName(agent);
+  if (scope === "user") return join(stateHome, "agent-memory", folder);
+  return join(projectRoot, ".retinue", scope === "project" ? "agent-memory" : "agent-memory-local", folder);
+}
+
+export interface MemoryIndex {
+  readonly file: string;
+  readonly text: string;
+  /** True if the file has more than `text`. */
+  readonly cut: boolean;
+}
+
+const maxLines = 200;
+const maxBytes = 25 * 1024;
+
+/**
+ * Returns the first 200 lines (25 KB) of MEMORY.md. Undefined if there is none, or if links lead out of `within`, because
+ * the text is sent to a model. Never throws, writes nothing.
+ */
+export function memoryIndex({ directory, within }: { directory: string; within: string }): MemoryIndex | undefined {
+  if (!isWithin(realPath(directory), realPath(within))) return undefined;
+  const file = join(directory, "MEMORY.md");
+  const read = readBounded(file, maxBytes);
+  if ("problem" in read) return undefined;
+  // A character that is split by the byte limit is left out.
+  const whole = new TextDecoder().decode(read.bytes, { stream: !read.complete }).replace(/\r\n?/g, "\n");
+  const lines = whole.replace(/\n$/, "").split("\n");
+  const text = lines.slice(0, maxLines).join("\n");
+  if (text.trim() === "") return undefined;
+  return { file, text, cut: !read.complete || lines.length > maxLines };
+}
+
+const maxNameLength = 120;
+
+/** Encodes any agent name as one folder name: never a path, and different for every agent. */
+function encodeName(agent: string): string {
+  const encoded = [...Buffer.from(agent, "utf8")]
+    .map((byte) => {
+      const character = String.fromCharCode(byte);
+      return /[A-Za-z0-9_-]/.test(character) ? character : `%${byte.toString(16).padStart(2, "0")}`;
+    })
+    .join("");
+  if (encoded === "") return "%";
+  if (encoded.length <= maxNameLength) return encoded;
+  return `${encoded.slice(0, maxNameLength - 34)}%-${createHash("sha256").update(agent).digest("hex").slice(0, 32)}`;
 }

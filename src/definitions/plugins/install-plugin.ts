@@ -11,7 +11,7 @@ export type InstallOutcome =
   | { readonly ok: true; readonly plugin: Plugin; readonly diagnostics: readonly Diagnostic[] }
   | { readonly ok: false; readonly message: string };
 
-/** Copies a plugin's files (never links, never `.git`) to the state directory and remembers it, switched off. */
+/** Copies a plugin's files (no links, no `.git`) to the state directory and records it as disabled. */
 export async function installPlugin(
   directory: string,
   { home, source }: { readonly home: string; readonly source: string },
@@ -19,13 +19,13 @@ export async function installPlugin(
   const { records, problem } = readPluginRecords(home);
   if (problem !== undefined) return { ok: false, message: problem };
   const found = readPlugin(directory);
-  if (found.plugin === undefined) return { ok: false, message: wordsOf(found.diagnostics) };
+  if (found.plugin === undefined) return { ok: false, message: describeAll(found.diagnostics) };
   const { name } = found.plugin;
   const target = pluginDirectory(home, name);
   const staging = join(home, "plugins", `.new-${createId()}`);
   try {
     copyPlugin(directory, staging);
-    // What was copied is what counts: the source may have changed meanwhile.
+    // Check the copy, because the source may have changed in the meantime.
     const copied = readPlugin(staging);
     if (copied.plugin?.name !== name) return { ok: false, message: `${directory} changed while it was copied.` };
     if (records.has(name)) return { ok: false, message: alreadyThere(name) };
@@ -58,6 +58,6 @@ function alreadyThere(name: string): string {
   return `A plugin "${name}" is there already. Remove it first: retinue plugins remove ${name}`;
 }
 
-function wordsOf(diagnostics: readonly Diagnostic[]): string {
+function describeAll(diagnostics: readonly Diagnostic[]): string {
   return diagnostics.map(({ message, fix }) => (fix === undefined ? message : `${message} ${fix}`)).join(" ");
 }

@@ -7,7 +7,7 @@ import { type Plugin, readPlugin } from "./read-plugin.ts";
 export interface InstalledPlugin {
   readonly name: string;
   readonly record: PluginRecord;
-  /** `changed`: not what was approved. `broken`: it can't be read. Only `enabled` ones are used. */
+  /** `changed`: differs from what was approved. `broken`: can't be read. Only `enabled` plugins are used. */
   readonly state: "enabled" | "disabled" | "changed" | "broken";
   readonly plugin?: Plugin;
   readonly diagnostics: readonly Diagnostic[];
@@ -15,16 +15,16 @@ export interface InstalledPlugin {
 
 export interface InstalledPlugins {
   readonly plugins: readonly InstalledPlugin[];
-  /** Why no plugin counts. */
-  readonly problem?: string;
+  /** Explains why no plugin is used. */
+  readonly problem?: string | undefined;
 }
 
-/** Every plugin that was added, by name. Without any this costs one look for a file. */
+/** Reads every installed plugin, sorted by name. Without plugins this only checks for one file. */
 export function installedPlugins(home: string): InstalledPlugins {
   const { records, problem } = readPluginRecords(home);
   const names = [...records.keys()].sort();
   const plugins = names.map((name) => readInstalled(home, { name, record: records.get(name)! }));
-  return { plugins, ...(problem === undefined ? {} : { problem }) };
+  return { plugins, problem };
 }
 
 export function pluginDirectory(home: string, name: string): string {

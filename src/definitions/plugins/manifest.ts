@@ -2,14 +2,14 @@ import type { Diagnostic } from "../../protocol/index.ts";
 
 export interface PluginDependency {
   readonly name: string;
-  readonly version?: string;
+  readonly version?: string | undefined;
 }
 
-/** What a plugin says about itself. */
+/** The manifest of a plugin. */
 export interface PluginManifest {
   readonly name: string;
-  readonly version?: string;
-  readonly description?: string;
+  readonly version?: string | undefined;
+  readonly description?: string | undefined;
   readonly dependencies: readonly PluginDependency[];
 }
 
@@ -40,15 +40,15 @@ export function checkManifest(value: unknown, file: string): CheckedManifest {
     raw,
     manifest: {
       name,
-      ...(typeof version === "string" ? { version } : {}),
-      ...(typeof description === "string" ? { description } : {}),
+      version: textOf(version),
+      description: textOf(description),
       dependencies: dependenciesOf(raw["dependencies"]),
     },
     diagnostics: unused.length === 0 ? [] : [notice],
   };
 }
 
-/** It becomes the name of a directory, and what stands before the colon of its agents' names. */
+/** Returns true for a valid name: it becomes a directory name and the prefix of the plugin's agents. */
 export function isPluginName(name: string): boolean {
   return /^[a-z0-9][a-z0-9-]{0,63}$/.test(name);
 }
@@ -59,7 +59,7 @@ const known = new Set(
   ),
 );
 
-/** `["a", "b@^1"]`, `[{name, version}]` or `{"a": "^1"}`. */
+/** Reads `["a", "b@^1"]`, `[{name, version}]` or `{"a": "^1"}`. */
 function dependenciesOf(value: unknown): PluginDependency[] {
   if (Array.isArray(value)) return value.flatMap(dependencyOf);
   if (typeof value !== "object" || value === null) return [];
@@ -69,10 +69,14 @@ function dependenciesOf(value: unknown): PluginDependency[] {
 function dependencyOf(value: unknown): PluginDependency[] {
   if (typeof value === "string") {
     const [name = "", version] = value.split(/@(?=[^@]*$)/);
-    return name === "" ? [] : [{ name, ...(version ? { version } : {}) }];
+    return name === "" ? [] : [{ name, version: version || undefined }];
   }
   if (typeof value !== "object" || value === null) return [];
   const { name, version } = value as { name?: unknown; version?: unknown };
   if (typeof name !== "string") return [];
-  return [{ name, ...(typeof version === "string" ? { version } : {}) }];
+  return [{ name, version: textOf(version) }];
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }

@@ -4,19 +4,19 @@ import { join } from "node:path";
 import { errorCode, parseJsonc, writeAtomically } from "../../lib/index.ts";
 import { isPluginName } from "./manifest.ts";
 
-/** What is remembered of a plugin that was added. */
+/** The record of an installed plugin. */
 export interface PluginRecord {
-  /** The path or address it came from. */
+  /** The path or URL it was installed from. */
   readonly source: string;
-  /** Of its content when it was added or enabled: another content was approved by nobody. */
+  /** Hash of its content when it was installed or enabled. Other content is not approved. */
   readonly hash: string;
   readonly enabled: boolean;
 }
 
 export interface PluginRecords {
   readonly records: ReadonlyMap<string, PluginRecord>;
-  /** The file is there and can't be read: then no plugin counts. */
-  readonly problem?: string;
+  /** Explains why the file can't be read. In that case no plugin is used. */
+  readonly problem?: string | undefined;
 }
 
 export function readPluginRecords(home: string): PluginRecords {

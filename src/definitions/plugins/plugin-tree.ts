@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { formatBytes, formatCount } from "../../lib/index.ts";
 
 export type PluginTree =
-  /** `files`: relative paths with `/`, sorted. `hash`: of all paths and contents. */
+  /** `files`: relative paths with `/`, sorted. `hash`: hash of all paths and contents. */
   | { readonly ok: true; readonly files: readonly string[]; readonly hash: string }
   | { readonly ok: false; readonly problem: string };
 
@@ -13,8 +13,8 @@ const maxBytes = 50 * 1024 * 1024;
 const maxDepth = 16;
 
 /**
- * What a plugin's directory holds, without `.git`. A link, a device or too much of anything refuses the whole: a plugin
- * must not reach out of its directory, and what was approved must be what is there. Never throws.
+ * Reads a plugin's directory, without `.git`. Refuses links, devices and directories that are too large: a plugin must not
+ * leave its directory, and its content must be what was approved. Never throws.
  */
 export function readPluginTree(root: string): PluginTree {
   try {
@@ -32,20 +32,20 @@ export function readPluginTree(root: string): PluginTree {
 
 function listFiles(root: string): string[] {
   const files: string[] = [];
-  const open = [{ directory: root, told: "", depth: 0 }];
+  const open = [{ directory: root, relative: "", depth: 0 }];
   let bytes = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next.depth > maxDepth) throw new Error(`${next.told} is nested more than ${maxDepth} deep`);
+    if (next.depth > maxDepth) throw new Error(`${next.relative} is nested more than ${maxDepth} deep`);
     for (const entry of readdirSync(next.directory, { withFileTypes: true })) {
       if (entry.name === ".git") continue;
       const path = join(next.directory, entry.name);
-      const told = next.told === "" ? entry.name : `${next.told}/${entry.name}`;
+      const relative = next.relative === "" ? entry.name : `${next.relative}/${entry.name}`;
       const kind = kindOf(entry, path);
-      if (kind === "directory") open.push({ directory: path, told, depth: next.depth + 1 });
+      if (kind === "directory") open.push({ directory: path, relative, depth: next.depth + 1 });
       else if (kind === "file") {
-        files.push(told);
+        files.push(relative);
         bytes += lstatSync(path).size;
-      } else throw new Error(`${told} is ${kind}: a plugin may hold only files and directories`);
+      } else throw new Error(`${relative} is ${kind}: a plugin may hold only files and directories`);
       if (files.length > maxFiles) throw new Error(`it holds more than ${formatCount(maxFiles)} files`);
       if (bytes > maxBytes) throw new Error(`it holds more than ${formatBytes(maxBytes)}`);
     }
@@ -54,7 +54,7 @@ function listFiles(root: string): string[] {
 }
 
 function kindOf(entry: Dirent, path: string): "file" | "directory" | "a link" | "a special file" {
-  // Some file systems leave the kind to a second look.
+  // Some file systems do not report the kind of an entry.
   const kind = entry.isFile() || entry.isDirectory() || entry.isSymbolicLink() ? entry : lstatSync(path);
   if (kind.isFile()) return "file";
   if (kind.isDirectory()) return "directory";

@@ -7,7 +7,7 @@ import { readPluginTree } from "./plugin-tree.ts";
 
 export interface Plugin extends PluginManifest {
   readonly root: string;
-  /** Of every path and content: what an approval is bound to. */
+  /** Hash of all paths and contents, which an approval is bound to. */
   readonly hash: string;
   /** Absolute paths, sorted. */
   readonly agentFiles: readonly string[];
@@ -17,12 +17,12 @@ export interface Plugin extends PluginManifest {
 }
 
 export interface ReadPlugin {
-  /** Undefined when it can't be used at all. */
+  /** Undefined if the plugin can't be used. */
   readonly plugin?: Plugin;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads a plugin's directory as data: nothing of it is run. Never throws. */
+/** Reads a plugin's directory without running anything. Never throws. */
 export function readPlugin(root: string): ReadPlugin {
   const refuse = (file: string, issue: Refusal): ReadPlugin => ({
     diagnostics: [{ severity: "error", file, line: issue.line ?? 1, ...issue }],
@@ -75,7 +75,7 @@ interface Contents {
   readonly report: (diagnostic: Diagnostic) => void;
 }
 
-/** The files of the standard directory and of the paths that the manifest names beside it. */
+/** Returns the files of the standard directory and of the paths in the manifest. */
 function pathsOf({ root, files, raw, report }: Contents, key: "agents" | "skills"): string[] {
   const named = raw[key];
   const paths = [key, ...(Array.isArray(named) ? named : named === undefined ? [] : [named])];
@@ -92,7 +92,7 @@ function isBelow(file: string, path: string): boolean {
   return path === "." || file === path || file.startsWith(`${path}/`);
 }
 
-/** A configuration in the manifest itself, in the file it names, or in the standard file. */
+/** Reads a configuration from the manifest, from the file it names, or from the standard file. */
 function jsonOf(
   { root, files, raw, report }: Contents,
   { key, standard, manifest }: { key: "hooks" | "mcpServers"; standard: string; manifest: string },
@@ -117,7 +117,7 @@ function jsonOf(
   return isObject(value) ? { [key]: value } : unread(`${key} must be an object.`);
 }
 
-/** A relative path that stays inside, with `/`; undefined for any other. */
+/** Normalises a relative path that stays inside the plugin. Returns undefined for any other path. */
 function insidePath(path: string): string | undefined {
   const variable = path.replace(/^\$\{(CLAUDE|RETINUE)_PLUGIN_ROOT\}\//, "./");
   if (isAbsolute(variable) || /[\0\\]/.test(variable) || variable.split("/").includes("..")) return undefined;

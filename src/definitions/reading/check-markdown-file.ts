@@ -3,7 +3,7 @@ import type { Diagnostic, JsonValue } from "../../protocol/index.ts";
 import { type DefinitionFile, readAgentFile } from "./read-agent.ts";
 import { readSkillFile } from "./read-skill.ts";
 
-/** What `retinue agents check --jsonl` says of one Markdown file. Tools and model as written, null when not given. */
+/** Report of `retinue agents check --jsonl` for one Markdown file. Tools and model are as written, or null if missing. */
 export interface CheckedFile {
   readonly kind: "agent" | "skill";
   readonly loaded: boolean;
@@ -15,7 +15,7 @@ export interface CheckedFile {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** A file named SKILL.md is a skill, any other Markdown file an agent. */
+/** Reads SKILL.md as a skill and any other Markdown file as an agent. */
 export async function checkMarkdownFile(request: DefinitionFile): Promise<CheckedFile> {
   if (path.basename(request.file).toLowerCase() === "skill.md") return checkSkill(request);
   const { definition, diagnostics, written } = await readAgentFile(request);

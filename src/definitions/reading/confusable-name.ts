@@ -1,4 +1,6 @@
-/** Letters that a reader takes for a Latin one. Small on purpose: what stands for letters of names in ASCII, no more. */
+import type { AgentDefinition, Diagnostic } from "../../protocol/index.ts";
+
+/** Letters that look like a Latin letter. Limited on purpose to those that imitate letters of ASCII names. */
 const lookAlikes = new Map<string, string>([
   ...pairs("аᴀɑαẚ", "a"),
   ...pairs("АΑ", "a"),
@@ -32,29 +34,49 @@ function pairs(letters: string, latin: string): [string, string][] {
   return [...letters].map((letter) => [letter, latin]);
 }
 
-/** What the eye makes of a name: two names of one shape can be taken for each other, apart from upper and lower case. */
+/** Returns what a name looks like. Two names with the same shape can be confused. Ignores case. */
 export function shapeOf(name: string): string {
   if (isPlain(name)) return name.toLowerCase();
   const visible = name.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
   return [...visible].map((letter) => lookAlikes.get(letter) ?? letter.toLowerCase()).join("");
 }
 
-/** Whether it is taken for something it is not: its shape is not what is written. */
+/** Returns true if the name looks like a different one. */
 export function isDisguised(name: string): boolean {
   return !isPlain(name) && shapeOf(name) !== name.toLowerCase();
 }
 
-/** Letters of two alphabets that resemble each other in one word: nobody writes so. Words in several alphabets are common. */
+/** Returns true if one word mixes similar alphabets. Words of different alphabets side by side are common. */
 export function mixesAlphabets(name: string): boolean {
   if (isPlain(name)) return false;
   const words = name.match(/\p{L}+/gu) ?? [];
   return words.some((word) => alphabets.filter(([, letter]) => letter.test(word)).length > 1);
 }
 
-/** The characters that are not what they seem, for the one who must find them: `"ӏ" (Cyrillic, U+04CF)`. */
+/** Describes the confusable characters for the author: `"ӏ" (Cyrillic, U+04CF)`. */
 export function namedLetters(name: string): string {
   const odd = [...new Set(name)].filter((letter) => !isPlain(letter) && (isDisguised(letter) || !isLatin(letter)));
   return odd.slice(0, 4).map(described).join(", ");
+}
+
+/** Reports names that look like another agent's. Names that look like a built-in are reported when the file is read. */
+export function disguisedNames(agents: readonly AgentDefinition[]): Diagnostic[] {
+  const odd = agents.filter(({ name }) => isDisguised(name));
+  if (odd.length === 0) return [];
+  const byShape = new Map<string, AgentDefinition[]>();
+  for (const agent of agents) {
+    const alike = byShape.get(shapeOf(agent.name));
+    if (alike) alike.push(agent);
+    else byShape.set(shapeOf(agent.name), [agent]);
+  }
+  return odd.flatMap(({ name, file = "" }): Diagnostic[] => {
+    const alike = byShape.get(shapeOf(name)) ?? [];
+    const other = alike.find((each) => each.name.toLowerCase() !== name.toLowerCase());
+    if (other === undefined || other.source === "built-in") return [];
+    const like = `looks like the agent "${other.name}" of ${other.file ?? other.source}, which it is not`;
+    const message = `The name "${name}" has ${namedLetters(name)} and ${like}.`;
+    return [{ severity: "warning", file, line: 1, code: "confusable_name", message, fix: "Rename one of the two." }];
+  });
 }
 
 const alphabets: readonly (readonly [string, RegExp])[] = [

@@ -1,6 +1,6 @@
 import { nearest } from "../../lib/index.ts";
 
-/** Every field of an agent definition with its other names; spelling in camelCase, kebab-case or snake_case does not matter. */
+/** Fields of an agent definition with their aliases. camelCase, kebab-case and snake_case are equivalent. */
 const agentFields = {
   name: ["agentType"],
   description: ["whenToUse"],
@@ -63,7 +63,7 @@ export type AgentField = keyof typeof agentFields;
 export type SkillField = keyof typeof skillFields;
 
 export interface FieldNames<Name extends string> {
-  /** The field a key means, if it is one of ours. */
+  /** Returns the field that a key refers to; undefined for an unknown key. */
   resolve(key: string): Name | undefined;
   nearest(key: string): Name | undefined;
 }
@@ -75,29 +75,11 @@ function fieldNames<Name extends string>(table: Readonly<Record<Name, readonly s
   const byFolded = new Map<string, Name>();
   const names = Object.keys(table) as Name[];
   for (const name of names) for (const other of [name, ...table[name]]) byFolded.set(fold(other), name);
-  // The same keys come back in file after file, and both answers take a while to find.
-  const known = new Map<string, Name | undefined>();
-  const guesses = new Map<string, Name | undefined>();
   return {
-    resolve(key) {
-      const exact = byFolded.get(key);
-      if (exact !== undefined) return exact;
-      if (known.has(key)) return known.get(key);
-      const name = byFolded.get(fold(key));
-      if (known.size < maxRemembered) known.set(key, name);
-      return name;
-    },
-    nearest(key) {
-      if (key.length < 3) return undefined;
-      if (guesses.has(key)) return guesses.get(key);
-      const name = nearest(key, names)[0] as Name | undefined;
-      if (guesses.size < maxRemembered) guesses.set(key, name);
-      return name;
-    },
+    resolve: (key) => byFolded.get(fold(key)),
+    nearest: (key) => (key.length < 3 ? undefined : (nearest(key, names)[0] as Name | undefined)),
   };
 }
-
-const maxRemembered = 1000;
 
 function fold(key: string): string {
   return key.replace(/[-_]/g, "").toLowerCase();

@@ -1,37 +1,72 @@
 import type { Diagnostic, JsonObject } from "../../protocol/index.ts";
-import { type CureWords, yamlWords } from "./cure-words.ts";
-import type { Field } from "./field.ts";
-import type { FieldNames } from "./field-names.ts";
+import type { AgentField, FieldNames } from "./field-names.ts";
+
+/** One top-level entry of a frontmatter or of the JSON form. */
+export interface Field {
+  /** As written in the file. */
+  readonly key: string;
+  readonly value: unknown;
+  /** Source text of a scalar that is not a string: `007`, `1.10`. */
+  readonly text?: string | undefined;
+  /** Source text of the value, for readers that are more tolerant than YAML. */
+  readonly raw?: string | undefined;
+  /** Line number in the file, starting at 1. */
+  readonly line: number;
+}
+
+/** The syntax a definition is written in, so that messages suggest fixes in the same syntax. */
+export interface FieldSyntax {
+  readonly form: "yaml" | "json";
+  /** Word for one field in messages. */
+  readonly unit: "line" | "key";
+  /** Returns a field as the author would write it. */
+  entry(key: string, value: string | boolean | readonly string[]): string;
+}
+
+export const yamlSyntax: FieldSyntax = {
+  form: "yaml",
+  unit: "line",
+  entry: (key, value) => `"${key}: ${typeof value === "object" ? value.join(", ") || "[]" : value}"`,
+};
+
+export const jsonSyntax: FieldSyntax = {
+  form: "json",
+  unit: "key",
+  entry: (key, value) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`,
+};
 
 export interface FieldProblem {
   readonly code: string;
   readonly message: string;
-  readonly fix?: string;
+  readonly fix?: string | undefined;
 }
 
 export interface FieldReaderRequest<Name extends string> {
   readonly file: string;
   readonly fields: readonly Field[];
   readonly names: FieldNames<Name>;
-  /** Fields of which two contradicting values must not be guessed between. */
+  /** Fields that refuse the definition if two values contradict each other. */
   readonly strict: ReadonlySet<Name>;
   readonly diagnostics: Diagnostic[];
-  /** Absent: those of YAML. */
-  readonly words?: CureWords | undefined;
+  /** Defaults to YAML. */
+  readonly syntax?: FieldSyntax | undefined;
 }
 
-/** The fields of one definition by their meaning, and the place where all complaints about it are collected. */
+/** Reader for the fields of an agent. */
+export type AgentFieldReader = FieldReader<AgentField>;
+
+/** Finds the fields of one definition by their meaning, and collects the diagnostics about it. */
 export class FieldReader<Name extends string> {
   readonly diagnostics: Diagnostic[];
-  /** What nobody here knows, as it was; undefined if there is nothing. */
+  /** Unknown fields as written; undefined if there are none. */
   readonly unknown: JsonObject | undefined;
-  readonly words: CureWords;
+  readonly syntax: FieldSyntax;
   readonly #file: string;
   readonly #byName = new Map<Name, Field>();
   #refused = false;
 
-  constructor({ file, fields, names, strict, diagnostics, words = yamlWords }: FieldReaderRequest<Name>) {
-    this.words = words;
+  constructor({ file, fields, names, strict, diagnostics, syntax = yamlSyntax }: FieldReaderRequest<Name>) {
+    this.syntax = syntax;
     this.#file = file;
     this.diagnostics = diagnostics;
     const unknown: Field[] = [];
@@ -55,7 +90,7 @@ export class FieldReader<Name extends string> {
     return this.#byName.keys();
   }
 
-  /** Something that may not load was found. */
+  /** True after `refuse`. */
   get refused(): boolean {
     return this.#refused;
   }
@@ -64,24 +99,24 @@ export class FieldReader<Name extends string> {
     this.diagnostics.push({ severity: "notice", file: this.#file, line: field.line, ...problem });
   }
 
-  /** The definition loads, without this. */
+  /** Reports a problem. The definition loads without the field. */
   warn(field: Field, problem: FieldProblem): void {
     this.diagnostics.push({ severity: "warning", file: this.#file, line: field.line, ...problem });
   }
 
-  /** The definition must not load. */
+  /** Reports a problem that keeps the definition from loading. */
   refuse(field: Field, problem: FieldProblem): void {
     this.diagnostics.push({ severity: "error", file: this.#file, line: field.line, ...problem });
     this.#refused = true;
   }
 
   #reportDuplicate(field: Field, { first, isStrict }: { first: Field; isStrict: boolean }): void {
-    const { line, form } = this.words;
+    const { unit, form } = this.syntax;
     const where = form === "yaml" ? `line ${first.line} has "${first.key}" already` : `"${first.key}" is there already`;
     const problem = {
       code: "duplicate_field",
       message: `"${field.key}" is given again; ${where}${isStrict ? "" : ", which counts"}.`,
-      fix: `Keep one of the two ${line}s.`,
+      fix: `Keep one of the two ${unit}s.`,
     };
     if (isStrict) this.refuse(field, problem);
     else this.warn(field, problem);
@@ -114,6 +149,6 @@ function describeUnknown(unknown: readonly Field[], { file, names }: UnknownCont
     line: unknown[0]?.line ?? 1,
     code: "unknown_field",
     message: `No meaning here, kept as written: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`,
-    ...(guesses.length > 0 ? { fix: `${guesses.join("; ")}.` } : {}),
+    fix: guesses.length > 0 ? `${guesses.join("; ")}.` : undefined,
   };
 }

@@ -1,8 +1,7 @@
 import { nearest } from "../../lib/index.ts";
-import type { Field } from "./field.ts";
-import type { FieldReader } from "./field-reader.ts";
+import type { Field, FieldReader } from "./field-reader.ts";
 
-/** Readers for harmless fields: what has the wrong type is reported and left out. */
+// Readers for harmless fields: a value of the wrong type is reported and ignored.
 
 export function readText<Name extends string>(reader: FieldReader<Name>, name: Name): string | undefined {
   const field = reader.get(name);
@@ -12,7 +11,7 @@ export function readText<Name extends string>(reader: FieldReader<Name>, name: N
   return text;
 }
 
-/** Scalars as they were typed: a name `007` is not 7. */
+/** Returns a scalar as typed: the name `007` is not 7. */
 export function textOf(field: Field): string | undefined {
   if (typeof field.value === "string") return field.value;
   if (typeof field.value === "number" || typeof field.value === "boolean") return field.text ?? String(field.value);
@@ -76,7 +75,7 @@ export function readChoice<Value extends string, Name extends string>(
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Seconds, or a number with `ms`, `s`, `m` or `h`. */
+/** Reads seconds, or a number with `ms`, `s`, `m` or `h`. */
 export function readDurationMs<Name extends string>(reader: FieldReader<Name>, name: Name): number | undefined {
   const field = reader.get(name);
   if (field === undefined || isEmpty(field)) return undefined;
@@ -87,7 +86,7 @@ export function readDurationMs<Name extends string>(reader: FieldReader<Name>, n
   return undefined;
 }
 
-// biome-ignore lint/complexity/useMaxParams: a reader, a place, what was wanted and what may have been meant
+// biome-ignore lint/complexity/useMaxParams: a reader, a field, the expected type and a guess
 export function wrongType<Name extends string>(
   reader: FieldReader<Name>,
   field: Field,
@@ -97,7 +96,7 @@ export function wrongType<Name extends string>(
   reader.warn(field, {
     code: "wrong_type",
     message: `"${field.key}" must be ${wanted}; it is ${describe(field.value)}. The field is ignored.`,
-    fix: guess === undefined ? `Write ${wanted}, or delete the ${reader.words.line}.` : `Did you mean "${guess}"?`,
+    fix: guess === undefined ? `Write ${wanted}, or delete the ${reader.syntax.unit}.` : `Did you mean "${guess}"?`,
   });
 }
 

@@ -4,11 +4,12 @@ import {
   type DefinitionSource,
   definitionHookEvents,
   type HookEntry,
+  type JsonObject,
   type McpServerUse,
   readHookEntries,
 } from "../../protocol/index.ts";
 import type { AgentField } from "./field-names.ts";
-import type { FieldReader } from "./field-reader.ts";
+import type { AgentFieldReader, Field } from "./field-reader.ts";
 import {
   isEmpty,
   numberOf,
@@ -19,14 +20,12 @@ import {
   readText,
   wrongType,
 } from "./field-values.ts";
-import { readMcpServers } from "./mcp-servers-field.ts";
 import { ignoreInPlugin } from "./permission-fields.ts";
-import { readToolList } from "./tool-list.ts";
+import { readToolList, splitList } from "./tool-list.ts";
 
-type Reader = FieldReader<AgentField>;
-type OptionalReader = (reader: Reader, source: DefinitionSource) => unknown;
+type OptionalReader = (reader: AgentFieldReader, source: DefinitionSource) => unknown;
 
-/** Everything that can be left out without giving the agent more rights. */
+/** Readers for fields that can be ignored without giving the agent more rights. */
 export const optionalFields: Partial<Record<AgentField, OptionalReader>> = {
   model: readModel,
   effort: (reader) => readChoice(reader, { name: "effort", values: ["low", "medium", "high", "xhigh", "max"] }),
@@ -50,12 +49,12 @@ export const optionalFields: Partial<Record<AgentField, OptionalReader>> = {
   criticalReminder: (reader) => readText(reader, "criticalReminder"),
   initialPrompt: (reader) => readText(reader, "initialPrompt"),
   hidden: (reader) => readBoolean(reader, "hidden"),
-  // opencode's `mode: primary` is an agent for people to talk to: reachable by name, not offered for delegation.
+  // In opencode, `mode: primary` is an agent that people talk to: it can be named, but is not offered for delegation.
   mode: (reader) =>
     readChoice(reader, { name: "mode", values: ["primary", "subagent", "all"] }) === "primary" ? true : undefined,
 };
 
-/** Where a field stands in the definition when not under its own name. */
+/** Properties of the definition that are named differently than their field. */
 export const targets: Partial<Record<AgentField, keyof AgentDefinition>> = {
   timeout: "timeoutMs",
   timeoutMins: "timeoutMs",
@@ -66,7 +65,7 @@ function minutesToMs(minutes: number | undefined): number | undefined {
   return minutes === undefined ? undefined : minutes * 60_000;
 }
 
-function readModel(reader: Reader): string | undefined {
+function readModel(reader: AgentFieldReader): string | undefined {
   const field = reader.get("model");
   if (field === undefined || !Array.isArray(field.value)) return readText(reader, "model")?.trim();
   const first: unknown = field.value[0];
@@ -74,14 +73,14 @@ function readModel(reader: Reader): string | undefined {
   reader.warn(field, {
     code: "wrong_type",
     message: `"${field.key}" is a list; only the first, "${first.slice(0, 60)}", is used.`,
-    fix: `Write ${reader.words.entry(field.key, first.slice(0, 60))}.`,
+    fix: `Write ${reader.syntax.entry(field.key, first.slice(0, 60))}.`,
   });
   return first;
 }
 
 const budgetKeys = ["tokens", "usd", "turns", "seconds", "spawns", "concurrent"] as const;
 
-function readBudget(reader: Reader): AgentBudget | undefined {
+function readBudget(reader: AgentFieldReader): AgentBudget | undefined {
   const field = reader.get("budget");
   if (field === undefined || isEmpty(field)) return undefined;
   if (typeof field.value !== "object" || Array.isArray(field.value)) {
@@ -102,7 +101,7 @@ function readBudget(reader: Reader): AgentBudget | undefined {
   return Object.keys(budget).length === 0 ? undefined : budget;
 }
 
-function readNames(reader: Reader, name: "requiredTools" | "skills"): readonly string[] | undefined {
+function readNames(reader: AgentFieldReader, name: "requiredTools" | "skills"): readonly string[] | undefined {
   const field = reader.get(name);
   if (field === undefined || isEmpty(field)) return undefined;
   const list = readToolList(field);
@@ -110,7 +109,7 @@ function readNames(reader: Reader, name: "requiredTools" | "skills"): readonly s
   return list?.listed;
 }
 
-function readServers(reader: Reader): readonly McpServerUse[] | undefined {
+function readServers(reader: AgentFieldReader): readonly McpServerUse[] | undefined {
   const field = reader.get("mcpServers");
   if (field === undefined || isEmpty(field)) return undefined;
   const servers = readMcpServers(field);
@@ -118,12 +117,33 @@ function readServers(reader: Reader): readonly McpServerUse[] | undefined {
   return servers;
 }
 
-const hookCures = {
+/** Reads names, `{name: config}`, or a list of both. Returns undefined for anything else. */
+function readMcpServers({ value }: Field): readonly McpServerUse[] | undefined {
+  if (typeof value === "string") return splitList(value)?.map((name) => ({ name }));
+  if (Array.isArray(value)) {
+    const uses = value.map((item) => (typeof item === "string" ? [{ name: item.trim() }] : fromMap(item)));
+    return uses.includes(undefined) ? undefined : uses.flatMap((use) => use ?? []);
+  }
+  return fromMap(value);
+}
+
+function fromMap(value: unknown): McpServerUse[] | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const uses: McpServerUse[] = [];
+  for (const [name, config] of Object.entries(value)) {
+    if (config === null || config === true) uses.push({ name });
+    else if (typeof config === "object" && !Array.isArray(config)) uses.push({ name, config: config as JsonObject });
+    else return undefined;
+  }
+  return uses;
+}
+
+const hookFixes = {
   yaml: 'Write "PreToolUse: [{matcher: Bash, command: ./check.sh}]" below "hooks:" (or PostToolUse, Stop).',
   json: 'Write "hooks": {"PreToolUse": [{"matcher": "Bash", "command": "./check.sh"}]} (or PostToolUse, Stop).',
 };
 
-function readHooks(reader: Reader): readonly HookEntry[] | undefined {
+function readHooks(reader: AgentFieldReader): readonly HookEntry[] | undefined {
   const field = reader.get("hooks");
   if (field === undefined || isEmpty(field)) return undefined;
   const { hooks, problems } = readHookEntries(field.value, definitionHookEvents);
@@ -131,7 +151,7 @@ function readHooks(reader: Reader): readonly HookEntry[] | undefined {
     reader.warn(field, {
       code: "foreign_hooks",
       message,
-      fix: hookCures[reader.words.form],
+      fix: hookFixes[reader.syntax.form],
     });
   return hooks.length === 0 ? undefined : hooks;
 }

@@ -6,14 +6,11 @@ import {
   type PermissionMode,
   permissionModes,
 } from "../../protocol/index.ts";
-import type { Field } from "./field.ts";
 import type { AgentField } from "./field-names.ts";
-import type { FieldReader } from "./field-reader.ts";
+import type { AgentFieldReader, Field } from "./field-reader.ts";
 import { booleanOf, describe, isEmpty, textOf } from "./field-values.ts";
 
-type Reader = FieldReader<AgentField>;
-
-/** Every spelling with its mode, peers' words included; never a looser mode than the word means there. */
+/** Spellings of the modes, including those of other programs. None maps to a looser mode than it means there. */
 const modeWords: Readonly<Record<string, PermissionMode>> = {
   ...Object.fromEntries(permissionModes.map((mode) => [fold(mode), mode])),
   manual: "default",
@@ -27,13 +24,13 @@ const modeWords: Readonly<Record<string, PermissionMode>> = {
   bubble: "default",
 };
 
-/** Strictest first. */
+/** Sorted from strictest to loosest. */
 const strictness: readonly PermissionMode[] = ["plan", "dontAsk", "default", "acceptEdits", "bypassPermissions"];
 
 const modeFields = ["permissionMode", "approvalMode", "readonly"] as const;
 
-/** `permissionMode`, Qwen's `approvalMode` and Cursor's `readonly` together: the strictest counts. */
-export function readPermissionMode(reader: Reader, source: DefinitionSource): PermissionMode | undefined {
+/** Returns the strictest of `permissionMode`, Qwen's `approvalMode` and Cursor's `readonly`. */
+export function readPermissionMode(reader: AgentFieldReader, source: DefinitionSource): PermissionMode | undefined {
   if (modeFields.every((name) => reader.get(name) === undefined)) return undefined;
   const modes = [
     source === "plugin" ? ignoreInPlugin(reader, "permissionMode") : readMode(reader, "permissionMode"),
@@ -54,13 +51,13 @@ export function readPermissionMode(reader: Reader, source: DefinitionSource): Pe
     reader.warn(field, {
       code: "mode_not_allowed",
       message: `"${describeMode(field)}" from a ${source} file is ignored: a repository can't switch approvals off.`,
-      fix: `Delete the ${reader.words.line}, or define the agent in your user scope.`,
+      fix: `Delete the ${reader.syntax.unit}, or define the agent in your user scope.`,
     });
   return undefined;
 }
 
-/** A plugin's agents work by the rules of the one who installed it. */
-export function ignoreInPlugin(reader: Reader, name: AgentField): undefined {
+/** Ignores a field that agents of a plugin can't set: they follow the rules of the user who installed it. */
+export function ignoreInPlugin(reader: AgentFieldReader, name: AgentField): undefined {
   const field = reader.get(name);
   if (field === undefined) return undefined;
   reader.warn(field, {
@@ -75,7 +72,7 @@ function describeMode(field: Field): string {
   return `${field.key}: ${textOf(field) ?? ""}`;
 }
 
-function readMode(reader: Reader, name: "permissionMode" | "approvalMode"): PermissionMode | undefined {
+function readMode(reader: AgentFieldReader, name: "permissionMode" | "approvalMode"): PermissionMode | undefined {
   const field = reader.get(name);
   if (field === undefined) return undefined;
   const text = typeof field.value === "string" ? field.value.trim() : "";
@@ -97,7 +94,7 @@ function readMode(reader: Reader, name: "permissionMode" | "approvalMode"): Perm
   return mode;
 }
 
-function readReadonly(reader: Reader): PermissionMode | undefined {
+function readReadonly(reader: AgentFieldReader): PermissionMode | undefined {
   const field = reader.get("readonly");
   if (field === undefined) return undefined;
   const value = booleanOf(field);
@@ -105,18 +102,18 @@ function readReadonly(reader: Reader): PermissionMode | undefined {
     reader.refuse(field, {
       code: "unreadable_mode",
       message: `"${field.key}" must be true or false; it is ${describe(field.value)}. The agent is not loaded.`,
-      fix: `Write ${reader.words.entry(field.key, true)}, or delete the ${reader.words.line}.`,
+      fix: `Write ${reader.syntax.entry(field.key, true)}, or delete the ${reader.syntax.unit}.`,
     });
   return value === true ? "plan" : undefined;
 }
 
-const permissionCures = {
+const permissionFixes = {
   yaml: 'Write lines such as "bash: ask" or "edit: {"*.env": deny}" with allow, ask or deny.',
   json: 'Write {"bash": "ask", "edit": {"*.env": "deny"}} with allow, ask or deny.',
 };
 
-/** The compact form: tool to action, or tool to a map of pattern to action; one action alone is for every tool. */
-export function readPermission(reader: Reader): readonly CompactRule[] | undefined {
+/** Reads the compact form: a map from tool to action or to a map from pattern to action, or one action for every tool. */
+export function readPermission(reader: AgentFieldReader): readonly CompactRule[] | undefined {
   const field = reader.get("permission");
   if (field === undefined) return undefined;
   const rules = toRules(field.value);
@@ -124,7 +121,7 @@ export function readPermission(reader: Reader): readonly CompactRule[] | undefin
     reader.refuse(field, {
       code: "unreadable_permission",
       message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more rights than meant.`,
-      fix: permissionCures[reader.words.form],
+      fix: permissionFixes[reader.syntax.form],
     });
   return rules;
 }

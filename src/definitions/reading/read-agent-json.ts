@@ -1,21 +1,21 @@
 import type { DefinitionSource, Diagnostic } from "../../protocol/index.ts";
-import { jsonWords } from "./cure-words.ts";
 import { agentFieldNames } from "./field-names.ts";
+import { jsonSyntax } from "./field-reader.ts";
 import { type ReadAgent, readAgentFields } from "./read-agent.ts";
 
 export interface JsonOrigin {
-  /** Where the value stands, for messages: a settings file, `--agents`. */
+  /** A settings file or `--agents`, for messages. */
   readonly file: string;
   readonly source: DefinitionSource;
 }
 
 export interface ReadAgents {
   readonly agents: readonly ReadAgent[];
-  /** About the value as a whole; each agent has its own. */
+  /** Diagnostics about the value as a whole. Each agent has its own. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** The value of `--agents` or of the settings key `agents`: a mapping of name to fields and `prompt`. */
+/** Reads the value of `--agents` or of the settings key `agents`: a mapping from name to fields, including `prompt`. */
 export function readAgentJson(value: unknown, origin: JsonOrigin): ReadAgents {
   if (!isMapping(value)) return { agents: [], diagnostics: [notAMapping(origin, "The agents")] };
   const agents: ReadAgent[] = [];
@@ -34,7 +34,15 @@ function readOne(name: string, value: Readonly<Record<string, unknown>>, { file,
   const diagnostics: Diagnostic[] = [];
   const prompt = fields.find((field) => agentFieldNames.resolve(field.key) === "prompt")?.value;
   const body = () => (typeof prompt === "string" ? prompt : "");
-  const read = readAgentFields({ fields, file, source, defaultName: () => name, diagnostics, body, words: jsonWords });
+  const read = readAgentFields({
+    fields,
+    file,
+    source,
+    defaultName: () => name,
+    diagnostics,
+    body,
+    syntax: jsonSyntax,
+  });
   if (typeof prompt !== "string")
     diagnostics.push({
       severity: "warning",
@@ -47,7 +55,7 @@ function readOne(name: string, value: Readonly<Record<string, unknown>>, { file,
   return { ...read, diagnostics: diagnostics.map(withName(name)) };
 }
 
-/** All agents share one file and one line, so each message names its agent. */
+/** Adds the agent to each message, because all agents share one file and line. */
 function withName(name: string): (diagnostic: Diagnostic) => Diagnostic {
   const prefix = `Agent "${name.slice(0, 60)}"`;
   return (diagnostic) =>

@@ -2,10 +2,15 @@ import path from "node:path";
 import type { AgentDefinition, DefinitionSource, Diagnostic, JsonValue } from "../../protocol/index.ts";
 import { builtInAgents } from "../built-in/built-in-agents.ts";
 import { isDisguised, mixesAlphabets, namedLetters, shapeOf } from "./confusable-name.ts";
-import { type CureWords, yamlWords } from "./cure-words.ts";
-import type { Field } from "./field.ts";
 import { type AgentField, agentFieldNames } from "./field-names.ts";
-import { type FieldProblem, FieldReader } from "./field-reader.ts";
+import {
+  type AgentFieldReader,
+  type Field,
+  type FieldProblem,
+  FieldReader,
+  type FieldSyntax,
+  yamlSyntax,
+} from "./field-reader.ts";
 import { booleanOf, describe, isEmpty, readText } from "./field-values.ts";
 import { optionalFields, targets } from "./optional-fields.ts";
 import { readPermission, readPermissionMode } from "./permission-fields.ts";
@@ -14,13 +19,13 @@ import { hasControls, readToolList, type ToolList } from "./tool-list.ts";
 
 export interface DefinitionFile {
   readonly bytes: Uint8Array;
-  /** Absolute path, for messages, the default name and `file`. */
+  /** Absolute path. Used in messages and for the default name. */
   readonly file: string;
   readonly source: DefinitionSource;
-  readonly plugin?: string;
+  readonly plugin?: string | undefined;
 }
 
-/** What stands in the file, before aliases and defaults: for reports. */
+/** Values as written in the file, before aliases and defaults. For reports. */
 export interface AsWritten {
   readonly tools: readonly string[] | null;
   readonly disallowedTools: readonly string[] | null;
@@ -28,9 +33,9 @@ export interface AsWritten {
 }
 
 export interface ReadAgent {
-  /** Undefined: not loaded; a diagnostic says why. */
+  /** Undefined if the agent was not loaded; a diagnostic says why. */
   readonly definition?: AgentDefinition;
-  /** The system prompt. Decoded when asked for, from the bytes that were given. */
+  /** Returns the system prompt, decoded on each call. */
   readonly body: () => string;
   readonly diagnostics: readonly Diagnostic[];
   readonly written: AsWritten;
@@ -59,14 +64,14 @@ export interface AgentFields {
   readonly file: string;
   readonly source: DefinitionSource;
   readonly plugin?: string | undefined;
-  /** Of the file or of the entry, for an agent that does not say its name. */
+  /** Returns the name of an agent without a `name` field. */
   readonly defaultName: (file: string) => string;
   readonly diagnostics: Diagnostic[];
   readonly body: () => string;
-  readonly words?: CureWords;
+  readonly syntax?: FieldSyntax | undefined;
 }
 
-/** A wrong value where two guesses differ in rights is never guessed. */
+/** Fields that decide what the agent may do. An ambiguous value refuses the file. */
 const strictFields = new Set<AgentField>([
   "tools",
   "disallowedTools",
@@ -78,8 +83,8 @@ const strictFields = new Set<AgentField>([
 
 export function readAgentFields(request: AgentFields): ReadAgent {
   const { file, diagnostics, source, plugin, defaultName, body } = request;
-  const { fields, words = yamlWords } = request;
-  const reader = new FieldReader({ file, fields, diagnostics, names: agentFieldNames, strict: strictFields, words });
+  const { fields, syntax = yamlSyntax } = request;
+  const reader = new FieldReader({ file, fields, diagnostics, names: agentFieldNames, strict: strictFields, syntax });
   const name = readName(reader, () => defaultName(file));
   const definition: Draft = { name, description: readDescription(reader), source, file };
   if (plugin !== undefined) definition.plugin = plugin;
@@ -99,13 +104,11 @@ export function readAgentFields(request: AgentFields): ReadAgent {
       line: reader.get("description")?.line ?? request.fields[0]?.line ?? 1,
       code: "no_description",
       message: "The agent has no description, so nothing would ever be delegated to it. It is not loaded.",
-      fix: `Add ${words.form === "yaml" ? "a line " : ""}${words.entry("description", "what it does; use it when ...")}.`,
+      fix: `Add ${syntax.form === "yaml" ? "a line " : ""}${syntax.entry("description", "what it does; use it when ...")}.`,
     });
   if (!isNamed(definition) || reader.refused || isDisabled) return { diagnostics, written, body };
   return { definition, diagnostics, written, body };
 }
-
-type Reader = FieldReader<AgentField>;
 
 type Draft = { -readonly [Key in keyof AgentDefinition]: AgentDefinition[Key] | undefined };
 
@@ -113,7 +116,7 @@ function isNamed(draft: Draft): draft is Draft & AgentDefinition {
   return draft.name !== undefined && draft.description !== undefined;
 }
 
-function readName(reader: Reader, defaultName: () => string): string | undefined {
+function readName(reader: AgentFieldReader, defaultName: () => string): string | undefined {
   const name = readText(reader, "name")?.trim() ?? defaultName();
   const field = reader.get("name");
   const doubt = hasControls(name) ? undefined : doubtAboutName(name);
@@ -128,7 +131,7 @@ function readName(reader: Reader, defaultName: () => string): string | undefined
   return undefined;
 }
 
-/** That others of the project's agents look the same only the catalog can tell. */
+/** Warns about names that imitate another one. Similar names within the project are found by the catalog. */
 function doubtAboutName(name: string): FieldProblem | undefined {
   const meant = isDisguised(name)
     ? builtInAgents().find((each) => shapeOf(each.definition.name) === shapeOf(name))
@@ -144,7 +147,7 @@ function doubtAboutName(name: string): FieldProblem | undefined {
   };
 }
 
-function readDescription(reader: Reader): string | undefined {
+function readDescription(reader: AgentFieldReader): string | undefined {
   const field = reader.get("description");
   if (field !== undefined && Array.isArray(field.value) && field.value.every((item) => typeof item === "string")) {
     const text = field.value.join("\n").trim();
@@ -152,7 +155,7 @@ function readDescription(reader: Reader): string | undefined {
       reader.warn(field, {
         code: "wrong_type",
         message: `"${field.key}" is a list; its items were joined to one text.`,
-        fix: `Write it as one text${reader.words.form === "yaml" ? ', below the key after "|" if it is long' : ""}.`,
+        fix: `Write it as one text${reader.syntax.form === "yaml" ? ', below the key after "|" if it is long' : ""}.`,
       });
       return text;
     }
@@ -161,8 +164,8 @@ function readDescription(reader: Reader): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** True also when it can't be read: an agent somebody switched off must not come back by a typing error. */
-function readDisable(reader: Reader): boolean {
+/** Returns true also for an invalid value: a typing error must not bring back an agent that was disabled. */
+function readDisable(reader: AgentFieldReader): boolean {
   const field = reader.get("disable");
   if (field === undefined || isEmpty(field)) return false;
   const value = booleanOf(field);
@@ -170,29 +173,29 @@ function readDisable(reader: Reader): boolean {
     reader.notice(field, {
       code: "disabled",
       message: `Not loaded: "${field.key}" is on.`,
-      fix: `Delete the ${reader.words.line}.`,
+      fix: `Delete the ${reader.syntax.unit}.`,
     });
   if (value === undefined)
     reader.refuse(field, {
       code: "wrong_type",
       message: `"${field.key}" must be true or false; it is ${describe(field.value)}. The agent is not loaded.`,
-      fix: `Write ${reader.words.entry(field.key, true)}, or delete the ${reader.words.line}.`,
+      fix: `Write ${reader.syntax.entry(field.key, true)}, or delete the ${reader.syntax.unit}.`,
     });
   return value !== false;
 }
 
 const none: readonly string[] = [];
 
-/** What the agent may do: here a line that can't be read refuses the file. */
+/** Reads the fields that decide what the agent may do. An invalid value refuses the file. */
 function readRights(
-  reader: Reader,
+  reader: AgentFieldReader,
   { definition, source }: { definition: Draft; source: DefinitionSource },
 ): AsWritten {
   const tools = readRightsList(reader, "tools");
   const disallowed = readRightsList(reader, "disallowedTools");
   const inheritsAll = tools === undefined || tools.inheritsRest === true || tools.listed.includes("*");
   if (!inheritsAll) definition.tools = tools.listed;
-  // In `tools` a map's `false` takes away; in `disallowedTools` its `true` does.
+  // In a `tools` map, false removes a tool; in a `disallowedTools` map, true does.
   const excluded = tools?.excluded.filter((name) => name !== "*") ?? none;
   const removed = disallowed === undefined ? excluded : [...disallowed.listed, ...excluded];
   if (removed.length > 0) definition.disallowedTools = removed;
@@ -209,22 +212,22 @@ function readRights(
 
 const exampleTools = ["Read", "Grep", "Bash(git diff *)"];
 
-function readRightsList(reader: Reader, name: "tools" | "disallowedTools"): ToolList | undefined {
+function readRightsList(reader: AgentFieldReader, name: "tools" | "disallowedTools"): ToolList | undefined {
   const field = reader.get(name);
   if (field === undefined) return undefined;
-  const { words } = reader;
+  const { syntax } = reader;
   const list = readToolList(field);
   if (list === undefined)
     reader.refuse(field, {
       code: "unreadable_tools",
       message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more tools than meant.`,
-      fix: `Write names${words.form === "yaml" ? " separated by commas" : ""}: ${words.entry(field.key, exampleTools)}.`,
+      fix: `Write names${syntax.form === "yaml" ? " separated by commas" : ""}: ${syntax.entry(field.key, exampleTools)}.`,
     });
   else if (name === "tools" && isEmpty(field))
     reader.warn(field, {
       code: "empty_tools",
       message: `"${field.key}" is empty, so the agent has no tools.`,
-      fix: `Delete the ${words.line} to inherit all tools, or write ${words.entry(field.key, [])} if none are meant.`,
+      fix: `Delete the ${syntax.unit} to inherit all tools, or write ${syntax.entry(field.key, [])} if none are meant.`,
     });
   return list;
 }

@@ -1,15 +1,15 @@
+import { isUtf8 } from "node:buffer";
 import type { Diagnostic } from "../../protocol/index.ts";
-import { decodeText, detectEncoding, type EncodedText } from "./decode-text.ts";
-import type { Field } from "./field.ts";
+import type { Field } from "./field-reader.ts";
 import { bodyOf, type SplitFrontmatter, splitFrontmatter } from "./split-frontmatter.ts";
 import { loadYamlReader } from "./strict-yaml.ts";
 import { readTolerantYaml } from "./tolerant-yaml.ts";
 
 export interface ReadFrontmatter {
-  /** Undefined: the file can't be loaded; the diagnostics say why. */
+  /** Undefined if the file can't be loaded; the diagnostics say why. */
   readonly fields?: readonly Field[];
   readonly diagnostics: Diagnostic[];
-  /** What comes after the frontmatter. Decoded when asked for. */
+  /** Returns the text after the frontmatter, decoded on each call. */
   readonly body: () => string;
 }
 
@@ -19,10 +19,10 @@ export interface FrontmatterRequest {
   readonly isKnown: (key: string) => boolean;
 }
 
-/** What stays in memory of a definition is its file, so this is the most a file may have. */
+/** Limits the memory for definitions, because the bytes of each file are kept. */
 export const maxFileBytes = 256 * 1024;
 const maxFrontmatter = 64 * 1024;
-const firstGlance = 512;
+const firstPrefix = 512;
 
 /** Reads the frontmatter of a file. Never rejects, whatever the bytes. */
 export async function readFrontmatter(request: FrontmatterRequest): Promise<ReadFrontmatter> {
@@ -31,7 +31,7 @@ export async function readFrontmatter(request: FrontmatterRequest): Promise<Read
   const encoded = detectEncoding(bytes);
   const diagnostics: Diagnostic[] = [];
   if (encoded.encoding === "windows-1252") diagnostics.push({ severity: "notice", file, ...notUtf8 });
-  const found = splitAtGlance(bytes, encoded);
+  const found = splitPrefix(bytes, encoded);
   if (found.kind !== "found") return refused({ severity: "error", file, ...describeMissing(found) }, diagnostics);
   if (found.source.length > maxFrontmatter)
     return refused({ severity: "error", file, ...frontmatterTooLarge(found.source.length) }, diagnostics);
@@ -71,15 +71,45 @@ async function readSource(
 
 type FoundFrontmatter = Extract<SplitFrontmatter, { kind: "found" }>;
 
-/** Decodes no more than needed: bodies are long, and most are never asked for. */
-function splitAtGlance(bytes: Uint8Array, encoded: EncodedText): SplitFrontmatter {
-  for (let limit = firstGlance; limit < bytes.length; limit *= 8) {
+/** Decodes only as much as needed, because bodies are long and most are never used. */
+function splitPrefix(bytes: Uint8Array, encoded: EncodedText): SplitFrontmatter {
+  for (let limit = firstPrefix; limit < bytes.length; limit *= 8) {
     const text = decodeText(bytes, encoded, limit);
     const found = splitFrontmatter(text);
-    // Where the cut may have gone through the closing line, or a better one may come, only more of the text tells.
+    // Read on if the prefix may end within the closing line, or if a better closing line may follow.
     if (found.kind === "found" && found.end < text.length && !found.isGlued) return found;
   }
   return splitFrontmatter(decodeText(bytes, encoded));
+}
+
+type TextEncoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
+
+interface EncodedText {
+  readonly encoding: TextEncoding;
+  /** Length of the byte order mark in bytes. */
+  readonly offset: number;
+}
+
+/** Falls back to Windows-1252, in which every sequence of bytes is valid. */
+function detectEncoding(bytes: Uint8Array): EncodedText {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: "utf-16le", offset: 2 };
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: "utf-16be", offset: 2 };
+  if (bytes[0] === 0x2d && bytes[1] === 0 && bytes[2] === 0x2d) return { encoding: "utf-16le", offset: 0 };
+  if (bytes[0] === 0 && bytes[1] === 0x2d && bytes[2] === 0) return { encoding: "utf-16be", offset: 0 };
+  const offset = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  if (!isUtf8(bytes)) return { encoding: "windows-1252", offset };
+  return { encoding: "utf-8", offset };
+}
+
+/** Returns the text with `\n` line ends. `limit`: the approximate number of bytes to decode. */
+function decodeText(bytes: Uint8Array, { encoding, offset }: EncodedText, limit = bytes.length): string {
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = offset + limit;
+  const text =
+    encoding === "utf-8"
+      ? buffer.toString("utf8", offset, end)
+      : new TextDecoder(encoding).decode(buffer.subarray(offset, end));
+  return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
 }
 
 const yamlFix = 'Put the value in double quotes, or write it below the key after "|".';

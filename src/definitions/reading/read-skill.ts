@@ -1,15 +1,14 @@
 import path from "node:path";
 import type { Diagnostic, JsonObject, SkillDefinition } from "../../protocol/index.ts";
-import type { Field } from "./field.ts";
 import { type SkillField, skillFieldNames } from "./field-names.ts";
-import { FieldReader } from "./field-reader.ts";
+import { type Field, FieldReader } from "./field-reader.ts";
 import { booleanOf, describe, readText } from "./field-values.ts";
 import type { DefinitionFile } from "./read-agent.ts";
 import { readFrontmatter } from "./read-frontmatter.ts";
 import { hasControls, readToolList } from "./tool-list.ts";
 
 export interface ReadSkill {
-  /** Undefined: not loaded; a diagnostic says why. */
+  /** Undefined if the skill was not loaded; a diagnostic says why. */
   readonly definition?: SkillDefinition;
   readonly body: () => string;
   readonly diagnostics: readonly Diagnostic[];
@@ -36,10 +35,10 @@ export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill>
     description,
     source,
     file,
-    ...(plugin === undefined ? {} : { plugin }),
-    ...(allowedTools === undefined ? {} : { allowedTools }),
+    plugin,
+    allowedTools,
     modelInvocable,
-    ...(extra === undefined ? {} : { extra }),
+    extra,
   };
   return { definition, body, diagnostics };
 }
@@ -60,7 +59,7 @@ const noDescription = {
   fix: 'Add a line "description: what it does; use it when ...".',
 } as const;
 
-/** The open format separates names by spaces. */
+/** Accepts names separated by spaces, as in the open format. */
 function readAllowedTools(reader: FieldReader<SkillField>): readonly string[] | undefined {
   const field = reader.get("allowedTools");
   if (field === undefined) return undefined;
@@ -105,7 +104,7 @@ const unused = [
   "shell",
 ] as const satisfies readonly SkillField[];
 
-/** Said, so that nobody relies on it: a skill is text for whoever calls for it. */
+/** Reports fields that have no effect here, because a skill is only text for the agent that loads it. */
 function reportUnused(reader: FieldReader<SkillField>): void {
   for (const name of unused) {
     const field = reader.get(name);
@@ -136,7 +135,7 @@ const keptByName = [
   "shell",
 ] as const satisfies readonly SkillField[];
 
-/** Fields of the format that `SkillDefinition` has no place for are kept under their own names. */
+/** Keeps the fields of the format that `SkillDefinition` has no property for. */
 function collectExtra(reader: FieldReader<SkillField>): JsonObject | undefined {
   const kept = keptByName.flatMap((name) => {
     const field = reader.get(name);

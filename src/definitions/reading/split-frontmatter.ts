@@ -1,21 +1,21 @@
 export type SplitFrontmatter =
   | { readonly kind: "none" }
-  /** `---js` and the like: other programs evaluate it. */
+  /** `---js` and similar, which other programs evaluate. */
   | { readonly kind: "language"; readonly word: string; readonly line: number }
   | { readonly kind: "unclosed"; readonly line: number }
   | {
       readonly kind: "found";
-      /** Without the marker lines and without indentation common to all of it; ends with a newline. */
+      /** Without the marker lines and common indentation; ends with a newline. */
       readonly source: string;
-      /** Of the first line of `source`, from 1. */
+      /** Line number of the first line of `source`, starting at 1. */
       readonly line: number;
-      /** End of the closing line in the text. */
+      /** Offset of the end of the closing line. */
       readonly end: number;
-      /** Closed by dashes with text behind them, for want of a better line. */
+      /** Closed by dashes followed by text, because there is no better closing line. */
       readonly isGlued: boolean;
     };
 
-/** Cuts a Markdown text with `\n` line ends into frontmatter and body. Blank lines and HTML comments may stand before it. */
+/** Splits Markdown with `\n` line ends into frontmatter and body. Blank lines and HTML comments may precede it. */
 export function splitFrontmatter(text: string): SplitFrontmatter {
   const opening = findOpening(text);
   if (opening === undefined) return { kind: "none" };
@@ -26,7 +26,7 @@ export function splitFrontmatter(text: string): SplitFrontmatter {
   return { kind: "found", source, line: opening.line + 1, end: closing.end, isGlued: closing.isGlued };
 }
 
-/** What comes after the frontmatter and the blank lines below it. */
+/** Returns the text after the frontmatter and the blank lines below it. */
 export function bodyOf(text: string): string {
   const found = splitFrontmatter(text);
   return found.kind === "found" ? text.slice(skipBlankLines(text, found.end)) : "";
@@ -36,7 +36,7 @@ interface Opening {
   readonly indent: number;
   readonly word: string;
   readonly line: number;
-  /** Start of the next line. */
+  /** Offset of the next line. */
   readonly end: number;
 }
 
@@ -76,8 +76,8 @@ interface Closing {
 }
 
 /**
- * A whole line of dashes or `...`. Where there is none, or only one so far below that it is a rule in the body, a line
- * that begins with three dashes will do.
+ * Finds a whole line of dashes or `...`. If there is none, or only one so far below that it is a horizontal rule of the
+ * body, accepts a line that begins with three dashes.
  */
 function findClosing(text: string, opening: Opening): Closing | undefined {
   const closing = findClosingLine(text, opening);
@@ -90,7 +90,6 @@ function findClosing(text: string, opening: Opening): Closing | undefined {
 
 function findClosingLine(text: string, opening: Opening): Closing | undefined {
   const pattern = closingLine[opening.indent === 0 ? "atEdge" : "indented"];
-  // From the end of the opening line on.
   pattern.lastIndex = opening.end - 1;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     if ((match[1] ?? "").length <= opening.indent)
@@ -116,7 +115,7 @@ function skipBlankLines(text: string, start: number): number {
   }
 }
 
-/** Takes off what the first line with content is indented by, where all others are at least as far in. */
+/** Removes the indentation of the first line with content from all lines. */
 function dedent(source: string): string {
   const code = source.charCodeAt(0);
   if (code !== 0x20 && code !== 0x09 && code !== 0x0a) return source;

@@ -1,5 +1,5 @@
 import type * as Yaml from "yaml";
-import type { Field } from "./field.ts";
+import type { Field } from "./field-reader.ts";
 
 export type StrictYaml =
   | { readonly kind: "fields"; readonly fields: readonly Field[] }

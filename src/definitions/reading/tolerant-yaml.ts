@@ -1,4 +1,4 @@
-import type { Field } from "./field.ts";
+import type { Field } from "./field-reader.ts";
 import type { YamlReader } from "./strict-yaml.ts";
 
 export interface TolerantOptions {

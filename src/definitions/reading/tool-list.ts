@@ -1,35 +1,24 @@
-import type { Field } from "./field.ts";
+import type { Field } from "./field-reader.ts";
 
-/** What a `tools`-like field says. */
+/** The value of a field like `tools`. */
 export interface ToolList {
-  /** As written; empty = none. `*` stays in it. */
+  /** Names as written, including `*`. */
   readonly listed: readonly string[];
-  /** Only a map can say it: `{write: false}`. */
+  /** Names that a map sets to false: `{write: false}`. */
   readonly excluded: readonly string[];
-  /** A map that only excludes: everything else is inherited. */
-  readonly inheritsRest?: true;
+  /** The map only excludes tools, so all others are inherited. */
+  readonly inheritsRest: boolean;
 }
 
-/** Comma-separated text, list, JSON array in a text, map of name to true or false. Undefined: can't be read. */
+/** Reads comma-separated text, a list, a JSON array in a text, or a map from name to boolean. Undefined if invalid. */
 export function readToolList(field: Field): ToolList | undefined {
   const { value } = field;
-  if (value === null || value === undefined) return { listed: [], excluded: [] };
-  if (typeof value === "string") return readRemembered(value);
+  if (value === null || value === undefined) return { listed: [], excluded: [], inheritsRest: false };
+  if (typeof value === "string") return readString(value);
   if (Array.isArray(value)) return readItems(value) ?? readRawItems(field.raw);
   if (typeof value === "object") return readMap(value as Record<string, unknown>);
   return undefined;
 }
-
-/** The same few lists come back in file after file. */
-function readRemembered(text: string): ToolList | undefined {
-  const known = remembered.get(text);
-  if (known !== undefined) return known;
-  const list = readString(text);
-  if (list !== undefined && text.length <= 200 && remembered.size < 500) remembered.set(text, list);
-  return list;
-}
-
-const remembered = new Map<string, ToolList>();
 
 function readString(text: string): ToolList | undefined {
   const trimmed = text.trim();
@@ -47,7 +36,7 @@ function readString(text: string): ToolList | undefined {
   return asList(splitList(trimmed));
 }
 
-/** On commas and line ends outside parentheses: `Bash(git diff, git log)` is one. Undefined: a parenthesis stays open. */
+/** Splits at commas and line ends outside of parentheses: `Bash(git diff, git log)` is one item. Undefined if unbalanced. */
 export function splitList(text: string): string[] | undefined {
   const pieces = parentheses.test(text) ? splitOutside(text) : text.split(separator);
   if (pieces === undefined) return undefined;
@@ -89,7 +78,7 @@ function cleanItem(item: string): string {
 const quotedItem = /^(["'`]).*\1$/;
 
 function asList(listed: readonly string[] | undefined): ToolList | undefined {
-  return listed === undefined || listed.some(hasControls) ? undefined : { listed, excluded: [] };
+  return listed === undefined || listed.some(hasControls) ? undefined : { listed, excluded: [], inheritsRest: false };
 }
 
 function readItems(items: readonly unknown[]): ToolList | undefined {
@@ -102,7 +91,7 @@ function readItems(items: readonly unknown[]): ToolList | undefined {
   return asList(listed);
 }
 
-/** `- Bash(git: *)` is a mapping to YAML and a tool to its author. */
+/** Reads the source of a list: for YAML, `- Bash(git: *)` is a mapping, but its author means a tool. */
 function readRawItems(raw: string | undefined): ToolList | undefined {
   const listed: string[] = [];
   for (const line of (raw ?? "").split("\n")) {
@@ -123,7 +112,7 @@ function readMap(map: Readonly<Record<string, unknown>>): ToolList | undefined {
     (on ? listed : excluded).push(name);
   }
   const inheritsRest = listed.length === 0 && excluded.length > 0 && !excluded.includes("*");
-  return { listed, excluded, ...(inheritsRest ? { inheritsRest } : {}) };
+  return { listed, excluded, inheritsRest };
 }
 
 export function hasControls(text: string): boolean {

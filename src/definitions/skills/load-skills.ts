@@ -9,7 +9,7 @@ import type { LoadedSkill, Snapshot, SnapshotOptions } from "../sources/snapshot
 
 const readLimit = 1024 * 1024 + 1;
 
-/** Highest source first, so that the first of a name wins; within a place `.agents/skills` before `.claude/skills`. */
+/** Loads the skills of all sources. The first of a name wins: higher sources first, `.agents/skills` before `.claude/skills`. */
 export async function loadSkills(
   options: SnapshotOptions,
   { levels, previous }: { levels: ProjectLevels; previous: Snapshot | undefined },
@@ -19,7 +19,7 @@ export async function loadSkills(
   for (const { source, plugin, files, problems } of findSkillFiles(options, levels)) {
     diagnostics.push(...problems);
     for (const { file, target } of files) {
-      const read = await readOne({ file, target }, { source, plugin });
+      const read = await readSkill({ file, target }, { source, plugin });
       const kept = keepLastGood(read, { file, known: previous?.skills });
       diagnostics.push(...kept.diagnostics);
       if (!kept.loaded) continue;
@@ -64,7 +64,7 @@ function isSkillFile(name: string): boolean {
   return name.toLowerCase() === "skill.md";
 }
 
-async function readOne(
+async function readSkill(
   { file, target }: ListedFile,
   { source, plugin }: { source: DefinitionSource; plugin: string | undefined },
 ): Promise<{ loaded?: LoadedSkill; diagnostics: readonly Diagnostic[] }> {
@@ -73,8 +73,7 @@ async function readOne(
     const message = `The file can't be read: ${content.problem}`;
     return { diagnostics: content.missing ? [] : [{ severity: "error", file, line: 1, code: "unreadable", message }] };
   }
-  const named = plugin === undefined ? {} : { plugin };
-  const read = await readSkillFile({ bytes: content.bytes, file, source, ...named });
+  const read = await readSkillFile({ bytes: content.bytes, file, source, plugin });
   if (!read.definition) return { diagnostics: read.diagnostics };
   const { name } = read.definition;
   const definition =

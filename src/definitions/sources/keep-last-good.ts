@@ -9,7 +9,7 @@ interface Read<Entry> {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** A file that is there but does not load keeps the version that did. One that is gone is not asked about. */
+/** Keeps the last version that loaded if the file exists but does not load now. */
 export function keepLastGood<Entry extends Loaded>(
   read: Read<Entry>,
   { file, known }: { file: string; known: readonly Entry[] | undefined },

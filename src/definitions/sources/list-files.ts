@@ -6,17 +6,17 @@ import { isWithin, realPath, statOf } from "./project-levels.ts";
 
 export interface ListRequest {
   readonly directory: string;
-  /** Real path of what the source may read: the project, the user's home, the plugin. */
+  /** Real path that files must be within: the project, the user's home, the plugin. */
   readonly scope: string;
   readonly wanted: (name: string) => boolean;
-  /** True: a directory that holds a wanted file is not searched further down. */
-  readonly stopAtFound?: boolean;
+  /** Skips the subfolders of a directory that contains a wanted file. */
+  readonly stopAtFound?: boolean | undefined;
 }
 
 export interface ListedFile {
-  /** As it stands in the directory. */
+  /** Path as listed in the directory. */
   readonly file: string;
-  /** What to open. Differs from `file` only for links. */
+  /** Path to open. Differs from `file` only for links. */
   readonly target: string;
 }
 
@@ -26,10 +26,10 @@ export interface FileList {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-const deepest = 8;
-const most = 5_000;
+const maxDepth = 8;
+const maxFiles = 5_000;
 
-/** Wanted files of a directory and its subfolders, sorted by path. Names that begin with a dot are editors' leftovers and left alone. */
+/** Lists the wanted files of a directory and its subfolders, sorted by path. Skips dot files, which editors leave behind. */
 export function listFiles(request: ListRequest): FileList {
   const files: ListedFile[] = [];
   const diagnostics: Diagnostic[] = [];
@@ -55,7 +55,7 @@ export function listFiles(request: ListRequest): FileList {
       if (kind === "folder") folders.push(path);
       if (kind === "folder" && request.stopAtFound && request.wanted(entry.name)) diagnostics.push(notAFile(path));
       if (kind !== "file" || !request.wanted(entry.name)) continue;
-      if (files.length >= most) {
+      if (files.length >= maxFiles) {
         tooMany = true;
         return true;
       }
@@ -68,14 +68,14 @@ export function listFiles(request: ListRequest): FileList {
   }
 
   function descend(folder: string, depth: number): void {
-    if (depth > deepest) {
-      diagnostics.push(problem(folder, "too_deep", `Folders more than ${deepest} deep are not read.`));
+    if (depth > maxDepth) {
+      diagnostics.push(problem(folder, "too_deep", `Folders more than ${maxDepth} deep are not read.`));
       return;
     }
     visit(folder, depth);
   }
 
-  /** A linked folder is followed once, so that a loop of links ends. */
+  /** Follows a linked folder only once, so that a loop of links ends. */
   function linkKind(path: string): "file" | "folder" | "refused" {
     const link = followLink(path, request.scope);
     if ("problem" in link) {
@@ -91,7 +91,7 @@ export function listFiles(request: ListRequest): FileList {
 
 type FollowedLink = { readonly target: string; readonly isFolder: boolean } | { readonly problem: Diagnostic };
 
-/** Where a link leads, if that is within the scope (a real path). */
+/** Resolves a link that stays within the scope (a real path). */
 export function followLink(path: string, scope: string): FollowedLink {
   const target = realPath(path);
   if (target === path) return { problem: dangling(path) };
@@ -99,7 +99,7 @@ export function followLink(path: string, scope: string): FollowedLink {
   return { target, isFolder: statOf(target)?.isDirectory() === true };
 }
 
-const tooManyMessage = `Only the first ${most} files of this directory are read.`;
+const tooManyMessage = `Only the first ${maxFiles} files of this directory are read.`;
 
 function entriesOf(directory: string, diagnostics: Diagnostic[]): Dirent[] | undefined {
   try {
@@ -112,7 +112,7 @@ function entriesOf(directory: string, diagnostics: Diagnostic[]): Dirent[] | und
   }
 }
 
-/** Undefined: there is nothing of that name, and nobody needs to be told. */
+/** Returns undefined if the directory does not exist, which is not an error. */
 function describeFault(directory: string, error: unknown): Diagnostic | undefined {
   const code = errorCode(error);
   if ((code === "ENOENT" || code === "ENOTDIR") && !isThere(directory)) return undefined;

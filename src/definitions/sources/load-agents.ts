@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import type { AgentDefinition, DefinitionSource, Diagnostic } from "../../protocol/index.ts";
 import type { Place } from "../catalog/create-catalog.ts";
-import { type ReadAgent, readAgentFile } from "../reading/read-agent.ts";
+import { readAgentFile } from "../reading/read-agent.ts";
 import { readAgentJson } from "../reading/read-agent-json.ts";
 import { maxFileBytes } from "../reading/read-frontmatter.ts";
-import { FileAgent } from "./file-agent.ts";
 import { keepLastGood } from "./keep-last-good.ts";
 import { type ListedFile, listFiles } from "./list-files.ts";
 import { type ProjectLevels, realPath } from "./project-levels.ts";
@@ -16,23 +15,25 @@ export interface LoadedAgents {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** One byte more than a definition may have, so that the reader can say that it is too large. */
+/** One byte more than allowed, so that the reader can report a file that is too large. */
 const readLimit = maxFileBytes + 1;
 
-/** Agents of every source but the built-in ones, in the order they were found. */
+/** Loads the agents of every source except the built-in ones, in the order they were found. */
 export async function loadAgents(
   options: SnapshotOptions,
   { levels, previous }: { levels: ProjectLevels; previous: Snapshot | undefined },
 ): Promise<LoadedAgents> {
   const agents: LoadedAgent[] = [];
   const diagnostics: Diagnostic[] = [];
-  for (const found of findFiles(options, levels)) {
-    diagnostics.push(...found.diagnostics);
-    for (const file of found.files) {
-      const kept = keepLastGood(await readOne(file, found), { file: file.file, known: previous?.agents });
-      if (kept.loaded) agents.push(kept.loaded);
-      if (kept.diagnostics.length > 0) diagnostics.push(...kept.diagnostics);
-    }
+  const found = findFiles(options, levels);
+  diagnostics.push(...found.flatMap((each) => each.diagnostics));
+  const files = found.flatMap((each) => each.files.map((file) => ({ file, found: each })));
+  // All files are listed and read before the first await, so that a snapshot shows one point in time.
+  const reads = await Promise.all(files.map((each) => readAgent(each.file, each.found)));
+  for (const [index, { file }] of files.entries()) {
+    const kept = keepLastGood(reads[index]!, { file: file.file, known: previous?.agents });
+    if (kept.loaded) agents.push(kept.loaded);
+    diagnostics.push(...kept.diagnostics);
   }
   for (const given of givenAgents(options)) {
     const read = readGiven(given);
@@ -45,7 +46,7 @@ export async function loadAgents(
 interface FoundFiles {
   readonly source: DefinitionSource;
   readonly place: Place;
-  readonly plugin?: string;
+  readonly plugin?: string | undefined;
   readonly files: readonly ListedFile[];
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -55,9 +56,9 @@ function findFiles(options: SnapshotOptions, levels: ProjectLevels): FoundFiles[
   const home = realPath(options.home);
   return [
     ...(options.plugins ?? []).map(filesOfPlugin),
-    ...filesOfBase({ base: home, scope: home, source: "user", distance: 0, directories }),
+    ...filesBelow({ directory: home, scope: home, source: "user", distance: 0, directories }),
     ...levels.nearestFirst.flatMap((base, distance) =>
-      filesOfBase({ base, scope: levels.root, source: "project", distance, directories }),
+      filesBelow({ directory: base, scope: levels.root, source: "project", distance, directories }),
     ),
     ...managedFiles(options.managedDirectory),
   ];
@@ -70,16 +71,17 @@ function filesOfPlugin({ name, agentFiles }: SnapshotPlugin): FoundFiles {
 
 const nearestFile: Place = { distance: 0, form: "file", directory: 0 };
 
-interface Base {
-  readonly base: string;
+interface AgentDirectories {
+  /** The home directory or a level of the project. */
+  readonly directory: string;
   readonly scope: string;
   readonly source: "user" | "project";
   readonly distance: number;
   readonly directories: "first" | "merge";
 }
 
-/** `.agents/agents` and `.claude/agents` of one place. */
-function filesOfBase({ base, scope, source, distance, directories }: Base): FoundFiles[] {
+/** Finds the files of `.agents/agents` and `.claude/agents`. */
+function filesBelow({ directory: base, scope, source, distance, directories }: AgentDirectories): FoundFiles[] {
   const found: FoundFiles[] = [];
   let chosen: string | undefined;
   for (const [index, folder] of [".agents", ".claude"].entries()) {
@@ -119,25 +121,47 @@ function isMarkdown(name: string): boolean {
   return /\.md$/i.test(name);
 }
 
-interface ReadOne {
+interface AgentRead {
   readonly loaded?: LoadedAgent;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-async function readOne({ file, target }: ListedFile, found: FoundFiles): Promise<ReadOne> {
+async function readAgent({ file, target }: ListedFile, found: FoundFiles): Promise<AgentRead> {
   const content = readBounded(target, readLimit);
   if ("problem" in content) return { diagnostics: content.missing ? [] : [unreadable(file, content.problem)] };
   const { bytes } = content;
-  const { source, plugin } = found;
-  const request = plugin === undefined ? { bytes, file, source } : { bytes, file, source, plugin };
-  return toLoaded(await readAgentFile(request), { bytes, found });
+  const { source, plugin, place } = found;
+  const { definition, diagnostics, body } = await readAgentFile({ bytes, file, source, plugin });
+  if (!definition) return { diagnostics };
+  return { loaded: new FileAgent({ definition: qualified(definition, plugin), place, bytes, body }), diagnostics };
 }
 
-function toLoaded(read: ReadAgent, { bytes, found }: { bytes: Uint8Array; found: FoundFiles }): ReadOne {
-  const { diagnostics, body } = read;
-  if (!read.definition) return { diagnostics };
-  const definition = qualified(read.definition, found.plugin);
-  return { loaded: new FileAgent({ definition, place: found.place, bytes, body }), diagnostics };
+interface FileContent {
+  readonly definition: AgentDefinition;
+  readonly place: Place;
+  readonly bytes: Uint8Array;
+  readonly body: () => string;
+}
+
+/** An agent from a file. Its version is computed on demand, because the bytes are kept for the body anyway. */
+class FileAgent implements LoadedAgent {
+  readonly definition: AgentDefinition;
+  readonly place: Place;
+  readonly body: () => string;
+  readonly #bytes: Uint8Array;
+  #version: string | undefined;
+
+  constructor({ definition, place, bytes, body }: FileContent) {
+    this.definition = definition;
+    this.place = place;
+    this.body = body;
+    this.#bytes = bytes;
+  }
+
+  get version(): string {
+    this.#version ??= versionOf(this.#bytes);
+    return this.#version;
+  }
 }
 
 function qualified(definition: AgentDefinition, plugin: string | undefined): AgentDefinition {
@@ -158,7 +182,7 @@ interface GivenAgents {
   readonly place: Place;
 }
 
-/** From `--agents` and from settings files. What a project's settings say counts only when it is trusted. */
+/** Returns the agents of `--agents` and of settings files. Settings of an untrusted project are ignored. */
 function givenAgents({ flags, settings, trusted }: SnapshotOptions): GivenAgents[] {
   const given: GivenAgents[] = [];
   for (const { source, file, agents } of settings?.agents ?? []) {

@@ -2,25 +2,25 @@ import { existsSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, sep } from "node:path";
 
 export interface ProjectLevels {
-  /** The git root, or the highest directory below home, or where the session works. */
+  /** The git root, or the highest directory below home, or the working directory. */
   readonly root: string;
-  /** From where the session works up to the root. */
+  /** Directories from the working directory up to the root. */
   readonly nearestFirst: readonly string[];
-  /** The root of the whole project where `root` is only the part that is trusted: the rest is not opened. */
-  readonly untrustedRoot?: string;
+  /** The root of the whole project if only `root` is trusted. The rest is not opened. */
+  readonly untrustedRoot?: string | undefined;
 }
 
 export interface LevelsOptions {
   readonly cwd: string;
   readonly home: string;
   /** The highest directory that is trusted. */
-  readonly trustedRoot?: string;
+  readonly trustedRoot?: string | undefined;
 }
 
 /**
- * Outside a git repository and outside home only `cwd` itself counts, and a directory above it only if it has the same
- * owner and not everybody may write there: somebody else can put a `.git` and definitions into /tmp, and they must not be
- * taken for the project's. Home is the user's scope, never a project's.
+ * Returns the directories of the project. Outside a git repository and outside home that is only `cwd`. A directory above
+ * it counts only if it has the same owner and is not world-writable: anyone can put a `.git` and definitions into /tmp.
+ * Home is the user's scope, never a project's.
  */
 export function projectLevels({ cwd, home }: Pick<LevelsOptions, "cwd" | "home">): ProjectLevels {
   const start = realPath(cwd);
@@ -37,7 +37,7 @@ export function projectLevels({ cwd, home }: Pick<LevelsOptions, "cwd" | "home">
   return { root: start, nearestFirst: [start] };
 }
 
-/** The levels that are trusted; all of them without a `trustedRoot`. */
+/** Returns the trusted levels; all of them without a `trustedRoot`. */
 export function trustedProjectLevels({ trustedRoot, ...place }: LevelsOptions): ProjectLevels {
   const levels = projectLevels(place);
   const top = realPath(trustedRoot ?? levels.root);
@@ -46,20 +46,20 @@ export function trustedProjectLevels({ trustedRoot, ...place }: LevelsOptions): 
   return { root: nearestFirst.length > 0 ? top : "", nearestFirst, untrustedRoot: levels.root };
 }
 
-const everybodyWrites = 0o002;
+const worldWritable = 0o002;
 
 function isOwn(directory: string, owner: number | undefined): boolean {
   if (process.platform === "win32") return true;
   const stats = statOf(directory);
-  return stats !== undefined && stats.uid === owner && (stats.mode & everybodyWrites) === 0;
+  return stats !== undefined && stats.uid === owner && (stats.mode & worldWritable) === 0;
 }
 
-/** By component: `/a/bc` is not within `/a/b`. A directory is within itself. */
+/** Compares by path component: `/a/bc` is not within `/a/b`. A directory is within itself. */
 export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
 
-/** Undefined also for what may not be looked at, or is a loop of links: there is nothing to be read either. */
+/** Returns undefined also if access is denied or links form a loop, because nothing can be read there either. */
 export function statOf(path: string): Stats | undefined {
   try {
     return statSync(path);
@@ -68,7 +68,7 @@ export function statOf(path: string): Stats | undefined {
   }
 }
 
-/** A path that does not exist stands for itself. */
+/** Resolves symlinks. Returns the path itself if it does not exist. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -78,8 +78,8 @@ export function realPath(path: string): string {
 }
 
 /**
- * A directory of the user's that is given empty or relative would be looked for in the project, and what an untrusted
- * project holds taken for the user's own. It stands for a place where nothing can be: below a file.
+ * Replaces an empty or relative user directory by a path that can't exist, below a file. Otherwise it would be resolved in
+ * the project, and files of an untrusted project would count as the user's own.
  */
 export function ownDirectory(path: string): string {
   return isAbsolute(path) ? path : join(process.execPath, "nowhere");

@@ -9,8 +9,8 @@ export type BoundedRead =
 const flags = constants.O_RDONLY | constants.O_NONBLOCK | (constants.O_NOFOLLOW ?? 0);
 
 /**
- * The file's bytes, at most `limit` of them. Only regular files: a pipe in a definitions directory must not hold up the
- * start, and a link is resolved and checked by the caller first. Never throws.
+ * Returns at most `limit` bytes of a regular file: a pipe in a definitions directory must not block the start. The caller
+ * resolves and checks links first. Never throws.
  */
 export function readBounded(file: string, limit: number): BoundedRead {
   let descriptor: number | undefined;
@@ -19,10 +19,10 @@ export function readBounded(file: string, limit: number): BoundedRead {
     if (slab.length - used < usualSize) startSlab();
     const room = Math.min(slab.length - used, limit + 1);
     const count = readSync(descriptor, slab, used, room, 0);
-    // Most definitions fit, and then one read tells all: a regular file gives less than asked for only at its end.
+    // Most definitions fit into one read: a regular file returns less than requested only at its end.
     return count > 0 && count < room ? { bytes: handOut(count), complete: true } : readLong(descriptor, limit);
   } catch (error) {
-    // A pipe has no positions to read from.
+    // Pipes do not support reading at a position.
     if (errorCode(error) === "ESPIPE") return { missing: false, problem: "It is not a regular file." };
     return { missing: errorCode(error) === "ENOENT", problem: describeError(error) };
   } finally {
@@ -33,7 +33,7 @@ export function readBounded(file: string, limit: number): BoundedRead {
 const usualSize = 32 * 1024;
 const slabSize = 512 * 1024;
 
-/** Definitions are small, many and kept, so they share allocations; a byte is handed out once. */
+/** Definitions are small, numerous and kept in memory, so they share allocations. */
 let slab = Buffer.alloc(0);
 let used = 0;
 
@@ -62,7 +62,7 @@ function readLong(descriptor: number, limit: number): BoundedRead {
   return { bytes: bytes.subarray(0, filled), complete: stats.size <= limit };
 }
 
-/** Names one version of a file's bytes. */
+/** Returns a hash that identifies this content. */
 export function versionOf(bytes: Uint8Array | string): string {
   return hash("sha256", bytes, "hex").slice(0, 32);
 }

@@ -5,7 +5,7 @@ import type { ContextFile } from "../context/read-context-files.ts";
 export interface LoadedAgent {
   readonly definition: AgentDefinition;
   readonly place: Place;
-  /** Of the bytes it was read from; the body comes from the same. */
+  /** Hash of the bytes that the definition and the body were read from. */
   readonly version: string;
   body(): string;
 }
@@ -16,17 +16,17 @@ export interface LoadedSkill {
   body(): string;
 }
 
-/** What the files of a project and its user give a session: data, made where the files are. */
+/** Everything that a session loads from the files of the project and the user. Plain data. */
 export interface Snapshot {
-  /** Every one that loaded, overridden ones too: createCatalog chooses. */
+  /** All agents that loaded, including overridden ones. `createCatalog` chooses between them. */
   readonly agents: readonly LoadedAgent[];
-  /** One for each name. */
+  /** One skill for each name. */
   readonly skills: readonly LoadedSkill[];
   readonly contextFiles: readonly ContextFile[];
   readonly diagnostics: readonly Diagnostic[];
-  /** What was not read because the workspace is not trusted, as words for a list. */
+  /** Descriptions of what was not read because the workspace is not trusted. */
   readonly off: readonly string[];
-  /** Of all that is in force; two snapshots with one hash give the same session. */
+  /** Hash of everything in effect. Snapshots with the same hash give the same session. */
   readonly hash: string;
 }
 
@@ -37,7 +37,7 @@ export interface SettingsAgents {
   readonly agents: unknown;
 }
 
-/** What a plugin's own reader found in it. */
+/** The definition files of a plugin. */
 export interface SnapshotPlugin {
   readonly name: string;
   readonly root: string;
@@ -49,19 +49,19 @@ export interface SnapshotOptions {
   readonly cwd: string;
   /** The user's home directory. */
   readonly home: string;
-  /** Where settings and sessions are. */
+  /** The state directory, with settings and sessions. */
   readonly stateHome: string;
-  /** False: nothing of the project is read at all. */
+  /** If false, nothing of the project is read. */
   readonly trusted: boolean;
-  /** Nothing of the project above it, or beside it, is opened; absent: all of the project is trusted. */
-  readonly trustedRoot?: string;
-  readonly plugins?: readonly SnapshotPlugin[];
-  readonly flags?: { readonly agents?: unknown };
+  /** Limits trust to this directory of the project. Defaults to the whole project. */
+  readonly trustedRoot?: string | undefined;
+  readonly plugins?: readonly SnapshotPlugin[] | undefined;
+  readonly flags?: { readonly agents?: unknown } | undefined;
   readonly settings?: {
     readonly agents?: readonly SettingsAgents[];
-    /** `first`: `.agents/agents` hides `.claude/agents` of the same place. */
+    /** `first`: `.agents/agents` hides `.claude/agents` of the same directory. */
     readonly directories?: "first" | "merge";
   };
-  /** Holds `agents/` and `skills/` of whoever manages the machine. */
-  readonly managedDirectory?: string;
+  /** Directory with the `agents/` and `skills/` of the machine's administrator. */
+  readonly managedDirectory?: string | undefined;
 }

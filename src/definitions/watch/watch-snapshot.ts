@@ -1,14 +1,17 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { FSWatcher } from "chokidar";
 import { describeError } from "../../lib/index.ts";
+import { userFiles } from "../context/read-context-files.ts";
 import { loadSnapshot } from "../sources/load-snapshot.ts";
+import { isWithin, ownDirectory, realPath, trustedProjectLevels } from "../sources/project-levels.ts";
 import type { Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
-import { createWatchList } from "./watch-list.ts";
 
 export interface WatchOptions extends SnapshotOptions {
-  /** What the session has loaded already; read anew when absent. */
-  readonly initial?: Snapshot;
-  /** The system does not let us watch; the snapshot stays as it is until the next change that is seen. */
-  readonly onProblem?: (problem: string) => void;
+  /** Snapshot that the session has already loaded. Defaults to loading a new one. */
+  readonly initial?: Snapshot | undefined;
+  /** Called if the system can't watch files. The snapshot stays as it is until the next change is seen. */
+  readonly onProblem?: ((problem: string) => void) | undefined;
 }
 
 export interface SnapshotWatch {
@@ -18,12 +21,12 @@ export interface SnapshotWatch {
 
 const quietMs = 25;
 const longestWaitMs = 100;
-/** A last look after a burst: chokidar does not report a second change of one file within 50 ms. */
+/** Delay of a final check after a burst: chokidar does not report a second change of one file within 50 ms. */
 const settleMs = 100;
 
 /**
- * Calls `onChange` with each new snapshot. A file that is broken keeps its last good version. What was given as a value
- * (settings, flags, the files of plugins) is not watched: whoever gave it starts a new watch.
+ * Calls `onChange` with each new snapshot. A broken file keeps its last good version. Values of the options (settings,
+ * flags, plugin files) are not watched: start a new watch when they change.
  */
 export async function watchSnapshot(
   { initial, onProblem = () => {}, ...options }: WatchOptions,
@@ -37,7 +40,7 @@ export async function watchSnapshot(
   const list = createWatchList(options, current);
   const watcher = await startWatching(list.paths(), { isWanted: list.isWanted, onProblem });
   watcher.on("all", schedule);
-  await look();
+  await check();
   return {
     current: () => current,
     async close() {
@@ -65,12 +68,12 @@ export async function watchSnapshot(
     }
     due = undefined;
     clearTimeout(settle);
-    settle = setTimeout(() => void look(), settleMs);
-    void look();
+    settle = setTimeout(() => void check(), settleMs);
+    void check();
   }
 
   /** Never rejects. */
-  function look(): Promise<void> {
+  function check(): Promise<void> {
     reading ??= refresh()
       .catch((error) => onProblem(describeError(error)))
       .finally(() => {
@@ -102,13 +105,90 @@ async function startWatching(paths: string[], { isWanted, onProblem }: WatcherOp
   const watcher = watch(paths, {
     ignored: (path, stats) => !isWanted(path, stats?.isFile() ?? false),
     ignoreInitial: true,
-    // Links are listed by where they lead, once that is known to be allowed.
+    // The targets of allowed links are watched by themselves.
     followSymlinks: false,
     ignorePermissionErrors: true,
-    // Would hold back removals for 100 ms; a file that is replaced by another is seen as such by reading it.
+    // Would delay removals by 100 ms. Replaced files are recognised by reading them.
     atomic: false,
   });
   watcher.on("error", (error) => onProblem(describeError(error)));
   await new Promise<void>((resolve) => watcher.once("ready", resolve));
   return watcher;
+}
+
+interface WatchList {
+  /** Returns the directories to watch from the start, including those in which a wanted file may be created. */
+  paths(): string[];
+  isWanted(path: string, isFile: boolean): boolean;
+  /** Returns further files that a new snapshot was read from: imports and targets of links. */
+  follow(snapshot: Snapshot): string[];
+}
+
+/** Lists what a snapshot is read from, so that nothing else of a large project or home is watched. */
+export function createWatchList(options: SnapshotOptions, snapshot: Snapshot): WatchList {
+  const bases = watchedDirectories(options);
+  const named = bases.flatMap(({ trees: below }) => below);
+  const linked = named.map(realPath).filter((tree, index) => tree !== named[index]);
+  const trees = [...named, ...linked];
+  const files = new Set(bases.flatMap(({ files: below }) => below));
+  const followed = linkedFiles(snapshot, { trees, files });
+  return {
+    paths: () => [...new Set([...bases.map(({ base }) => base), ...linked, ...followed])],
+    isWanted(path, isFile) {
+      if (files.has(path)) return true;
+      for (const file of files) if (isWithin(file, path)) return true;
+      return trees.some((tree) => isWithin(tree, path) || (isWithin(path, tree) && (!isFile || /\.md$/i.test(path))));
+    },
+    follow: (next) => linkedFiles(next, { trees, files }),
+  };
+}
+
+interface WatchedDirectory {
+  /** Existing directory. */
+  readonly base: string;
+  readonly trees: readonly string[];
+  readonly files: readonly string[];
+}
+
+function watchedDirectories(options: SnapshotOptions): WatchedDirectory[] {
+  const home = realPath(ownDirectory(options.home));
+  const stateHome = realPath(ownDirectory(options.stateHome));
+  const levels = options.trusted ? trustedProjectLevels({ ...options, home }).nearestFirst : [];
+  const managed = options.managedDirectory;
+  const bases: WatchedDirectory[] = [
+    { base: home, trees: treesOf(home), files: userFiles({ home, stateHome }) },
+    ...levels.map((base) => ({
+      base,
+      trees: treesOf(base),
+      files: [join(base, "AGENTS.md"), join(base, "CLAUDE.md")],
+    })),
+  ];
+  bases.push({ base: stateHome, trees: [], files: [] });
+  if (managed !== undefined) {
+    bases.push({ base: realPath(managed), trees: folders.map((folder) => join(realPath(managed), folder)), files: [] });
+  }
+  return bases.filter(({ base }) => existsSync(base));
+}
+
+const folders = ["agents", "skills"];
+
+function treesOf(base: string): string[] {
+  return [".agents", ".claude"].flatMap((outer) => folders.map((folder) => join(base, outer, folder)));
+}
+
+/** Returns files outside of the watched trees and adds them to `files`, so that they are wanted from now on. */
+function linkedFiles(
+  { agents, skills, contextFiles }: Snapshot,
+  { trees, files }: { trees: readonly string[]; files: Set<string> },
+): string[] {
+  const read = [...agents, ...skills].flatMap(({ definition }) => definition.file ?? []);
+  const beyond = new Set<string>();
+  for (const file of [...read, ...contextFiles.map(({ file: each }) => each)]) {
+    const real = realPath(file);
+    const known = files.has(real) || trees.some((tree) => isWithin(real, tree));
+    if (known || !existsSync(dirname(real))) continue;
+    files.add(real);
+    beyond.add(real);
+  }
+  return [...beyond];
 }

@@ -79,7 +79,7 @@ const policy: fc.Arbitrary<Policy> = fc.record(
   { requiredKeys: ["mode", "pool", "rules", "workspaceRoots", "readableRoots"] },
 );
 
-/** Where links lead is arbitrary: to itself, to another place, or nowhere. */
+/** Resolves each path arbitrarily: to itself, to another path, or not at all. */
 function resolve(list: readonly Access[], ends: readonly string[]): ResolvedPath[] {
   return pathsOf(list).map((requested, index) => {
     const plain = posix.resolve(root, requested);

@@ -4,7 +4,7 @@ import { programOf, type ShellAnalysis, type SimpleCommand } from "../shell/shel
 import type { ShellWord } from "../shell/shell-word.ts";
 import { protectedPart } from "./protected-path.ts";
 
-/** What is needed to tell where the arguments of a command lead. */
+/** Workspace roots and loop variables, which tell where the arguments of a command lead. */
 export interface ArgumentContext {
   readonly roots: readonly string[];
   readonly loopWords: ShellAnalysis["loopWords"];

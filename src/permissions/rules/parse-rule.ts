@@ -3,7 +3,7 @@ import { type CommandPattern, parseCommandPattern } from "./command-pattern.ts";
 import { type DomainPattern, parseDomainPattern } from "./domain-pattern.ts";
 import { pathGlobProblem, pathPatternProblem } from "./path-pattern.ts";
 
-/** What a rule applies to. `whole`: every use of the tool. `unknown`: a specifier that this version does not support. */
+/** The uses of a tool that a rule applies to. `whole`: every use of the tool. `unknown`: a specifier that this version does not support. */
 export type RuleTarget =
   | { readonly kind: "whole" }
   | { readonly kind: "path"; readonly pattern: string; readonly touches: "read" | "write" }

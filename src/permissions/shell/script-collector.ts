@@ -33,7 +33,7 @@ export class ScriptCollector {
   private readonly directoryChanges = createDirectoryChanges();
   private inner = 0;
   private depth = 0;
-  /** What the previous command of a pipeline passes to xargs, if known. */
+  /** Word that xargs receives from the previous command of a pipeline, if known. */
   private input: ShellWord | undefined;
 
   obscure(reason: string): void {

@@ -1,6 +1,6 @@
 import type { ShellWord } from "./shell-word.ts";
 
-/** What a command line would run, as far as its text shows. Plain data: the same text always gives the same analysis. */
+/** Commands and redirections of a command line, as far as its text shows. The same text always gives the same analysis. */
 export interface ShellAnalysis {
   readonly text: string;
   readonly commands: readonly SimpleCommand[];

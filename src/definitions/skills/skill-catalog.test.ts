@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { estimateTokens } from "../../lib/index.ts";
 import type { SkillDefinition } from "../../protocol/index.ts";
 import type { LoadedSkill } from "../sources/snapshot.ts";
-import { createSkillShelf } from "./skill-shelf.ts";
+import { createSkillCatalog } from "./skill-catalog.ts";
 
 function skill(name: string, more: Partial<SkillDefinition> = {}): LoadedSkill {
   const file = `/skills/${name}/SKILL.md`;
@@ -15,19 +15,19 @@ const hidden = skill("secret", { modelInvocable: false });
 
 describe("the list", () => {
   it("has a line for each skill a model may call for, with when to use it", () => {
-    const shelf = createSkillShelf([skill("b", { extra: { whenToUse: "Before a release." } }), hidden, skill("a")]);
+    const shelf = createSkillCatalog([skill("b", { extra: { whenToUse: "Before a release." } }), hidden, skill("a")]);
     expect(shelf?.list()).toBe("- a: Does it.\n- b: Does it. Before a release.");
   });
 
   it("is not there without one", () => {
-    expect(createSkillShelf([])).toBeUndefined();
-    expect(createSkillShelf([hidden])).toBeUndefined();
+    expect(createSkillCatalog([])).toBeUndefined();
+    expect(createSkillCatalog([hidden])).toBeUndefined();
   });
 
   it("cuts a description at 1,536 characters, never within a character", () => {
-    const long = createSkillShelf([skill("a", { description: "x".repeat(1_536) })])?.list();
+    const long = createSkillCatalog([skill("a", { description: "x".repeat(1_536) })])?.list();
     expect(long).toBe(`- a: ${"x".repeat(1_536)}`);
-    const longer = createSkillShelf([skill("a", { description: `${"x".repeat(1_534)}😀😀` })])?.list();
+    const longer = createSkillCatalog([skill("a", { description: `${"x".repeat(1_534)}😀😀` })])?.list();
     expect(longer).toBe(`- a: ${"x".repeat(1_534)}…`);
   });
 
@@ -35,7 +35,7 @@ describe("the list", () => {
     const many = Array.from({ length: 300 }, (_, index) =>
       skill(`skill-${index}`, { description: "word ".repeat(80) }),
     );
-    const text = createSkillShelf(many)?.list() ?? "";
+    const text = createSkillCatalog(many)?.list() ?? "";
     expect(estimateTokens(text)).toBeLessThanOrEqual(4_000);
     for (const { definition } of many) expect(text).toContain(definition.name);
   });
@@ -47,7 +47,7 @@ describe("the list", () => {
     );
     fc.assert(
       fc.property(shuffled, ([one, other]) => {
-        const listOf = (all: readonly string[]) => createSkillShelf(all.map((name) => skill(name)))?.list();
+        const listOf = (all: readonly string[]) => createSkillCatalog(all.map((name) => skill(name)))?.list();
         expect(listOf(one)).toBe(listOf(other));
       }),
     );
@@ -56,7 +56,7 @@ describe("the list", () => {
 
 describe("loading", () => {
   const plugin = skill("kit:pack", { plugin: "kit", source: "plugin" });
-  const shelf = createSkillShelf([skill("deploy"), plugin, hidden]);
+  const shelf = createSkillCatalog([skill("deploy"), plugin, hidden]);
 
   it.each([
     ["deploy", "deploy"],
