@@ -6,7 +6,7 @@ export interface ResolvedAgent {
   readonly head: Head;
   readonly policy: Policy;
   /** What its agents are measured by, where it keeps less for itself; absent: its own policy. */
-  readonly lends?: Policy;
+  readonly lends?: Policy | undefined;
   /** What is left of a subagent's pool once nobody waits for it; absent where nothing is lost. */
   readonly backgroundPool?: readonly string[];
   readonly maxTurns: number;

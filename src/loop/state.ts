@@ -87,7 +87,7 @@ export function newRun({
   runId,
   maxTurns,
   waits = false,
-}: Pick<ActiveRun, "runId" | "maxTurns"> & { waits?: boolean }): ActiveRun {
+}: Pick<ActiveRun, "runId" | "maxTurns"> & { waits?: boolean | undefined }): ActiveRun {
   return {
     runId,
     maxTurns,

@@ -28,25 +28,25 @@ const ended: EventOf<"model.ended"> = {
   usage: noUsage,
   milliseconds: 1,
 };
-const after = (...events: readonly DurableEvent[]): readonly UnderWay[] => events.reduce(foldUnderWay, []);
+const openAfter = (...events: readonly DurableEvent[]): readonly UnderWay[] => events.reduce(foldUnderWay, []);
 
 describe("requests under way", () => {
   it("are charged what was reserved, and what attempts before it cost", () => {
-    const open = after(requested, retried(usage(1_000, 5_000)), retried(), retried(usage(900, 4_000)));
+    const open = openAfter(requested, retried(usage(1_000, 5_000)), retried(), retried(usage(900, 4_000)));
     expect(chargeOf(open)).toEqual({ usage: usage(2_900, 15_000), costUsd: expect.closeTo(0.14) });
   });
 
   it("are over with their answers, however these end", () => {
-    expect(after(requested, retried(usage(1, 1)), ended)).toEqual([]);
-    expect(after(requested, { type: "spend.recorded", usage: noUsage, estimated: true })).toEqual([]);
-    const both = after(searching, requested);
+    expect(openAfter(requested, retried(usage(1, 1)), ended)).toEqual([]);
+    expect(openAfter(requested, { type: "spend.recorded", usage: noUsage, estimated: true })).toEqual([]);
+    const both = openAfter(searching, requested);
     expect(both).toHaveLength(2);
-    expect(foldUnderWay(both, ended)).toEqual(after(searching));
+    expect(foldUnderWay(both, ended)).toEqual(openAfter(searching));
   });
 
   it("have no known cost if one of them has none", () => {
     const free: DurableEvent = { ...requested, reserved: { inputTokens: 1, outputTokens: 1 } };
-    expect(chargeOf(after(searching, free)).costUsd).toBeUndefined();
+    expect(chargeOf(openAfter(searching, free)).costUsd).toBeUndefined();
     expect(chargeOf([])).toEqual({ usage: noUsage, costUsd: 0 });
   });
 });

@@ -19,7 +19,7 @@ import type { ResolvedProvider } from "./resolved-provider.ts";
 export interface ProviderWish {
   readonly settings: Settings;
   readonly environment: Environment;
-  readonly flags: { readonly provider?: string; readonly model?: string };
+  readonly flags: { readonly provider?: string | undefined; readonly model?: string | undefined };
 }
 
 export type ProviderChoice =

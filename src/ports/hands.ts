@@ -15,9 +15,9 @@ export interface HandsRequest {
   readonly call: ToolCall;
   readonly policy: Policy;
   /** Needed where the policy says `ask`; useless where it says `deny`. */
-  readonly grant?: Grant;
+  readonly grant?: Grant | undefined;
   /** Nothing is changed before this: what is about to be done survives a power cut. Hands elsewhere are asked after it. */
-  readonly recorded?: Promise<void>;
+  readonly recorded?: Promise<void> | undefined;
 }
 
 export type Judgement =

@@ -29,11 +29,11 @@ export interface ApprovalAnswer {
   /** Who or what answered. */
   readonly by: string;
   /** Told to the model with a denial. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   /** With a yes: the call is made with this input instead, once that was decided about from the start. */
-  readonly inputJson?: string;
+  readonly inputJson?: string | undefined;
   /** With a yes: what this rule covers is not asked about again. */
-  readonly always?: AlwaysAnswer;
+  readonly always?: AlwaysAnswer | undefined;
 }
 
 /** Who answers where nobody is asked. */

@@ -64,13 +64,13 @@ export type DurableEvent =
       /** Of its model as they were then; absent where nobody knows them. */
       readonly prices?: Prices;
       /** Nobody waits for it; its end is told to its parent. */
-      readonly background?: true;
+      readonly background?: true | undefined;
       /** It does not end before the agents it has in the background. */
-      readonly waits?: true;
+      readonly waits?: true | undefined;
       /** What a subagent's definition asked for and what it got. */
-      readonly tools?: ToolReport;
+      readonly tools?: ToolReport | undefined;
       /** What a subagent may do; it gets no more when it goes on. */
-      readonly policy?: RecordedPolicy;
+      readonly policy?: RecordedPolicy | undefined;
     }
   /** From here on nobody waits for this run. */
   | { readonly type: "run.backgrounded"; readonly runId: RunId; readonly cause: "person" | "timeout" }
@@ -94,7 +94,12 @@ export type DurableEvent =
   /** Before a request that has no `model.requested`: a compaction, or a tool call that asks a model. */
   | { readonly type: "spend.reserved"; readonly request: CallId | "compaction"; readonly reserved: ReservedSpend }
   /** What requests cost of which no other line tells: an interrupted compaction, or those that were under way when the process was lost. */
-  | { readonly type: "spend.recorded"; readonly usage: Usage; readonly costUsd?: number; readonly estimated?: true }
+  | {
+      readonly type: "spend.recorded";
+      readonly usage: Usage;
+      readonly costUsd?: number | undefined;
+      readonly estimated?: true;
+    }
   | {
       readonly type: "model.retried";
       readonly turn: number;
@@ -112,8 +117,8 @@ export type DurableEvent =
       readonly incompleteCalls: number;
       readonly usage: Usage;
       /** What was paid for tries that broke off. `costUsd` is with it. */
-      readonly lostUsage?: Usage;
-      readonly costUsd?: number;
+      readonly lostUsage?: Usage | undefined;
+      readonly costUsd?: number | undefined;
       readonly milliseconds: number;
       /** Of the messages as they were sent, the fifth dimension of the cache key. */
       readonly fingerprint?: string;
@@ -124,8 +129,8 @@ export type DurableEvent =
       readonly error: ModelError;
       /** What had arrived in full; never a tool call. */
       readonly partial: readonly AssistantBlock[];
-      readonly usage?: Usage;
-      readonly costUsd?: number;
+      readonly usage?: Usage | undefined;
+      readonly costUsd?: number | undefined;
       readonly milliseconds: number;
       readonly fingerprint?: string;
     }
@@ -145,7 +150,7 @@ export type DurableEvent =
       readonly inputJson: string;
       readonly reason: string;
       /** Rules that "always" can mean; absent: it can only be allowed once. */
-      readonly always?: readonly string[];
+      readonly always?: readonly string[] | undefined;
     }
   | {
       readonly type: "approval.answered";
@@ -153,10 +158,10 @@ export type DurableEvent =
       readonly callId: CallId;
       readonly answer: "allow" | "deny";
       readonly by: string;
-      readonly message?: string;
+      readonly message?: string | undefined;
       /** What the call is from here on, where who allowed it changed it. */
-      readonly inputJson?: string;
-      readonly always?: AlwaysAnswer;
+      readonly inputJson?: string | undefined;
+      readonly always?: AlwaysAnswer | undefined;
     }
   /** The intent: from here on the call may have had its effect. */
   | {
@@ -182,8 +187,8 @@ export type DurableEvent =
       readonly before?: number;
       readonly after?: number;
       /** What it took to ask the model for the summary; absent when the model was not asked. */
-      readonly usage?: Usage;
-      readonly costUsd?: number;
+      readonly usage?: Usage | undefined;
+      readonly costUsd?: number | undefined;
       readonly milliseconds?: number;
     }
   | {
@@ -201,7 +206,7 @@ export type DurableEvent =
   /** Work that its agent calls done was held against a check; where it did not stand it the agent may go on. */
   | ({ readonly type: "acceptance.checked"; readonly runId: RunId } & AcceptanceResult)
   /** Behind the end of a run, when everything that was made for it is gone, except what it left. */
-  | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree?: KeptWorktree };
+  | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree?: KeptWorktree | undefined };
 
 /** Who a subagent is and for whom it works. */
 export interface SpawnSpec {

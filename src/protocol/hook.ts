@@ -89,13 +89,13 @@ export interface HookAnswer {
    * A call: whether it may be made. Stop: `deny` keeps the agent going. UserPromptSubmit: `deny` sends the prompt back.
    * Elsewhere it means nothing.
    */
-  readonly decision?: Effect;
+  readonly decision?: Effect | undefined;
   /** For the model where the decision concerns it. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** Takes the place of a call's whole input, which is then decided about anew. */
   readonly input?: JsonObject;
   /** Words for the model. */
-  readonly context?: string;
+  readonly context?: string | undefined;
   /** A line for the person. */
   readonly notice?: string;
 }
@@ -109,10 +109,10 @@ export interface HookRecord {
   readonly callId?: CallId;
   /** Of the run whose beginning or end it was. */
   readonly runId?: RunId;
-  readonly decision?: Effect;
-  readonly reason?: string;
+  readonly decision?: Effect | undefined;
+  readonly reason?: string | undefined;
   /** What takes the place of the call's input. */
-  readonly inputJson?: string;
+  readonly inputJson?: string | undefined;
   /** As the model reads it. */
-  readonly context?: string;
+  readonly context?: string | undefined;
 }

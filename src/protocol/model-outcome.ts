@@ -34,7 +34,7 @@ export type ModelOutcome =
       readonly stopReason: StopReason;
       readonly usage: Usage;
       /** What was paid for tries before this one that broke off; no part of `usage`. */
-      readonly lostUsage?: Usage;
+      readonly lostUsage?: Usage | undefined;
       /** Calls the model began and did not finish; they are in no message and never run. */
       readonly incompleteCalls: number;
     }

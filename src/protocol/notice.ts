@@ -10,5 +10,5 @@ export interface Notice {
 export interface EndedNotice extends Notice {
   readonly outcome: Outcome;
   /** Runs of its own agents that it was not told of; their ends are told to who reads this. */
-  readonly unreturned?: readonly Notice[];
+  readonly unreturned?: readonly Notice[] | undefined;
 }

@@ -90,12 +90,12 @@ export interface RunEnd {
   readonly turns: number;
   readonly usage: Usage;
   /** Absent where the model has no known price. */
-  readonly costUsd?: number;
+  readonly costUsd?: number | undefined;
   readonly milliseconds: number;
   readonly modelMilliseconds: number;
   readonly facts: RunFacts;
   /** Whether the work stood the check that was asked for; absent where none was. */
-  readonly acceptance?: AcceptanceResult;
+  readonly acceptance?: AcceptanceResult | undefined;
 }
 
 /** Of the check that says whether an agent's work holds; made by the host, not by the agent. */

@@ -64,7 +64,7 @@ export interface Policy {
   /** Of settings and of this session; shared by all agents that have the same. */
   readonly rules: readonly Rule[];
   /** The topmost agent's first. What one of them denies nothing allows. */
-  readonly layers?: readonly PolicyLayer[];
+  readonly layers?: readonly PolicyLayer[] | undefined;
   /** Nobody can answer: what would be asked is denied. */
   readonly unattended?: true;
   /** Absolute real paths. The first is the workspace itself. */

@@ -26,9 +26,9 @@ export interface ReservedSpend {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Absent if the model has no known price. */
-  readonly costUsd?: number;
+  readonly costUsd?: number | undefined;
   /** The budget had no room for an answer of full length. */
-  readonly shortened?: true;
+  readonly shortened?: true | undefined;
 }
 
 export const noUsage: Usage = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
@@ -45,7 +45,7 @@ export function addUsage(left: Usage, right: Usage): Usage {
 }
 
 /** Of an answer, with the tries before it that broke off. */
-export function paidUsage(answer: { readonly usage: Usage; readonly lostUsage?: Usage }): Usage {
+export function paidUsage(answer: { readonly usage: Usage; readonly lostUsage?: Usage | undefined }): Usage {
   return answer.lostUsage ? addUsage(answer.usage, answer.lostUsage) : answer.usage;
 }
 

@@ -30,7 +30,7 @@ export interface AgentCatalog {
   /** Whether the workspace's own files count. */
   readonly trusted: boolean;
   /** The highest directory of the project that counts. */
-  readonly trustedRoot?: string;
+  readonly trustedRoot?: string | undefined;
   /** The root of the project. */
   readonly root: string;
   readonly switchedOff: readonly SwitchedOff[];
@@ -47,14 +47,14 @@ export interface CatalogPlace {
   /** The workspace counts for this once, whatever the store says. */
   readonly trust: boolean;
   /** Agents given with this call, by name. */
-  readonly agents?: Readonly<Record<string, unknown>>;
+  readonly agents?: Readonly<Record<string, unknown>> | undefined;
   /** Which of the built-in agents there are. */
   readonly builtIn?: BuiltInChoice;
   /** What was loaded already; absent: the settings files of this place are read. */
-  readonly settings?: Pick<LoadedSettings, "agents" | "origins" | "settings">;
+  readonly settings?: Pick<LoadedSettings, "agents" | "origins" | "settings"> | undefined;
   readonly managedDirectory?: string;
   /** What was read before: a file that is half-written now counts as it was then. */
-  readonly previous?: Snapshot;
+  readonly previous?: Snapshot | undefined;
 }
 
 /** Every agent there is for a workspace: built in, of plugins, the user and, as far as it is trusted, the project. */
@@ -70,7 +70,7 @@ export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalo
     home: userHome,
     stateHome: home,
     trusted,
-    ...(levels.trustedRoot === undefined ? {} : { trustedRoot: levels.trustedRoot }),
+    trustedRoot: levels.trustedRoot,
     plugins: installed.flatMap(({ state, plugin }) => (state === "enabled" && plugin ? [plugin] : [])),
     settings: chosen.snapshot,
     managedDirectory: place.managedDirectory ?? managedDirectory,
@@ -91,7 +91,7 @@ export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalo
   ];
   const { root, trustedRoot } = levels;
   const { switchedOff } = chosen;
-  return { catalog, snapshot, diagnostics, trusted, root, ...(trustedRoot ? { trustedRoot } : {}), switchedOff, rules };
+  return { catalog, snapshot, diagnostics, trusted, root, trustedRoot, switchedOff, rules };
 }
 
 function settingsOf({ settings, builtIn, ...place }: CatalogPlace): {

@@ -26,7 +26,7 @@ interface Surroundings {
   /** Who worked in this session before. */
   readonly before: string | undefined;
   /** What was read before in this session. */
-  readonly previous?: Snapshot;
+  readonly previous?: Snapshot | undefined;
 }
 
 /** What files and flags give to the session's agent. Reading definitions is loaded only where there may be something to read. */
@@ -40,7 +40,7 @@ export async function loadAgents(
   const builtIn = {
     disabled: disabledAgents(settings),
     entryPoint: entryPointOf(options, { environment, settings }),
-    ...(settings.profile === undefined ? {} : { profile: settings.profile }),
+    profile: settings.profile,
   };
   if (agent === undefined && agents === undefined) {
     const mayInstruct = trusted || (options.trusted !== undefined && hasTrustedFiles(home, environment));
@@ -56,9 +56,9 @@ export async function loadAgents(
     home,
     environment,
     trust: trusted,
-    ...(agents === undefined ? {} : { agents }),
-    ...(catalogSettings === undefined ? {} : { settings: catalogSettings }),
-    ...(previous === undefined ? {} : { previous }),
+    agents,
+    settings: catalogSettings,
+    previous,
     builtIn,
   });
 }

@@ -21,8 +21,7 @@ export async function loadDefinedAgents(
   const split = splitAgents(options.agents ?? {});
   const given = options.agents === undefined ? options : { ...options, agents: split.data };
   const loaded = await loadAgents(given, surroundings);
-  const again = ({ snapshot }: LoadedAgents) =>
-    loadAgents(given, { ...surroundings, ...(snapshot ? { previous: snapshot } : {}) });
+  const again = ({ snapshot }: LoadedAgents) => loadAgents(given, { ...surroundings, previous: snapshot });
   const environmentAt = (cwd: string): AgentEnvironment => ({
     cwd,
     platform: platform(),

@@ -17,7 +17,7 @@ export { type NewAgent, whyNotNew, writeNewAgent } from "./new-agent.ts";
 
 export interface AgentOverride {
   readonly source: DefinitionSource;
-  readonly file?: string;
+  readonly file?: string | undefined;
   readonly reason: string;
 }
 
@@ -102,7 +102,7 @@ function rowsOf({ catalog, rules }: AgentCatalog): { agents: AgentRow[]; tokens:
       .filter(({ winner }) => winner.definition === definition)
       .map(({ loser, reason }) => ({
         source: loser.definition.source,
-        ...(loser.definition.file === undefined ? {} : { file: loser.definition.file }),
+        file: loser.definition.file,
         reason,
       }));
     const written = { file: file ?? null, plugin: plugin ?? null, model: model ?? null, tools: tools ?? null };

@@ -59,7 +59,7 @@ async function findRequest({ home, request }: AnswerWish): Promise<ListedRequest
 
 function answerOf(question: ApprovalQuestion, wish: AnswerWish): ApprovalAnswer {
   const { verb, by, message, inputJson, project } = wish;
-  if (verb === "deny") return { answer: "deny", by, ...(message === undefined ? {} : { message }) };
+  if (verb === "deny") return { answer: "deny", by, message };
   const edited = inputJson === undefined ? {} : { inputJson };
   if (verb === "allow") return { answer: "allow", by, ...edited };
   const rule = ruleFor(question, wish.pattern);

@@ -81,7 +81,7 @@ function examineTrust({ trusted, untrusted }: ProjectSettings): Finding {
 }
 
 function chooseProvider({ environment, provider, model }: ExamineOptions, settings: Settings): ProviderChoice {
-  const flags = { ...(provider === undefined ? {} : { provider }), ...(model === undefined ? {} : { model }) };
+  const flags = { provider, model };
   return resolveProvider({ settings, environment, flags });
 }
 

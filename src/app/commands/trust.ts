@@ -39,7 +39,7 @@ export interface RemovedTrust {
   /** False: it had no trust of its own. */
   readonly removed: boolean;
   /** The directory above it whose trust still holds for it. */
-  readonly stillBy?: string;
+  readonly stillBy?: string | undefined;
 }
 
 export async function removeTrust({ home, cwd }: Pick<TrustPlace, "home" | "cwd">): Promise<RemovedTrust> {
@@ -49,7 +49,10 @@ export async function removeTrust({ home, cwd }: Pick<TrustPlace, "home" | "cwd"
   return { removed, ...(stillBy === undefined ? {} : { stillBy }) };
 }
 
-export function listTrust(home: string): { readonly trusted: readonly TrustedPath[]; readonly problem?: string } {
+export function listTrust(home: string): {
+  readonly trusted: readonly TrustedPath[];
+  readonly problem?: string | undefined;
+} {
   const { problem, list } = createTrustStore({ stateHome: home });
   return { trusted: list(), ...(problem === undefined ? {} : { problem }) };
 }

@@ -86,10 +86,10 @@ async function assemble(options: SessionOptions, served: ServedSession): Promise
     root: cwd,
     environment: served.environment,
     transcript,
-    ...(options.settingsOrigins === undefined ? {} : { origins: options.settingsOrigins }),
+    origins: options.settingsOrigins,
     ...pluginHomeOf(options, served.environment),
-    ...(options.hooks === undefined ? {} : { functions: options.hooks }),
-    ...(loaded.definition === undefined ? {} : { definition: loaded.definition }),
+    functions: options.hooks,
+    definition: loaded.definition,
   });
   const { agentUpdates } = options;
   const shared = { sessionId, version: VERSION, approvals, clock, compactAtPercent, agentUpdates, hooks: hooks.shared };
@@ -130,7 +130,7 @@ async function assemble(options: SessionOptions, served: ServedSession): Promise
     absentTools: tools.absent,
     mcpServers: connection.servers,
     toolReport: resolution.report,
-    ...(callback === undefined ? {} : { callback }),
+    callback,
     notices: [
       ...(chosen.notice ? [chosen.notice] : []),
       ...(options.model === undefined ? tellOfOtherModel(served.thread.conversation?.head, agent.head) : []),
@@ -148,7 +148,7 @@ async function assemble(options: SessionOptions, served: ServedSession): Promise
     dispatcher,
     waits: !interactive,
     mayBackground: mayBackground(served),
-    ...(options.permissionMode === undefined ? {} : { askedMode: options.permissionMode }),
+    askedMode: options.permissionMode,
     ...verification,
     ...mainAcceptance({ definition, given: options.acceptance ?? [], policy: agent.policy }),
     news: newsFor(agent, { ...loaded, thread: served.thread, rules }),

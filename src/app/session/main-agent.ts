@@ -31,7 +31,7 @@ export async function resolveMain(options: SessionOptions, place: MainPlace): Pr
     model: chosen.model.describe(),
     requestedModel: chosen.requested,
     modelReason: chosen.reason,
-    ...(maxTokensField ? { maxTokensField } : {}),
+    maxTokensField,
     // Where nobody says otherwise, what was kept for an hour is asked for in the same way: else it would be lost.
     cacheLifetime: settings.cache?.lifetime ?? thread.conversation?.head.cacheLifetime,
     tools: tools.hands.declarations(),

@@ -48,8 +48,8 @@ function choose(
     settings,
     environment,
     clock,
-    flags: { ...(provider ? { provider } : {}), ...(model ? { model } : {}) },
-    ...(agent ? { agent } : {}),
+    flags: { provider, model },
+    agent,
   });
 }
 

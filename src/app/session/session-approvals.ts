@@ -17,7 +17,7 @@ export async function sessionApprovals(
   const desk = createApprovalQueue({
     attended: approvals !== undefined || onAsk === "wait",
     deniesBackground: settings.background?.approvals === "deny",
-    ...(approvals === undefined ? {} : { program: approvals }),
+    program: approvals,
     ...(home === false
       ? {}
       : { keepRule: keeping({ home: home ?? stateDirectory(environment), cwd, environment }, onTrouble) }),

@@ -31,12 +31,12 @@ export interface FunctionHookOptions<Event extends HookEvent> {
 export interface HooksPlace {
   readonly settings: Settings;
   /** Where the settings come from; absent: they are the program's own. */
-  readonly origins?: readonly SettingsOrigin[];
+  readonly origins?: readonly SettingsOrigin[] | undefined;
   /** Where plugins are kept; absent: those of the user don't count here. */
-  readonly pluginHome?: string;
-  readonly functions?: SessionHookOptions;
+  readonly pluginHome?: string | undefined;
+  readonly functions?: SessionHookOptions | undefined;
   /** Of the session's own agent. */
-  readonly definition?: AgentDefinition;
+  readonly definition?: AgentDefinition | undefined;
   /** The workspace. */
   readonly root: string;
   readonly environment: Environment;
@@ -46,9 +46,9 @@ export interface HooksPlace {
 /** The hooks of a session. Where there are none, nothing is loaded. */
 export interface SessionHooks {
   /** Of the session's own agent. */
-  readonly main?: Hooks;
+  readonly main?: Hooks | undefined;
   /** Of its subagents. */
-  readonly shared?: Hooks;
+  readonly shared?: Hooks | undefined;
   /** Of a subagent whose definition has some; undefined: those all have. */
   forAgent(definition: AgentDefinition): Promise<Hooks | undefined>;
   readonly notices: readonly string[];
@@ -65,7 +65,7 @@ export async function loadSessionHooks(place: HooksPlace): Promise<SessionHooks>
   };
   const main = hooks.length + own.length === 0 ? undefined : await open();
   return {
-    ...(main ? { main } : {}),
+    main,
     ...(main && hooks.length > 0 ? { shared: main.forAgent([]) } : {}),
     forAgent: async (definition) => {
       const theirs = ownHooks(place, definition);

@@ -53,5 +53,5 @@ interface Source {
 }
 
 function listed(texts: readonly string[] | undefined, { effect, scope, file }: Source): Rule[] {
-  return (texts ?? []).map((text) => ({ text, effect, scope, ...(file === undefined ? {} : { file }) }));
+  return (texts ?? []).map((text) => ({ text, effect, scope, file }));
 }

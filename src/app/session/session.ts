@@ -73,13 +73,13 @@ export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers"
   /** Agents may go on without anybody who waits for them. */
   readonly mayBackground: boolean;
   /** The mode that was asked for with this opening of the session. */
-  readonly askedMode?: PermissionMode;
+  readonly askedMode?: PermissionMode | undefined;
   /** What has changed around the session since its last prompt, in words for its agent. */
   readonly news: () => Promise<string | undefined>;
   /** What its work has to stand. */
-  readonly acceptance?: Acceptance;
+  readonly acceptance?: Acceptance | undefined;
   /** Whether somebody else tries to break work that changed files. */
-  readonly verify?: "suggest" | "auto";
+  readonly verify?: "suggest" | "auto" | undefined;
   /** Lets go of what the session holds beside its hands. */
   readonly release: () => Promise<void>;
   readonly callback?: AgentCallback | undefined;
@@ -144,8 +144,8 @@ export function createSessionOf({
       const place = isOpen ? { news } : { opens: thread.isNew ? ("startup" as const) : ("resume" as const), ...plan() };
       isOpen = true;
       const check = {
-        ...(acceptance === undefined ? {} : { acceptance }),
-        ...(verify === undefined ? {} : { verify }),
+        acceptance,
+        verify,
       };
       const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits, ...check, ...place });
       running = run;

@@ -18,7 +18,7 @@ export interface ChosenModel {
   readonly requested: string | null;
   readonly reason: string;
   /** Undefined for models that are not behind HTTP. */
-  readonly provider?: ResolvedProvider;
+  readonly provider?: ResolvedProvider | undefined;
   /** The provider's own web search, where it has one. */
   readonly search?: ProviderSearch;
   /** Told to the user once. */
@@ -28,10 +28,10 @@ export interface ChosenModel {
 export interface ModelWish {
   readonly settings: Settings;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly flags: { readonly provider?: string; readonly model?: string };
+  readonly flags: { readonly provider?: string | undefined; readonly model?: string | undefined };
   readonly clock: Clock;
   /** Who will work with it. */
-  readonly agent?: AgentDefinition;
+  readonly agent?: AgentDefinition | undefined;
 }
 
 /**

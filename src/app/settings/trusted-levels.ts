@@ -9,7 +9,7 @@ export interface TrustedLevels {
   /** The root of the project. */
   readonly root: string;
   /** The highest directory that counts; absent: nothing of the project does. */
-  readonly trustedRoot?: string;
+  readonly trustedRoot?: string | undefined;
 }
 
 export interface LevelsRequest {
@@ -30,7 +30,7 @@ export function trustedLevels({ cwd, userHome, store, trust }: LevelsRequest): T
     ...above.map((path) => ({ path, trusted: store.isTrusted(path) })),
   ];
   const trustedRoot = levels.filter(({ trusted }) => trusted).at(-1)?.path;
-  return { nearestFirst: levels, root: levels.at(-1)!.path, ...(trustedRoot === undefined ? {} : { trustedRoot }) };
+  return { nearestFirst: levels, root: levels.at(-1)!.path, trustedRoot };
 }
 
 /** What a project brings beside settings and is not read for want of trust, as seen from the workspace. */

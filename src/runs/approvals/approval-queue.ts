@@ -24,10 +24,10 @@ export interface ApprovalQueueOptions {
   readonly attended: boolean;
   /** Agents in the background are not asked for. */
   readonly deniesBackground?: boolean;
-  readonly program?: Approvals;
+  readonly program?: Approvals | undefined;
   readonly openInbox: () => Promise<Inbox>;
   /** Keeps a rule for later sessions of this directory. */
-  readonly keepRule?: (rule: string) => Promise<void>;
+  readonly keepRule?: ((rule: string) => Promise<void>) | undefined;
 }
 
 export interface SessionApprovals extends ApprovalQueue {

@@ -51,7 +51,7 @@ export function reservedSpend(
   return {
     inputTokens,
     outputTokens: answerTokens,
-    ...(costUsd === undefined ? {} : { costUsd }),
+    costUsd,
     ...(isShort ? { shortened: true } : {}),
   };
 }

@@ -53,9 +53,9 @@ export function sumSpending(all: readonly Spending[]): BudgetSpent {
 }
 
 interface Spent {
-  readonly usage?: Usage;
-  readonly costUsd?: number;
-  readonly estimated?: true;
+  readonly usage?: Usage | undefined;
+  readonly costUsd?: number | undefined;
+  readonly estimated?: true | undefined;
 }
 
 function spentIn(line: Line): Spent | undefined {

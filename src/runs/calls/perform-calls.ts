@@ -96,7 +96,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const recorded = effects ? { recorded: thread.sync() } : {};
   // It is waited for below, and by the tool.
   recorded.recorded?.catch(() => {});
-  const result = await execute(host, { call, ...(grant ? { grant } : {}), ...recorded });
+  const result = await execute(host, { call, grant, ...recorded });
   await recorded.recorded;
   await finish(host, call, { ended: ended(result), unwritten });
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
@@ -118,7 +118,7 @@ async function finish(host: RunHost, call: ToolCall, { ended, unwritten = [] }: 
   if (!host.services.hooks?.has("PostToolUse") || result.outcome === "denied" || result.outcome === "cancelled") return;
   const { callId, name } = call;
   const { outcome, content, details } = result;
-  const response = { outcome, content: content as unknown as readonly JsonObject[], ...(details ? { details } : {}) };
+  const response = { outcome, content: content as unknown as readonly JsonObject[], details };
   const facts = { tool_name: name, tool_input: inputOf(call), tool_use_id: callId };
   await askHooks(
     host,
@@ -144,7 +144,7 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
   const spend: ReservedSpend = {
     inputTokens: takes.tokens,
     outputTokens: 0,
-    ...(takes.usd === undefined ? {} : { costUsd: takes.usd }),
+    costUsd: takes.usd,
   };
   await host.record([{ type: "spend.reserved", request: request.call.callId, reserved: spend }]);
   try {

@@ -76,7 +76,7 @@ export async function askForSummary(
   if (usage) reservation.settle({ usage, ...cost });
   else reservation.cancel();
   const milliseconds = Math.round(clock.monotonic() - startedAt);
-  const spent: Spent = { ...(usage ? { usage } : {}), ...cost, milliseconds };
+  const spent: Spent = { usage, ...cost, milliseconds };
   // A run that was stopped meanwhile records no compaction, and this is the only line that tells the cost.
   if (outlet.signal.aborted) await host.record([{ type: "spend.recorded", usage: usage ?? noUsage, ...cost }]);
   const problem = problemOf(outcome, { room, timeLimitMs });

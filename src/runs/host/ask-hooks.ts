@@ -45,8 +45,8 @@ export function hookLines(
   const record: HookRecord = {
     ...of,
     ran,
-    ...(decision === undefined ? {} : { decision }),
-    ...(reason === undefined ? {} : { reason }),
+    decision,
+    reason,
     ...(input === undefined ? {} : { inputJson: JSON.stringify(input) }),
     ...(context === undefined ? {} : { context: `[${about ?? `${of.event} hook`}: ${context}]` }),
   };

@@ -181,7 +181,7 @@ interface Bill {
 function answerEvent(outcome: ModelOutcome, { turn, ...bill }: Bill): DurableEvent {
   if (!outcome.ok) {
     const { error, partial, usage } = outcome;
-    return { type: "model.failed", turn, error, partial, ...(usage ? { usage } : {}), ...bill };
+    return { type: "model.failed", turn, error, partial, usage, ...bill };
   }
   const { message, stopReason, incompleteCalls, usage, lostUsage } = outcome;
   const lost = lostUsage ? { lostUsage } : {};

@@ -64,7 +64,7 @@ function runEnded({ thread, request, services, startedAt, acceptance }: RunHost,
     milliseconds: Math.round(services.clock.monotonic() - startedAt),
     modelMilliseconds: run?.modelMilliseconds ?? 0,
     facts: factsOf(thread.state),
-    ...(acceptance ? { acceptance } : {}),
+    acceptance,
   };
 }
 

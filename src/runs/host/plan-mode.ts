@@ -21,7 +21,7 @@ export function withPolicies(agent: ResolvedAgent, remake: Remake): ResolvedAgen
   const policy = remake(agent.policy);
   const lends = agent.lends && remake(agent.lends);
   if (policy === agent.policy && lends === agent.lends) return agent;
-  return { ...agent, policy, ...(lends === undefined ? {} : { lends }) };
+  return { ...agent, policy, lends };
 }
 
 /** What a run's agent may do now. */

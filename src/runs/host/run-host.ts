@@ -59,7 +59,7 @@ export interface RunRequest {
   /** What its work has to stand before it ends as done. */
   readonly acceptance?: Acceptance | undefined;
   /** Whether somebody else tries to break work that changed files: it is told that this is possible, or it happens. */
-  readonly verify?: "suggest" | "auto";
+  readonly verify?: "suggest" | "auto" | undefined;
   /** What has changed around the agent since its last prompt, in words for it. Never rejects. */
   readonly news?: () => Promise<string | undefined>;
   /** Absent for the main agent. */

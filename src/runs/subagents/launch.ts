@@ -78,7 +78,7 @@ async function cleanUp(
   await prepared.hands.release(thread.agentId).catch(() => undefined);
   for (const event of (await prepared.followUp?.(result)) ?? []) await record(event);
   const worktree = await prepared.release().catch(() => undefined);
-  await record({ type: "run.cleaned", runId: result.runId, ...(worktree ? { worktree } : {}) });
+  await record({ type: "run.cleaned", runId: result.runId, worktree });
   return worktree;
 }
 

@@ -118,7 +118,7 @@ export function lostResult({ agentId, runId }: Notice): SubagentResult {
 
 export function endedNotice({ agentId, end: { runId, outcome, facts } }: SubagentResult): EndedNotice {
   const { unreturned } = facts;
-  return { agentId, runId, outcome, ...(unreturned ? { unreturned } : {}) };
+  return { agentId, runId, outcome, unreturned };
 }
 
 /** A subagent as its transcript tells; undefined if the transcript says too little. */

@@ -32,7 +32,7 @@ export function policyInCopy(
 ): Policy {
   const { rules, layers } = policy;
   const copied = layers?.map((layer) => ({ ...layer, rules: copyRestrictions(layer.rules, copy, home) }));
-  return { ...policy, rules: copyRestrictions(rules, copy, home), ...(copied ? { layers: copied } : {}) };
+  return { ...policy, rules: copyRestrictions(rules, copy, home), layers: copied };
 }
 
 function copyRestrictions(

@@ -181,7 +181,7 @@ function report(run: SubagentResult, room: number | undefined): ToolOutput {
       totalTokens: totals.tokens,
       totalToolUseCount: totals.calls,
       facts: { ...end.facts } as unknown as JsonObject,
-      ...(end.costUsd === undefined ? {} : { costUsd: end.costUsd }),
+      costUsd: end.costUsd,
       ...(worktree ? { worktreePath: worktree.path, worktreeBranch: worktree.branch } : {}),
       ...(end.acceptance ? { verified: end.acceptance.ok } : {}),
     },
