@@ -3,6 +3,7 @@ import { parseObject } from "./answer.ts";
 import { failureOfConnection } from "./connection-failure.ts";
 import { type Connections, sharedConnections } from "./connections.ts";
 import { modelsUrl } from "./endpoint.ts";
+import { createErrorBody } from "./error-body.ts";
 import type { Exchange, ExchangeListener } from "./http/connection.ts";
 import type { ResponseHead } from "./http/response-reader.ts";
 import { failureOfStatus } from "./http-failure.ts";
@@ -62,9 +63,11 @@ export async function listModels(
       end(isComplete) {
         if (!isComplete || answer === undefined)
           return fail(`The connection to ${about.host} broke; check the network.`);
-        const body = Buffer.concat(chunks).toString("utf8");
-        if (answer.status === 200) return end(readList(body, about.host));
-        fail(failureOfStatus({ ...answer, body, now: 0 }, about).error.message);
+        const body = Buffer.concat(chunks);
+        if (answer.status === 200) return end(readList(body.toString("utf8"), about.host));
+        const error = createErrorBody(answer.headers["content-encoding"]);
+        error.add(body);
+        fail(failureOfStatus({ ...answer, body: error.text(), now: 0 }, about).error.message);
       },
       failed,
     };

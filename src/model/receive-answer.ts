@@ -1,6 +1,7 @@
 import { createParser } from "eventsource-parser";
 import type { About } from "./about.ts";
 import { type AnswerReader, parseObject } from "./answer.ts";
+import { createErrorBody } from "./error-body.ts";
 import { type Failure, failure } from "./failure.ts";
 import type { ResponseHead } from "./http/response-reader.ts";
 import { failureOfStatus, providerFailure } from "./http-failure.ts";
@@ -24,12 +25,12 @@ export interface Receiver {
 
 export function receiveAnswer(head: ResponseHead, options: ReceiveOptions): Receiver {
   const { maxAnswerBytes, about } = options;
-  const packed = head.headers["content-encoding"] ?? "identity";
+  const encoding = head.headers["content-encoding"] ?? "identity";
   const inner = isAnswer(head) ? answerReceiver(options) : errorReceiver(head, options);
   let bytes = 0;
   return {
     data(chunk) {
-      if (packed !== "identity") return compressed(about, packed);
+      if (isAnswer(head) && encoding !== "identity") return compressed(about, encoding);
       bytes += chunk.length;
       return bytes > maxAnswerBytes ? tooLarge(about, maxAnswerBytes) : inner.data(chunk);
     },
@@ -95,17 +96,14 @@ function judge(reader: AnswerReader, problem: string | undefined, about: About):
   return reader.ended() ? "complete" : undefined;
 }
 
-const errorBodyCharacters = 64_000;
-
 function errorReceiver({ status, headers }: ResponseHead, { about, now }: ReceiveOptions): Receiver {
-  const decode = createUtf8Decoder();
-  let body = "";
+  const body = createErrorBody(headers["content-encoding"]);
   return {
     data(chunk) {
-      if (body.length < errorBodyCharacters) body += decode.write(chunk);
+      body.add(chunk);
       return undefined;
     },
-    end: () => failureOfStatus({ status, headers, body, now: now() }, about),
+    end: () => failureOfStatus({ status, headers, body: body.text(), now: now() }, about),
   };
 }
 

@@ -1,0 +1,39 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+
+/** The text of an error response, also of one that was compressed although the request asked for no compression. */
+export interface ErrorBody {
+  /** Copies what it needs of the chunk. */
+  add(chunk: Buffer): void;
+  /** Returns an empty text if the body can't be decompressed, or only to more than the limit. */
+  text(): string;
+}
+
+/** No provider sends an error as large as this, neither compressed nor decompressed. */
+const mostBytes = 64_000;
+
+export function createErrorBody(encoding: string | undefined): ErrorBody {
+  const chunks: Buffer[] = [];
+  let room = mostBytes;
+  return {
+    add(chunk) {
+      if (room === 0) return;
+      const piece = Buffer.from(chunk.subarray(0, room));
+      room -= piece.length;
+      chunks.push(piece);
+    },
+    text: () => decompress(Buffer.concat(chunks), encoding?.trim().toLowerCase()).toString("utf8"),
+  };
+}
+
+function decompress(bytes: Buffer, encoding = "identity"): Buffer {
+  const limit = { maxOutputLength: mostBytes };
+  try {
+    if (encoding === "identity" || encoding === "") return bytes;
+    if (encoding === "gzip" || encoding === "x-gzip") return gunzipSync(bytes, limit);
+    if (encoding === "deflate") return inflateSync(bytes, limit);
+    if (encoding === "br") return brotliDecompressSync(bytes, limit);
+  } catch {
+    // The status and the headers of the response still say what to do.
+  }
+  return Buffer.alloc(0);
+}
