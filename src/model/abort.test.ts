@@ -1,7 +1,6 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { ModelProgress } from "../ports/index.ts";
-import { realDelay } from "./delay.ts";
 import { createLimiter } from "./limiter.ts";
 import {
   atEnd,
@@ -65,7 +64,7 @@ describe.each<Dialect>(["anthropic", "openai"])("an abort, %s", (dialect) => {
     const provider = providerAt(server.url, dialect);
     const limiter = createLimiter({ clock: realClock });
     const options = { provider, model: "m", limiter, clock: realClock, connections, random: () => 1 };
-    const model = createWireModel({ ...options, retry: { baseMs: 60_000 }, delay: realDelay });
+    const model = createWireModel({ ...options, retry: { baseMs: 60_000 } });
     const request = { prompt: promptOf(), maxTokens: 1_000, callId: String, signal: controller.signal };
     const outcome = await model.call(
       request,

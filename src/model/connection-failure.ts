@@ -22,7 +22,7 @@ export function failureOfConnection(error: NodeJS.ErrnoException, { about, reach
   }
   if (code === "EMFILE" || code === "ENFILE") {
     const message = `Too many files are open to reach ${provider}; raise the limit (ulimit -n) or run fewer agents at once.`;
-    return { ...make(message, "yes"), throttled: true };
+    return { ...make(message, "yes"), pushback: "refused" };
   }
   if (code === "ERR_PROXY_REFUSED") {
     return make(

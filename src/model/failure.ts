@@ -9,8 +9,11 @@ export interface Failure {
   readonly retry: Retry;
   /** The server asked to wait at least this long. */
   readonly retryAfterMs?: number;
-  /** The provider has too much to do: everybody in this process slows down. */
-  readonly throttled?: boolean;
+  /**
+   * How the provider pushed back. `refused`: because of its limits, or with a time to wait, which may concern all
+   * requests of this process. `overloaded`: it failed without saying more, which may concern only this one.
+   */
+  readonly pushback?: "refused" | "overloaded";
 }
 
 interface FailureDetails {

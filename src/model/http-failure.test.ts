@@ -34,6 +34,20 @@ describe("what an error status means", () => {
     expect(of(401, "no", { "x-should-retry": "true" }).retry).toBe("no");
   });
 
+  it.each([
+    [429, {}, "refused"],
+    [429, { "retry-after": "1" }, "refused"],
+    [503, { "retry-after": "1" }, "refused"],
+    [529, { "retry-after-ms": "20" }, "refused"],
+    [500, {}, "overloaded"],
+    [503, {}, "overloaded"],
+    [529, {}, "overloaded"],
+    [408, {}, undefined],
+    [400, {}, undefined],
+  ])("tells how the provider pushed back: %i %j", (status, headers, pushback) => {
+    expect(of(status, "no", headers).pushback).toBe(pushback);
+  });
+
   it("bounds what it quotes, on one line without controls", () => {
     const { message } = of(400, `bad\u001b[31m\nline ${"x".repeat(9_000)}`).error;
     expect(message.length).toBeLessThan(700);

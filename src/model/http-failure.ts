@@ -20,20 +20,21 @@ export function failureOfStatus({ status, headers, body, now }: ErrorAnswer, abo
   const base = classify(status, error, about);
   const retryAfterMs = retryAfterOf(headers, now);
   const retry = retryByHeader(headers, base);
-  return {
-    ...base,
-    retry,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(base.error.code === "rate_limited" || base.error.code === "overloaded" ? { throttled: true } : {}),
-  };
+  if (retryAfterMs !== undefined) return { ...base, retry, retryAfterMs, pushback: "refused" };
+  return { ...base, retry, ...pushbackOf(status, base) };
 }
 
 /** What an error inside a 200 answer or a stream means. */
 export function providerFailure(error: ProviderError, about: About): Failure {
   const status = statusByType.find(([pattern]) => pattern.test(error.type))?.[1] ?? 500;
-  const { error: made, retry } = classify(status, error, about);
-  const throttled = made.code === "rate_limited" || made.code === "overloaded";
-  return { error: { code: made.code, message: made.message }, retry, ...(throttled ? { throttled } : {}) };
+  const made = classify(status, error, about);
+  const { code, message } = made.error;
+  return { error: { code, message }, retry: made.retry, ...pushbackOf(status, made) };
+}
+
+function pushbackOf(status: number, { error }: Failure): Pick<Failure, "pushback"> {
+  if (error.code === "rate_limited") return { pushback: "refused" };
+  return status >= 500 || error.code === "overloaded" ? { pushback: "overloaded" } : {};
 }
 
 const statusByType: readonly (readonly [RegExp, number])[] = [

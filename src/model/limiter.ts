@@ -1,38 +1,56 @@
 import type { Clock } from "../ports/index.ts";
+import { createAlarm } from "./alarm.ts";
 import { type Delay, realDelay } from "./delay.ts";
+import { createLearntPlaces } from "./learnt-places.ts";
+import { createLearntRate } from "./learnt-rate.ts";
 
 /**
- * How many requests one provider gets from this process, and when. Begins without a limit and learns from refusals.
- * The time between two refusals is a period: as many as were taken in one are let through in the next, a few at a
- * time; beyond that one goes ahead to see whether more is possible, so that a limit that is known costs one refusal.
- * What counts is whether a request was taken, not when its answer ends: providers count requests, answers are long.
+ * Decides when the requests of this process to one provider may go. It begins without a limit and learns from how the
+ * provider pushes back:
+ *
+ * - Every request that failed waits as long as it was told to, first come first served afterwards.
+ * - A refusal holds all requests for as long, unless the number of requests in flight explains it (`learnt-places.ts`).
+ *   After that, as many go as the provider accepted before (`learnt-rate.ts`).
+ * - An overload delays only its own request. Three in a row with nothing accepted in between hold all requests.
+ *
+ * A hold ends with one request; each one that is accepted lets two more go.
  */
 export interface Limiter {
-  /** A place in the queue. A retry keeps the place of its first try, so nobody is overtaken for ever. */
-  ticket(): number;
-  /** Settles when the request may go; undefined when the signal was aborted before. */
-  enter(ticket: number, signal: AbortSignal): Promise<Pass | undefined>;
+  /** Returns a position in the queue. A retry uses the ticket of its first attempt, so that later requests don't overtake it. */
+  ticket(): Ticket;
+  /** Settles when the request may go, or with undefined when the signal is aborted first. */
+  enter(ticket: Ticket, signal: AbortSignal): Promise<Pass | undefined>;
   state(): LimiterState;
 }
 
+export interface Ticket {
+  readonly number: number;
+  /** Earliest time of the next attempt. */
+  notBefore: number;
+}
+
 export interface Pass {
-  /** The provider has taken the request: the answer begins. */
+  /** Call this when the provider has accepted the request: its answer begins. */
   taken(): void;
-  /** Must be called exactly once, when the request is over. */
+  /** Call this exactly once, when the request is over. */
   leave(end: PassEnd): void;
 }
 
-/** `throttled`: the provider refused because it has too much to do; everybody waits `holdMs`. */
+/** After `waitMs` the same ticket may enter again. */
 export type PassEnd =
   | { readonly kind: "answered" }
-  | { readonly kind: "failed" }
-  | { readonly kind: "throttled"; readonly holdMs: number };
+  /** Says nothing about the load of the provider. */
+  | { readonly kind: "failed"; readonly waitMs?: number }
+  /** The provider failed, without saying when to come again. */
+  | { readonly kind: "overloaded"; readonly waitMs: number }
+  /** The provider refused the request because of its limits, or said when to come again. */
+  | { readonly kind: "refused"; readonly waitMs: number };
 
 export interface LimiterState {
-  /** How many are let through at once without a look at what becomes of them. */
-  readonly learnt: number;
-  /** How many may be answered at once. */
-  readonly limit: number;
+  /** Requests that may go at once in a period. */
+  readonly perPeriod: number;
+  /** Requests that may be in flight at once, as far as that is proven. */
+  readonly places: number;
   readonly active: number;
   readonly waiting: number;
   readonly held: boolean;
@@ -43,167 +61,155 @@ interface LimiterOptions {
   readonly delay?: Delay;
 }
 
-/** So often refused without one request taken in between, it is not their rate: too many are answered at once. */
-const refusalsInRow = 3;
-/** Answers per unit of limit before one more is tried: slow, so that a limit of this kind is met once, not always. */
-const answersToGrow = 8;
-/** After this long without a refusal what was learnt is no longer relied on. */
+const overloadsToHold = 3;
+/** Least time after which a request counts as accepted. */
+const leastMs = 25;
+/** Everything learnt is forgotten after this time without a refusal. */
 const quietMs = 60_000;
 
 export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Limiter {
+  const rate = createLearntRate();
+  const places = createLearntPlaces();
+  const alarm = createAlarm({ clock, delay, ring: pump });
   const waiting: Waiting[] = [];
+  /** Requests in flight that the provider has neither accepted nor pushed back yet, oldest first. */
+  const undecided = new Set<Sent>();
+  /** How many requests may be undecided at once. One after a hold, and one more for each that is accepted. */
+  let mostUndecided = Number.POSITIVE_INFINITY;
   let tickets = 0;
   let active = 0;
-  /** Of the active ones those of which it is not known yet whether they are taken. */
-  let undecided = 0;
-  let limit = Number.POSITIVE_INFINITY;
-  let answers = 0;
+  /** Requests that were accepted and did not fail afterwards. */
+  let accepted = 0;
+  /** Overloads in a row, and `accepted` at the latest one. */
+  let overloads = { inRow: 0, accepted: 0 };
+  /** Number of refusals so far that held all requests. */
   let period = 0;
-  let inRow = 0;
-  let learnt = Number.POSITIVE_INFINITY;
-  /** What the successes of the last period, of which some are known late, may add up to. */
-  let most = Number.POSITIVE_INFINITY;
-  /** A refusal after requests that were taken one by one, and not only a burst, has said how many are. */
-  let isMeasured = false;
-  let granted = 0;
-  let successes = 0;
-  /** How many may be undecided. One more per success doubles what is let through with each round. */
-  let ramp = Number.POSITIVE_INFINITY;
-  let refusedAt: number | undefined;
-  /** In this time the provider's own period is over too, however the two lie. */
-  let cycleMs = 0;
-  let cycleEnd = Number.NEGATIVE_INFINITY;
   let heldUntil = Number.NEGATIVE_INFINITY;
-  let hold: AbortController | undefined;
+  let refusedAt = Number.POSITIVE_INFINITY;
+  /** Providers push back quickly: a request that is out for longer than this has been accepted. */
+  let decidedMs = Number.POSITIVE_INFINITY;
 
+  /** Sends all requests that may go now. */
   function pump(): void {
-    turnCycle();
-    while (hold === undefined && waiting.length > 0 && mayGo()) waiting.shift()?.go(pass());
-    if (waiting.length === 0) dropHold();
+    const now = alarm.now();
+    for (const sent of undecided) {
+      if (now < sent.at + decidedMs) break;
+      accept(sent);
+    }
+    const isCapped = places.limit() < Number.POSITIVE_INFINITY;
+    if (now >= heldUntil && rate.turn({ now, undecided: undecided.size, isCapped })) mostUndecided = 1;
+    for (;;) {
+      const index = waiting.findIndex(({ ticket }) => ticket.notBefore <= now);
+      if (index < 0 || !mayGo(now)) break;
+      const [next] = waiting.splice(index, 1);
+      next?.go(pass(next.ticket, now));
+    }
+    alarm.set(nextChange(now));
   }
 
-  /** Nobody waits, so no timer may keep the process alive; who comes next asks the clock. */
-  function dropHold(): void {
-    const dropped = hold;
-    hold = undefined;
-    dropped?.abort();
+  function mayGo(now: number): boolean {
+    if (now < heldUntil || !places.mayGo(active, now)) return false;
+    const isKnown = active < places.limit() && rate.hasRoom();
+    return undecided.size < Math.min(mostUndecided, isKnown ? Number.POSITIVE_INFINITY : places.atOnce(active));
   }
 
-  function mayGo(): boolean {
-    if (active >= limit) return false;
-    // What was taken before the first refusal may be what two of the provider's periods allow.
-    const known = isMeasured ? learnt : learnt / 2;
-    return undecided < (granted < known ? ramp : 1);
-  }
-
-  function pass(): Pass {
-    active += 1;
-    undecided += 1;
-    granted += 1;
-    const own = period;
-    let isDecided = false;
-    let hasLeft = false;
-    const decide = () => {
-      if (isDecided) return false;
-      isDecided = true;
-      undecided -= 1;
-      return true;
+  /** Returns when a waiting request may go although nothing else happens until then. */
+  function nextChange(now: number): number | undefined {
+    if (waiting.length === 0) return undefined;
+    if (now < heldUntil) return heldUntil;
+    const [oldest] = undecided;
+    let next = Number.POSITIVE_INFINITY;
+    const consider = (at: number) => {
+      if (at > now && at < next) next = at;
     };
+    for (const { ticket } of waiting) consider(ticket.notBefore);
+    consider(places.changesAt() ?? now);
+    if (oldest !== undefined) consider(oldest.at + decidedMs);
+    return next === Number.POSITIVE_INFINITY ? undefined : next;
+  }
+
+  function pass(ticket: Ticket, now: number): Pass {
+    const sent: Sent = { at: now, period, beside: active, isAccepted: false, isTaken: false };
+    places.sent(active);
+    rate.sent();
+    active += 1;
+    undecided.add(sent);
+    let hasLeft = false;
     return {
       taken() {
-        if (hasLeft || !decide()) return;
-        succeed(own);
+        if (hasLeft) return;
+        sent.isTaken = true;
+        accept(sent);
         pump();
       },
       leave(end) {
         if (hasLeft) throw new Error("A pass of the limiter was given back twice.");
         hasLeft = true;
-        if (decide() && end.kind === "answered") succeed(own);
+        if (end.kind === "answered") {
+          accept(sent);
+          places.answered();
+        } else ticket.notBefore = alarm.now() + (end.waitMs ?? 0);
         active -= 1;
-        if (end.kind === "throttled") throttle(own, end.holdMs);
-        if (end.kind === "answered") growLimit();
+        if (end.kind === "overloaded") overload(sent, end.waitMs);
+        if (end.kind === "refused") refuse(sent, end.waitMs);
+        undecided.delete(sent);
         pump();
       },
     };
   }
 
-  function throttle(own: number, holdMs: number): void {
-    const now = clock.monotonic();
-    // The other refusals of the same burst say nothing new.
-    if (own === period) endPeriod(now, holdMs);
-    if (now + holdMs <= heldUntil) return;
-    heldUntil = now + holdMs;
-    holdFor(holdMs);
+  function accept(sent: Sent): void {
+    if (!undecided.delete(sent)) return;
+    sent.isAccepted = true;
+    accepted += 1;
+    if (sent.period !== period) return;
+    mostUndecided += 1;
+    places.accepted(active);
   }
 
-  function endPeriod(now: number, holdMs: number): void {
-    period += 1;
-    inRow += 1;
-    const answered = active - undecided;
-    if (inRow >= refusalsInRow && answered > 0) limit = answered;
-    answers = 0;
-    const isFirst = learnt === Number.POSITIVE_INFINITY;
-    // Nothing was taken: the hold was too short, which says nothing about how many are.
-    if (successes > 0 || isFirst) {
-      isMeasured = !isFirst;
-      most = learnt + 1;
-      // Nobody has counted by periods before the first refusal: what was taken an hour ago says nothing.
-      learnt = isFirst ? answered : Math.min(successes, most);
-      cycleMs = Math.max(2 * holdMs, 1.5 * Math.min(now - (refusedAt ?? now), quietMs));
-      refusedAt = now;
+  function pushedBack(sent: Sent): void {
+    if (sent.isAccepted) accepted -= 1;
+    if (sent.isTaken) return;
+    const tookMs = alarm.now() - sent.at;
+    // When many are sent at once, their times rather show how busy this process is, so the shortest counts.
+    const isAlone = sent.period > 0 && sent.period === period;
+    decidedMs = isAlone ? 2 * tookMs + leastMs : Math.min(decidedMs, tookMs + leastMs);
+  }
+
+  function overload(sent: Sent, waitMs: number): void {
+    pushedBack(sent);
+    const [oldest] = undecided;
+    // A request that was sent earlier has not failed so far.
+    if (undecided.has(sent) && oldest !== sent) return;
+    const inRow = accepted > overloads.accepted ? 1 : overloads.inRow + 1;
+    overloads = { inRow, accepted };
+    if (inRow < overloadsToHold) return;
+    heldUntil = Math.max(heldUntil, alarm.now() + waitMs);
+    mostUndecided = 1;
+  }
+
+  function refuse(sent: Sent, waitMs: number): void {
+    const now = alarm.now();
+    pushedBack(sent);
+    refusedAt = now;
+    if (sent.period !== period) {
+      // It was sent before the refusal that ended its period. All it says is that one request less was accepted.
+      if (sent.period === period - 1 && !places.isProven()) {
+        rate.refusedToo();
+        places.refusedToo();
+      }
+    } else {
+      const inFlight = Math.max(active, sent.beside);
+      if (places.explains({ inFlight, now, waitMs })) return;
+      period += 1;
+      mostUndecided = 1;
+      rate.refused({ inFlight: active, now, waitMs });
     }
-    cycleEnd = now + cycleMs;
-    granted = 0;
-    successes = 0;
-    ramp = 1;
+    heldUntil = Math.max(heldUntil, now + waitMs);
   }
 
-  /** A whole cycle without a refusal: what was taken in it may be let through at once in the next. */
-  function turnCycle(): void {
-    const now = clock.monotonic();
-    if (learnt === Number.POSITIVE_INFINITY || now < cycleEnd) return;
-    const isQuiet = now >= (refusedAt ?? now) + quietMs;
-    if (successes > learnt) learnt = isMeasured && !isQuiet ? learnt + 1 : successes * 2;
-    ramp = 1;
-    if (isQuiet) limit = Number.POSITIVE_INFINITY;
-    if (isQuiet && waiting.length === 0) learnt = ramp = Number.POSITIVE_INFINITY;
-    most = learnt;
-    cycleEnd = now + cycleMs;
-    granted = undecided;
-    successes = 0;
-  }
-
-  function holdFor(milliseconds: number): void {
-    dropHold();
-    const mine = new AbortController();
-    hold = mine;
-    void delay(milliseconds, mine.signal).then(() => {
-      if (hold !== mine) return;
-      // Timers count from when the event loop last looked at its clock: on a busy machine they fire too early. For a
-      // clock that stands still nobody waits twice.
-      const left = heldUntil - clock.monotonic();
-      if (left > 0 && left < milliseconds) return holdFor(left);
-      hold = undefined;
-      pump();
-    });
-  }
-
-  function succeed(own: number): void {
-    if (own === period) {
-      inRow = 0;
-      successes += 1;
-      ramp += 1;
-    } else if (own === period - 1 && learnt < most) learnt += 1;
-  }
-
-  function growLimit(): void {
-    answers += 1;
-    if (answers < limit * answersToGrow) return;
-    answers = 0;
-    limit += 1;
-  }
-
-  function queue(ticket: number, signal: AbortSignal): Promise<Pass | undefined> {
+  function queue(ticket: Ticket, signal: AbortSignal): Promise<Pass | undefined> {
+    if (waiting.length === 0 && alarm.now() >= refusedAt + quietMs) forget();
     return new Promise((resolve) => {
       const onAbort = () => {
         waiting.splice(waiting.indexOf(entry), 1);
@@ -220,28 +226,51 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
           resolve(given);
         },
       };
-      const later = waiting.findIndex((other) => other.ticket > ticket);
+      const later = waiting.findIndex((other) => other.ticket.number > ticket.number);
       waiting.splice(later === -1 ? waiting.length : later, 0, entry);
-      if (hold === undefined && clock.monotonic() < heldUntil) holdFor(heldUntil - clock.monotonic());
       pump();
-      // Nearly all go at once.
+      // Nearly all requests go at once.
       if (hasGone) return;
       isHeard = true;
       signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 
+  function forget(): void {
+    refusedAt = Number.POSITIVE_INFINITY;
+    mostUndecided = Number.POSITIVE_INFINITY;
+    rate.forget();
+    places.forget();
+  }
+
   return {
     ticket() {
       tickets += 1;
-      return tickets;
+      return { number: tickets, notBefore: Number.NEGATIVE_INFINITY };
     },
     enter: (ticket, signal) => (signal.aborted ? Promise.resolve(undefined) : queue(ticket, signal)),
-    state: () => ({ learnt, limit, active, waiting: waiting.length, held: hold !== undefined }),
+    state: () => ({
+      perPeriod: rate.perPeriod(),
+      places: places.isProven() ? places.limit() : Number.POSITIVE_INFINITY,
+      active,
+      waiting: waiting.length,
+      held: waiting.length > 0 && alarm.now() < heldUntil,
+    }),
   };
 }
 
+/** A request in flight. */
+interface Sent {
+  readonly at: number;
+  readonly period: number;
+  /** Requests that were in flight when it was sent. */
+  readonly beside: number;
+  isAccepted: boolean;
+  /** Whether it is known that it was accepted, and not only concluded from the time. */
+  isTaken: boolean;
+}
+
 interface Waiting {
-  readonly ticket: number;
+  readonly ticket: Ticket;
   go(pass: Pass): void;
 }

@@ -26,6 +26,9 @@ describe("whether and when to try again", () => {
           expect(decision.delayMs).toBeGreaterThanOrEqual(asked);
           expect(decision.delayMs).toBeLessThanOrEqual(Math.max(asked, policy.capMs, 0));
           expect(decision.delayMs).toBeLessThanOrEqual(Math.max(asked, policy.baseMs * 2 ** (attempt - 1)));
+          expect(decision.delayMs).toBeGreaterThanOrEqual(
+            Math.min(policy.capMs, policy.baseMs * 2 ** (attempt - 1)) / 2,
+          );
         },
       ),
     );

@@ -5,6 +5,7 @@ export interface RetryPolicy {
   readonly maxAttempts: number;
   /** For servers that answer wrongly or not at all. */
   readonly fewAttempts: number;
+  /** Longest delay after the first attempt. It doubles with every attempt, up to `capMs`. */
   readonly baseMs: number;
   readonly capMs: number;
   /** Who is asked to wait longer than this is told so instead of waiting in silence. */
@@ -14,7 +15,7 @@ export interface RetryPolicy {
 export const defaultRetryPolicy: RetryPolicy = {
   maxAttempts: 10,
   fewAttempts: 3,
-  baseMs: 1_000,
+  baseMs: 500,
   capMs: 60_000,
   longestWaitMs: 600_000,
 };
@@ -39,9 +40,10 @@ export function decideRetry(failed: Failure, { attempt, policy, random }: RetryS
   return { again: true, delayMs: Math.max(retryAfterMs, backoff(attempt, policy, random)), maxAttempts };
 }
 
-/** Full jitter: callers that failed together don't come back together. */
+/** Between half and the whole of a delay that doubles: requests that failed together don't come back together. */
 function backoff(attempt: number, { baseMs, capMs }: RetryPolicy, random: () => number): number {
-  return Math.round(random() * Math.min(capMs, baseMs * 2 ** Math.min(attempt - 1, 30)));
+  const longest = Math.min(capMs, baseMs * 2 ** Math.min(attempt - 1, 30));
+  return Math.round(longest * (0.5 + 0.5 * random()));
 }
 
 function waitTooLong(failed: Failure, retryAfterMs: number): Failure {

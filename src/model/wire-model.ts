@@ -6,7 +6,6 @@ import type { AnswerReader, CompleteAnswer } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic-reader.ts";
 import { type AttemptEnd, type AttemptOptions, attempt } from "./attempt.ts";
 import { type Connections, sharedConnections } from "./connections.ts";
-import { type Delay, realDelay } from "./delay.ts";
 import { describeModel } from "./describe-model.ts";
 import { messagesUrl } from "./endpoint.ts";
 import { failure } from "./failure.ts";
@@ -23,7 +22,6 @@ export interface WireModelOptions {
   readonly limiter: Limiter;
   readonly clock: Clock;
   readonly random?: () => number;
-  readonly delay?: Delay;
   readonly connections?: Connections;
   readonly retry?: Partial<RetryPolicy>;
   /** How long the server may be silent, before the headers as well. */
@@ -42,7 +40,6 @@ export function createWireModel(options: WireModelOptions): Model {
     about,
     url,
     random: options.random ?? Math.random,
-    delay: options.delay ?? realDelay,
     policy: { ...defaultRetryPolicy, ...options.retry },
     connections,
   };
@@ -59,7 +56,6 @@ interface Wire {
   readonly about: About;
   readonly url: URL;
   readonly random: () => number;
-  readonly delay: Delay;
   readonly policy: RetryPolicy;
   readonly connections: Connections;
 }
@@ -67,7 +63,7 @@ interface Wire {
 type Emit = (progress: ModelProgress) => void;
 
 async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): Promise<ModelOutcome> {
-  const { options, policy, random, delay } = wire;
+  const { options, policy, random } = wire;
   const { limiter } = options;
   const { signal } = request;
   const ticket = limiter.ticket();
@@ -106,7 +102,6 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
       pass.leave({ kind: "failed" });
       return lost.aborted();
     }
-    const { throttled } = end.failure;
     const decision = decideRetry(end.failure, { attempt: tries, policy, random });
     if (!decision.again) {
       pass.leave({ kind: "failed" });
@@ -115,12 +110,10 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
     const { delayMs, maxAttempts } = decision;
     const { status = null, message: error } = end.failure.error;
     emit({ type: "retried", retry: { attempt: tries, maxAttempts, delayMs, status, error }, lost: spent });
-    // Who was throttled waits in the limiter's queue, where it keeps its place; everybody else waits there too.
-    pass.leave(throttled ? { kind: "throttled", holdMs: delayMs } : { kind: "failed" });
+    pass.leave({ kind: end.failure.pushback ?? "failed", waitMs: delayMs });
     const next = spent && request.repeat ? await request.repeat(spent) : maxTokens;
     if (typeof next !== "number") return lost.outcome({ code: "budget", message: next.message });
     maxTokens = next;
-    if (!throttled) await delay(delayMs, signal);
   }
 }
 

@@ -98,7 +98,6 @@ export function callerFor(url: string, dialect: Dialect, options: Partial<WireMo
     limiter,
     clock: realClock,
     random: () => 0.5,
-    delay,
     connections: options.connections ?? connectionsForTest(),
     ...options,
   });

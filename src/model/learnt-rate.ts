@@ -1,0 +1,93 @@
+/**
+ * Learns how many requests a provider accepts in a period of time. A period lasts from one refusal to the next. As many
+ * requests as one period accepted may go at once in the next; after them, single requests find out whether it accepts
+ * more. A limit that is known thus costs one refusal per period.
+ */
+export interface LearntRate {
+  /** Requests that may go at once in a period; infinite before the first refusal. */
+  perPeriod(): number;
+  /** Returns whether one more request stays within `perPeriod`. */
+  hasRoom(): boolean;
+  sent(): void;
+  /** Called for the first refusal of a period, which ends the period. `inFlight` counts the other requests. */
+  refused(refusal: { readonly inFlight: number; readonly now: number; readonly waitMs: number }): void;
+  /** Called for each further refusal of a request that was sent before the period ended. */
+  refusedToo(): void;
+  /**
+   * Returns whether a new period begins because the provider refused nothing for a whole one. Requests are `undecided`
+   * while it is open whether the provider accepts them. While something else limits them (`isCapped`), the period goes
+   * on and can't show that more is possible.
+   */
+  turn(state: { readonly now: number; readonly undecided: number; readonly isCapped: boolean }): boolean;
+  forget(): void;
+}
+
+/** Longest time between two refusals that is taken for a period. */
+const longestPeriodMs = 60_000;
+
+export function createLearntRate(): LearntRate {
+  let learnt = Number.POSITIVE_INFINITY;
+  /** False after the first refusal: the requests before it may have been accepted in two periods of the provider. */
+  let isMeasured = false;
+  let sent = 0;
+  let wasCapped = false;
+  /** The period before this one, with the bounds of what can be learnt from it. */
+  let last = { accepted: 0, least: 0, most: 0 };
+  let refusedAt = 0;
+  /** Longer than the provider's own period, wherever that begins. */
+  let periodMs = 0;
+  let endsAt = Number.POSITIVE_INFINITY;
+
+  function learn(): void {
+    // If nothing was accepted, the wait was too short, which says nothing about the number.
+    learnt = last.accepted > 0 ? Math.min(last.accepted, last.most) : last.least;
+  }
+
+  function begin(now: number, count: number): void {
+    endsAt = now + periodMs;
+    sent = count;
+    wasCapped = false;
+  }
+
+  return {
+    perPeriod: () => learnt,
+    hasRoom: () => sent < (isMeasured ? learnt : learnt / 2),
+    sent() {
+      sent += 1;
+    },
+    refused({ inFlight, now, waitMs }) {
+      const isFirst = learnt === Number.POSITIVE_INFINITY;
+      const accepted = isFirst ? inFlight : sent - 1;
+      if (isFirst) last = { accepted, least: 0, most: accepted };
+      else last = { accepted, least: learnt, most: wasCapped ? learnt : learnt + 1 };
+      if (accepted > 0 || isFirst) {
+        isMeasured = !isFirst;
+        periodMs = isFirst ? 2 * waitMs : Math.max(2 * waitMs, 1.5 * Math.min(now - refusedAt, longestPeriodMs));
+        refusedAt = now;
+      }
+      learn();
+      begin(now, 0);
+    },
+    refusedToo() {
+      last.accepted -= 1;
+      learn();
+    },
+    turn({ now, undecided, isCapped }) {
+      if (isCapped) {
+        endsAt = Math.max(endsAt, now + periodMs);
+        wasCapped = true;
+      }
+      if (now < endsAt) return false;
+      const accepted = sent - undecided;
+      const isLongAgo = now >= refusedAt + longestPeriodMs;
+      if (accepted > learnt && !wasCapped) learnt = isMeasured && !isLongAgo ? learnt + 1 : accepted * 2;
+      last = { accepted: learnt, least: learnt, most: learnt };
+      begin(now, undecided);
+      return true;
+    },
+    forget() {
+      learnt = Number.POSITIVE_INFINITY;
+      begin(Number.POSITIVE_INFINITY, 0);
+    },
+  };
+}
