@@ -11,6 +11,7 @@ import { delegationCase } from "./delegation-case.ts";
 import type { Figure } from "./figure.ts";
 import { forkCase } from "./fork-case.ts";
 import { grepCase } from "./grep-case.ts";
+import { pushbackCase } from "./pushback-case.ts";
 import { sandboxCase } from "./sandbox-case.ts";
 
 /**
@@ -26,6 +27,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   resume: resumeCase,
   sandbox: sandboxCase,
   decision: decisionCase,
+  pushback: pushbackCase,
   fork: forkCase,
   cache: cacheCase,
   definitions: definitionsCase,
