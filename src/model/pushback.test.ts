@@ -17,7 +17,7 @@ function createModel(url: string) {
     retry: { baseMs: 200 },
   });
   return (text: string, onRetry: () => void = () => {}): Promise<ModelOutcome> => {
-    const request = { prompt: promptOf(text), callId: String, signal: new AbortController().signal };
+    const request = { prompt: promptOf(text), maxTokens: 1_000, callId: String, signal: new AbortController().signal };
     return model.call(request, (event) => event.type === "retried" && onRetry());
   };
 }
