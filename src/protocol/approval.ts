@@ -13,7 +13,7 @@ export interface ApprovalQuestion {
   /** From the main agent's child down to this agent; empty for the main agent. */
   readonly path: readonly AgentId[];
   /** Nobody waits for the agent, or for one it works for. */
-  readonly background?: true;
+  readonly background?: true | undefined;
   readonly call: ToolCall;
   /** Of tool and input: an answer counts for exactly this input. */
   readonly inputHash: string;
@@ -21,7 +21,7 @@ export interface ApprovalQuestion {
   /** Rules that "always" can mean: first the one that covers this call alone. Empty: it can only be allowed once. */
   readonly always: readonly string[];
   /** Rules that a launch would allow its agent. */
-  readonly grants?: readonly string[];
+  readonly grants?: readonly string[] | undefined;
 }
 
 export interface ApprovalAnswer {

@@ -11,7 +11,7 @@ export type DefinitionSource = (typeof definitionSources)[number];
 export interface CompactRule {
   readonly tool: string;
   /** Absent: every use of the tool. */
-  readonly pattern?: string;
+  readonly pattern?: string | undefined;
   readonly effect: Effect;
 }
 
@@ -27,7 +27,7 @@ export interface AgentBudget {
 /** By the name of a configured server, or with a configuration of its own. */
 export interface McpServerUse {
   readonly name: string;
-  readonly config?: JsonObject;
+  readonly config?: JsonObject | undefined;
 }
 
 /** What an agent file says, without its body: small enough to keep for every agent of a large catalog. */
@@ -36,38 +36,38 @@ export interface AgentDefinition {
   readonly description: string;
   readonly source: DefinitionSource;
   /** Absolute path; undefined for what is not in a file. */
-  readonly file?: string;
-  readonly plugin?: string;
+  readonly file?: string | undefined;
+  readonly plugin?: string | undefined;
   /** As written, specifiers included. Undefined: inherit all. Empty: none. */
-  readonly tools?: readonly string[];
-  readonly disallowedTools?: readonly string[];
-  readonly requiredTools?: readonly string[];
+  readonly tools?: readonly string[] | undefined;
+  readonly disallowedTools?: readonly string[] | undefined;
+  readonly requiredTools?: readonly string[] | undefined;
   /** As written: an alias, an id, `inherit`. */
-  readonly model?: string;
-  readonly effort?: Effort;
-  readonly permissionMode?: PermissionMode;
-  readonly permission?: readonly CompactRule[];
-  readonly maxTurns?: number;
-  readonly timeoutMs?: number;
-  readonly contextTokens?: number;
-  readonly budget?: AgentBudget;
+  readonly model?: string | undefined;
+  readonly effort?: Effort | undefined;
+  readonly permissionMode?: PermissionMode | undefined;
+  readonly permission?: readonly CompactRule[] | undefined;
+  readonly maxTurns?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly contextTokens?: number | undefined;
+  readonly budget?: AgentBudget | undefined;
   /** A command whose success makes the work verified. */
-  readonly acceptance?: string;
-  readonly color?: string;
-  readonly background?: boolean;
-  readonly memory?: "user" | "project" | "local";
-  readonly skills?: readonly string[];
-  readonly mcpServers?: readonly McpServerUse[];
-  readonly hooks?: readonly HookEntry[];
-  readonly isolation?: "worktree";
-  readonly omitProjectContext?: boolean;
-  readonly forkContext?: boolean;
-  readonly criticalReminder?: string;
-  readonly initialPrompt?: string;
+  readonly acceptance?: string | undefined;
+  readonly color?: string | undefined;
+  readonly background?: boolean | undefined;
+  readonly memory?: "user" | "project" | "local" | undefined;
+  readonly skills?: readonly string[] | undefined;
+  readonly mcpServers?: readonly McpServerUse[] | undefined;
+  readonly hooks?: readonly HookEntry[] | undefined;
+  readonly isolation?: "worktree" | undefined;
+  readonly omitProjectContext?: boolean | undefined;
+  readonly forkContext?: boolean | undefined;
+  readonly criticalReminder?: string | undefined;
+  readonly initialPrompt?: string | undefined;
   /** Reachable by name, but not offered for delegation. */
-  readonly hidden?: boolean;
+  readonly hidden?: boolean | undefined;
   /** Fields nobody here knows, kept as they were. */
-  readonly extra?: JsonObject;
+  readonly extra?: JsonObject | undefined;
 }
 
 /** What a skill's SKILL.md says, without its body. */

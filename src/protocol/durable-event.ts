@@ -38,7 +38,7 @@ export type DurableEvent =
       readonly agentType: string;
       readonly description: string;
       /** It goes on from this conversation, or knows it. */
-      readonly status?: "sub_agent_entered";
+      readonly status?: "sub_agent_entered" | undefined;
     }
   /** In the caller's transcript, before an older agent goes on for its call: after a crash the call is taken up too. */
   | {
@@ -62,7 +62,7 @@ export type DurableEvent =
       readonly permissionMode: PermissionMode;
       readonly maxTurns: number;
       /** Of its model as they were then; absent where nobody knows them. */
-      readonly prices?: Prices;
+      readonly prices?: Prices | undefined;
       /** Nobody waits for it; its end is told to its parent. */
       readonly background?: true | undefined;
       /** It does not end before the agents it has in the background. */
@@ -81,7 +81,7 @@ export type DurableEvent =
       readonly type: "head.set";
       readonly hash: string;
       /** Fingerprints of its dimensions of the cache key. */
-      readonly dimensions?: Readonly<Record<Exclude<CacheDimension, "messages">, string>>;
+      readonly dimensions?: Readonly<Record<Exclude<CacheDimension, "messages">, string>> | undefined;
     }
   /** Somebody's words for the agent. */
   | { readonly type: "prompt.received"; readonly content: readonly UserBlock[]; readonly from: "person" | "agent" }
@@ -90,7 +90,7 @@ export type DurableEvent =
   /** Ends of background runs, told to their parent: exactly once, because these lines say which were. */
   | { readonly type: "notices.delivered"; readonly notices: readonly EndedNotice[]; readonly text: string }
   /** Everything before this line belongs to the request; the user turn is sealed. */
-  | { readonly type: "model.requested"; readonly turn: number; readonly reserved?: ReservedSpend }
+  | { readonly type: "model.requested"; readonly turn: number; readonly reserved?: ReservedSpend | undefined }
   /** Before a request that has no `model.requested`: a compaction, or a tool call that asks a model. */
   | { readonly type: "spend.reserved"; readonly request: CallId | "compaction"; readonly reserved: ReservedSpend }
   /** What requests cost of which no other line tells: an interrupted compaction, or those that were under way when the process was lost. */
@@ -98,13 +98,13 @@ export type DurableEvent =
       readonly type: "spend.recorded";
       readonly usage: Usage;
       readonly costUsd?: number | undefined;
-      readonly estimated?: true;
+      readonly estimated?: true | undefined;
     }
   | {
       readonly type: "model.retried";
       readonly turn: number;
       readonly retry: ModelRetry;
-      /** What the attempt that broke off cost; absent: nothing. */
+      /** Usage of the attempt that failed; absent: none. */
       readonly usage?: Usage | undefined;
       readonly costUsd?: number | undefined;
     }
@@ -121,7 +121,7 @@ export type DurableEvent =
       readonly costUsd?: number | undefined;
       readonly milliseconds: number;
       /** Of the messages as they were sent, the fifth dimension of the cache key. */
-      readonly fingerprint?: string;
+      readonly fingerprint?: string | undefined;
     }
   | {
       readonly type: "model.failed";
@@ -132,15 +132,15 @@ export type DurableEvent =
       readonly usage?: Usage | undefined;
       readonly costUsd?: number | undefined;
       readonly milliseconds: number;
-      readonly fingerprint?: string;
+      readonly fingerprint?: string | undefined;
     }
   | {
       readonly type: "tool.requested";
       readonly callId: CallId;
       readonly name: string;
-      readonly decision?: RecordedDecision;
+      readonly decision?: RecordedDecision | undefined;
       /** The call was proven to change nothing: everything it touches is only read. */
-      readonly readsOnly?: true;
+      readonly readsOnly?: true | undefined;
     }
   | {
       readonly type: "approval.requested";
@@ -184,12 +184,12 @@ export type DurableEvent =
       readonly kept: number;
       readonly trigger: "auto" | "manual";
       /** About how many tokens the next request would have had, and has now. */
-      readonly before?: number;
-      readonly after?: number;
+      readonly before?: number | undefined;
+      readonly after?: number | undefined;
       /** What it took to ask the model for the summary; absent when the model was not asked. */
       readonly usage?: Usage | undefined;
       readonly costUsd?: number | undefined;
-      readonly milliseconds?: number;
+      readonly milliseconds?: number | undefined;
     }
   | {
       readonly type: "cache.missed";
@@ -227,7 +227,7 @@ export interface SpawnSpec {
 }
 
 /** What was allowed needs no reason beyond the rule that allowed it; most calls are. */
-export type RecordedDecision = Omit<Decision, "reason"> & { readonly reason?: string };
+export type RecordedDecision = Omit<Decision, "reason"> & { readonly reason?: string | undefined };
 
 /** A copy in which something was changed. */
 export interface KeptWorktree {

@@ -13,9 +13,9 @@ export interface ForkOrigin {
   /** Of that answer, in its order. Each gets the same placeholder as its result. */
   readonly calls: readonly CallId[];
   /** Only so many of the newest turns; absent: all there were. */
-  readonly turns?: number;
+  readonly turns?: number | undefined;
   /** About how many tokens they share; absent: nobody counted. */
-  readonly tokens?: number;
+  readonly tokens?: number | undefined;
 }
 
 /** What is asked for where no other type of agent is. */

@@ -19,11 +19,11 @@ export interface Head {
   readonly model: string;
   readonly dialect: Dialect;
   /** Name of the server's output limit; absent: the usual one of the dialect. The limit itself is written per request. */
-  readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
+  readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
   readonly thinking?: { readonly budgetTokens: number };
-  readonly effort?: Effort;
+  readonly effort?: Effort | undefined;
   /** Of its cache marks; absent: five minutes. No part of the bytes that a cache is found by. */
-  readonly cacheLifetime?: CacheLifetime;
+  readonly cacheLifetime?: CacheLifetime | undefined;
   readonly tools: readonly ToolDeclaration[];
   readonly system: string;
   /** Facts about the place (system, directory); never a date or an id. */

@@ -8,7 +8,7 @@ export interface HookEntries {
 /** Something that is not run, as one sentence. */
 export interface HookProblem {
   /** The key it stands under; absent where the whole value is wrong. */
-  readonly event?: string;
+  readonly event?: string | undefined;
   readonly message: string;
 }
 

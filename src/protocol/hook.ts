@@ -25,11 +25,11 @@ export const definitionHookEvents: readonly HookEvent[] = ["PreToolUse", "PostTo
 export interface HookEntry {
   readonly event: HookEvent;
   /** Of tools, agent types or whatever the event is about; absent: all. */
-  readonly matcher?: string;
+  readonly matcher?: string | undefined;
   readonly command: string;
   /** The command is a program with these arguments; absent: it is a line for a shell. */
-  readonly args?: readonly string[];
-  readonly timeoutSeconds?: number;
+  readonly args?: readonly string[] | undefined;
+  readonly timeoutSeconds?: number | undefined;
 }
 
 /** Whose word a hook is: that of the user (or the program, or who manages the machine), or that of files others wrote. */
@@ -93,11 +93,11 @@ export interface HookAnswer {
   /** For the model where the decision concerns it. */
   readonly reason?: string | undefined;
   /** Takes the place of a call's whole input, which is then decided about anew. */
-  readonly input?: JsonObject;
+  readonly input?: JsonObject | undefined;
   /** Words for the model. */
   readonly context?: string | undefined;
   /** A line for the person. */
-  readonly notice?: string;
+  readonly notice?: string | undefined;
 }
 
 /** What is kept of an occasion that concerned hooks. */
@@ -106,9 +106,9 @@ export interface HookRecord {
   /** How many were run. */
   readonly ran: number;
   /** Of the call it was about. */
-  readonly callId?: CallId;
+  readonly callId?: CallId | undefined;
   /** Of the run whose beginning or end it was. */
-  readonly runId?: RunId;
+  readonly runId?: RunId | undefined;
   readonly decision?: Effect | undefined;
   readonly reason?: string | undefined;
   /** What takes the place of the call's input. */

@@ -46,7 +46,7 @@ export interface Origin {
 export interface ThinkingBlock {
   readonly type: "thinking";
   readonly text: string;
-  readonly signature?: string;
+  readonly signature?: string | undefined;
   readonly origin: Origin;
 }
 

@@ -24,7 +24,7 @@ export interface ModelError {
   readonly code: ModelErrorCode;
   /** One sentence with the cure. */
   readonly message: string;
-  readonly status?: number;
+  readonly status?: number | undefined;
 }
 
 export type ModelOutcome =
@@ -43,5 +43,5 @@ export type ModelOutcome =
       readonly error: ModelError;
       /** Text and thinking that had arrived; never a tool call. */
       readonly partial: readonly AssistantBlock[];
-      readonly usage?: Usage;
+      readonly usage?: Usage | undefined;
     };

@@ -54,7 +54,7 @@ export interface RunFacts {
   /** Agents it started that ended before their work was done. */
   readonly agentsCut: number;
   /** Runs of its agents that it did not live to be told of: who it works for is. Absent: none. */
-  readonly unreturned?: readonly { readonly agentId: AgentId; readonly runId: RunId }[];
+  readonly unreturned?: readonly { readonly agentId: AgentId; readonly runId: RunId }[] | undefined;
 }
 
 export interface CommandFact {
@@ -84,7 +84,7 @@ export interface RunEnd {
   readonly outcome: Outcome;
   readonly reason: EndReason;
   /** What to tell a person about the reason, with the cure; absent when all went well. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   /** The last words of the agent. */
   readonly text: string;
   readonly turns: number;
@@ -108,7 +108,7 @@ export interface AcceptanceResult {
   /** Its last lines, or why it was not run. */
   readonly output: string;
   /** Of an agent; absent for a command. */
-  readonly verdict?: Verdict;
+  readonly verdict?: Verdict | undefined;
 }
 
 /** Of who tried to break something: it held, it did not, nobody knows. */

@@ -46,14 +46,14 @@ export interface Rule {
   /** The file that holds the rule, for messages. */
   readonly file?: string | undefined;
   /** A line of the compact form: a glob, and its place among the other lines counts. Absent: an entry of a list. */
-  readonly form?: "compact";
+  readonly form?: "compact" | undefined;
 }
 
 /** What a definition says about its agent, and binds every agent below it. In written order: the last match wins. */
 export interface PolicyLayer {
   readonly rules: readonly Rule[];
   /** From a person's own file: what it allows needs no question. Elsewhere an allow only takes back an earlier line. */
-  readonly settles?: true;
+  readonly settles?: true | undefined;
 }
 
 /** Everything `decide()` needs to know; plain JSON, so that it can travel to where the tools run. */
@@ -66,7 +66,7 @@ export interface Policy {
   /** The topmost agent's first. What one of them denies nothing allows. */
   readonly layers?: readonly PolicyLayer[] | undefined;
   /** Nobody can answer: what would be asked is denied. */
-  readonly unattended?: true;
+  readonly unattended?: true | undefined;
   /** Absolute real paths. The first is the workspace itself. */
   readonly workspaceRoots: readonly string[];
   /** Absolute real paths that may be read although they are outside the workspace. */

@@ -7,7 +7,7 @@ export interface RecordedPolicy {
   /** With their files only where those say what the text means. */
   readonly rules: readonly Rule[];
   /** What counted as workspace beside the workspace itself. */
-  readonly directories?: readonly string[];
-  readonly layers?: readonly PolicyLayer[];
-  readonly unattended?: true;
+  readonly directories?: readonly string[] | undefined;
+  readonly layers?: readonly PolicyLayer[] | undefined;
+  readonly unattended?: true | undefined;
 }

@@ -19,17 +19,17 @@ export interface ToolResult {
   /** For the model; already bounded. */
   readonly content: readonly ResultBlock[];
   /** For the eye: what a terminal or a web page shows beside the text. */
-  readonly details?: JsonObject;
-  readonly facts?: ToolFacts;
+  readonly details?: JsonObject | undefined;
+  readonly facts?: ToolFacts | undefined;
 }
 
 export interface ToolFacts {
-  readonly filesChanged?: readonly string[];
-  readonly command?: CommandFact;
+  readonly filesChanged?: readonly string[] | undefined;
+  readonly command?: CommandFact | undefined;
   /** A run that goes on in the background: its end will be told. */
-  readonly launched?: Notice;
+  readonly launched?: Notice | undefined;
   /** How the agent ended that worked on the call. */
-  readonly agent?: EndedNotice;
+  readonly agent?: EndedNotice | undefined;
   /** What the call itself cost, where it asked a model; the tool's traits said that it might. */
-  readonly spent?: { readonly usage: Usage; readonly costUsd?: number };
+  readonly spent?: { readonly usage: Usage; readonly costUsd?: number | undefined };
 }

@@ -8,5 +8,5 @@ export interface ToolReport {
   /** Canonical names of the tools the agent has. */
   readonly resolvedTools: readonly string[];
   /** Tools that subagents, or background agents, never have, and why. */
-  readonly withheld?: readonly { readonly tool: string; readonly why: string }[];
+  readonly withheld?: readonly { readonly tool: string; readonly why: string }[] | undefined;
 }

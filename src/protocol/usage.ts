@@ -6,7 +6,7 @@ export interface Usage {
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   /** Of `cacheWriteTokens` those that are kept for an hour; absent: none. */
-  readonly cacheWrite1hTokens?: number;
+  readonly cacheWrite1hTokens?: number | undefined;
   readonly outputTokens: number;
 }
 
@@ -18,7 +18,7 @@ export interface Prices {
   /** Kept for five minutes. */
   readonly cacheWrite: number;
   /** Kept for an hour; absent: twice `input`, as providers charge. */
-  readonly cacheWrite1h?: number;
+  readonly cacheWrite1h?: number | undefined;
 }
 
 /** The most a request can cost. It is set aside before the request is sent, and charged if the process is lost before an answer is recorded. */

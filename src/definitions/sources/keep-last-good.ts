@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../../protocol/index.ts";
 
 interface Loaded {
-  readonly definition: { readonly file?: string };
+  readonly definition: { readonly file?: string | undefined };
 }
 
 interface Read<Entry> {

@@ -75,7 +75,7 @@ export interface Reservation {
 export interface Spent {
   readonly usage: Usage;
   /** Absent: nobody knows the price. */
-  readonly costUsd?: number;
+  readonly costUsd?: number | undefined;
 }
 
 export interface BudgetRefusal {
