@@ -1,16 +1,14 @@
-// Owns: turning a definition and its surroundings into an agent ready to run: prompt, tools, model, policy.
+// Owns: resolving a definition, its parent and its settings to an agent that is ready to run: prompt, tools, model, policy.
 // Does not own: running it (runs), reading definitions (definitions), deciding on calls (permissions).
 // Called by: runs (types), app.
-export type { AgentRequest, AgentResolution, Wishes } from "./assemble-agent.ts";
-export { compactionPrompt } from "./compaction-prompt.ts";
-export { type ForkedAgent, type ForkRequest, forkAgent } from "./fork-agent.ts";
-export type { AgentMemory } from "./give-memory.ts";
-export { judgeAgent } from "./judge-agent.ts";
-export { MAIN_TYPE } from "./main-agent.ts";
-export { narrowTo, recordPolicy } from "./recorded-policy.ts";
-export { resolveAgent } from "./resolve-agent.ts";
-export { resolvePlain } from "./resolve-plain.ts";
-export { resolveSubagent, type SubagentRequest } from "./resolve-subagent.ts";
-export type { ResolvedAgent } from "./resolved-agent.ts";
-export { createResolving, createSharing } from "./share-parts.ts";
-export type { Tier } from "./withhold-tools.ts";
+export { judgeAgent } from "./policy/judge-agent.ts";
+export { narrowTo, recordPolicy } from "./policy/recorded-policy.ts";
+export { compactionPrompt } from "./prompt/compaction-prompt.ts";
+export { MAIN_TYPE } from "./prompt/main-agent.ts";
+export { type ForkedAgent, type ForkRequest, forkAgent } from "./resolve/fork-agent.ts";
+export { createHeadCache } from "./resolve/head-cache.ts";
+export type { AgentOptions, AgentRequest, AgentResolution, ResolvedAgent } from "./resolve/resolution.ts";
+export { resolveAgent } from "./resolve/resolve-agent.ts";
+export { resolveSubagent, type SubagentRequest } from "./resolve/resolve-subagent.ts";
+export type { AgentMemory } from "./tools/memory-tools.ts";
+export type { Tier } from "./tools/tiers.ts";

@@ -106,7 +106,7 @@ function resolveFor(
 ): ReturnType<typeof resolveSubagent> {
   const background = given.background ?? definition.background === true;
   const tier = { background, depth: 1, maxDepth: 1, mcpTools: "always", allowQuestions: false, named: false } as const;
-  return resolveSubagent({ ...given.surroundings, definition, prompt: "", superior: given.main, asked: {}, tier });
+  return resolveSubagent({ ...given.surroundings, definition, prompt: "", parentPolicy: given.main, asked: {}, tier });
 }
 
 async function judge(

@@ -107,7 +107,7 @@ async function assemble(options: SessionOptions, served: ServedSession): Promise
     mayFork: mayFork({ settings, interactive, coordinator: options.coordinator === true }),
     tell: options.onTrouble,
   });
-  const resolution = await resolveMain(options, { ...served, tools, rules, outputDirectory });
+  const resolution = resolveMain(options, { ...served, tools, rules, outputDirectory });
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const { policy, notices: aboutGit } = askAboutGit(
     resolution.agent.policy,

@@ -1,5 +1,5 @@
 import { platform } from "node:os";
-import { type AgentResolution, type ResolvedAgent, resolvePlain } from "../../agents/index.ts";
+import { type AgentResolution, type ResolvedAgent, resolveAgent } from "../../agents/index.ts";
 import { UserError } from "../../lib/index.ts";
 import {
   type AgentDefinition,
@@ -21,18 +21,17 @@ export interface MainPlace extends Pick<OpenedSession, "settings" | "cwd" | "cho
   readonly outputDirectory: string;
 }
 
-/** The session's own agent, by options, settings and its definition. */
-export async function resolveMain(options: SessionOptions, place: MainPlace): Promise<AgentResolution> {
+/** Resolves the session's main agent from options, settings and its definition. */
+export function resolveMain(options: SessionOptions, place: MainPlace): AgentResolution {
   const { settings, cwd, chosen, loaded, thread, tools, rules, outputDirectory } = place;
   const { permissions = {} } = settings;
-  const { maxTokensField } = chosen.provider ?? {};
-  const request = {
+  return resolveAgent({
     ...loaded,
     model: chosen.model.describe(),
     requestedModel: chosen.requested,
     modelReason: chosen.reason,
-    maxTokensField,
-    // Where nobody says otherwise, what was kept for an hour is asked for in the same way: else it would be lost.
+    maxTokensField: chosen.provider?.maxTokensField,
+    // Unless settings say otherwise, a resumed conversation keeps its lifetime: the cached prefix would be lost.
     cacheLifetime: settings.cache?.lifetime ?? thread.conversation?.head.cacheLifetime,
     tools: tools.hands.declarations(),
     absentTools: tools.absent,
@@ -43,10 +42,7 @@ export async function resolveMain(options: SessionOptions, place: MainPlace): Pr
     additionalDirectories: existingDirectories(permissions.additionalDirectories ?? []),
     readableRoots: [outputDirectory, ...existingDirectories(loaded.readableRoots)],
     platform: platform(),
-  };
-  if (loaded.definition === undefined && rules.length === 0) return resolvePlain(request);
-  const { resolveAgent } = await import("../../agents/index.ts");
-  return resolveAgent(request);
+  });
 }
 
 interface MainAcceptance {
@@ -99,7 +95,7 @@ export function coordinate(agent: ResolvedAgent): ResolvedAgent {
     ...agent,
     head: { ...head, tools: head.tools.filter(({ name }) => pool.includes(name)), system: `${head.system}\n\n${role}` },
     policy: { ...policy, pool },
-    lends: policy,
+    childPolicy: policy,
   };
 }
 

@@ -19,9 +19,9 @@ export function afterPlanMode(mode: PermissionMode): Remake {
 /** An agent as others are measured by it now. */
 export function withPolicies(agent: ResolvedAgent, remake: Remake): ResolvedAgent {
   const policy = remake(agent.policy);
-  const lends = agent.lends && remake(agent.lends);
-  if (policy === agent.policy && lends === agent.lends) return agent;
-  return { ...agent, policy, lends };
+  const childPolicy = agent.childPolicy && remake(agent.childPolicy);
+  if (policy === agent.policy && childPolicy === agent.childPolicy) return agent;
+  return { ...agent, policy, childPolicy };
 }
 
 /** What a run's agent may do now. */

@@ -86,7 +86,7 @@ async function cleanUp(
 function acceptanceOf({ acceptance, agent }: PreparedAgent, parent: LiveAgent): Acceptance | undefined {
   if (acceptance === undefined) return undefined;
   const { policy } = agent;
-  const { pool } = parent.agent.lends ?? parent.agent.policy;
+  const { pool } = parent.agent.childPolicy ?? parent.agent.policy;
   const shell = pool.includes("Bash") ? ["Bash"] : [];
   return { commands: [acceptance], policy: { ...policy, pool: [...new Set([...policy.pool, ...shell])] } };
 }

@@ -1,5 +1,5 @@
 import { platform } from "node:os";
-import { createResolving, createSharing, forkAgent, judgeAgent, type ResolvedAgent } from "../../agents/index.ts";
+import { createHeadCache, forkAgent, judgeAgent, type ResolvedAgent, resolveSubagent } from "../../agents/index.ts";
 import { describeError, nearest, UserError } from "../../lib/index.ts";
 import { parseRule } from "../../permissions/index.ts";
 import type { Hands, Hooks, McpConnection, Model, Tool } from "../../ports/index.ts";
@@ -109,22 +109,17 @@ export type Prepare = (request: PrepareRequest) => Promise<PreparedAgent | Refus
 
 /** Decides what a subagent is and has, from its definition, its call and its parent. */
 export function createPrepare(ports: SubagentPorts): Prepare {
-  const resolving: Resolving = { resolve: createResolving(), share: createSharing() };
+  const shareHead = createHeadCache();
   return async (request) => {
-    if (request.fork) return prepareFork({ ...request, fork: request.fork }, ports, resolving);
-    return prepareDefined(request, ports, resolving);
+    if (request.fork) return prepareFork({ ...request, fork: request.fork }, ports);
+    return prepareDefined(request, ports, shareHead);
   };
-}
-
-interface Resolving {
-  readonly resolve: ReturnType<typeof createResolving>;
-  readonly share: ReturnType<typeof createSharing>;
 }
 
 async function prepareDefined(
   request: PrepareRequest,
   ports: SubagentPorts,
-  resolving: Resolving,
+  shareHead: (head: Head) => Head,
 ): Promise<PreparedAgent | Refusal> {
   const { spec, terms, parent } = request;
   const found = ports.agents.find(spec.agentType);
@@ -150,7 +145,7 @@ async function prepareDefined(
     await own.release();
     return copy?.leave();
   };
-  const prepared = assemble(request, { found, background, copy, root, own, ports, resolving, release });
+  const prepared = assemble(request, { found, background, copy, root, own, ports, shareHead, release });
   if (!prepared.ok) {
     await release();
     return prepared;
@@ -170,25 +165,26 @@ interface Parts extends Pick<PreparedAgent, "release" | "background"> {
   /** MCP servers of this agent alone. */
   readonly own: McpConnection;
   readonly ports: SubagentPorts;
-  readonly resolving: Resolving;
+  /** Maps equal heads to one object. */
+  readonly shareHead: (head: Head) => Head;
 }
 
 function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusal {
   const { spec, terms, parent, before } = request;
-  const { found, background, copy, root, own, ports, resolving, release } = parts;
+  const { found, background, copy, root, own, ports, shareHead, release } = parts;
   const { definition, followUp } = found;
   const { settings } = ports;
   const { subagents = {} } = settings;
-  const above = parent.agent.lends ?? parent.agent.policy;
+  const above = parent.agent.childPolicy ?? parent.agent.policy;
   const { model, requested, reason, notice } = modelFor(request, found, ports);
   const ownTools = own.tools.map(({ declaration }) => declaration);
   const ownNames = ownTools.map(({ name }) => name);
   const prompt = promptOf(found, root);
   if (typeof prompt !== "string") return prompt;
-  const resolution = resolving.resolve({
+  const resolution = resolveSubagent({
     ...found,
     prompt,
-    superior: copy ? policyInCopy(above, copy, ports.home) : above,
+    parentPolicy: copy ? policyInCopy(above, copy, ports.home) : above,
     tier: {
       background,
       depth: spec.depth,
@@ -201,11 +197,7 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
     model: model.describe(),
     requestedModel: requested,
     modelReason: reason,
-    // The session's own list if nothing is added, so that agents of one kind share their resolved parts.
-    tools:
-      ownTools.length === 0
-        ? ports.tools()
-        : [...ports.tools().filter(({ name }) => !ownNames.includes(name)), ...ownTools],
+    tools: [...ports.tools().filter(({ name }) => !ownNames.includes(name)), ...ownTools],
     absentTools: ports.absentTools,
     ownTools: ownNames,
     before,
@@ -222,7 +214,11 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
   const base = copy ? (verifies ? keepInCopy(copy.hands, copy) : copy.hands) : parent.services.hands;
   return {
     ok: true,
-    agent: resolving.share(verifies ? { ...agent, policy: verifierPolicy(agent.policy, above) } : agent),
+    agent: {
+      ...agent,
+      head: shareHead(agent.head),
+      policy: verifies ? verifierPolicy(agent.policy, above) : agent.policy,
+    },
     model,
     hands: base,
     cwd: root,
@@ -243,7 +239,6 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
 function prepareFork(
   { spec, terms, parent, before, fork }: PrepareRequest & { readonly fork: ForkBounds & { readonly head: Head } },
   ports: SubagentPorts,
-  { share }: Resolving,
 ): PreparedAgent | Refusal {
   const { subagents = {} } = ports.settings;
   const denial = denialOf({ name: FORK_TYPE }, parent.agent.policy);
@@ -274,7 +269,7 @@ function prepareFork(
   }
   return {
     ok: true,
-    agent: { ...share(agent), head: agent.head },
+    agent,
     inherits: "fork",
     model,
     hands,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { subagentFor } from "../../agents/subagent.test-support.ts";
+import { subagentFor } from "../../agents/resolve/subagent.test-support.ts";
 import { Chain } from "../../conversation/index.ts";
 import { checkSchema } from "../../lib/index.ts";
 import type { ToolContext } from "../../ports/index.ts";

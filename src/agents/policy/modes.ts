@@ -1,0 +1,58 @@
+import type { AgentDefinition, PermissionMode } from "../../protocol/index.ts";
+
+export interface ChosenMode {
+  readonly mode: PermissionMode;
+  /** Says why the mode is not the one the definition asks for. */
+  readonly notice?: string | undefined;
+}
+
+export interface ModeRequest {
+  /** Mode requested with this call. */
+  readonly asked?: PermissionMode | undefined;
+  /** Mode to use if the definition sets none. */
+  readonly fallback: PermissionMode;
+}
+
+/** Chooses the mode of a main agent. Any definition may tighten it; only some sources may loosen it. */
+export function chooseMode(
+  { name, permissionMode, source }: AgentDefinition,
+  { asked, fallback }: ModeRequest,
+): ChosenMode {
+  if (asked !== undefined) return { mode: asked };
+  if (permissionMode === undefined || isWithin(permissionMode, fallback)) return { mode: permissionMode ?? fallback };
+  const entitled = permissionMode === "bypassPermissions" ? bypassing : loosening;
+  const isOpen = fallback === "default" || fallback === "acceptEdits";
+  if (isOpen && entitled.has(source)) return { mode: permissionMode };
+  const notice = `Agent "${name}" (${source}) wants the mode ${permissionMode}, which it can't give itself; ${fallback} holds. Use --permission-mode.`;
+  return { mode: fallback, notice };
+}
+
+const bypassing: ReadonlySet<string> = new Set(["user", "policy"]);
+const loosening: ReadonlySet<string> = new Set(["built-in", "user", "flag", "policy"]);
+
+/** Chooses the mode of a subagent: the stricter of its own and its parent's, but a user's own file may accept edits. */
+export function narrowMode({ name, permissionMode, source }: AgentDefinition, parentMode: PermissionMode): ChosenMode {
+  if (permissionMode === undefined || isWithin(permissionMode, parentMode))
+    return { mode: permissionMode ?? parentMode };
+  const mayAcceptEdits = permissionMode === "acceptEdits" && parentMode === "default" && owners.has(source);
+  if (mayAcceptEdits) return { mode: permissionMode };
+  const notice = `Agent "${name}" (${source}) wants the mode ${permissionMode}; ${parentMode}, the mode of the agent it works for, holds.`;
+  return { mode: parentMode, notice };
+}
+
+const owners: ReadonlySet<string> = new Set(["user", "flag"]);
+
+export function stricter(left: PermissionMode, right: PermissionMode): PermissionMode {
+  return isWithin(left, right) ? left : right;
+}
+
+/** Whether dontAsk was replaced by another mode. The agent must then be marked as unattended, or it would ask. */
+export function dropsDontAsk(modes: readonly PermissionMode[], chosen: PermissionMode): boolean {
+  return chosen !== "dontAsk" && modes.includes("dontAsk");
+}
+
+const strictestFirst: readonly PermissionMode[] = ["plan", "dontAsk", "default", "acceptEdits", "bypassPermissions"];
+
+function isWithin(mode: PermissionMode, limit: PermissionMode): boolean {
+  return strictestFirst.indexOf(mode) <= strictestFirst.indexOf(limit);
+}

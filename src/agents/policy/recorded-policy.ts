@@ -1,0 +1,86 @@
+import type { Policy, PolicyLayer, RecordedPolicy, Rule } from "../../protocol/index.ts";
+import { dropsDontAsk, stricter } from "./modes.ts";
+
+/** Returns the part of a policy that is recorded in `run.started`. */
+export function recordPolicy({ mode, pool, rules, layers = [], unattended, workspaceRoots }: Policy): RecordedPolicy {
+  const [, ...directories] = workspaceRoots;
+  return {
+    mode,
+    pool,
+    rules: rules.map(withoutFile),
+    directories: noneIfEmpty(directories),
+    layers: noneIfEmpty(layers.map((each) => ({ ...each, rules: each.rules.map(withoutFile) }))),
+    unattended,
+  };
+}
+
+/**
+ * Returns the intersection of an agent's policy and the one of an earlier run: a restriction of either holds, a permission
+ * needs both. The workspace and the readable roots are those of the current policy.
+ */
+export function narrowTo(policy: Policy, then: RecordedPolicy): Policy {
+  const [workspace, ...directories] = policy.workspaceRoots;
+  const layers = narrowLayers(policy.layers ?? [], then.layers ?? []);
+  const mode = stricter(policy.mode, then.mode);
+  const isUnattended = policy.unattended || then.unattended || dropsDontAsk([policy.mode, then.mode], mode);
+  return {
+    ...policy,
+    mode,
+    pool: policy.pool.filter((tool) => then.pool.includes(tool)),
+    rules: narrowRules(policy.rules, then.rules),
+    layers: noneIfEmpty(layers),
+    unattended: isUnattended ? true : undefined,
+    workspaceRoots: [
+      ...(workspace === undefined ? [] : [workspace]),
+      ...directories.filter((directory) => then.directories?.includes(directory)),
+    ],
+  };
+}
+
+function noneIfEmpty<Each>(list: readonly Each[]): readonly Each[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+function narrowRules(now: readonly Rule[], then: readonly Rule[]): readonly Rule[] {
+  const known = new Set(now.map(keyOf));
+  const before = new Set(then.map(keyOf));
+  const restrictions = then.filter(({ effect }) => effect !== "allow");
+  const kept = now.filter((rule) => rule.effect !== "allow" || before.has(keyOf(rule)));
+  // The order of compact lines matters: if it has changed, the earlier restrictions go last, where they win.
+  const isOrdered = linesKey(now) === linesKey(then) || linesKey(kept).endsWith(linesKey(restrictions));
+  const isMissing = (rule: Rule): boolean => !known.has(keyOf(rule)) || (rule.form !== undefined && !isOrdered);
+  return [...kept, ...restrictions.filter(isMissing)];
+}
+
+function linesKey(rules: readonly Rule[]): string {
+  return rulesKey(rules.filter(({ form }) => form !== undefined));
+}
+
+/** Each layer narrows by itself, so the layers of both policies hold; only layers that are in both may settle a call. */
+function narrowLayers(now: readonly PolicyLayer[], then: readonly PolicyLayer[]): readonly PolicyLayer[] {
+  // Compared without `settles`, which does not change what a layer forbids.
+  const known = new Set(now.map(({ rules }) => rulesKey(rules)));
+  const before = new Set(then.map(layerKey));
+  const settlesNothing = ({ rules }: PolicyLayer): PolicyLayer => ({ rules });
+  return [
+    ...then.filter(({ rules }) => !known.has(rulesKey(rules))).map(settlesNothing),
+    ...now.map((layer) => (before.has(layerKey(layer)) ? layer : settlesNothing(layer))),
+  ];
+}
+
+/** Keeps the file only if the rule has a path that begins with a single `/`, which is relative to that file. */
+function withoutFile({ text, effect, scope, file, form }: Rule): Rule {
+  return { text, effect, scope, file: /\(\s*\/(?!\/)/.test(text) ? file : undefined, form };
+}
+
+function keyOf({ text, effect, scope, form }: Rule): string {
+  return JSON.stringify([text, effect, scope, form]);
+}
+
+function rulesKey(rules: readonly Rule[]): string {
+  return rules.map((rule) => `${keyOf(rule)}\n`).join("");
+}
+
+function layerKey({ rules, settles }: PolicyLayer): string {
+  return `${settles === true}\n${rulesKey(rules)}`;
+}

@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Effort } from "../../protocol/index.ts";
+import { chooseEffort, unknownModelNotice } from "./model-parameters.ts";
+
+const levels: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
+const model = (efforts?: readonly Effort[], hasTools = true) => ({
+  provider: "p",
+  model: "m-1",
+  dialect: "anthropic" as const,
+  window: 200_000,
+  maxOutputTokens: 8_000,
+  hasTools,
+  ...(efforts === undefined ? {} : { efforts }),
+});
+
+describe("the effort of an agent", () => {
+  it("is what was asked for where the model has it, or where nobody knows", () => {
+    expect(chooseEffort("max", model(levels))).toEqual({ effort: "max" });
+    expect(chooseEffort("max", model())).toEqual({ effort: "max" });
+    expect(chooseEffort(undefined, model([]))).toEqual({});
+  });
+
+  it("is the next lower one where the model does not have it, and says so", () => {
+    expect(chooseEffort("xhigh", model(["low", "medium", "high", "max"]))).toEqual({
+      effort: "high",
+      notice: 'The model m-1 has no effort "xhigh": "high" is used instead.',
+    });
+  });
+
+  it("is left out for a model without levels, and says so", () => {
+    const { effort, notice } = chooseEffort("high", model([]));
+    expect(effort).toBeUndefined();
+    expect(notice).toContain('"high" is left out');
+  });
+
+  it("is left out for a model that takes none with tools, and says so; without tools it counts", () => {
+    const { effort, notice } = chooseEffort("high", { ...model(levels), noEffortWithTools: true });
+    expect(effort).toBeUndefined();
+    expect(notice).toContain('takes tools only if it does not reason: effort "high" is left out');
+    expect(chooseEffort("high", { ...model(levels, false), noEffortWithTools: true })).toEqual({ effort: "high" });
+    expect(chooseEffort(undefined, { ...model(levels), noEffortWithTools: true })).toEqual({});
+  });
+
+  it("is never one the model does not have, nor higher than asked while a lower one is there", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...levels), fc.subarray([...levels]), (wanted, efforts) => {
+        const { effort, notice } = chooseEffort(wanted, model(efforts));
+        expect(effort === undefined).toBe(efforts.length === 0);
+        expect(notice === undefined).toBe(efforts.includes(wanted));
+        if (effort === undefined) return;
+        expect(efforts).toContain(effort);
+        const lower = efforts.filter((level) => levels.indexOf(level) <= levels.indexOf(wanted));
+        if (lower.length > 0) expect(lower.at(-1)).toBe(effort);
+      }),
+    );
+  });
+});
+
+const unknown = { provider: "p", model: "m-1", dialect: "anthropic", window: 200_000, maxOutputTokens: 8_000 } as const;
+const prices = { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1 };
+
+describe("unknownModelNotice", () => {
+  it("says that a model that was asked for by its id is not known", () => {
+    for (const requestedModel of ["m-1", "p/m-1"]) {
+      const told = unknownModelNotice({ model: unknown, requestedModel });
+      expect(told).toContain('"m-1" is not one of p that is known here');
+      expect(told).toContain("200,000 tokens");
+    }
+  });
+
+  it("has nothing to say of one that is known, that settings tell the price of, that a tier or nobody chose", () => {
+    expect(unknownModelNotice({ model: { ...unknown, efforts: ["low"] }, requestedModel: "m-1" })).toBeUndefined();
+    expect(unknownModelNotice({ model: { ...unknown, prices }, requestedModel: "m-1" })).toBeUndefined();
+    expect(unknownModelNotice({ model: unknown, requestedModel: "small" })).toBeUndefined();
+    expect(unknownModelNotice({ model: unknown, requestedModel: null })).toBeUndefined();
+  });
+});

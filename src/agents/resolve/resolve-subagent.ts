@@ -1,0 +1,94 @@
+import type { AgentDefinition, Policy, PolicyLayer, RecordedPolicy, ToolDeclaration } from "../../protocol/index.ts";
+import { dropsDontAsk, narrowMode, stricter } from "../policy/modes.ts";
+import { narrowTo } from "../policy/recorded-policy.ts";
+import { missingTools } from "../tools/missing-tools.ts";
+import { selectTools } from "../tools/select-tools.ts";
+import { type Tier, withholdTools } from "../tools/tiers.ts";
+import { unknownModelNotice } from "./model-parameters.ts";
+import type { AgentRequest, AgentResolution, ResolvedAgent } from "./resolution.ts";
+import { assembleAgent } from "./resolve-agent.ts";
+
+export interface SubagentRequest extends Omit<AgentRequest, "asked" | "rules" | "layers"> {
+  readonly definition: AgentDefinition;
+  readonly prompt: string;
+  /** Policy of the parent agent. The subagent is never allowed more. */
+  readonly parentPolicy: Policy;
+  readonly asked: Omit<AgentRequest["asked"], "mode">;
+  readonly tier: Tier;
+  /** Names among `tools` that belong to the definition: the tools of its own MCP servers. */
+  readonly ownTools?: readonly string[] | undefined;
+  /** Policy of the agent's last run, if it is resumed. It is not allowed more than it was then. */
+  readonly before?: RecordedPolicy | undefined;
+}
+
+/** Resolves an agent that works for another one, within the parent's policy. */
+export function resolveSubagent(request: SubagentRequest): AgentResolution {
+  const { parentPolicy, definition, tools, absentTools = [], before } = request;
+  const { granted, withheld } = withholdTools(tools, request);
+  const chosen = narrowMode(definition, parentPolicy.mode);
+  const mode = before === undefined ? chosen : { ...chosen, mode: stricter(chosen.mode, before.mode) };
+  const narrowed: AgentRequest = {
+    ...request,
+    tools: granted,
+    absentTools: [...absentTools, ...withheld.map(({ tool, why }) => ({ name: tool, reason: `${why}.` }))],
+    rules: parentPolicy.rules,
+    layers: parentPolicy.layers,
+    prompt: `${request.prompt.trim()}\n\n${REPORTING}`,
+    readableRoots: [...parentPolicy.readableRoots, ...request.readableRoots],
+  };
+  const selected = selectTools(narrowed, { ...mode, named: request.tier.named });
+  if (!selected.ok) return selected;
+  const { agent, report, notices } = assembleAgent(narrowed, { ...mode, ...selected });
+  const declared = tools.map(({ name }) => name);
+  const missing = missingTools(definition, {
+    declared,
+    withheld,
+    absent: absentTools,
+    rules: parentPolicy.rules,
+    report,
+  });
+  const fresh = denyDelegation(inheritUnattended(agent.policy, parentPolicy));
+  const policy = before === undefined ? fresh : narrowTo(fresh, before);
+  const unknownModel = unknownModelNotice(request);
+  return {
+    ok: true,
+    agent: { ...agent, policy, backgroundPool: backgroundPool(policy.pool, { granted, request }) },
+    report: { ...report, withheld: missing },
+    notices: unknownModel === undefined ? notices : [...notices, unknownModel],
+  };
+}
+
+/** Appended to the prompt of every subagent. */
+const REPORTING =
+  "You work for an agent that gets only your last message: a short, complete report. Nobody answers questions: decide, and say what you assumed.";
+
+/** Adds a layer that denies Task if the pool does not have it, so that no agent below can delegate either. */
+export function denyDelegation(policy: Policy): Policy {
+  const { pool, layers = [] } = policy;
+  if (pool.includes("Task") || layers.some(deniesDelegation)) return policy;
+  return { ...policy, layers: [...layers, noDelegation] };
+}
+
+const noDelegation: PolicyLayer = { rules: [{ text: "Task", effect: "deny", scope: "builtin" }] };
+
+function deniesDelegation({ rules: [first, ...more] }: PolicyLayer): boolean {
+  return more.length === 0 && first?.text === "Task" && first.effect === "deny";
+}
+
+/** An agent below an unattended one is unattended too. */
+function inheritUnattended(policy: Policy, parentPolicy: Policy): Policy {
+  if (!parentPolicy.unattended && !dropsDontAsk([parentPolicy.mode], policy.mode)) return policy;
+  return { ...policy, unattended: true };
+}
+
+/** Returns what is left of the pool in the background, or undefined if nothing is lost. */
+function backgroundPool(
+  pool: readonly string[],
+  { granted, request }: { readonly granted: readonly ToolDeclaration[]; readonly request: SubagentRequest },
+): ResolvedAgent["backgroundPool"] {
+  if (request.tier.background) return undefined;
+  const { withheld } = withholdTools(granted, { ...request, tier: { ...request.tier, background: true } });
+  const lost = new Set(withheld.map(({ tool }) => tool));
+  const left = pool.filter((tool) => !lost.has(tool));
+  return left.length === pool.length ? undefined : left;
+}

@@ -1,0 +1,91 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { createHands } from "../../hands/index.ts";
+import type { Hands } from "../../ports/index.ts";
+import type { Policy, PolicyLayer, Rule, ToolResult } from "../../protocol/index.ts";
+import { createTools } from "../../tools/index.ts";
+import { createLocalWorkspace } from "../../workspace/index.ts";
+import { limitLayers } from "./definition-rules.ts";
+
+function place(limits: readonly string[]): { hands: Hands; policy: Policy; root: string } {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-limits-")));
+  mkdirSync(join(root, "src"));
+  writeFileSync(join(root, "src/a.txt"), "alpha\n");
+  writeFileSync(join(root, "secret.txt"), "omega\n");
+  const workspace = createLocalWorkspace({ root, environment: { PATH: process.env["PATH"] } });
+  const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
+  const tools = createTools({ sessionId: "limits", workspace, results, outputDirectory: join(root, "out") });
+  const hands = createHands({ tools, workspace, results });
+  onTestFinished(async () => {
+    await hands.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  const pool = ["Read", "Write", "Grep", "Bash"];
+  return {
+    hands,
+    root,
+    policy: { ...bypass, pool, layers: limitsTo(limits), workspaceRoots: [root] },
+  };
+}
+
+const bypass = { mode: "bypassPermissions", rules: [], readableRoots: [] } as const;
+
+const limitsTo = (texts: readonly string[]): readonly PolicyLayer[] =>
+  limitLayers(texts.map((text): Rule => ({ text, effect: "allow", scope: "project" })));
+
+async function use(
+  { hands, policy }: { readonly hands: Hands; readonly policy: Policy },
+  name: string,
+  input: object,
+): Promise<{ judged: string; outcome: ToolResult["outcome"] }> {
+  const call = { callId: "c1", name, inputJson: JSON.stringify(input) };
+  const judgement = await hands.judge(call, policy);
+  const judged = judgement.kind === "decided" ? judgement.decision.effect : "invalid";
+  const { outcome } = await hands.execute(
+    { agentId: "main", call, policy },
+    () => undefined,
+    new AbortController().signal,
+  );
+  return { judged, outcome };
+}
+
+const denied = { judged: "deny", outcome: "denied" };
+const done = { judged: "allow", outcome: "ok" };
+
+it("runs only commands that a limit covers, even where everything is allowed", async () => {
+  const at = place(["Bash(echo:*)"]);
+  expect(await use(at, "Bash", { command: "echo hello" })).toEqual(done);
+  for (const command of ["ls", "git status", "echo a && ls", "echo $(ls)", "echo a > b.txt", "echo a; rm -rf src"]) {
+    expect(await use(at, "Bash", { command }), command).toEqual(denied);
+  }
+});
+
+it("reads and writes only paths that a limit covers", async () => {
+  const at = place(["Read(src/**)", "Write(src/**)"]);
+  expect(await use(at, "Read", { file_path: "src/a.txt" })).toEqual(done);
+  expect(await use(at, "Read", { file_path: "secret.txt" })).toEqual(denied);
+  expect(await use(at, "Read", { file_path: "src/../secret.txt" })).toEqual(denied);
+  expect(await use(at, "Write", { file_path: "src/b.txt", content: "b" })).toEqual(done);
+  expect(await use(at, "Write", { file_path: "b.txt", content: "b" })).toEqual(denied);
+});
+
+it("leaves tools without a limit alone", async () => {
+  const at = place(["Bash(echo:*)"]);
+  expect(await use(at, "read_file", { file_path: "secret.txt" })).toEqual(done);
+  expect(await use(at, "Grep", { pattern: "omega" })).toEqual(done);
+});
+
+it("in two layers allows only what both cover", async () => {
+  const at = place(["Bash(echo:*)"]);
+  const policy = { ...at.policy, layers: [...(at.policy.layers ?? []), ...limitsTo(["Bash(echo hello)"])] };
+  expect(await use({ ...at, policy }, "Bash", { command: "echo hello" })).toEqual(done);
+  expect(await use({ ...at, policy }, "Bash", { command: "echo other" })).toEqual(denied);
+});
+
+it("never allows what the policy denies", async () => {
+  const at = place(["Bash(echo:*)"]);
+  const policy: Policy = { ...at.policy, rules: [{ text: "Bash(echo:*)", effect: "deny", scope: "user" }] };
+  expect(await use({ ...at, policy }, "Bash", { command: "echo hello" })).toEqual(denied);
+});

@@ -1,0 +1,117 @@
+import { nearest } from "../../lib/index.ts";
+import { checkRules, parseRule } from "../../permissions/index.ts";
+import type { AgentDefinition, PolicyLayer, Rule, ToolReport } from "../../protocol/index.ts";
+import { applyCompactRules, definitionLayers, limitLayers, ruleOf } from "./definition-rules.ts";
+import { isEnforceable, readToolEntry, type ToolEntry } from "./tool-entry.ts";
+
+export interface ResolvedTools {
+  readonly report: ToolReport;
+  /** Permissions that the runtime adds, such as those for the agent's memory. */
+  readonly rules: readonly Rule[];
+  /** Restrictions from the definition. They grant permissions only if the definition is the user's own. */
+  readonly layers: readonly PolicyLayer[];
+  /** Limits to list in the prompt. In each list a named tool may do only what one of its rules covers. */
+  readonly limits: readonly (readonly Rule[])[];
+  readonly notices: readonly string[];
+  /** Reason why the agent can't be started. */
+  readonly problem?: string | undefined;
+}
+
+/** A tool that exists but is not available in this session. */
+export interface AbsentTool {
+  readonly name: string;
+  readonly reason: string;
+}
+
+export interface ToolSupply {
+  /** Canonical names of the available tools, in the order of their declarations. */
+  readonly available: readonly string[];
+  readonly absent: readonly AbsentTool[];
+}
+
+/** Resolves the tool lists of a definition. An entry that is not understood grants nothing. */
+export function resolveTools(definition: AgentDefinition, supply: ToolSupply): ResolvedTools {
+  const listed = (definition.tools ?? ["*"]).map(readToolEntry);
+  const disallowed = (definition.disallowedTools ?? []).map(readToolEntry);
+  const hasWildcard = listed.some(({ name, hasSpecifier }) => name === "*" && !hasSpecifier);
+  const isHere = ({ covers }: ToolEntry): boolean => supply.available.some(covers);
+  const valid = listed.filter((entry) => isEnforceable(entry) && isHere(entry));
+  const invalid = listed.filter((entry) => !valid.includes(entry));
+  const removed = disallowed.filter(({ hasSpecifier }) => !hasSpecifier);
+  const granted = supply.available.filter(
+    (tool) => valid.some(({ covers }) => covers(tool)) && !removed.some(({ covers }) => covers(tool)),
+  );
+  const compact = applyCompactRules(definition, granted);
+  const own = limitsOf(valid, compact.pool, definition);
+  const limits = [own, compact.limits].filter((layer) => layer.length > 0);
+  const denials = disallowed.filter(({ hasSpecifier }) => hasSpecifier).map(({ text }) => text);
+  const layers = [...limitLayers(own), ...definitionLayers(definition, { pool: compact.pool, denials })];
+  const report: ToolReport = {
+    hasWildcard,
+    validTools: valid.map(({ text }) => text),
+    invalidTools: invalid.map(({ text }) => text),
+    resolvedTools: compact.pool,
+  };
+  const unknown = removed.filter((entry) => entry.name !== "*" && !isHere(entry) && !isAbsent(entry, supply));
+  // Built-in agents list optional tools, so their absence is not reported.
+  const reported = definition.source === "built-in" ? invalid.filter((entry) => !isAbsent(entry, supply)) : invalid;
+  const notices = [
+    ...reported.map((entry) => explainInvalid(entry, definition, supply)),
+    ...unknown.map(({ text }) => `${nameOf(definition)} disallows ${text}, which is not a tool here.`),
+    ...checkRules(layers.flatMap(({ rules }) => rules).filter(isChecked)).map(({ message }) => message),
+  ];
+  const problem = problemOf(definition, report, { notices, supply });
+  return { report, rules: [], layers, limits, notices, problem };
+}
+
+/** Excludes lines like `*: allow`, which only say which tools are in the pool. */
+function isChecked({ text, effect, form }: Rule): boolean {
+  return !(form === "compact" && effect === "allow" && text.includes("*") && !text.includes("("));
+}
+
+/** A tool that is listed without a specifier is not limited by another entry that has one. */
+function limitsOf(valid: readonly ToolEntry[], pool: readonly string[], definition: AgentDefinition): Rule[] {
+  const whole = valid.filter(isWhole);
+  return valid
+    .filter(({ name }) => pool.includes(name) && !whole.some(({ covers }) => covers(name)))
+    .map(({ text }) => ruleOf(definition, text, "allow"));
+}
+
+function isWhole({ text, hasSpecifier }: ToolEntry): boolean {
+  if (!hasSpecifier) return true;
+  const parsed = parseRule(text);
+  return parsed.ok && parsed.target.kind === "whole";
+}
+
+function isAbsent({ covers }: ToolEntry, { absent }: ToolSupply): boolean {
+  return absent.some(({ name }) => covers(name));
+}
+
+function explainInvalid(entry: ToolEntry, definition: AgentDefinition, { available, absent }: ToolSupply): string {
+  const lists = `${nameOf(definition)} lists ${entry.text}`;
+  const missing = absent.find(({ name }) => entry.covers(name));
+  if (missing !== undefined) return `${lists}, which is not here: ${missing.reason}`;
+  if (available.some(entry.covers))
+    return `${lists}: what stands in the parentheses can't be judged, so it is not given.`;
+  const meant = nearest(entry.name, available)[0];
+  return `${lists}, which is not a tool here.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
+}
+
+function problemOf(
+  definition: AgentDefinition,
+  { resolvedTools }: ToolReport,
+  { notices, supply }: { readonly notices: readonly string[]; readonly supply: ToolSupply },
+): string | undefined {
+  const required = (definition.requiredTools ?? []).map(readToolEntry);
+  const missing = required.filter(({ covers }) => !resolvedTools.some(covers)).map(({ text }) => text);
+  if (missing.length > 0)
+    return `${nameOf(definition)} can't work without ${missing.join(", ")}, which it does not have.`;
+  // A definition without a list accepts whatever is available, even nothing.
+  const askedForSome = definition.tools === undefined ? supply.available.length > 0 : definition.tools.length > 0;
+  if (resolvedTools.length > 0 || !askedForSome) return undefined;
+  return [`${nameOf(definition)} is left without any tool.`, ...notices].join(" ");
+}
+
+function nameOf({ name, file }: AgentDefinition): string {
+  return file === undefined ? `Agent "${name}"` : `Agent "${name}" (${file})`;
+}

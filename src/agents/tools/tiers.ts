@@ -1,0 +1,98 @@
+import {
+  type AgentDefinition,
+  backgroundTools,
+  type Policy,
+  type RecordedPolicy,
+  type ToolDeclaration,
+} from "../../protocol/index.ts";
+import { readToolEntry } from "./tool-entry.ts";
+
+/** Properties of a subagent's place in the tree that decide which tools it can have. */
+export interface Tier {
+  readonly background: boolean;
+  /** 1 for the main agent's children. */
+  readonly depth: number;
+  /** Agents at this depth cannot delegate. */
+  readonly maxDepth: number;
+  readonly mcpTools: "always" | "foreground" | "never";
+  readonly allowQuestions: boolean;
+  /** Named agents can be messaged by name. */
+  readonly named: boolean;
+  /** Tools that only built-in subagents can have. */
+  readonly blockedTools?: readonly string[] | undefined;
+}
+
+export interface WithheldTool {
+  readonly tool: string;
+  readonly why: string;
+}
+
+export interface TierContext {
+  readonly parentPolicy: Policy;
+  readonly tier: Tier;
+  readonly definition: AgentDefinition;
+  /** Tools of the definition's own MCP servers. The parent need not have them. */
+  readonly ownTools?: readonly string[] | undefined;
+  /** Policy of the agent's last run, if it is resumed. */
+  readonly before?: RecordedPolicy | undefined;
+}
+
+/**
+ * Splits tools into those that a subagent can have and those it cannot. The first of these reasons counts: MCP settings,
+ * tools blocked for subagents, `subagents.blockedTools`, the background list, the parent's pool, the pool of the last run.
+ */
+export function withholdTools(
+  tools: readonly ToolDeclaration[],
+  context: TierContext,
+): { readonly granted: readonly ToolDeclaration[]; readonly withheld: readonly WithheldTool[] } {
+  const granted: ToolDeclaration[] = [];
+  const withheld: WithheldTool[] = [];
+  for (const tool of tools) {
+    const why = whyNot(tool.name, context);
+    if (why === undefined) granted.push(tool);
+    else withheld.push({ tool: tool.name, why });
+  }
+  return { granted, withheld };
+}
+
+function whyNot(
+  tool: string,
+  { parentPolicy, tier, definition, ownTools = [], before }: TierContext,
+): string | undefined {
+  const isMcp = tool.startsWith("mcp__");
+  if (isMcp && (tier.mcpTools === "never" || (tier.mcpTools === "foreground" && tier.background)))
+    return `subagents.mcpTools is "${tier.mcpTools}"`;
+  const blocked = blockedFor(tool, tier);
+  if (blocked !== undefined) return blocked;
+  const { blockedTools = [] } = tier;
+  if (definition.source !== "built-in" && blockedTools.some((text) => readToolEntry(text).covers(tool)))
+    return "subagents.blockedTools names it";
+  const takesMessages = tool === "SendMessage" && tier.named;
+  if (tier.background && !isMcp && !backgroundTools.has(tool) && !takesMessages)
+    return "agents in the background do not have it";
+  if (!parentPolicy.pool.includes(tool) && !ownTools.includes(tool)) return "the agent it works for does not have it";
+  if (before !== undefined && !before.pool.includes(tool)) return "it did not have it when it ran before";
+  return undefined;
+}
+
+/** Blocks tools that control the session, ask the user or reach other agents, unless the tier permits them. */
+function blockedFor(tool: string, tier: Tier): string | undefined {
+  const mayDelegate = tier.depth < tier.maxDepth;
+  switch (tool) {
+    case "EnterPlanMode":
+    case "ExitPlanMode":
+      return "no subagent has it";
+    case "AskUserQuestion":
+      if (tier.allowQuestions && !tier.background) return undefined;
+      return tier.allowQuestions ? "agents in the background ask nobody" : "subagents ask nobody";
+    case "Task":
+    case "TaskOutput":
+    case "TaskStop":
+      return mayDelegate ? undefined : `delegation ends here (subagents.maxDepth is ${tier.maxDepth})`;
+    case "SendMessage":
+      // A message to a finished agent resumes it, which is delegation.
+      return mayDelegate || tier.named ? undefined : "only agents that were given a name have it";
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,34 @@
+import { parseRule } from "../../permissions/index.ts";
+import { canonicalToolName } from "../../protocol/index.ts";
+
+/** An entry of `tools` or `disallowedTools`. */
+export interface ToolEntry {
+  /** The entry as written. */
+  readonly text: string;
+  /** Canonical tool name, without the specifier. */
+  readonly name: string;
+  readonly hasSpecifier: boolean;
+  covers(toolName: string): boolean;
+}
+
+export function readToolEntry(text: string): ToolEntry {
+  const written = text.trim();
+  const open = written.indexOf("(");
+  const name = canonicalToolName(open === -1 ? written : written.slice(0, open).trim());
+  return { text: written, name, hasSpecifier: open !== -1, covers: covering(name) };
+}
+
+/** Whether the entry's specifier is understood. If not, it can't limit the tool, so the tool is not granted. */
+export function isEnforceable({ text, hasSpecifier }: ToolEntry): boolean {
+  if (!hasSpecifier) return true;
+  const parsed = parseRule(text);
+  return parsed.ok && parsed.target.kind !== "unknown";
+}
+
+/** `mcp__server` and `mcp__server__*` cover all tools of a server. */
+function covering(name: string): (toolName: string) => boolean {
+  if (name === "*") return () => true;
+  if (!name.startsWith("mcp__")) return (toolName) => toolName === name;
+  const server = name.endsWith("__*") ? name.slice(0, -3) : name;
+  return (toolName) => toolName === name || toolName.startsWith(`${server}__`);
+}
