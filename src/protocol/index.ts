@@ -1,22 +1,18 @@
-// Owns: every word that touches disk or wire, as plain types and tables.
-// Does not own: behaviour, schemas for checking (protocol/schemas), input and output.
-// Called by: every room.
-export { agentAliases, isSameAgent, VERIFIER } from "./agent-names.ts";
-export type { AlwaysAnswer, ApprovalAnswer, ApprovalQuestion, InboxLine } from "./approval.ts";
-export { NOBODY } from "./approval.ts";
-export { backgroundTools } from "./background-tools.ts";
+// Owns: the types of everything that is written to disk or sent over a wire, and tables about them.
+// Does not own: behaviour, validation schemas (protocol/schemas), input and output.
+// Called by: every module.
 export type {
   AgentBudget,
   AgentDefinition,
   CompactRule,
   DefinitionSource,
+  Diagnostic,
   McpServerUse,
   SkillDefinition,
-} from "./definition.ts";
-export { definitionSources } from "./definition.ts";
-export type { Delivery } from "./delivery.ts";
-export { delivery } from "./delivery.ts";
-export type { Diagnostic } from "./diagnostic.ts";
+} from "./agents/definition.ts";
+export { agentAliases, definitionSources, isSameAgent, VERIFIER } from "./agents/definition.ts";
+export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
+export { FORK_TYPE, FORK_WORDS, forkChoices } from "./agents/fork.ts";
 export type {
   CacheDimension,
   ContextCause,
@@ -26,25 +22,40 @@ export type {
   ParentCall,
   RecordedDecision,
   SpawnSpec,
-} from "./durable-event.ts";
-export type { EventOf, Line, LineEnvelope, LiveEvent, RunEvent, RunUpdate, SubagentEvent } from "./event.ts";
-export type { ForkChoice, ForkOrigin } from "./fork.ts";
-export { FORK_TYPE, FORK_WORDS, forkChoices } from "./fork.ts";
-export type { CacheLifetime, Dialect, Effort, Head, ToolDeclaration } from "./head.ts";
+} from "./events/durable-event.ts";
 export type {
-  HookAnswer,
-  HookCommon,
-  HookEntry,
-  HookEvent,
-  HookFacts,
-  HookRecord,
-  HookSource,
-} from "./hook.ts";
-export { definitionHookEvents, hookEvents } from "./hook.ts";
-export { type HookEntries, type HookProblem, readHookEntries } from "./hook-entries.ts";
+  Delivery,
+  EventOf,
+  Line,
+  LineEnvelope,
+  LiveEvent,
+  RunEvent,
+  RunUpdate,
+  SubagentEvent,
+} from "./events/event.ts";
+export { delivery } from "./events/event.ts";
+export type {
+  AcceptanceResult,
+  CommandFact,
+  DeniedFact,
+  EndedNotice,
+  EndReason,
+  Notice,
+  Outcome,
+  RunEnd,
+  RunFacts,
+  RunResult,
+  Verdict,
+} from "./events/outcome.ts";
+export { noFacts, outcomeOf } from "./events/outcome.ts";
+export type { HookAnswer, HookCommon, HookEntry, HookEvent, HookFacts, HookRecord, HookSource } from "./hooks/hook.ts";
+export { definitionHookEvents, hookEvents } from "./hooks/hook.ts";
+export type { HookEntries, HookProblem } from "./hooks/hook-entries.ts";
+export { readHookEntries } from "./hooks/hook-entries.ts";
 export type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
 export { MAIN_AGENT } from "./ids.ts";
 export type { JsonObject, JsonSchema, JsonValue } from "./json.ts";
+export type { CacheLifetime, Dialect, Effort, Head, ToolDeclaration } from "./model/head.ts";
 export type {
   AssistantBlock,
   AssistantMessage,
@@ -59,22 +70,13 @@ export type {
   ToolResultBlock,
   UserBlock,
   UserMessage,
-} from "./message.ts";
-export { callsOf, textOf } from "./message.ts";
-export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./model-outcome.ts";
-export type { EndedNotice, Notice } from "./notice.ts";
-export type {
-  AcceptanceResult,
-  CommandFact,
-  DeniedFact,
-  EndReason,
-  Outcome,
-  RunEnd,
-  RunFacts,
-  RunResult,
-  Verdict,
-} from "./outcome.ts";
-export { noFacts, outcomeOf } from "./outcome.ts";
+} from "./model/message.ts";
+export { callsOf, textOf } from "./model/message.ts";
+export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./model/model-outcome.ts";
+export type { Prices, ReservedSpend, Usage } from "./model/usage.ts";
+export { addUsage, costOf, noUsage, paidUsage, writePrice } from "./model/usage.ts";
+export type { AlwaysAnswer, ApprovalAnswer, ApprovalQuestion, InboxLine } from "./permissions/approval.ts";
+export { NOBODY } from "./permissions/approval.ts";
 export type {
   Access,
   Decision,
@@ -83,12 +85,12 @@ export type {
   PermissionMode,
   Policy,
   PolicyLayer,
+  RecordedPolicy,
   ResolvedPath,
   Rule,
   RuleScope,
-} from "./permission.ts";
-export { permissionModes } from "./permission.ts";
-export type { RecordedPolicy } from "./recorded-policy.ts";
+} from "./permissions/permission.ts";
+export { permissionModes } from "./permissions/permission.ts";
 export type {
   ModelTier,
   PermissionSettings,
@@ -104,8 +106,5 @@ export type {
   ToolTimeouts,
 } from "./settings.ts";
 export { DEFAULT_MAX_SPAWNS, settingsScopes } from "./settings.ts";
-export type { CallOutcome, ToolCall, ToolFacts, ToolResult } from "./tool-call.ts";
-export { canonicalToolName, toolNames } from "./tool-names.ts";
-export type { ToolReport } from "./tool-report.ts";
-export type { Prices, ReservedSpend, Usage } from "./usage.ts";
-export { addUsage, costOf, noUsage, paidUsage, writePrice } from "./usage.ts";
+export type { CallOutcome, ToolCall, ToolFacts, ToolReport, ToolResult } from "./tools/tool-call.ts";
+export { backgroundTools, canonicalToolName, toolNames } from "./tools/tool-names.ts";

@@ -1,5 +1,5 @@
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export type JsonObject = { readonly [key: string]: JsonValue | undefined };
 
-/** The part of JSON Schema our own tools are written in; foreign tools may carry any schema. */
+/** Built-in tools use a subset of JSON Schema; MCP tools may use any schema. */
 export type JsonSchema = JsonObject;

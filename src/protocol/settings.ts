@@ -1,25 +1,25 @@
-import type { AgentBudget, CompactRule } from "./definition.ts";
-import type { ForkChoice } from "./fork.ts";
-import type { CacheLifetime, Dialect, Effort } from "./head.ts";
+import type { AgentBudget, CompactRule } from "./agents/definition.ts";
+import type { ForkChoice } from "./agents/fork.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
-import type { PermissionMode, RuleScope } from "./permission.ts";
-import type { Prices } from "./usage.ts";
+import type { CacheLifetime, Dialect, Effort } from "./model/head.ts";
+import type { Prices } from "./model/usage.ts";
+import type { PermissionMode, RuleScope } from "./permissions/permission.ts";
 
 export type ModelTier = "small" | "medium" | "large";
 
 export interface ProviderSettings {
   readonly dialect?: Dialect;
   readonly baseUrl?: string;
-  /** Name of the environment variable that holds the key; local servers need none. */
+  /** Environment variable that contains the key; local servers need none. */
   readonly apiKeyEnv?: string;
   readonly models?: Partial<Readonly<Record<ModelTier, string>>>;
-  /** Context window in tokens, for models we don't know. */
+  /** Context window in tokens, for unknown models. */
   readonly window?: number;
   readonly maxOutputTokens?: number;
-  /** By model id. */
+  /** Prices by model id. */
   readonly prices?: Readonly<Record<string, Prices>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What an OpenAI-compatible server calls the output limit. */
+  /** Name of the output limit on an OpenAI-compatible server. */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens";
 }
 
@@ -29,43 +29,43 @@ export interface PermissionSettings {
   readonly deny?: readonly string[];
   readonly defaultMode?: PermissionMode;
   readonly additionalDirectories?: readonly string[];
-  /** Nobody may switch questions off for this machine or user. */
+  /** Forbids the mode bypassPermissions for this machine or user. */
   readonly disableBypassPermissionsMode?: "disable";
 }
 
 export interface SubagentSettings {
-  /** When subagents have the tools of MCP servers. */
+  /** When subagents have MCP tools. */
   readonly mcpTools?: "always" | "foreground" | "never";
-  /** Tools that agents of files, plugins and settings never have, beside what no subagent has. Lists add up. */
+  /** Tools that subagents from files, plugins and settings never have. Lists of several scopes are combined. */
   readonly blockedTools?: readonly string[];
-  /** `foreground`: a subagent that somebody waits for may ask the person. */
+  /** `foreground`: foreground subagents may ask the user. */
   readonly allowQuestions?: "never" | "foreground";
-  /** False: nothing runs in the background. */
+  /** False: no agent runs in the background. */
   readonly background?: boolean;
-  /** False: the agent that explains this program is not offered. */
+  /** False: the agent that explains Retinue is not offered. */
   readonly guide?: boolean;
-  /** Which model subagents have unless their definition or the call says; absent: that of the agent they work for. */
+  /** Default model of subagents; absent: the parent's model. */
   readonly model?: string;
-  /** How deep delegation goes: 1 lets the main agent delegate and nobody else. */
+  /** Maximum depth of delegation. 1: only the main agent can delegate. */
   readonly maxDepth?: number;
-  /** False: the model is not told that it may start several at once. */
+  /** False: the model is not told that it can start several agents at once. */
   readonly parallel?: boolean;
-  /** Agents that one prompt of a person may start before somebody has to agree. */
+  /** Number of agents that one user prompt may start without approval. */
   readonly maxSpawns?: number;
-  /** Active time of a foreground subagent; 0: no limit. */
+  /** Limit for the active time of a foreground subagent; 0: no limit. */
   readonly timeoutSeconds?: number;
-  /** How long a model may be silent in the middle of a request. */
+  /** Maximum time without output during a request to the model. */
   readonly idleSeconds?: number;
 }
 
-/** `auto`: where the system has one. `require`: no command runs without. */
+/** `auto`: use a sandbox if the system has one. `require`: run no command without one. */
 export type SandboxMode = "auto" | "require" | "off";
 
 export interface SandboxSettings {
   readonly mode?: SandboxMode;
-  /** Hosts that commands may reach by HTTP; none if absent. `*.example.com` is every host below that one. */
+  /** Hosts that commands can reach by HTTP; none if absent. `*.example.com` matches every subdomain. */
   readonly network?: { readonly allowedDomains?: readonly string[] };
-  /** Directories that commands may write beside the workspace; `~/` is the home directory. */
+  /** Directories outside the workspace that commands can write to; `~/` is the home directory. */
   readonly filesystem?: { readonly allowWrite?: readonly string[] };
 }
 
@@ -76,15 +76,15 @@ export interface SearchSettings {
 }
 
 export interface BackgroundSettings {
-  /** `deny`: what agents in the background would have to ask is denied, also where somebody answers. */
+  /** `deny`: calls of background agents that need approval are denied, even if an approver is available. */
   readonly approvals?: "inbox" | "deny";
-  /** True: before one starts it is asked once for what its definition lists. */
+  /** True: a background agent asks for approval of everything that its definition lists once, before it starts. */
   readonly preapprove?: boolean;
-  /** How long a run that has nothing else to do waits for them before they are ended; absent: as long as they work. */
+  /** How long an otherwise finished run waits for background agents before they are stopped; absent: no limit. */
   readonly waitSeconds?: number;
 }
 
-/** Seconds that one call may take, unless the call or the server says otherwise. */
+/** Default timeouts of one call, in seconds. The call or the MCP server can override them. */
 export interface ToolTimeouts {
   readonly bash?: number;
   readonly webFetch?: number;
@@ -98,59 +98,59 @@ export interface Settings {
   readonly providers?: Readonly<Record<string, ProviderSettings>>;
   readonly permissions?: PermissionSettings;
   readonly search?: SearchSettings;
-  /** For commands that a model wrote. No project can say anything about it. */
+  /** Sandbox for commands of the model. Project settings cannot change it. */
   readonly sandbox?: SandboxMode | SandboxSettings;
   readonly maxTurns?: number;
   readonly timeouts?: ToolTimeouts;
-  /** Whether an agent that changed files is told that somebody could try to break its work, or that happens by itself. */
+  /** Whether an agent that changed files is advised to have its work verified, or that is done automatically. */
   readonly verify?: "off" | "suggest" | "auto";
-  /** For the session with all its agents. A project's file can only lower it. */
+  /** Budget of the session with all its agents. Project settings can only lower it. */
   readonly budget?: AgentBudget;
   readonly cleanupPeriodDays?: number;
-  /** Variables for the session and for what it starts. */
+  /** Environment variables for the session and the processes it starts. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Event to entries, as written. */
+  /** Maps events to entries, as written. */
   readonly hooks?: JsonObject;
-  /** No command of a file is run as a hook. */
+  /** True: no hooks from files are run. */
   readonly disableAllHooks?: boolean;
-  /** Name to definition, as written. */
+  /** Maps names to definitions, as written. */
   readonly agents?: JsonObject;
-  /** `compact`: two built-in agents for short jobs, and tight limits for all others. */
+  /** `compact`: two built-in agents for short tasks, and tight limits for all others. */
   readonly profile?: "standard" | "compact";
   readonly subagents?: SubagentSettings;
   readonly background?: BackgroundSettings;
-  /** Whether agents may fork: start a copy of themselves that knows all they know. */
+  /** Whether agents can fork, i.e. start a copy of themselves that continues their conversation. */
   readonly fork?: ForkChoice;
-  /** Name to configuration, as in `.mcp.json`. */
+  /** Maps names to configurations, as in `.mcp.json`. */
   readonly mcpServers?: Readonly<Record<string, JsonObject>>;
   readonly cache?: {
-    /** How long the provider is asked to keep the main agent's conversation, where that can be chosen. */
+    /** How long the provider is asked to cache the main agent's conversation, if it supports that. */
     readonly lifetime?: CacheLifetime;
   };
   readonly compaction?: {
-    /** Share of the window at which a conversation is compacted, 1 to 100. */
+    /** Percentage of the context window at which a conversation is compacted, 1 to 100. */
     readonly percent?: number;
   };
 }
 
-/** Of `subagents.maxSpawns`. */
+/** Default of `subagents.maxSpawns`. */
 export const DEFAULT_MAX_SPAWNS = 100;
 
-/** Lowest to highest: a higher scope wins. */
+/** From lowest to highest precedence. */
 export const settingsScopes = ["user", "project", "local", "environment", "flag", "managed"] as const;
 export type SettingsScope = (typeof settingsScopes)[number];
 
-/** Where one value comes from. */
+/** Origin of one value. */
 export interface SettingsOrigin {
-  /** `permissions.deny[0]` */
+  /** Path of the value, such as `permissions.deny[0]`. */
   readonly path: string;
   readonly value: JsonValue;
   readonly scope: SettingsScope;
-  /** Absent for what is in no file. */
+  /** Absent if the value is not from a file. */
   readonly file?: string;
 }
 
-/** A line of a `permissions.jsonc`, with where it stands. */
+/** A line of a `permissions.jsonc` file, with its origin. */
 export interface ScopedCompactRule extends CompactRule {
   readonly scope: RuleScope;
   readonly file: string;

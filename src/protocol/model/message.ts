@@ -1,11 +1,11 @@
-import type { CallId } from "./ids.ts";
+import type { CallId } from "../ids.ts";
 
-/** A conversation is told in these neutral words; dialects turn them into wire bytes once. */
+/** A message in neutral form. Serialisers turn it into the bytes of a dialect once. */
 export type Message = UserMessage | AssistantMessage;
 
 export interface UserMessage {
   readonly role: "user";
-  /** Tool results first, in call order, then what was said. */
+  /** Tool results in call order, then text and images. */
   readonly content: readonly UserBlock[];
 }
 
@@ -37,7 +37,7 @@ export interface ToolResultBlock {
   readonly isError: boolean;
 }
 
-/** Which provider and model wrote a block that no other one may be shown. */
+/** Provider and model that wrote a block that may be sent only to them. */
 export interface Origin {
   readonly provider: string;
   readonly model: string;
@@ -50,7 +50,7 @@ export interface ThinkingBlock {
   readonly origin: Origin;
 }
 
-/** A provider's block we carry without understanding it, as the JSON text it came in. */
+/** A provider-specific block that is sent back unchanged, as the JSON text it arrived in. */
 export interface OpaqueBlock {
   readonly type: "opaque";
   readonly json: string;
@@ -61,7 +61,7 @@ export interface ToolCallBlock {
   readonly type: "tool_call";
   readonly callId: CallId;
   readonly name: string;
-  /** As the model wrote it: parsing would lose number forms and key order. Always a complete JSON object. */
+  /** A complete JSON object, exactly as the model wrote it: parsing would lose number formats and key order. */
   readonly inputJson: string;
 }
 

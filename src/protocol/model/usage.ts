@@ -1,11 +1,11 @@
 import type { CacheLifetime } from "./head.ts";
 
-/** Tokens of one or several requests. The three input kinds are disjoint: their sum is the whole input. */
+/** Tokens of one or more requests. The three input counts are disjoint: their sum is the whole input. */
 export interface Usage {
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
-  /** Of `cacheWriteTokens` those that are kept for an hour; absent: none. */
+  /** The part of `cacheWriteTokens` with a lifetime of one hour; absent: none. */
   readonly cacheWrite1hTokens?: number | undefined;
   readonly outputTokens: number;
 }
@@ -15,13 +15,16 @@ export interface Prices {
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
-  /** Kept for five minutes. */
+  /** Price for a lifetime of five minutes. */
   readonly cacheWrite: number;
-  /** Kept for an hour; absent: twice `input`, as providers charge. */
+  /** Price for a lifetime of one hour; absent: twice `input`, which is what providers charge. */
   readonly cacheWrite1h?: number | undefined;
 }
 
-/** The most a request can cost. It is set aside before the request is sent, and charged if the process is lost before an answer is recorded. */
+/**
+ * The most a request can cost. It is reserved before the request is sent, and charged if the process is lost before an
+ * answer is recorded.
+ */
 export interface ReservedSpend {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -39,14 +42,20 @@ export function addUsage(left: Usage, right: Usage): Usage {
     inputTokens: left.inputTokens + right.inputTokens,
     cacheReadTokens: left.cacheReadTokens + right.cacheReadTokens,
     cacheWriteTokens: left.cacheWriteTokens + right.cacheWriteTokens,
-    ...(cacheWrite1hTokens === 0 ? {} : { cacheWrite1hTokens }),
+    cacheWrite1hTokens: cacheWrite1hTokens || undefined,
     outputTokens: left.outputTokens + right.outputTokens,
   };
 }
 
-/** Of an answer, with the tries before it that broke off. */
-export function paidUsage(answer: { readonly usage: Usage; readonly lostUsage?: Usage | undefined }): Usage {
-  return answer.lostUsage ? addUsage(answer.usage, answer.lostUsage) : answer.usage;
+/** Returns the usage of an answer including failed attempts before it. */
+export function paidUsage({
+  usage,
+  lostUsage,
+}: {
+  readonly usage: Usage;
+  readonly lostUsage?: Usage | undefined;
+}): Usage {
+  return lostUsage ? addUsage(usage, lostUsage) : usage;
 }
 
 export function costOf(usage: Usage, prices: Prices): number {
@@ -60,7 +69,7 @@ export function costOf(usage: Usage, prices: Prices): number {
   return millionths / 1_000_000;
 }
 
-/** Of a token that is written to a provider's cache. */
+/** Returns the price of writing to the provider's cache, per million tokens. */
 export function writePrice({ input, cacheWrite, cacheWrite1h = 2 * input }: Prices, lifetime: CacheLifetime): number {
   return lifetime === "1h" ? cacheWrite1h : cacheWrite;
 }

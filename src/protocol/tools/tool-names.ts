@@ -1,4 +1,4 @@
-/** One canonical name per tool; definitions, rules and hooks may use any alias. */
+/** Canonical tool names with their aliases. Definitions, rules and hooks may use any of them. */
 const aliases: Readonly<Record<string, readonly string[]>> = {
   Read: ["read_file", "FileRead", "read", "View"],
   Write: ["FileWrite", "write_file", "write"],
@@ -23,7 +23,7 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   AskUserQuestion: ["ask_user_question", "AskUser"],
 };
 
-/** Every canonical name. */
+/** All canonical names. */
 export const toolNames: readonly string[] = Object.keys(aliases);
 
 const canonical = new Map<string, string>();
@@ -32,7 +32,25 @@ for (const [name, others] of Object.entries(aliases)) {
   for (const other of others) canonical.set(other, name);
 }
 
-/** A name that is not ours (an MCP tool, a typing error) is its own canonical name. */
+/** Returns the canonical name of a tool. Unknown names, such as those of MCP tools, are returned unchanged. */
 export function canonicalToolName(name: string): string {
   return canonical.get(name) ?? name;
 }
+
+/** The only tools, besides MCP tools, that background agents can have. */
+export const backgroundTools: ReadonlySet<string> = new Set([
+  "Read",
+  "LS",
+  "Grep",
+  "Glob",
+  "WebSearch",
+  "WebFetch",
+  "TodoWrite",
+  "Bash",
+  "BashOutput",
+  "KillShell",
+  "Edit",
+  "Write",
+  "NotebookEdit",
+  "Skill",
+]);

@@ -1,16 +1,16 @@
-import type { Effort } from "./head.ts";
-import type { HookEntry } from "./hook.ts";
-import type { JsonObject } from "./json.ts";
-import type { Effect, PermissionMode } from "./permission.ts";
+import type { HookEntry } from "../hooks/hook.ts";
+import type { JsonObject } from "../json.ts";
+import type { Effort } from "../model/head.ts";
+import type { Effect, PermissionMode } from "../permissions/permission.ts";
 
-/** Lowest to highest: a higher source wins by name. */
+/** From lowest to highest precedence: of two definitions with one name, the higher source wins. */
 export const definitionSources = ["built-in", "plugin", "user", "project", "flag", "policy"] as const;
 export type DefinitionSource = (typeof definitionSources)[number];
 
-/** One line of the compact form; written order counts. */
+/** A line of the compact `permission` form. The order of lines matters. */
 export interface CompactRule {
   readonly tool: string;
-  /** Absent: every use of the tool. */
+  /** Absent: the line is about the whole tool. */
   readonly pattern?: string | undefined;
   readonly effect: Effect;
 }
@@ -24,25 +24,25 @@ export interface AgentBudget {
   readonly concurrent?: number;
 }
 
-/** By the name of a configured server, or with a configuration of its own. */
+/** An MCP server that an agent uses: a configured one by name, or its own if `config` is set. */
 export interface McpServerUse {
   readonly name: string;
   readonly config?: JsonObject | undefined;
 }
 
-/** What an agent file says, without its body: small enough to keep for every agent of a large catalog. */
+/** An agent file without its body: small enough to keep for every agent of a large catalog. */
 export interface AgentDefinition {
   readonly name: string;
   readonly description: string;
   readonly source: DefinitionSource;
-  /** Absolute path; undefined for what is not in a file. */
+  /** Absolute path; absent if the definition is not in a file. */
   readonly file?: string | undefined;
   readonly plugin?: string | undefined;
-  /** As written, specifiers included. Undefined: inherit all. Empty: none. */
+  /** As written, including specifiers. Absent: inherit all tools. Empty: none. */
   readonly tools?: readonly string[] | undefined;
   readonly disallowedTools?: readonly string[] | undefined;
   readonly requiredTools?: readonly string[] | undefined;
-  /** As written: an alias, an id, `inherit`. */
+  /** As written: an alias, an id or `inherit`. */
   readonly model?: string | undefined;
   readonly effort?: Effort | undefined;
   readonly permissionMode?: PermissionMode | undefined;
@@ -51,7 +51,7 @@ export interface AgentDefinition {
   readonly timeoutMs?: number | undefined;
   readonly contextTokens?: number | undefined;
   readonly budget?: AgentBudget | undefined;
-  /** A command whose success makes the work verified. */
+  /** Command that must succeed for the work to be accepted. */
   readonly acceptance?: string | undefined;
   readonly color?: string | undefined;
   readonly background?: boolean | undefined;
@@ -64,13 +64,13 @@ export interface AgentDefinition {
   readonly forkContext?: boolean | undefined;
   readonly criticalReminder?: string | undefined;
   readonly initialPrompt?: string | undefined;
-  /** Reachable by name, but not offered for delegation. */
+  /** Not offered for delegation, but can be used by name. */
   readonly hidden?: boolean | undefined;
-  /** Fields nobody here knows, kept as they were. */
+  /** Unknown fields, unchanged. */
   readonly extra?: JsonObject | undefined;
 }
 
-/** What a skill's SKILL.md says, without its body. */
+/** A skill's SKILL.md without its body. */
 export interface SkillDefinition {
   readonly name: string;
   readonly description: string;
@@ -78,7 +78,41 @@ export interface SkillDefinition {
   readonly file: string;
   readonly plugin?: string | undefined;
   readonly allowedTools?: readonly string[] | undefined;
-  /** False: only a person or a definition may name it. */
+  /** False: only the user or a definition can invoke it. */
   readonly modelInvocable: boolean;
   readonly extra?: JsonObject | undefined;
+}
+
+/** Alternative names of built-in agents. */
+export const agentAliases: Readonly<Record<string, string>> = {
+  general: "general-purpose",
+  explore: "Explore",
+  "claude-code-guide": "retinue-guide",
+};
+
+/** Built-in agent that verifies the work of others. */
+export const VERIFIER = "Verification";
+
+/** Whether two names mean the same agent: resolves aliases and ignores case. */
+export function isSameAgent(left: string, right: string): boolean {
+  return folded(left) === folded(right);
+}
+
+function folded(name: string): string {
+  const meant = Object.hasOwn(agentAliases, name.toLowerCase()) ? agentAliases[name.toLowerCase()] : name;
+  return (meant ?? name).toLowerCase();
+}
+
+/** A problem in a definition file, for its author. */
+export interface Diagnostic {
+  /** `error`: the file was not loaded. `warning`: it was loaded, but may not do what its author expects. */
+  readonly severity: "error" | "warning" | "notice";
+  readonly file: string;
+  /** Starts at 1. */
+  readonly line: number;
+  /** Stable identifier for programs, such as `unknown_tool`. */
+  readonly code: string;
+  readonly message: string;
+  /** Suggested change. */
+  readonly fix?: string | undefined;
 }

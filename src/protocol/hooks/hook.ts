@@ -1,7 +1,7 @@
-import type { AgentId, CallId, RunId, SessionId } from "./ids.ts";
-import type { JsonObject, JsonValue } from "./json.ts";
-import type { Outcome } from "./outcome.ts";
-import type { Effect, PermissionMode } from "./permission.ts";
+import type { Outcome } from "../events/outcome.ts";
+import type { AgentId, CallId, RunId, SessionId } from "../ids.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { Effect, PermissionMode } from "../permissions/permission.ts";
 
 export const hookEvents = [
   "PreToolUse",
@@ -18,35 +18,35 @@ export const hookEvents = [
 ] as const;
 export type HookEvent = (typeof hookEvents)[number];
 
-/** Those that can stand in a definition, for the agent that is defined there. */
+/** Events that a definition can have hooks for. They run for its agent only. */
 export const definitionHookEvents: readonly HookEvent[] = ["PreToolUse", "PostToolUse", "Stop", "SubagentStop"];
 
-/** One command for one event, from whichever shape it was written in. */
+/** One command for one event, in normalised form. */
 export interface HookEntry {
   readonly event: HookEvent;
-  /** Of tools, agent types or whatever the event is about; absent: all. */
+  /** Pattern for the tool, agent type or other subject of the event; absent: all. */
   readonly matcher?: string | undefined;
   readonly command: string;
-  /** The command is a program with these arguments; absent: it is a line for a shell. */
+  /** Arguments of the program `command`; absent: `command` is a shell command line. */
   readonly args?: readonly string[] | undefined;
   readonly timeoutSeconds?: number | undefined;
 }
 
-/** Whose word a hook is: that of the user (or the program, or who manages the machine), or that of files others wrote. */
+/** Origin of a hook. `user` includes the embedding program and managed settings; others are files written by third parties. */
 export type HookSource = "user" | "project" | "plugin";
 
-/** What every hook is told: who does something, where, and in which session. */
+/** Input fields that every hook gets. */
 export interface HookCommon {
   readonly hook_event_name: HookEvent;
-  /** Of the root session; all its agents share it. */
+  /** Id of the root session, shared by all its agents. */
   readonly session_id: SessionId;
   readonly agent_id: AgentId;
   readonly agent_type: string;
   /** null for the main agent. */
   readonly parent_agent_id: AgentId | null;
-  /** The main agent has depth 0. */
+  /** 0 for the main agent. */
   readonly depth: number;
-  /** null where nothing is kept. */
+  /** null if no transcript is kept. */
   readonly transcript_path: string | null;
   readonly cwd: string;
   readonly permission_mode: PermissionMode;
@@ -58,13 +58,13 @@ export interface ToolHookFacts {
   readonly tool_use_id: CallId;
 }
 
-/** What a hook is told beside `HookCommon`, by event. */
+/** Additional input fields for each event. */
 export interface HookFacts {
   readonly PreToolUse: ToolHookFacts;
   readonly PostToolUse: ToolHookFacts & { readonly tool_response: JsonObject; readonly duration_ms: number };
   readonly PermissionRequest: ToolHookFacts & { readonly reason: string };
   readonly Stop: {
-    /** A hook has kept the agent going in this run before. */
+    /** Whether a hook has already kept the agent from stopping in this run. */
     readonly stop_hook_active: boolean;
     readonly last_assistant_message: string;
   };
@@ -72,7 +72,7 @@ export interface HookFacts {
   readonly SubagentStop: {
     readonly run_id: RunId;
     readonly outcome: Outcome;
-    /** Why the run ended: `done`, `max_turns`, `process_lost`… */
+    /** Reason of the end: `done`, `max_turns`, `process_lost`… */
     readonly reason: string;
     readonly last_assistant_message: string;
   };
@@ -83,36 +83,36 @@ export interface HookFacts {
   readonly PreCompact: { readonly trigger: "auto" | "manual" };
 }
 
-/** What a hook says. Everything may be absent: nothing to say. */
+/** Answer of a hook. All fields are optional. */
 export interface HookAnswer {
   /**
-   * A call: whether it may be made. Stop: `deny` keeps the agent going. UserPromptSubmit: `deny` sends the prompt back.
-   * Elsewhere it means nothing.
+   * For a call: whether it may run. For Stop: `deny` keeps the agent running. For UserPromptSubmit: `deny` rejects the
+   * prompt. Ignored for other events.
    */
   readonly decision?: Effect | undefined;
-  /** For the model where the decision concerns it. */
+  /** Shown to the model if the decision concerns it. */
   readonly reason?: string | undefined;
-  /** Takes the place of a call's whole input, which is then decided about anew. */
+  /** Replaces the whole input of a call, which is then decided on anew. */
   readonly input?: JsonObject | undefined;
-  /** Words for the model. */
+  /** Text for the model. */
   readonly context?: string | undefined;
-  /** A line for the person. */
+  /** Message for the user. */
   readonly notice?: string | undefined;
 }
 
-/** What is kept of an occasion that concerned hooks. */
+/** Record of the hooks that ran for one event. */
 export interface HookRecord {
   readonly event: HookEvent;
-  /** How many were run. */
+  /** Number of hooks that ran. */
   readonly ran: number;
-  /** Of the call it was about. */
+  /** Call that the event was about. */
   readonly callId?: CallId | undefined;
-  /** Of the run whose beginning or end it was. */
+  /** Run whose start or end the event was. */
   readonly runId?: RunId | undefined;
   readonly decision?: Effect | undefined;
   readonly reason?: string | undefined;
-  /** What takes the place of the call's input. */
+  /** New input of the call. */
   readonly inputJson?: string | undefined;
-  /** As the model reads it. */
+  /** Context as shown to the model. */
   readonly context?: string | undefined;
 }

@@ -5,16 +5,16 @@ export interface HookEntries {
   readonly problems: readonly HookProblem[];
 }
 
-/** Something that is not run, as one sentence. */
+/** An entry that is not run. */
 export interface HookProblem {
-  /** The key it stands under; absent where the whole value is wrong. */
+  /** Key of the entry; absent if the whole value is invalid. */
   readonly event?: string | undefined;
   readonly message: string;
 }
 
 /**
- * `{Event: [...]}` with entries `{matcher, hooks: [{type, command}]}`, `{matcher, command}` or `{type, command}`. What has
- * another shape is a problem and in no case a hook: nobody knows what its author wanted to be run, and when.
+ * Reads `{Event: [...]}` with entries `{matcher, hooks: [{type, command}]}`, `{matcher, command}` or `{type, command}`. An
+ * entry of another shape is reported and never run, because its intent is unclear.
  */
 export function readHookEntries(value: unknown, known: readonly HookEvent[] = hookEvents): HookEntries {
   const hooks: HookEntry[] = [];
@@ -44,11 +44,11 @@ function readEntry(entry: unknown, { event, hooks, report }: Collected): void {
   for (const handler of Array.isArray(nested) ? nested : [entry]) {
     const hook = readHandler(handler, event);
     if (typeof hook === "string") report(hook);
-    else hooks.push({ ...hook, ...(typeof matcher === "string" ? { matcher } : {}) });
+    else hooks.push({ ...hook, matcher: matcher ?? undefined });
   }
 }
 
-/** Or what is wrong with it. */
+/** Returns the hook, or a description of what is wrong. */
 function readHandler(handler: unknown, event: HookEvent): HookEntry | string {
   if (!isMapping(handler)) return `An entry of "${event}" has no command; it never runs.`;
   const { type, command, args, timeout } = handler;
@@ -64,8 +64,8 @@ function readHandler(handler: unknown, event: HookEvent): HookEntry | string {
   return {
     event,
     command,
-    ...(args === undefined ? {} : { args }),
-    ...(seconds > 0 && Number.isFinite(seconds) ? { timeoutSeconds: seconds } : {}),
+    args,
+    timeoutSeconds: seconds > 0 && Number.isFinite(seconds) ? seconds : undefined,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "./json.ts";
+import type { JsonSchema } from "../json.ts";
 
 export type Dialect = "anthropic" | "openai";
 
@@ -8,26 +8,26 @@ export interface ToolDeclaration {
   readonly inputSchema: JsonSchema;
 }
 
-/** How long a provider is asked to keep what it wrote to its cache, counted from the last reading. */
+/** How long the provider is asked to keep a cache entry, counted from its last use. */
 export type CacheLifetime = "5m" | "1h";
 
 export type Effort = "low" | "medium" | "high" | "xhigh" | "max";
 
-/** What stands before the messages of a request. Stored once per session by the hash of its JSON. */
+/** Everything before the messages of a request. Stored once per session, under the hash of its JSON. */
 export interface Head {
   readonly provider: string;
   readonly model: string;
   readonly dialect: Dialect;
-  /** Name of the server's output limit; absent: the usual one of the dialect. The limit itself is written per request. */
+  /** Name of the output limit on this server; absent: the dialect's usual name. The limit itself is set per request. */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
   readonly thinking?: { readonly budgetTokens: number };
   readonly effort?: Effort | undefined;
-  /** Of its cache marks; absent: five minutes. No part of the bytes that a cache is found by. */
+  /** Lifetime of its cache entries; absent: five minutes. Not part of the cache key. */
   readonly cacheLifetime?: CacheLifetime | undefined;
   readonly tools: readonly ToolDeclaration[];
   readonly system: string;
-  /** Facts about the place (system, directory); never a date or an id. */
+  /** Facts about the environment (operating system, directory); never a date or an id. */
   readonly systemContext: string;
-  /** What the project says of itself (AGENTS.md and the like). */
+  /** Instructions of the project (AGENTS.md and similar files). */
   readonly userContext: string;
 }

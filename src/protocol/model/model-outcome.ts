@@ -22,7 +22,7 @@ export type ModelErrorCode =
 
 export interface ModelError {
   readonly code: ModelErrorCode;
-  /** One sentence with the cure. */
+  /** One sentence that says what to do. */
   readonly message: string;
   readonly status?: number | undefined;
 }
@@ -33,15 +33,15 @@ export type ModelOutcome =
       readonly message: AssistantMessage;
       readonly stopReason: StopReason;
       readonly usage: Usage;
-      /** What was paid for tries before this one that broke off; no part of `usage`. */
+      /** Usage of earlier attempts that failed midway; not included in `usage`. */
       readonly lostUsage?: Usage | undefined;
-      /** Calls the model began and did not finish; they are in no message and never run. */
+      /** Number of calls that the model began and did not finish. They are in no message and never run. */
       readonly incompleteCalls: number;
     }
   | {
       readonly ok: false;
       readonly error: ModelError;
-      /** Text and thinking that had arrived; never a tool call. */
+      /** Text and thinking received before the error; never a tool call. */
       readonly partial: readonly AssistantBlock[];
       readonly usage?: Usage | undefined;
     };

@@ -1,28 +1,25 @@
-import type { AlwaysAnswer } from "./approval.ts";
-import type { ForkOrigin } from "./fork.ts";
-import type { HookEvent, HookRecord } from "./hook.ts";
-import type { AgentId, CallId, RunId, SessionId } from "./ids.ts";
-import type { AssistantBlock, AssistantMessage, UserBlock } from "./message.ts";
-import type { ModelError, StopReason } from "./model-outcome.ts";
-import type { EndedNotice } from "./notice.ts";
-import type { AcceptanceResult, RunEnd } from "./outcome.ts";
-import type { Decision, PermissionMode } from "./permission.ts";
-import type { RecordedPolicy } from "./recorded-policy.ts";
-import type { ToolResult } from "./tool-call.ts";
-import type { ToolReport } from "./tool-report.ts";
-import type { Prices, ReservedSpend, Usage } from "./usage.ts";
+import type { ForkOrigin } from "../agents/fork.ts";
+import type { HookEvent, HookRecord } from "../hooks/hook.ts";
+import type { AgentId, CallId, RunId, SessionId } from "../ids.ts";
+import type { AssistantBlock, AssistantMessage, UserBlock } from "../model/message.ts";
+import type { ModelError, StopReason } from "../model/model-outcome.ts";
+import type { Prices, ReservedSpend, Usage } from "../model/usage.ts";
+import type { AlwaysAnswer } from "../permissions/approval.ts";
+import type { Decision, PermissionMode, RecordedPolicy } from "../permissions/permission.ts";
+import type { ToolReport, ToolResult } from "../tools/tool-call.ts";
+import type { AcceptanceResult, EndedNotice, RunEnd } from "./outcome.ts";
 
-/** Journaled, numbered, replayable. The transcript is these and nothing else. */
+/** An event of a transcript: journaled, numbered and replayable. */
 export type DurableEvent =
   | {
       readonly type: "session.created";
       readonly sessionId: SessionId;
       readonly cwd: string;
       readonly version: string;
-      /** Version of the serialiser that made the conversation's bytes. */
+      /** Version of the serialiser that produced the conversation's bytes. */
       readonly serializer: number;
     }
-  /** The first line of a subagent's transcript. */
+  /** First line of a subagent's transcript. */
   | ({
       readonly type: "agent.created";
       readonly sessionId: SessionId;
@@ -30,22 +27,22 @@ export type DurableEvent =
       readonly version: string;
       readonly serializer: number;
     } & SpawnSpec)
-  /** In the parent's transcript, before the child exists: after a crash its call is taken up where the child stands. */
+  /** In the parent's transcript, before the child exists: after a crash the call continues from the child's state. */
   | {
       readonly type: "agent.spawned";
       readonly callId: CallId;
       readonly agentId: AgentId;
       readonly agentType: string;
       readonly description: string;
-      /** It goes on from this conversation, or knows it. */
+      /** Set if it continues this conversation, or was given it as context. */
       readonly status?: "sub_agent_entered" | undefined;
     }
-  /** In the caller's transcript, before an older agent goes on for its call: after a crash the call is taken up too. */
+  /** In the caller's transcript, before it resumes an existing agent: after a crash the call continues too. */
   | {
       readonly type: "agent.resumed";
       readonly callId: CallId;
       readonly agentId: AgentId;
-      /** The run that is to begin. */
+      /** Run that is about to start. */
       readonly runId: RunId;
     }
   | {
@@ -57,43 +54,43 @@ export type DurableEvent =
       readonly requestedModel: string | null;
       readonly provider: string;
       readonly model: string;
-      /** Why this model: which setting, flag or default chose it. */
+      /** The setting, flag or default that chose the model. */
       readonly modelReason: string;
       readonly permissionMode: PermissionMode;
       readonly maxTurns: number;
-      /** Of its model as they were then; absent where nobody knows them. */
+      /** Prices of the model at that time; absent if unknown. */
       readonly prices?: Prices | undefined;
-      /** Nobody waits for it; its end is told to its parent. */
+      /** No call waits for the run; its parent gets a notice when it ends. */
       readonly background?: true | undefined;
-      /** It does not end before the agents it has in the background. */
+      /** The run does not end before its background agents do. */
       readonly waits?: true | undefined;
-      /** What a subagent's definition asked for and what it got. */
+      /** Tools that a subagent's definition requested, and those it got. */
       readonly tools?: ToolReport | undefined;
-      /** What a subagent may do; it gets no more when it goes on. */
+      /** Policy of a subagent. It is not allowed more when it is resumed. */
       readonly policy?: RecordedPolicy | undefined;
     }
-  /** From here on nobody waits for this run. */
+  /** The run moved to the background: no call waits for it any longer. */
   | { readonly type: "run.backgrounded"; readonly runId: RunId; readonly cause: "person" | "timeout" }
-  /** From here on this agent and all below it only look, until the plan is left. */
+  /** This agent and all below it are read-only until plan mode is left. */
   | { readonly type: "plan.entered"; readonly by: PlanChange }
   | { readonly type: "plan.left"; readonly by: PlanChange }
   | {
       readonly type: "head.set";
       readonly hash: string;
-      /** Fingerprints of its dimensions of the cache key. */
+      /** Fingerprint of each dimension of the cache key that the head contains. */
       readonly dimensions?: Readonly<Record<Exclude<CacheDimension, "messages">, string>> | undefined;
     }
-  /** Somebody's words for the agent. */
+  /** A prompt for the agent. */
   | { readonly type: "prompt.received"; readonly content: readonly UserBlock[]; readonly from: "person" | "agent" }
-  /** Words the runtime adds to the next user turn (a warning, an interruption told). */
+  /** Text that the runtime adds to the next user turn, such as a warning. */
   | { readonly type: "context.added"; readonly text: string; readonly cause: ContextCause }
-  /** Ends of background runs, told to their parent: exactly once, because these lines say which were. */
+  /** Notices of ended background runs. These lines make sure that each is delivered exactly once. */
   | { readonly type: "notices.delivered"; readonly notices: readonly EndedNotice[]; readonly text: string }
-  /** Everything before this line belongs to the request; the user turn is sealed. */
+  /** Seals the user turn: every line before this one is part of the request. */
   | { readonly type: "model.requested"; readonly turn: number; readonly reserved?: ReservedSpend | undefined }
-  /** Before a request that has no `model.requested`: a compaction, or a tool call that asks a model. */
+  /** Precedes a request that has no `model.requested`: a compaction, or a tool call that uses a model. */
   | { readonly type: "spend.reserved"; readonly request: CallId | "compaction"; readonly reserved: ReservedSpend }
-  /** What requests cost of which no other line tells: an interrupted compaction, or those that were under way when the process was lost. */
+  /** Cost of requests without a line of their own: an interrupted compaction, or requests in flight when the process was lost. */
   | {
       readonly type: "spend.recorded";
       readonly usage: Usage;
@@ -113,21 +110,21 @@ export type DurableEvent =
       readonly turn: number;
       readonly message: AssistantMessage;
       readonly stopReason: StopReason;
-      /** Calls that were begun and never finished: in no message, never run. */
+      /** Number of calls that the model began and did not finish. They are in no message and never run. */
       readonly incompleteCalls: number;
       readonly usage: Usage;
-      /** What was paid for tries that broke off. `costUsd` is with it. */
+      /** Usage of attempts that failed midway. Included in `costUsd`. */
       readonly lostUsage?: Usage | undefined;
       readonly costUsd?: number | undefined;
       readonly milliseconds: number;
-      /** Of the messages as they were sent, the fifth dimension of the cache key. */
+      /** Fingerprint of the messages as they were sent, the fifth dimension of the cache key. */
       readonly fingerprint?: string | undefined;
     }
   | {
       readonly type: "model.failed";
       readonly turn: number;
       readonly error: ModelError;
-      /** What had arrived in full; never a tool call. */
+      /** Blocks that were received completely; never a tool call. */
       readonly partial: readonly AssistantBlock[];
       readonly usage?: Usage | undefined;
       readonly costUsd?: number | undefined;
@@ -139,7 +136,7 @@ export type DurableEvent =
       readonly callId: CallId;
       readonly name: string;
       readonly decision?: RecordedDecision | undefined;
-      /** The call was proven to change nothing: everything it touches is only read. */
+      /** The call is proven to be read-only. */
       readonly readsOnly?: true | undefined;
     }
   | {
@@ -149,7 +146,7 @@ export type DurableEvent =
       readonly name: string;
       readonly inputJson: string;
       readonly reason: string;
-      /** Rules that "always" can mean; absent: it can only be allowed once. */
+      /** Rules that an "always" answer can add; absent: the call can only be allowed once. */
       readonly always?: readonly string[] | undefined;
     }
   | {
@@ -159,15 +156,15 @@ export type DurableEvent =
       readonly answer: "allow" | "deny";
       readonly by: string;
       readonly message?: string | undefined;
-      /** What the call is from here on, where who allowed it changed it. */
+      /** New input of the call, if the approver changed it. */
       readonly inputJson?: string | undefined;
       readonly always?: AlwaysAnswer | undefined;
     }
-  /** The intent: from here on the call may have had its effect. */
+  /** Intent to run the call: from here on it may have had its effect. */
   | {
       readonly type: "tool.started";
       readonly callId: CallId;
-      /** After a crash the call is performed again: it continues what it began. */
+      /** The call is performed again after a crash: it continues what it began. */
       readonly resumable?: true | undefined;
     }
   | {
@@ -177,16 +174,17 @@ export type DurableEvent =
       readonly result: ToolResult;
       readonly milliseconds: number;
     }
-  /** A new chain: summary, then the last `kept` messages as they were. */
+  /** Starts a new chain: the summary, then the last `kept` messages unchanged. */
   | {
       readonly type: "conversation.compacted";
       readonly summary: string;
       readonly kept: number;
       readonly trigger: "auto" | "manual";
-      /** About how many tokens the next request would have had, and has now. */
+      /** Estimated tokens of the next request before compaction. */
       readonly before?: number | undefined;
+      /** Estimated tokens of the next request after compaction. */
       readonly after?: number | undefined;
-      /** What it took to ask the model for the summary; absent when the model was not asked. */
+      /** Usage of the request for the summary; absent if the model was not asked. */
       readonly usage?: Usage | undefined;
       readonly costUsd?: number | undefined;
       readonly milliseconds?: number | undefined;
@@ -198,42 +196,42 @@ export type DurableEvent =
       readonly turn: number;
     }
   | { readonly type: "notice.raised"; readonly code: string; readonly message: string }
-  /** Hooks are told of an end: from here on they may have done what they do then, and are not told again. */
+  /** Intent to run the hooks for the end of a run: from here on they may have had their effect, and are not run again. */
   | { readonly type: "hooks.started"; readonly event: HookEvent; readonly runId: RunId }
-  /** What hooks said together. Its context stands in the next user turn. */
+  /** Combined result of hooks. Its context is added to the next user turn. */
   | ({ readonly type: "hooks.ran" } & HookRecord)
   | ({ readonly type: "run.ended" } & RunEnd)
-  /** Work that its agent calls done was held against a check; where it did not stand it the agent may go on. */
+  /** Result of an acceptance check. If it failed, the agent may continue. */
   | ({ readonly type: "acceptance.checked"; readonly runId: RunId } & AcceptanceResult)
-  /** Behind the end of a run, when everything that was made for it is gone, except what it left. */
+  /** Follows the end of a run once its resources are released, except for a worktree with changes. */
   | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree?: KeptWorktree | undefined };
 
-/** Who a subagent is and for whom it works. */
+/** Identity of a subagent and its parent. */
 export interface SpawnSpec {
   readonly agentId: AgentId;
   readonly agentType: string;
-  /** Three to five words. */
+  /** Summary of the task in three to five words. */
   readonly description: string;
   /** Name that its parent gave it, for messages. */
   readonly name?: string | undefined;
-  /** The call that started it. */
+  /** Call that started it. */
   readonly parent: ParentCall;
-  /** The main agent has depth 0. */
+  /** 0 for the main agent. */
   readonly depth: number;
-  /** Its call asked for a working copy of its own. */
+  /** Its call requested a working copy of its own. */
   readonly isolation?: "worktree" | undefined;
-  /** Its conversation continues another agent's. */
+  /** Conversation that it continues. */
   readonly fork?: ForkOrigin | undefined;
 }
 
-/** What was allowed needs no reason beyond the rule that allowed it; most calls are. */
+/** The reason is left out for allowed calls: the rule says enough. */
 export type RecordedDecision = Omit<Decision, "reason"> & { readonly reason?: string | undefined };
 
-/** A copy in which something was changed. */
+/** A worktree that is kept because it has changes. */
 export interface KeptWorktree {
   readonly path: string;
   readonly branch: string;
-  /** One line for people: `3 files changed, 1 commit`. */
+  /** Summary for display: `3 files changed, 1 commit`. */
   readonly changes: string;
 }
 
@@ -254,7 +252,7 @@ export type ContextCause =
   | "reminder"
   | "verification"
   | "hook";
-/** By a tool of the agent (leaving needs a person's yes), or by who opened the session in another mode. */
+/** Originator of a plan mode change: a tool of the agent, or the user who opened the session in another mode. */
 export type PlanChange = "agent" | "person";
 export type CacheDimension = "system" | "system_context" | "user_context" | "tools_model_thinking" | "messages";
 

@@ -1,9 +1,9 @@
-import type { AgentId, RunId, SessionId } from "./ids.ts";
-import type { Usage } from "./usage.ts";
+import type { AgentId, RunId, SessionId } from "../ids.ts";
+import type { Usage } from "../model/usage.ts";
 
 export type Outcome = "succeeded" | "incomplete" | "failed" | "stopped";
 
-/** Why a run ended, one word for each cause; `outcomeOf` says which outcome it is. */
+/** Why a run ended. `outcomeOf` maps it to an outcome. */
 export type EndReason =
   | "done"
   | "max_turns"
@@ -43,23 +43,23 @@ export function outcomeOf(reason: EndReason): Outcome {
   return outcomes[reason];
 }
 
-/** What the runtime saw happen, whatever the model says happened. */
+/** Actions that the runtime observed, independent of what the model reports. */
 export interface RunFacts {
   readonly toolCalls: Readonly<Record<string, number>>;
   readonly filesChanged: readonly string[];
   readonly commands: readonly CommandFact[];
   readonly denied: readonly DeniedFact[];
-  /** Calls whose effect nobody knows: the process died between intent and result. */
+  /** Calls whose effect is unknown: the process died between intent and result. */
   readonly unknown: readonly string[];
-  /** Agents it started that ended before their work was done. */
+  /** Number of its subagents that ended before their work was done. */
   readonly agentsCut: number;
-  /** Runs of its agents that it did not live to be told of: who it works for is. Absent: none. */
+  /** Background runs that ended after it did, so that their notices go to its parent instead. */
   readonly unreturned?: readonly { readonly agentId: AgentId; readonly runId: RunId }[] | undefined;
 }
 
 export interface CommandFact {
   readonly command: string;
-  /** null: it was ended by a signal or is still running. */
+  /** null if a signal ended it or it is still running. */
   readonly exitCode: number | null;
 }
 
@@ -78,44 +78,57 @@ export const noFacts: RunFacts = {
   agentsCut: 0,
 };
 
-/** How a run ended and what it did until then. */
+/** How a run ended and what it did. */
 export interface RunEnd {
   readonly runId: RunId;
   readonly outcome: Outcome;
   readonly reason: EndReason;
-  /** What to tell a person about the reason, with the cure; absent when all went well. */
+  /** Explains the reason to the user, with what to do; absent if the run succeeded. */
   readonly message?: string | undefined;
-  /** The last words of the agent. */
+  /** Text of the agent's last message. */
   readonly text: string;
   readonly turns: number;
   readonly usage: Usage;
-  /** Absent where the model has no known price. */
+  /** Absent if the model has no known price. */
   readonly costUsd?: number | undefined;
   readonly milliseconds: number;
   readonly modelMilliseconds: number;
   readonly facts: RunFacts;
-  /** Whether the work stood the check that was asked for; absent where none was. */
+  /** Result of the acceptance check, if one was requested. */
   readonly acceptance?: AcceptanceResult | undefined;
 }
 
-/** Of the check that says whether an agent's work holds; made by the host, not by the agent. */
+/** Result of a check of the agent's work. The runtime makes the check, not the agent. */
 export interface AcceptanceResult {
-  /** Or the name of the agent that tried to break the work. */
+  /** Command that was run, or the name of the agent that verified the work. */
   readonly command: string;
   readonly ok: boolean;
-  /** null: it was not run, did not end by itself, or is no command. */
+  /** null if the check was not run, did not exit by itself, or is not a command. */
   readonly exitCode: number | null;
-  /** Its last lines, or why it was not run. */
+  /** Last lines of the output, or the reason why the check was not run. */
   readonly output: string;
-  /** Of an agent; absent for a command. */
+  /** Verdict of the agent; absent for a command. */
   readonly verdict?: Verdict | undefined;
 }
 
-/** Of who tried to break something: it held, it did not, nobody knows. */
+/** Verdict of an agent that verified the work of another. */
 export type Verdict = "pass" | "fail" | "inconclusive";
 
 export interface RunResult extends RunEnd {
   readonly sessionId: SessionId;
   readonly agentId: AgentId;
   readonly model: string;
+}
+
+/** Identifies a background run to its parent. */
+export interface Notice {
+  readonly agentId: AgentId;
+  readonly runId: RunId;
+}
+
+/** Tells a parent that a background run has ended. */
+export interface EndedNotice extends Notice {
+  readonly outcome: Outcome;
+  /** Background runs of its own subagents that it was not told of; the reader of this notice is told instead. */
+  readonly unreturned?: readonly Notice[] | undefined;
 }

@@ -1,0 +1,85 @@
+import type { AgentId, CallId, LineId } from "../ids.ts";
+import type { DurableEvent } from "./durable-event.ts";
+
+export type RunEvent = DurableEvent | LiveEvent;
+export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>;
+
+/** Sent while it happens, never replayed. Everything that matters is in a durable event later. */
+export type LiveEvent =
+  | { readonly type: "text.delta"; readonly turn: number; readonly text: string }
+  | { readonly type: "thinking.delta"; readonly turn: number; readonly text: string }
+  | {
+      readonly type: "call.delta";
+      readonly turn: number;
+      readonly index: number;
+      readonly name: string;
+      readonly json: string;
+    }
+  | { readonly type: "tool.progressed"; readonly callId: CallId; readonly text: string }
+  | SubagentEvent;
+
+/** Forwards an event of a subagent to the readers of the main agent's run. */
+export interface SubagentEvent {
+  readonly type: "subagent.event";
+  readonly agentId: AgentId;
+  readonly agentType: string;
+  /** Ids of the agents from the main agent's child down to this one. */
+  readonly path: readonly AgentId[];
+  readonly event: Line | Exclude<LiveEvent, SubagentEvent>;
+}
+
+/** An update of a run as clients see it: recorded lines in order, with live events between them. */
+export type RunUpdate = Line | LiveEvent;
+
+/** A line of a transcript. `id` is its sequence number, `parentId` that of the line before it. */
+export type Line = LineEnvelope & DurableEvent;
+
+export interface LineEnvelope {
+  readonly v: 1;
+  readonly id: LineId;
+  readonly parentId: LineId | null;
+  /** Milliseconds since 1970, for display; lines are ordered by id. */
+  readonly at: number;
+}
+
+/** Durable events are journaled, numbered and replayable; live events may be dropped. */
+export type Delivery = "durable" | "live";
+
+export const delivery = {
+  "session.created": "durable",
+  "agent.created": "durable",
+  "agent.spawned": "durable",
+  "agent.resumed": "durable",
+  "run.started": "durable",
+  "run.backgrounded": "durable",
+  "plan.entered": "durable",
+  "plan.left": "durable",
+  "notices.delivered": "durable",
+  "head.set": "durable",
+  "prompt.received": "durable",
+  "context.added": "durable",
+  "model.requested": "durable",
+  "spend.reserved": "durable",
+  "spend.recorded": "durable",
+  "model.retried": "durable",
+  "model.ended": "durable",
+  "model.failed": "durable",
+  "tool.requested": "durable",
+  "approval.requested": "durable",
+  "approval.answered": "durable",
+  "tool.started": "durable",
+  "tool.ended": "durable",
+  "conversation.compacted": "durable",
+  "cache.missed": "durable",
+  "notice.raised": "durable",
+  "hooks.started": "durable",
+  "hooks.ran": "durable",
+  "run.ended": "durable",
+  "acceptance.checked": "durable",
+  "run.cleaned": "durable",
+  "text.delta": "live",
+  "thinking.delta": "live",
+  "call.delta": "live",
+  "tool.progressed": "live",
+  "subagent.event": "live",
+} as const satisfies Record<RunEvent["type"], Delivery>;
