@@ -1,30 +1,30 @@
 import type { Prompt } from "../ports/index.ts";
 import type { CacheDimension, Head } from "../protocol/index.ts";
-import { serializerFor } from "./dialects.ts";
 import { headBytes } from "./head-bytes.ts";
+import { serializerFor } from "./serialize/dialects.ts";
 
 export interface CacheDifference {
   readonly dimension: CacheDimension;
-  /** Byte of the later request, cache marks left out. */
+  /** Offset in the later request, without cache marks. */
   readonly firstDifference: number;
 }
 
-/** Why the later request can't read all of the earlier one from a cache, or undefined where it can. */
+/** Returns why the later request can't read all of the earlier one from a cache, or undefined if it can. */
 export function cacheDifference(earlier: Prompt, later: Prompt): CacheDifference | undefined {
   const before = withoutMarks(earlier);
   const after = withoutMarks(later);
   const firstDifference = firstDifferingByte(before, after);
   if (firstDifference === undefined) return undefined;
-  // What one of them leaves out shows in the other's text: the earlier dimension of the two is the cause.
+  // If one request lacks a dimension, only the text of the other shows it: the earlier of the two is the cause.
   const candidates = [earlier.head, later.head].map((head) => dimensionAt(head, firstDifference));
   const dimension = order.find((name) => candidates.includes(name)) ?? "messages";
   return { dimension, firstDifference };
 }
 
-/** What stands at a byte of the request, cache marks left out, with a little of what comes before it. */
+/** Returns the text around a byte of the request, without cache marks. */
 export function excerptAt(prompt: Prompt, byte: number): string {
   const bytes = withoutMarks(prompt).subarray(Math.max(0, byte - 20), byte + 40);
-  // A character that was cut in two at either end is no part of it.
+  // Drops characters that were cut in two at either end.
   return bytes.toString("utf8").replace(/^\uFFFD+|\uFFFD+$/g, "");
 }
 
@@ -40,7 +40,7 @@ function dimensionAt(head: Head, offset: number): CacheDimension {
   return headBytes(head).dimensions.find(({ end }) => offset < end)?.name ?? "messages";
 }
 
-/** The part of a request that a longer one continues: without cache marks and without the closing bytes. */
+/** Returns the part of a request that a longer one continues: without cache marks and closing bytes. */
 function withoutMarks({ head, body }: Prompt): Buffer {
   const { dialect } = head;
   const marks = Object.values(serializerFor(dialect).marks).map((mark) => Buffer.from(mark));

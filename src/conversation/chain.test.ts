@@ -129,7 +129,7 @@ describe("a chain", () => {
     );
   });
 
-  it("gives siblings that share a beginning the bytes they would have had alone", () => {
+  it("gives siblings that share a prefix the bytes they would have had alone", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(head, otherProvider),
@@ -137,7 +137,7 @@ describe("a chain", () => {
         fc.array(text, { maxLength: 4 }),
         (of, calls, said) => {
           const parent = begin(of);
-          const beginning = {};
+          const prefix = {};
           const placeholder = {
             type: "tool_result" as const,
             content: [{ type: "text" as const, text: "é" }],
@@ -146,7 +146,7 @@ describe("a chain", () => {
           const results = Array.from({ length: calls }, (_, index) => ({ ...placeholder, callId: `c_${index}` }));
           for (const words of said) {
             const turn: UserMessage = { role: "user", content: [...results, { type: "text", text: words }] };
-            const [sharing, alone] = [parent.fork(beginning), parent.fork()];
+            const [sharing, alone] = [parent.fork(prefix), parent.fork()];
             for (const chain of [sharing, alone]) {
               chain.append(turn);
               chain.markForkPoint();

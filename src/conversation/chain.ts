@@ -1,35 +1,34 @@
 import type { Prompt } from "../ports/index.ts";
 import type { Head, Message } from "../protocol/index.ts";
-import { type ChainView, type Chunk, emptyChunk, keptChunk, type Mark, writeBytes } from "./chunk.ts";
-import { hashMessages } from "./hash-messages.ts";
+import { type ChainView, Chunk, type Mark, messagesFingerprint } from "./chunk.ts";
 import { requestBody } from "./request-body.ts";
-import { type Beginning, Tape } from "./tape.ts";
+import { SegmentBuffer, type SharedPrefix } from "./segment-buffer.ts";
 
 /** A prompt with the bytes it is made of. */
 export interface WrittenPrompt extends Prompt {
   readonly view: ChainView;
-  /** Of its messages. Meant to be asked for once its bytes are under way, and before the next request is made. */
+  /** Returns the fingerprint of its messages. Call it after the bytes are sent and before the next request is made. */
   fingerprint(): string;
 }
 
-/** A chain with the bytes it has, for another process. */
+/** A chain with its bytes, to be stored for another process. */
 export interface PackedChain {
-  /** JSON. */
+  /** Plain JSON. */
   readonly facts: {
     readonly offsets: readonly number[];
-    readonly tapeLength: number;
-    readonly lastMark?: Mark;
-    readonly longLived?: number;
+    readonly bytesLength: number;
+    readonly lastMark?: Mark | undefined;
+    readonly longLived?: number | undefined;
     /** The newest request. */
-    readonly prompt?: Pick<ChainView, "segments" | "marks">;
+    readonly prompt?: Pick<ChainView, "segments" | "marks"> | undefined;
   };
-  /** The tape, then the messages as JSON. */
+  /** The segments, then the messages as JSON. */
   readonly bytes: readonly Uint8Array[];
 }
 
 /**
- * A conversation: a head and messages that are only ever added. Bytes are made once for the head's own model;
- * another head with the same provider and model keeps them, any other starts anew.
+ * A conversation: a head and messages that are only ever appended. Bytes are made once for the head's model. Another head
+ * with the same provider and model keeps them, any other starts anew.
  */
 export class Chain {
   readonly head: Head;
@@ -37,13 +36,13 @@ export class Chain {
   private open: Chunk;
   private lastMark: Mark | undefined;
   private forkMark: Mark | undefined;
-  /** A fork does its work and ends: what it adds itself is not worth the price of a long life in the cache. */
+  /** Number of messages that are worth the price of a long cache lifetime. A fork ends soon, so its own are not. */
   private longLived: number | undefined;
 
   constructor(head: Head, sealed: readonly Chunk[] = []) {
     this.head = head;
     this.sealed = [...sealed];
-    this.open = emptyChunk();
+    this.open = Chunk.empty(sealed.at(-1));
   }
 
   get length(): number {
@@ -58,7 +57,7 @@ export class Chain {
     this.open.messages.push(message);
   }
 
-  /** The prompt of the next request. Its newest message is where the request after it will find its cache. */
+  /** Returns the prompt of the next request. Its newest message is marked, so that the request after it finds the cache. */
   request(): WrittenPrompt {
     const segments = this.length;
     const newest: Mark | undefined = segments === 0 ? undefined : { segment: segments - 1, place: "end" };
@@ -76,8 +75,8 @@ export class Chain {
   }
 
   /**
-   * Of a fork's first request, instead of the last one: behind the answer it comes from, so that its origin can go on
-   * from there. What the origin has sent is found from it, unless the answer has too many blocks for that.
+   * Returns the mark for a fork's first request that replaces the last one: after the answer it was created by, so that its
+   * parent can continue from there. The provider finds the parent's requests from it, unless the answer has too many blocks.
    */
   private answerMark(): Mark | undefined {
     if (this.forkMark === undefined || this.forkMark.segment === 0) return undefined;
@@ -88,49 +87,48 @@ export class Chain {
   }
 
   /**
-   * A chain with the same past. Both go on by themselves; neither copies a byte. Siblings that are given one beginning
-   * also share what their first messages begin with.
+   * Returns a chain that shares all messages so far. No bytes are copied. Siblings with the same prefix also share the
+   * beginning of their first messages.
    */
-  fork(beginning?: Beginning): Chain {
+  fork(prefix?: SharedPrefix): Chain {
     if (this.open.count > 0) {
       // Written now, while there is one owner, so that no branch writes them again.
-      this.write(this.open);
+      this.open.write(this.head);
       this.sealed.push(this.open);
-      this.open = emptyChunk();
+      this.open = Chunk.empty(this.open);
     }
     const child = new Chain(this.head, this.sealed);
-    if (beginning) child.open = emptyChunk(beginning);
+    if (prefix) child.open = Chunk.empty(this.sealed.at(-1), prefix);
     child.lastMark = this.lastMark;
     child.longLived = Math.min(this.longLived ?? Number.POSITIVE_INFINITY, this.length);
     return child;
   }
 
-  /** Of its messages as bytes, cache marks left out. What was hashed once is not hashed again. */
+  /** Returns the fingerprint of the messages' bytes, without cache marks. */
   fingerprint(): string {
-    const { head } = this;
-    return hashMessages({ head, chunks: this.chunks(), segments: this.length, marks: [] });
+    return messagesFingerprint({ head: this.head, chunks: this.chunks(), segments: this.length, marks: [] });
   }
 
   /**
-   * A chain of the newest turns alone, an answer and what led to the next each, with the bytes they had; these words
-   * stand for what came before. Undefined where nothing did: there is nothing to leave out.
+   * Returns a chain of only the newest turns with the bytes they had. A turn is an answer and the user turn after it;
+   * `placeholder` stands for all earlier ones. Undefined if there are none to leave out.
    */
-  newestTurns(turns: number, words: string): Chain | undefined {
+  newestTurns(turns: number, placeholder: string): Chain | undefined {
     const messages = this.messages();
     const answers = messages.flatMap((_, index) => (canFollowSummary(messages, index) ? [index] : []));
     const from = answers.at(-turns);
     if (from === undefined || from <= 1) return undefined;
-    const { chain } = this.compact(words, messages.length - from);
+    const { chain } = this.compact(placeholder, messages.length - from);
     chain.longLived = 0;
     return chain;
   }
 
-  /** Says that siblings share the newest message up to its results and what every fork is told, and differ behind that. */
+  /** Marks the end of what sibling forks share: the newest message up to its results and the text for every fork. */
   markForkPoint(): void {
     this.forkMark = { segment: this.length - 1, place: "results" };
   }
 
-  /** The same messages under another head. Messages written for the same model keep their bytes. */
+  /** Returns a chain of the same messages with another head. Their bytes are kept if the model is the same. */
   withHead(head: Head): Chain {
     const same =
       head.dialect === this.head.dialect && head.provider === this.head.provider && head.model === this.head.model;
@@ -141,19 +139,19 @@ export class Chain {
   }
 
   /**
-   * A new chain: the summary, then the newest messages with the bytes they had. Cuts only between turns,
-   * so at most `keep` messages stay; `kept` on the answer says how many.
+   * Returns a new chain of the summary and the newest messages with the bytes they had. It is cut between turns, so at most
+   * `keep` messages are kept; `kept` is their number.
    */
   compact(summary: string, keep: number): { chain: Chain; kept: number } {
     const chain = new Chain(this.head);
     if (this.longLived !== undefined) chain.longLived = 0;
     chain.append({ role: "user", content: [{ type: "text", text: summary }] });
-    chain.write(chain.open);
+    chain.open.write(chain.head);
     const from = cutBetweenTurns(this.messages(), keep);
     return { chain, kept: this.copyInto(chain, { from, to: this.length }) };
   }
 
-  /** A chain of the first messages, with the bytes they have. */
+  /** Returns a chain of the first messages, with the bytes they have. */
   until(count: number): Chain {
     const chain = new Chain(this.head);
     chain.longLived = this.longLived;
@@ -161,29 +159,29 @@ export class Chain {
     return chain;
   }
 
-  /** Undefined where it is empty, the prompt is of another chain, or it knows more than a packed one says. */
+  /** Returns undefined if the chain is empty, the prompt is of another chain, or a fork point is set, which is not packed. */
   pack(newest: WrittenPrompt | undefined): PackedChain | undefined {
     const chunks = this.chunks();
     const isOurs = newest?.head === this.head && newest.view.chunks.every((chunk, index) => chunk === chunks[index]);
     if (this.length === 0 || this.forkMark || (newest && !isOurs)) return undefined;
-    const { tape, messages } = this.until(this.length).open;
+    const { buffer, messages } = this.until(this.length).open;
     const facts = {
-      offsets: tape.offsets(),
-      tapeLength: tape.length,
-      ...(this.lastMark && { lastMark: this.lastMark }),
-      ...(this.longLived === undefined ? {} : { longLived: this.longLived }),
-      ...(newest && { prompt: { segments: newest.view.segments, marks: newest.view.marks } }),
+      offsets: buffer.offsets(),
+      bytesLength: buffer.length,
+      lastMark: this.lastMark,
+      longLived: this.longLived,
+      prompt: newest && { segments: newest.view.segments, marks: newest.view.marks },
     };
-    return { facts, bytes: [...tape.views(0, tape.length), Buffer.from(JSON.stringify(messages))] };
+    return { facts, bytes: [...buffer.views(0, buffer.length), Buffer.from(JSON.stringify(messages))] };
   }
 
   static unpack(
     head: Head,
-    { offsets, tapeLength, lastMark, longLived, prompt }: PackedChain["facts"],
+    { offsets, bytesLength, lastMark, longLived, prompt }: PackedChain["facts"],
     bytes: Uint8Array,
   ): { readonly chain: Chain; readonly prompt: WrittenPrompt | undefined } {
-    const tape = Tape.restored(bytes.subarray(0, tapeLength), offsets);
-    const chunk = keptChunk(tape, () => JSON.parse(Buffer.from(bytes.subarray(tapeLength)).toString("utf8")));
+    const buffer = SegmentBuffer.restored(bytes.subarray(0, bytesLength), offsets);
+    const chunk = Chunk.restored(buffer, () => JSON.parse(Buffer.from(bytes.subarray(bytesLength)).toString("utf8")));
     const chain = new Chain(head, [chunk]);
     chain.lastMark = lastMark;
     chain.longLived = longLived;
@@ -194,21 +192,17 @@ export class Chain {
     let index = 0;
     let copied = 0;
     for (const chunk of this.chunks()) {
-      this.write(chunk);
+      chunk.write(this.head);
       for (const [position, message] of chunk.messages.entries()) {
         if (index >= from && index < to) {
           chain.append(message);
-          chain.open.tape.copy(chunk.tape, position);
+          chain.open.buffer.copy(chunk.buffer, position);
           copied += 1;
         }
         index += 1;
       }
     }
     return copied;
-  }
-
-  private write(chunk: Chunk): void {
-    writeBytes(chunk, this.head, chunk.count);
   }
 
   private chunks(): readonly Chunk[] {
@@ -225,7 +219,7 @@ function messageAt(chunks: readonly Chunk[], index: number): Message | undefined
   return undefined;
 }
 
-/** Providers look at so many blocks before a mark, its own with them. */
+/** Number of blocks up to a mark in which providers look for an earlier cache entry. */
 const LOOK_BACK = 20;
 
 function promptOf(view: ChainView): WrittenPrompt {
@@ -235,7 +229,7 @@ function promptOf(view: ChainView): WrittenPrompt {
     head,
     view,
     fingerprint: () => {
-      fingerprint ??= hashMessages(view);
+      fingerprint ??= messagesFingerprint(view);
       return fingerprint;
     },
     messages: () => view.chunks.flatMap((chunk) => chunk.messages).slice(0, view.segments),
@@ -254,8 +248,8 @@ function cutBetweenTurns(messages: readonly Message[], keep: number): number {
 }
 
 /**
- * Whether the messages from this one on may stand behind a summary, which is a user's turn: an answer and not its
- * continuation after a pause, so that roles alternate and no result is without its call.
+ * Whether the messages from this one on can follow a summary, which is a user turn. It must be an answer and not its
+ * continuation after a pause, so that roles alternate and every result has its call.
  */
 export function canFollowSummary(messages: readonly Message[], index: number): boolean {
   return messages[index]?.role === "assistant" && messages[index - 1]?.role === "user";

@@ -1,59 +1,132 @@
+import { createHash, type Hash } from "node:crypto";
 import type { Head, Message } from "../protocol/index.ts";
-import { serializerFor } from "./dialects.ts";
-import { type Beginning, type MarkPlace, Tape } from "./tape.ts";
-
-/** Consecutive messages and their bytes. A sealed chunk takes no more messages and is shared by every chain that has it. */
-export interface Chunk {
-  readonly count: number;
-  readonly messages: Message[];
-  readonly tape: Tape;
-}
+import { fingerprintOf } from "./head-bytes.ts";
+import { type MarkPlace, SegmentBuffer, type SharedPrefix } from "./segment-buffer.ts";
+import { serializerFor } from "./serialize/dialects.ts";
 
 export interface Mark {
-  /** Counted over the whole chain. */
+  /** Index of the segment in the whole chain. */
   readonly segment: number;
   readonly place: MarkPlace;
 }
 
-/** What a request is made from: a chain as it stood at one moment. */
+/** State of a chain at one moment, from which a request is made. */
 export interface ChainView {
   readonly head: Head;
   readonly chunks: readonly Chunk[];
   readonly segments: number;
   readonly marks: readonly Mark[];
-  /** So many first messages are kept in the cache as long as the head says, what follows for five minutes; absent: all. */
+  /** Number of messages that are cached as long as the head says, all later ones for five minutes; absent: all. */
   readonly longLived?: number | undefined;
 }
 
-/** Writes the bytes of a chunk's messages up to a count, unless they are there already. */
-export function writeBytes(chunk: Chunk, head: Head, count: number): void {
-  const { messages, tape } = chunk;
-  if (tape.segments >= count) return;
-  const serializer = serializerFor(head.dialect);
-  const fresh = messages.slice(tape.segments, count).map((message) => serializer.segment(message, head));
-  tape.write(fresh);
+/** A place in a chunk up to which another request may have the same bytes. */
+interface HashedEnd {
+  readonly end: number;
+  /** Hash of all messages up to `end`. */
+  readonly hash: string;
 }
 
-export function emptyChunk(beginning?: Beginning): Chunk {
-  const messages: Message[] = [];
-  return {
-    messages,
-    tape: new Tape(beginning),
-    get count() {
-      return messages.length;
-    },
-  };
+/**
+ * Consecutive messages with their bytes. A sealed chunk takes no more messages and is shared by every chain that contains
+ * it. A chunk always follows the same chunks, so that its hashes are valid in all of these chains.
+ */
+export class Chunk {
+  readonly buffer: SegmentBuffer;
+  private readonly before: Chunk | undefined;
+  private readonly load: () => Message[];
+  private loaded: Message[] | undefined;
+  private hashed: { readonly hash: Hash; upTo: number } | undefined;
+  private readonly ends: HashedEnd[] = [];
+  /** Length of `ends` with each segment. */
+  private readonly endCounts: number[] = [];
+
+  private constructor(buffer: SegmentBuffer, load: () => Message[], before?: Chunk) {
+    this.buffer = buffer;
+    this.load = load;
+    this.before = before;
+  }
+
+  static empty(before: Chunk | undefined, prefix?: SharedPrefix): Chunk {
+    return new Chunk(new SegmentBuffer(prefix), () => [], before);
+  }
+
+  /** Returns a sealed first chunk with known bytes. Its messages are loaded when they are needed. */
+  static restored(buffer: SegmentBuffer, load: () => Message[]): Chunk {
+    return new Chunk(buffer, load);
+  }
+
+  get messages(): Message[] {
+    this.loaded ??= this.load();
+    return this.loaded;
+  }
+
+  get count(): number {
+    return this.loaded?.length ?? this.buffer.segments;
+  }
+
+  /** Writes the bytes of the first messages, unless they are written already. */
+  write(head: Head, count = this.count): void {
+    if (this.buffer.segments >= count) return;
+    const serializer = serializerFor(head.dialect);
+    const fresh = this.messages.slice(this.buffer.segments, count);
+    this.buffer.write(fresh.map((message) => serializer.segment(message, head)));
+  }
+
+  /** Returns the fingerprint of all messages up to a byte of this chunk. Bytes that were hashed before are not hashed again. */
+  fingerprintUpTo(end: number): string {
+    return fingerprintOf(this.hashUpTo(end));
+  }
+
+  /** Returns the ends of the tool results and of each of the first messages, in order. Their bytes must be written. */
+  hashedEnds(count: number): readonly HashedEnd[] {
+    const add = (end: number): void => void this.ends.push({ end, hash: this.fingerprintUpTo(end) });
+    for (let segment = this.endCounts.length; segment < count; segment += 1) {
+      const results = this.buffer.markOffset(segment, "results");
+      if (results >= 0 && results !== this.buffer.markOffset(segment, "end")) add(results);
+      add(this.buffer.endOf(segment));
+      this.endCounts.push(this.ends.length);
+    }
+    return this.ends.slice(0, this.endCounts[count - 1]);
+  }
+
+  private hashUpTo(end: number): Hash {
+    if (this.hashed === undefined || this.hashed.upTo > end) this.hashed = { hash: this.hashBefore(), upTo: 0 };
+    for (const bytes of this.buffer.views(this.hashed.upTo, end)) this.hashed.hash.update(bytes);
+    this.hashed.upTo = end;
+    return this.hashed.hash.copy();
+  }
+
+  private hashBefore(): Hash {
+    return this.before?.hashUpTo(this.before.buffer.length) ?? createHash("sha256");
+  }
 }
 
-/** A sealed one whose bytes are there; its messages are read when somebody wants them. */
-export function keptChunk(tape: Tape, read: () => Message[]): Chunk {
-  let messages: Message[] | undefined;
-  return {
-    count: tape.segments,
-    tape,
-    get messages() {
-      messages ??= read();
-      return messages;
-    },
-  };
+/** Chunk of a view, with the part of it that belongs to the view. */
+export interface ViewedChunk {
+  readonly chunk: Chunk;
+  /** Index of its first segment in the whole chain. */
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Returns the chunks of a view in order, with their bytes written. */
+export function writtenChunks({ head, chunks, segments }: ChainView): readonly ViewedChunk[] {
+  const written: ViewedChunk[] = [];
+  let first = 0;
+  for (const chunk of chunks) {
+    const count = Math.min(chunk.count, segments - first);
+    if (count <= 0) break;
+    chunk.write(head, count);
+    written.push({ chunk, first, count });
+    first += count;
+  }
+  return written;
+}
+
+/** Returns the fingerprint of a request's messages without cache marks. */
+export function messagesFingerprint(view: ChainView): string {
+  const last = writtenChunks(view).at(-1);
+  if (last === undefined) return fingerprintOf(createHash("sha256"));
+  return last.chunk.fingerprintUpTo(last.chunk.buffer.endOf(last.count - 1));
 }

@@ -1,20 +1,25 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import type { CacheDimension, Head } from "../protocol/index.ts";
-import { serializerFor } from "./dialects.ts";
-import type { HeadDimension, HeadText } from "./serializer.ts";
+import { serializerFor } from "./serialize/dialects.ts";
+import type { HeadDimension, HeadText } from "./serialize/serializer.ts";
 
 export interface HeadBytes {
   readonly bytes: Uint8Array;
   readonly markAt: number;
   readonly toolsMarkAt: number;
   readonly holdsMessage: boolean;
-  /** Where each dimension of the cache key ends in `bytes`, in order of appearance. */
+  /** End of each dimension of the cache key in `bytes`, in order of appearance. */
   readonly dimensions: readonly HeadDimension[];
+  readonly fingerprints: HeadFingerprints;
 }
 
+/** Fingerprints of the dimensions of the cache key before the messages, each of its own bytes. */
+export type HeadFingerprints = Readonly<Record<Exclude<CacheDimension, "messages">, string>>;
+
+/** Heads are plain data, shared by the agents that have the same one: see `createHeadCache` in agents. */
 const bytesOfHeads = new WeakMap<Head, HeadBytes>();
 
-/** One buffer per head, however many agents stand on it. */
+/** Returns the bytes of a head, which are made once for each object. */
 export function headBytes(head: Head): HeadBytes {
   const known = bytesOfHeads.get(head);
   if (known) return known;
@@ -23,43 +28,37 @@ export function headBytes(head: Head): HeadBytes {
   return made;
 }
 
-/** How many bytes of a request stand before its messages. */
+/** Returns the number of bytes of a request before its messages. */
 export function headLength(head: Head): number {
   return headBytes(head).bytes.length;
 }
 
-export type HeadFingerprints = Readonly<Record<Exclude<CacheDimension, "messages">, string>>;
-
-const fingerprintsOfHeads = new WeakMap<Head, HeadFingerprints>();
-
-/** Of the dimensions that stand before the messages, each of its own bytes. */
 export function headFingerprints(head: Head): HeadFingerprints {
-  const known = fingerprintsOfHeads.get(head);
-  if (known) return known;
-  const { bytes, dimensions } = headBytes(head);
-  const made: Partial<Record<HeadDimension["name"], string>> = {};
-  let from = 0;
-  for (const { name, end } of dimensions) {
-    made[name] = createHash("sha256").update(bytes.subarray(from, end)).digest("hex").slice(0, FINGERPRINT_LENGTH);
-    from = end;
-  }
-  const fingerprints = made as HeadFingerprints;
-  fingerprintsOfHeads.set(head, fingerprints);
-  return fingerprints;
+  return headBytes(head).fingerprints;
 }
-
-/** Hexadecimal digits: 64 bits tell the requests of any session apart. */
-export const FINGERPRINT_LENGTH = 16;
 
 function encodeHead({ text, markAt, toolsMarkAt, holdsMessage, dimensions }: HeadText): HeadBytes {
   const bytes = Buffer.from(text);
-  const plain = bytes.length === text.length;
-  const inBytes = (offset: number): number => (plain ? offset : Buffer.byteLength(text.slice(0, offset)));
+  const isAscii = bytes.length === text.length;
+  const inBytes = (offset: number): number => (isAscii ? offset : Buffer.byteLength(text.slice(0, offset)));
+  const ends = dimensions.map(({ name, end }) => ({ name, end: inBytes(end) }));
+  const fingerprints = ends.map(({ name, end }, index) => {
+    const own = bytes.subarray(ends[index - 1]?.end ?? 0, end);
+    return [name, fingerprintOf(createHash("sha256").update(own))];
+  });
   return {
     bytes,
     markAt: markAt < 0 ? -1 : inBytes(markAt),
     toolsMarkAt: toolsMarkAt < 0 ? -1 : inBytes(toolsMarkAt),
     holdsMessage,
-    dimensions: dimensions.map(({ name, end }) => ({ name, end: inBytes(end) })),
+    dimensions: ends,
+    fingerprints: Object.fromEntries(fingerprints) as HeadFingerprints,
   };
+}
+
+/** Hexadecimal digits: 64 bits distinguish the requests of any session. */
+const FINGERPRINT_LENGTH = 16;
+
+export function fingerprintOf(hash: Hash): string {
+  return hash.digest("hex").slice(0, FINGERPRINT_LENGTH);
 }

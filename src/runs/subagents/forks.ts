@@ -1,4 +1,4 @@
-import type { Beginning } from "../../conversation/index.ts";
+import type { SharedPrefix } from "../../conversation/index.ts";
 import { type CallId, FORK_WORDS, type ForkOrigin, type LineId, type Message, textOf } from "../../protocol/index.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import { branch, type Past } from "../thread/fork-past.ts";
@@ -60,12 +60,12 @@ interface Group {
 
 /** What forks of one answer have in common, kept once for all of them. */
 export interface Siblings {
-  readonly beginning: Beginning;
+  readonly prefix: SharedPrefix;
   readonly calls: readonly CallId[];
 }
 
 export function siblingsOf({ state }: Thread): Siblings {
-  return { beginning: {}, calls: state.calls.map(({ call }) => call.callId) };
+  return { prefix: {}, calls: state.calls.map(({ call }) => call.callId) };
 }
 
 /** Returns what an agent begins with that continues this one's newest answer, and how its transcript records that. */
@@ -78,8 +78,8 @@ export function forkPoint(
   }: { readonly kind: ForkOrigin["kind"]; readonly turns?: number | undefined; readonly siblings: Siblings },
 ): { readonly origin: ForkOrigin; readonly past: Past } {
   const { agentId, answerLine, state } = thread;
-  const { beginning, calls } = siblings;
-  const past = branch(thread, { turns, beginning });
+  const { prefix, calls } = siblings;
+  const past = branch(thread, { turns, prefix });
   if (past === undefined || answerLine === undefined) throw new Error(`agent ${agentId} forks without an answer`);
   const { tokens, basis } = state.context;
   const origin: ForkOrigin = {

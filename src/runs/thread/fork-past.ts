@@ -1,4 +1,4 @@
-import type { Beginning, Chain, WrittenPrompt } from "../../conversation/index.ts";
+import type { Chain, SharedPrefix, WrittenPrompt } from "../../conversation/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import type { AgentId, ForkOrigin, Line } from "../../protocol/index.ts";
 
@@ -28,15 +28,15 @@ export interface BranchWish {
   /** Only so many of the newest turns. */
   readonly turns?: number | undefined;
   /** The same for siblings. */
-  readonly beginning?: Beginning | undefined;
+  readonly prefix?: SharedPrefix | undefined;
 }
 
 /** What a fork of this conversation begins with; it shares every byte, or copies those of its newest turns. */
-export function branch(source: Branching, { turns, beginning }: BranchWish): Past | undefined {
+export function branch(source: Branching, { turns, prefix }: BranchWish): Past | undefined {
   const { conversation, headHash, newestPrompt, requests } = source;
   if (conversation === undefined) return undefined;
   const bounded = turns === undefined ? undefined : conversation.newestTurns(turns, leftOut);
-  const chain = bounded ?? conversation.fork(beginning);
+  const chain = bounded ?? conversation.fork(prefix);
   return { chain, headHash, prompt: newestPrompt, requests, isBounded: bounded !== undefined, isSame: true };
 }
 
@@ -47,16 +47,16 @@ export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<Branc
 
 /** The same from the transcript of who was forked; undefined where that is gone. */
 export async function readPast(origin: ForkOrigin, journal: Journal, replay: Replay): Promise<Past | undefined> {
-  const { source, beginning } = restored(origin, journal, replay);
+  const { source, prefix } = restored(origin, journal, replay);
   const found = await source;
-  const past = found && branch(found, { turns: origin.turns, beginning });
+  const past = found && branch(found, { turns: origin.turns, prefix });
   return past && { ...past, isSame: past.chain.fingerprint() === origin.hash };
 }
 
 interface Restored {
   readonly place: string;
   readonly source: Promise<Branching | undefined>;
-  readonly beginning: Beginning;
+  readonly prefix: SharedPrefix;
 }
 
 /** The newest one: siblings come one after the other, and share what is restored as they shared what was there. */
@@ -70,7 +70,7 @@ function restored({ agentId, line }: ForkOrigin, journal: Journal, replay: Repla
     const end = lines.findIndex(({ id, type }) => id === line && type === "model.ended");
     return end === -1 ? undefined : replay(agentId, lines.slice(0, end + 1));
   });
-  const fresh = { place, source, beginning: {} };
+  const fresh = { place, source, prefix: {} };
   newest.set(journal, fresh);
   // What could not be read may be read the next time.
   source.catch(() => newest.delete(journal));

@@ -6,7 +6,7 @@ import type { EndReason, LineId, RunId } from "../../protocol/index.ts";
  * Raise it with every change of what a checkpoint holds or of what follows from lines: an older one is then not used.
  * A test pins what belongs to it.
  */
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 /** What a checkpoint says of a thread, beside the bytes of its conversation. */
 export interface ThreadFacts {

@@ -3,13 +3,14 @@ import {
   FORK_WORDS,
   type Head,
   type Message,
+  type OpaqueBlock,
   type ResultBlock,
+  type ThinkingBlock,
   type ToolDeclaration,
   type UserBlock,
-} from "../protocol/index.ts";
+} from "../../protocol/index.ts";
 import { type HeadDimension, type HeadText, type SegmentText, type Serializer, systemTexts } from "./serializer.ts";
-import { isShownTo } from "./visible-blocks.ts";
-import { wireCallId } from "./wire-call-id.ts";
+import { wireCallId } from "./wire-text.ts";
 
 export const anthropicSerializer: Serializer = {
   head: anthropicHead,
@@ -43,7 +44,7 @@ function anthropicHead(head: Head): HeadText {
   return { text, markAt, toolsMarkAt, holdsMessage: false, dimensions };
 }
 
-/** An agent's tools begin with those that the agents it calls have too; what it calls them with comes behind. */
+/** Returns the tools before Task: an agent's list begins with those that its subagents have too. */
 function sharedTools(tools: readonly ToolDeclaration[]): readonly ToolDeclaration[] {
   const at = tools.findIndex(({ name }) => name === "Task");
   return at < 0 ? tools : tools.slice(0, at);
@@ -76,7 +77,7 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
       if (blockJson !== undefined) add(blockJson, block.type === "text" || block.type === "tool_call");
     }
   }
-  // The wire allows no empty message, and an answer may consist of blocks only its own model may see.
+  // The API rejects empty messages, and an answer may consist of blocks that only its own model may see.
   if (count === 0) add('{"type":"text","text":"(no text)"}', true);
   return { text: `${text}]}`, markAt, resultsMarkAt };
 }
@@ -115,9 +116,14 @@ function assistantBlockText(block: AssistantBlock, head: Head): string | undefin
   return `{"type":"thinking","thinking":${JSON.stringify(block.text)},"signature":${JSON.stringify(block.signature)}}`;
 }
 
-/** The wire refuses text blocks without a visible character. */
+/** The API rejects text blocks without a visible character. */
 function blankless(text: string): string | undefined {
   return text.trim() === "" ? undefined : `{"type":"text","text":${JSON.stringify(text)}}`;
+}
+
+/** Thinking and opaque blocks are sent only to the model that wrote them. */
+function isShownTo({ origin }: ThinkingBlock | OpaqueBlock, head: Head): boolean {
+  return origin.provider === head.provider && origin.model === head.model;
 }
 
 function isPresent(text: string | undefined): text is string {

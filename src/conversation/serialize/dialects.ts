@@ -1,9 +1,9 @@
-import type { Dialect } from "../protocol/index.ts";
-import { anthropicSerializer } from "./serialize-anthropic.ts";
-import { openaiSerializer } from "./serialize-openai.ts";
+import type { Dialect } from "../../protocol/index.ts";
+import { anthropicSerializer } from "./anthropic.ts";
+import { openaiSerializer } from "./openai.ts";
 import type { Serializer } from "./serializer.ts";
 
-/** Stands in every transcript: bytes of an older version are rebuilt by its rules or not promised to be the same. */
+/** Recorded in every transcript. Conversations of an older version may get different bytes. */
 export const SERIALIZER_VERSION = 2;
 
 const serializers: Record<Dialect, Serializer> = { anthropic: anthropicSerializer, openai: openaiSerializer };

@@ -6,11 +6,10 @@ import type {
   ToolDeclaration,
   UserBlock,
   UserMessage,
-} from "../protocol/index.ts";
-import { textOf } from "../protocol/index.ts";
+} from "../../protocol/index.ts";
+import { textOf } from "../../protocol/index.ts";
 import { type HeadDimension, type HeadText, type SegmentText, type Serializer, systemTexts } from "./serializer.ts";
-import { takesToolsOnlyWithoutReasoning } from "./tools-without-reasoning.ts";
-import { wireCallId } from "./wire-call-id.ts";
+import { wireCallId } from "./wire-text.ts";
 
 export const openaiSerializer: Serializer = {
   head: openaiHead,
@@ -21,7 +20,7 @@ export const openaiSerializer: Serializer = {
 
 function openaiHead(head: Head): HeadText {
   let text = `{"model":${JSON.stringify(head.model)},"stream":true,"stream_options":{"include_usage":true}`;
-  const effort = head.effort ?? (needsSilence(head) ? "none" : undefined);
+  const effort = head.effort ?? (mustNotReason(head) ? "none" : undefined);
   if (effort) text += `,"reasoning_effort":${JSON.stringify(effort)}`;
   if (head.tools.length > 0) text += `,"tools":[${head.tools.map(toolText).join(",")}]`;
   const dimensions: HeadDimension[] = [{ name: "tools_model_thinking", end: text.length }];
@@ -40,7 +39,7 @@ function openaiHead(head: Head): HeadText {
   return { text, markAt: -1, toolsMarkAt: -1, holdsMessage: opened, dimensions };
 }
 
-function needsSilence({ tools, model }: Head): boolean {
+function mustNotReason({ tools, model }: Head): boolean {
   return tools.length > 0 && takesToolsOnlyWithoutReasoning(model);
 }
 
@@ -53,7 +52,7 @@ function openaiSegment(message: Message): SegmentText {
   return { text: messages.map((json) => `,${json}`).join(""), markAt: -1, resultsMarkAt: -1 };
 }
 
-/** One message per tool result, then one with what was said; images in results can only follow as user content. */
+/** Returns a message for each tool result, then one with text and images; images of results can only be user content. */
 function userTurn(message: UserMessage): string[] {
   const messages: string[] = [];
   const said: UserBlock[] = [];
@@ -96,4 +95,23 @@ function assistantText(message: AssistantMessage): string {
       `{"id":${JSON.stringify(wireCallId(call.callId))},"type":"function","function":{"name":${JSON.stringify(call.name)},"arguments":${JSON.stringify(call.inputJson)}}}`,
   );
   return `{"role":"assistant","content":${text === "" ? "null" : JSON.stringify(text)},"tool_calls":[${callTexts.join(",")}]}`;
+}
+
+/**
+ * Models that accept tools over Chat Completions only with reasoning switched off. They reason by default and then reject
+ * requests with tools. Models that can't switch it off (gpt-6-astra, gpt-6.1-sol) don't accept tools there at all.
+ */
+const toolsOnlyWithoutReasoning: ReadonlySet<string> = new Set([
+  "gpt-6-sol",
+  "gpt-6-luna",
+  "gpt-5.6",
+  "gpt-5.6-sol",
+  "gpt-5.6-terra",
+  "gpt-5.6-luna",
+  "gpt-5.4",
+  "gpt-5.4-mini",
+]);
+
+export function takesToolsOnlyWithoutReasoning(model: string): boolean {
+  return toolsOnlyWithoutReasoning.has(model.replace(/-\d{4}-\d{2}-\d{2}$/, ""));
 }

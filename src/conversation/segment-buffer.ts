@@ -1,28 +1,30 @@
-import { withoutLoneSurrogates } from "./lone-surrogates.ts";
-import type { SegmentText } from "./serializer.ts";
+import type { SegmentText } from "./serialize/serializer.ts";
+import { withoutLoneSurrogates } from "./serialize/wire-text.ts";
 
-/** What the first segments of siblings begin with: that of the first one that is written, for all of them. */
-export interface Beginning {
+/** Where a cache mark can be inserted: after the last block, or after the last tool result. */
+export type MarkPlace = "end" | "results";
+
+/** Bytes that the first segments of sibling forks begin with. Set by the first sibling that is written. */
+export interface SharedPrefix {
   bytes?: Uint8Array;
 }
 
-/** For less it is not worth it. */
-const LEAST_SHARED = 512;
+const LEAST_SHARED_BYTES = 512;
 
-/** The bytes of consecutive segments, written once. Only the tail grows; what was handed out as a view never changes. */
-export class Tape {
-  private readonly beginning: Beginning | undefined;
-  /** Of a sibling, before its own. */
+/** The bytes of consecutive segments, written once. They are only appended to, so that views stay valid. */
+export class SegmentBuffer {
+  private readonly prefix: SharedPrefix | undefined;
+  /** Bytes of a sibling that precede `buffer`. */
   private shared: Uint8Array = nothing;
   private buffer: Buffer = Buffer.allocUnsafeSlow(0);
-  /** Of its own. */
+  /** Used bytes of `buffer`. */
   private used = 0;
   private ends: number[] = [];
   private lastBlockMarks: number[] = [];
   private resultMarks: number[] = [];
 
-  constructor(beginning?: Beginning) {
-    this.beginning = beginning;
+  constructor(prefix?: SharedPrefix) {
+    this.prefix = prefix;
   }
 
   get segments(): number {
@@ -42,17 +44,16 @@ export class Tape {
     let end = this.length;
     const isFirst = end === 0;
     this.used += this.buffer.write(joined, this.used, "utf8");
-    // A long plain conversation is written at one go; where characters have several bytes each text is measured.
-    const plain = size === joined.length;
+    const isAscii = size === joined.length;
     for (const segment of segments) {
-      end += plain ? segment.text.length : Buffer.byteLength(segment.text, "utf8");
+      end += isAscii ? segment.text.length : Buffer.byteLength(segment.text, "utf8");
       this.pushOffsets(segment, end);
     }
-    if (isFirst && this.beginning) this.share(this.beginning);
+    if (isFirst && this.prefix) this.share(this.prefix);
   }
 
-  /** Copies one segment of another tape, bytes and marks. */
-  copy(source: Tape, index: number): void {
+  /** Appends a segment of another buffer, with its marks. */
+  copy(source: SegmentBuffer, index: number): void {
     const from = source.startOf(index);
     const to = source.endOf(index);
     this.reserve(to - from);
@@ -66,20 +67,20 @@ export class Tape {
     this.resultMarks.push(shifted(source.resultMarks[index], shift));
   }
 
-  /** What `restored` makes it from again, beside its bytes: three numbers for each segment. */
+  /** Returns three numbers for each segment, from which `restored` can recreate the buffer together with its bytes. */
   offsets(): readonly number[] {
     return [...this.ends, ...this.lastBlockMarks, ...this.resultMarks];
   }
 
-  static restored(bytes: Uint8Array, offsets: readonly number[]): Tape {
-    const tape = new Tape();
-    tape.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    tape.used = bytes.length;
+  static restored(bytes: Uint8Array, offsets: readonly number[]): SegmentBuffer {
+    const restored = new SegmentBuffer();
+    restored.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    restored.used = bytes.length;
     const segments = offsets.length / 3;
-    tape.ends = offsets.slice(0, segments);
-    tape.lastBlockMarks = offsets.slice(segments, 2 * segments);
-    tape.resultMarks = offsets.slice(2 * segments);
-    return tape;
+    restored.ends = offsets.slice(0, segments);
+    restored.lastBlockMarks = offsets.slice(segments, 2 * segments);
+    restored.resultMarks = offsets.slice(2 * segments);
+    return restored;
   }
 
   startOf(index: number): number {
@@ -90,7 +91,7 @@ export class Tape {
     return this.ends[index] ?? this.length;
   }
 
-  /** Where a cache mark may be inserted, or -1. */
+  /** Returns the offset where a cache mark can be inserted, or -1. */
   markOffset(index: number, place: MarkPlace): number {
     return (place === "end" ? this.lastBlockMarks[index] : this.resultMarks[index]) ?? -1;
   }
@@ -102,22 +103,22 @@ export class Tape {
     return to <= length ? [before] : [before, this.buffer.subarray(0, to - length)];
   }
 
-  /** Keeps of its own only what no sibling has written. */
-  private share(beginning: Beginning): void {
+  /** Replaces the bytes that a sibling has already written by a view of them. */
+  private share(prefix: SharedPrefix): void {
     const first = this.buffer.subarray(0, this.endOf(0));
-    beginning.bytes ??= first;
-    const common = beginning.bytes === first ? 0 : commonLength(beginning.bytes, first);
-    if (common < LEAST_SHARED) return;
+    prefix.bytes ??= first;
+    const common = prefix.bytes === first ? 0 : commonLength(prefix.bytes, first);
+    if (common < LEAST_SHARED_BYTES) return;
     const own = Buffer.allocUnsafeSlow(this.used - common);
     this.buffer.copy(own, 0, common, this.used);
-    this.shared = beginning.bytes.subarray(0, common);
+    this.shared = prefix.bytes.subarray(0, common);
     this.buffer = own;
     this.used = own.length;
   }
 
   private pushOffsets({ text, markAt, resultsMarkAt }: SegmentText, end: number): void {
     this.ends.push(end);
-    // Behind the last block only brackets follow, one byte each.
+    // The last block is followed only by brackets of one byte each.
     const mark = markAt < 0 ? -1 : end - (text.length - markAt);
     this.lastBlockMarks.push(mark);
     if (resultsMarkAt < 0) this.resultMarks.push(-1);
@@ -142,8 +143,6 @@ function commonLength(left: Uint8Array, right: Uint8Array): number {
   while (length < most && left[length] === right[length]) length += 1;
   return length;
 }
-
-export type MarkPlace = "end" | "results";
 
 function shifted(offset: number | undefined, by: number): number {
   return offset === undefined || offset < 0 ? -1 : offset + by;

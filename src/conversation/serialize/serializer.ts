@@ -1,0 +1,47 @@
+import type { CacheLifetime, Head, Message } from "../../protocol/index.ts";
+
+/** Turns neutral messages into the text of one dialect. Pure: the same input always gives the same text. */
+export interface Serializer {
+  head(head: Head): HeadText;
+  /** Returns text that begins with a comma. */
+  segment(message: Message, head: Head): SegmentText;
+  /** Closes the request. Contains the output limit, because it may differ from request to request. */
+  end(head: Head, maxTokens: number): string;
+  /** Text to insert at a cache mark, by lifetime; empty for dialects without marks. */
+  readonly marks: Readonly<Record<CacheLifetime, string>>;
+}
+
+export interface HeadText {
+  readonly text: string;
+  /** Offset of the mark that covers tools and system text, or -1. */
+  readonly markAt: number;
+  /** Offset of the mark after the tools that agents share with their parents, or -1. */
+  readonly toolsMarkAt: number;
+  /** Whether the list that segments continue already contains a message (the system message). */
+  readonly holdsMessage: boolean;
+  /** End of each dimension of the cache key in `text`, in order of appearance. */
+  readonly dimensions: readonly HeadDimension[];
+}
+
+export interface HeadDimension {
+  readonly name: "tools_model_thinking" | "system" | "system_context" | "user_context";
+  readonly end: number;
+}
+
+/** A message as wire text. Marks are offsets where `cache_control` can be inserted, or -1. */
+export interface SegmentText {
+  readonly text: string;
+  /** After the last block. */
+  readonly markAt: number;
+  /** After the last tool result and the text for every fork: from here on sibling forks differ. */
+  readonly resultsMarkAt: number;
+}
+
+/** Returns the parts of the system text in order. Each is a dimension of the cache key. */
+export function systemTexts(head: Head): readonly { readonly name: HeadDimension["name"]; readonly text: string }[] {
+  return [
+    { name: "system", text: head.system },
+    { name: "system_context", text: head.systemContext },
+    { name: "user_context", text: head.userContext },
+  ];
+}
