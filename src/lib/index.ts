@@ -4,7 +4,7 @@
 export { AppendError, type AppendFile, openAppendFile, syncDirectory } from "./append-file.ts";
 export { type BoundedText, boundText, countLines } from "./bounded-text.ts";
 export { type Channel, createChannel } from "./channel.ts";
-export { checkSchema, describeProblems, type Schema, type SchemaProblem } from "./check-schema.ts";
+export { checkSchema, describeProblems, isRecord, type Schema, type SchemaProblem } from "./check-schema.ts";
 export { bareHost, belongsTo, checkUrl, type UrlCheck } from "./check-url.ts";
 export { coerceInput } from "./coerce-input.ts";
 export { createDeferred, type Deferred } from "./deferred.ts";

@@ -1,42 +1,40 @@
 import { createId, formatDuration, nearest, plural } from "../lib/index.ts";
 import type { Clock, McpConnection, McpServerConfig, McpServers, Tool, Workspace } from "../ports/index.ts";
 import type { AgentId, JsonObject, McpServerUse } from "../protocol/index.ts";
-import { asSentence } from "./as-sentence.ts";
-import { checkServerConfig } from "./check-server-config.ts";
-import { type Environment, expandVariables } from "./expand-variables.ts";
-import { createMcpTool } from "./mcp-tool.ts";
-import { openLink } from "./open-link.ts";
-import { createServer, type Offer, type Server } from "./server.ts";
-import { nameServers, nameTools } from "./tool-names.ts";
+import { openLink } from "./connection/open-link.ts";
+import { asSentence, createServer, type Offer, type Server } from "./server.ts";
+import { checkServerConfig, type Environment, expandVariables } from "./server-config.ts";
+import { createMcpTool } from "./tools/mcp-tool.ts";
+import { nameServers, nameTools } from "./tools/tool-names.ts";
 
 export interface McpLimits {
-  /** From the start of a server to the list of its tools. */
+  /** Limit for starting a server and listing its tools. */
   readonly startMs?: number;
-  /** A start that takes longer is told. */
+  /** A start that takes longer is reported. */
   readonly slowMs?: number;
-  /** For one call, where the server's configuration has no `timeout`. */
+  /** Limit for one call, unless the server's configuration has a `timeout`. */
   readonly callMs?: number;
-  /** A larger message ends a server. */
+  /** A server that sends a larger message is ended. */
   readonly maxMessageBytes?: number;
 }
 
 export interface McpServersOptions {
   readonly workspace: Workspace;
-  /** By name, as in `mcpServers` of `.mcp.json`. */
+  /** Configurations by name, as in `mcpServers` of `.mcp.json`. */
   readonly configured: Readonly<Record<string, McpServerConfig | JsonObject>>;
-  /** What `${NAME}` in configurations stands for. */
+  /** Values of `${NAME}` in configurations. */
   readonly environment: Environment;
   readonly clock: Clock;
   readonly limits?: McpLimits;
-  /** Marks all processes, so that a later life of the session can sweep what this one left. */
+  /** Marks all processes, so that a resumed session can end those that were left behind. */
   readonly tag?: string;
-  /** Of the product, told to servers. */
+  /** Version of Retinue, sent to servers. */
   readonly version?: string;
-  /** Told why an agent does not begin yet. */
+  /** Reports why an agent does not start yet. */
   readonly tell?: ((message: string) => void) | undefined;
 }
 
-interface Shared {
+interface SharedServer {
   readonly server: Server;
   readonly users: Set<object>;
 }
@@ -48,17 +46,17 @@ const defaultLimits: Required<McpLimits> = {
   maxMessageBytes: 64 * 1024 * 1024,
 };
 
-/** The servers of a session. None is started, and nothing of MCP is loaded, before an agent asks for one. */
+/** Creates the servers of a session. None is started, and the SDK is not loaded, before an agent uses one. */
 export function createMcpServers(options: McpServersOptions): McpServers {
   const limits = { ...defaultLimits, ...options.limits };
-  const running = new Map<string, Shared>();
+  const running = new Map<string, SharedServer>();
   const endings = new Set<Promise<void>>();
   let closed = false;
 
   function serverFor(name: string, config: McpServerConfig): Server {
     const { workspace, clock, version = "0" } = options;
     const place = { workspace, clock, version, ...limits };
-    // Every life has a tag of its own: sweeping what an ended one has left must not meet the next.
+    // Every start has its own tag, so that ending leftover processes of one does not end those of the next.
     const newTag = () => [...(options.tag === undefined ? [] : [options.tag]), createId("mcp-")];
     return createServer({
       name,
@@ -68,7 +66,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     });
   }
 
-  function take(name: string, { config, user }: { config: McpServerConfig; user: object }): string {
+  function acquire(name: string, { config, user }: { config: McpServerConfig; user: object }): string {
     const key = JSON.stringify([name, sorted(config)]);
     const shared = running.get(key) ?? { server: serverFor(name, config), users: new Set() };
     running.set(key, shared);
@@ -76,7 +74,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     return key;
   }
 
-  async function give(key: string, user: object): Promise<void> {
+  async function release(key: string, user: object): Promise<void> {
     const shared = running.get(key);
     if (!shared?.users.delete(user) || shared.users.size > 0) return;
     running.delete(key);
@@ -90,7 +88,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     endings.delete(ending);
   }
 
-  function tellOfSlow(name: string): void {
+  function reportSlowStart(name: string): void {
     options.tell?.(`Waiting for the MCP server "${name}" to start, for up to ${formatDuration(limits.startMs)}.`);
   }
 
@@ -102,17 +100,17 @@ export function createMcpServers(options: McpServersOptions): McpServers {
       const found = closed ? "the session is ending" : configOf(use, options);
       if (typeof found === "string") problems.push(`The MCP server "${use.name}" can't be used: ${found}.`);
       else if (wanted.has(use.name)) problems.push(`The MCP server "${use.name}" is named twice: the first counts.`);
-      else wanted.set(use.name, take(use.name, { config: found, user }));
+      else wanted.set(use.name, acquire(use.name, { config: found, user }));
     }
     const offers = await Promise.all(
       [...wanted].map(async ([name, key]): Promise<Connected | undefined> => {
         const server = running.get(key)?.server;
-        const waiting = setTimeout(() => tellOfSlow(name), limits.slowMs);
+        const waiting = setTimeout(() => reportSlowStart(name), limits.slowMs);
         const offer: Offer = server ? await server.offer(signal) : { ok: false, reason: "the session is ending" };
         clearTimeout(waiting);
         if (server && offer.ok) return { name, server, offer };
         problems.push(`The MCP server "${name}" could not be started: ${asSentence(offer.ok ? "" : offer.reason)}`);
-        await give(key, user);
+        await release(key, user);
         return undefined;
       }),
     );
@@ -126,7 +124,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
         return [...problems, ...connected.flatMap(({ server }) => strayProblem(server))];
       },
       release: async () => {
-        await Promise.all([...wanted.values()].map((key) => give(key, user)));
+        await Promise.all([...wanted.values()].map((key) => release(key, user)));
       },
     };
   }
@@ -148,7 +146,7 @@ interface Connected {
   readonly offer: Extract<Offer, { ok: true }>;
 }
 
-/** In words if it can't be had. */
+/** Returns the configuration, or a message if the server is unknown or misconfigured. */
 function configOf(use: McpServerUse, { configured, environment }: McpServersOptions): McpServerConfig | string {
   const written = use.config ?? (Object.hasOwn(configured, use.name) ? configured[use.name] : undefined);
   if (written === undefined) return unknownServer(use.name, Object.keys(configured));
@@ -191,7 +189,7 @@ function strayProblem(server: Server): readonly string[] {
   ];
 }
 
-/** The order in which keys are written makes no other server. */
+/** Sorts all keys, so that their order does not matter for sharing. */
 function sorted(config: McpServerConfig): unknown {
   return JSON.parse(
     JSON.stringify(config, (_, value: unknown) =>

@@ -1,9 +1,8 @@
 import { formatDuration } from "../lib/index.ts";
 import type { McpServerConfig } from "../ports/index.ts";
 import type { JsonObject } from "../protocol/index.ts";
-import { asSentence } from "./as-sentence.ts";
-import type { OfferedTool } from "./offered-tools.ts";
-import type { Link, LinkAnswer, OpenedLink } from "./open-link.ts";
+import type { Link, LinkAnswer, OpenedLink } from "./connection/open-link.ts";
+import type { OfferedTool } from "./tools/offered-tools.ts";
 
 export type Offer =
   | { readonly ok: true; readonly tools: readonly OfferedTool[]; readonly instructions: string }
@@ -17,18 +16,18 @@ export interface ServerCall {
 }
 
 export type ServerAnswer =
-  /** `note`: what the model must know besides. */
-  | { readonly ok: true; readonly result: unknown; readonly note?: string }
+  /** `note`: additional information for the model. */
+  | { readonly ok: true; readonly result: unknown; readonly note?: string | undefined }
   | { readonly ok: false; readonly message: string };
 
-/** One configured server over all its lives. */
+/** A configured server, across restarts. */
 export interface Server {
   readonly name: string;
-  /** What it has now; starts it if it does not run. Never rejects. */
+  /** Returns the current tools. Starts the server if it does not run. Never rejects. */
   offer(signal: AbortSignal): Promise<Offer>;
-  /** Never rejects; always settles within `limitMs()`, about. */
+  /** Never rejects, and settles within about `limitMs()`. */
   call(call: ServerCall): Promise<ServerAnswer>;
-  /** How long a call made now may take: a new start included, should one be needed. */
+  /** Returns the time limit of a call made now, including a restart if one is needed. */
   limitMs(): number;
   strayLines(): number;
   end(): Promise<void>;
@@ -42,7 +41,7 @@ export interface ServerParts {
   readonly open: (onToolsChanged: () => void, signal: AbortSignal) => Promise<OpenedLink>;
 }
 
-/** How long asking again for the tools may hold up a call. */
+/** How long listing the tools again may delay a call. */
 const LIST_MS = 5_000;
 
 export function createServer({ name, config, startMs, callMs, open }: ServerParts): Server {
@@ -50,7 +49,7 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   const life = new AbortController();
   let opening: Promise<OpenedLink> | undefined;
   let link: Link | undefined;
-  /** Restarts it may still have; renewed by every answer, so that one who dies at once is not started for ever. */
+  /** Restarts that are left. Reset by every answer, so that a server that dies at once is not restarted for ever. */
   let restarts = 1;
   let lastReason = "it was never started";
   let tools: readonly OfferedTool[] = [];
@@ -96,8 +95,8 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
     return { ok: true, tools: await currentTools(opened.link, signal), instructions: opened.link.instructions };
   }
 
-  /** The link for a call, with a note if it is a new one. */
-  async function reach(signal: AbortSignal): Promise<{ link: Link; note?: string } | { message: string }> {
+  /** Returns the connection for a call, with a note if the server was restarted. */
+  async function reach(signal: AbortSignal): Promise<{ link: Link; note?: string | undefined } | { message: string }> {
     if (life.signal.aborted) return { message: `The MCP server "${name}" was let go: the agent is ending.` };
     const own = living();
     if (own) return { link: own };
@@ -125,7 +124,7 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
     const answer = await reached.link.call({ tool, input, signal, progress, timeoutMs: limit });
     if (answer.kind === "result" || answer.kind === "refused") restarts = 1;
     const { note } = reached;
-    if (answer.kind === "result") return { ok: true, result: answer.result, ...(note ? { note } : {}) };
+    if (answer.kind === "result") return { ok: true, result: answer.result, note };
     const message = describeFailure(answer, { name, limit });
     return { ok: false, message: note ? `${note}\n${message}` : message };
   }
@@ -163,7 +162,7 @@ function describeFailure(
 
 const cancelled = { ok: false, reason: "its start was cancelled" } as const;
 
-/** One who stops waiting does not stop the start: others may wait for it too. */
+/** Stops waiting if aborted, but does not stop the start: other agents may wait for it too. */
 function orAborted(start: Promise<OpenedLink>, signal: AbortSignal): Promise<OpenedLink> {
   if (signal.aborted) return Promise.resolve(cancelled);
   return new Promise((resolve) => {
@@ -174,4 +173,9 @@ function orAborted(start: Promise<OpenedLink>, signal: AbortSignal): Promise<Ope
       resolve(opened);
     });
   });
+}
+
+/** Adds a full stop, unless the reason ends with the output of a program. */
+export function asSentence(reason: string): string {
+  return reason.endsWith("\n") ? reason.trimEnd() : `${reason}.`;
 }

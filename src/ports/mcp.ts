@@ -6,24 +6,24 @@ export type McpServerConfig = StdioMcpServerConfig | McpWebServerConfig;
 
 interface AnyMcpServerConfig {
   /** Milliseconds one call may take; absent = the limit for all. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
 }
 
 export interface StdioMcpServerConfig extends AnyMcpServerConfig {
   readonly type: "stdio";
   readonly command: string;
-  readonly args?: readonly string[];
+  readonly args?: readonly string[] | undefined;
   /** Added to the scrubbed environment of the workspace. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** Relative to the workspace; absent = its root. */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
 }
 
 export interface McpWebServerConfig extends AnyMcpServerConfig {
   /** `sse` is the older way, which servers of before 2025 know. */
   readonly type: "http" | "sse";
   readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The MCP servers of a session. They run as long as somebody uses them. */

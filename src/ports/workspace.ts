@@ -21,7 +21,7 @@ export interface SpawnOptions {
   readonly args: readonly string[];
   readonly cwd?: string;
   /** Added to the scrubbed environment of the workspace. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /**
    * Everything the process starts carries this mark, so that all of it can be ended. A list goes from the widest group
    * to the process itself; ending the process sweeps only the last.

@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkServerConfig } from "./check-server-config.ts";
-import { expandVariables } from "./expand-variables.ts";
-import { readMcpConfig } from "./read-mcp-config.ts";
+import { checkServerConfig, expandVariables, readMcpConfig } from "./server-config.ts";
 
 const variable = (name: string) => `\${${name}}`;
 

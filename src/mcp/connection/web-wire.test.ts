@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { limitBody } from "./limit-body.ts";
+import { limitBody } from "./web-wire.ts";
 
 async function read(chunks: readonly string[], { type, maxBytes }: { type: string; maxBytes: number }) {
   const body = new ReadableStream<Uint8Array>({

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 
-/** Most providers take 64 characters of letters, digits, `_` and `-`. */
+/** Most providers accept up to 64 letters, digits, `_` and `-`. */
 const MAX_NAME = 64;
 const MAX_SERVER = 30;
 
 /**
- * The part of a tool's name that stands for its server, for each server of one agent. Never has `__` in it, so that
+ * Returns the part of tool names that identifies the server, for each server of one agent. It never contains `__`, so that
  * `mcp__a` in a rule can't mean a server named `a__b`.
  */
 export function nameServers(names: readonly string[]): ReadonlyMap<string, string> {
@@ -16,7 +16,7 @@ export function nameServers(names: readonly string[]): ReadonlyMap<string, strin
   return distinct(names, { safe, most: MAX_SERVER });
 }
 
-/** The whole names, for each tool of one server. */
+/** Returns the full tool names for the tools of one server. */
 export function nameTools(server: string, names: readonly string[]): ReadonlyMap<string, string> {
   const prefix = `mcp__${server}__`;
   const most = MAX_NAME - prefix.length;
@@ -28,7 +28,7 @@ export function nameTools(server: string, names: readonly string[]): ReadonlyMap
   return new Map([...short].map(([name, text]) => [name, prefix + text]));
 }
 
-/** What the members of a tool's input are called towards the model; some providers refuse a request for any other name. */
+/** Returns names for the properties of a tool's input that every provider accepts. */
 export function nameMembers(names: readonly string[]): ReadonlyMap<string, string> {
   const safe = (name: string) => {
     const text = name.replace(/[^A-Za-z0-9_.-]/g, "_");
@@ -37,7 +37,7 @@ export function nameMembers(names: readonly string[]): ReadonlyMap<string, strin
   return distinct(names, { safe, most: MAX_NAME });
 }
 
-/** A name that needed no change keeps it; others that would be the same are told apart by their hash. */
+/** Makes names unique: a name that needs no change keeps it, others that collide get a hash. */
 function distinct(
   names: readonly string[],
   { safe, most }: { readonly safe: (name: string) => string; readonly most: number },

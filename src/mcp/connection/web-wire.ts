@@ -4,16 +4,14 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { describeError, formatBytes } from "../lib/index.ts";
-import type { McpWebServerConfig } from "../ports/index.ts";
-import { limitBody } from "./limit-body.ts";
-import { settleWithin } from "./settle-within.ts";
-import type { Wire } from "./wire.ts";
+import { describeError, formatBytes } from "../../lib/index.ts";
+import type { McpWebServerConfig } from "../../ports/index.ts";
+import { settleWithin, type Wire } from "./wire.ts";
 
-/** How long a server may take to take note of the end. */
-const GOODBYE_MS = 1_000;
+/** Time that a server has to acknowledge the end of the session. */
+const TERMINATE_MS = 1_000;
 
-/** A server somewhere else, by HTTP. Throws if the address or a header can't be used. */
+/** Connects to a server by HTTP. Throws if the address or a header is invalid. */
 export function openWebWire(
   config: McpWebServerConfig,
   { maxMessageBytes }: { readonly maxMessageBytes: number },
@@ -31,12 +29,12 @@ export function openWebWire(
   };
   const session = config.type === "http" ? new StreamableHTTPClientTransport(url, options) : undefined;
   const transport: Transport = session ?? new SSEClientTransport(url, options);
-  if (session !== undefined) answerBrokenStreams(session);
+  if (session !== undefined) failBrokenStreams(session);
 
   function explain(error: unknown): string {
     if (over !== undefined) return over;
     if (error instanceof SdkHttpError) {
-      // An unknown session: the server has forgotten us, and only a new start can help.
+      // The session is unknown to the server; only a new connection helps.
       if (error.status === 404) over = "it answered 404 (not found, or it has forgotten the session)";
       return over ?? describeStatus(error.status, error.data["text"]);
     }
@@ -49,11 +47,11 @@ export function openWebWire(
     transport,
     over: () => over,
     explain,
-    lastWords: () => "",
+    lastErrorOutput: () => "",
     strayLines: () => 0,
     end: async () => {
       over ??= "it was let go";
-      await goodbye(session);
+      await terminate(session);
       await transport.close().catch(() => {});
     },
   };
@@ -62,19 +60,19 @@ export function openWebWire(
 function addressOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    // What variables put into it may be secret, so it is not repeated.
+    // The address is not shown, because it may contain secrets from variables.
     throw new Error('its "url" is not a web address: it must begin with http:// or https://');
   }
   return url;
 }
 
-/** Without this a call whose answer breaks off would wait for its time limit. */
-function answerBrokenStreams(transport: StreamableHTTPClientTransport): void {
+/** Fails a call whose response breaks off; otherwise it would wait until it times out. */
+function failBrokenStreams(transport: StreamableHTTPClientTransport): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     if (!("id" in message) || !("method" in message) || message.id === undefined) return send(message, options);
     const { id } = message;
-    // Comes after every answer too; then nobody waits for it any more.
+    // Also called after a complete answer, when this error is ignored.
     const onRequestStreamEnd = () => {
       const error = { code: BROKEN_OFF, message: "the connection ended before the answer was complete" };
       transport.onmessage?.({ jsonrpc: "2.0", id, error });
@@ -85,9 +83,9 @@ function answerBrokenStreams(transport: StreamableHTTPClientTransport): void {
 
 const BROKEN_OFF = -32_000;
 
-async function goodbye(session: StreamableHTTPClientTransport | undefined): Promise<void> {
+async function terminate(session: StreamableHTTPClientTransport | undefined): Promise<void> {
   if (session?.sessionId === undefined) return;
-  await settleWithin(GOODBYE_MS, session.terminateSession());
+  await settleWithin(TERMINATE_MS, session.terminateSession());
 }
 
 function describeStatus(status: number, text: unknown): string {
@@ -97,3 +95,58 @@ function describeStatus(status: number, text: unknown): string {
   }
   return `it answered ${status}${said}`;
 }
+
+/**
+ * Returns the response with a body that fails if a message is larger than `maxBytes`. A message is the whole body, or in
+ * an event stream the text between two empty lines.
+ */
+export function limitBody(
+  response: Response,
+  { maxBytes, onTooLarge }: { readonly maxBytes: number; readonly onTooLarge: () => Error },
+): Response {
+  if (response.body === null) return response;
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+  const largest = isStream ? measureEvents() : measureAll();
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      if (largest(chunk) > maxBytes) controller.error(onTooLarge());
+      else controller.enqueue(chunk);
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
+}
+
+/** Takes the next chunk and returns the size of the largest message that it contains a part of. */
+type Measure = (chunk: Uint8Array) => number;
+
+function measureAll(): Measure {
+  let size = 0;
+  return (chunk) => {
+    size += chunk.length;
+    return size;
+  };
+}
+
+function measureEvents(): Measure {
+  let size = 0;
+  let lineIsEmpty = true;
+  return (chunk) => {
+    let largest = 0;
+    for (const byte of chunk) {
+      if (byte === CARRIAGE_RETURN) continue;
+      if (byte === NEWLINE) {
+        if (lineIsEmpty) size = 0;
+        lineIsEmpty = true;
+        continue;
+      }
+      lineIsEmpty = false;
+      size += 1;
+      if (size > largest) largest = size;
+    }
+    return largest;
+  };
+}
+
+const NEWLINE = 10;
+const CARRIAGE_RETURN = 13;

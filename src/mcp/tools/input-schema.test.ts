@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkSchema, coerceInput } from "../lib/index.ts";
-import { repairSchema } from "./repair-schema.ts";
+import { checkSchema, coerceInput } from "../../lib/index.ts";
+import { repairSchema } from "./input-schema.ts";
 
 const keyword = fc.constantFrom(
   ...[

@@ -1,16 +1,36 @@
 import { isDeepStrictEqual } from "node:util";
-import { formatBytes } from "../lib/index.ts";
-import type { ImageBlock, ResultBlock, TextBlock } from "../protocol/index.ts";
-import { isMapping } from "./check-server-config.ts";
+import { formatBytes, isRecord } from "../../lib/index.ts";
+import type { Tool } from "../../ports/index.ts";
+import type { ImageBlock, ResultBlock, TextBlock } from "../../protocol/index.ts";
+import type { Server } from "../server.ts";
+import { renameMembers } from "./input-schema.ts";
+import type { OfferedTool } from "./offered-tools.ts";
+
+/** Wraps a server's tool. The declaration stays the same for as long as the agent is connected. */
+export function createMcpTool(offered: OfferedTool, { name, server }: { name: string; server: Server }): Tool {
+  const { schema, restore } = renameMembers(offered.inputSchema);
+  return {
+    declaration: { name, description: offered.description, inputSchema: schema },
+    traits: { parallel: offered.readOnly, effects: !offered.readOnly },
+    timeoutMs: () => server.limitMs(),
+    async run(input, { signal, progress }) {
+      const answer = await server.call({ tool: offered.name, input: restore(input), signal, progress });
+      if (!answer.ok) return { content: answer.message, isError: true };
+      const { content, isError } = resultContent(answer.result);
+      const all = answer.note === undefined ? content : [{ type: "text" as const, text: answer.note }, ...content];
+      return isError ? { content: all, isError } : { content: all };
+    },
+  };
+}
 
 export interface ResultContent {
   readonly content: readonly ResultBlock[];
   readonly isError: boolean;
 }
 
-/** What a server answered to a call, in blocks for the model. Takes anything: a part that makes no sense is named in a text. */
+/** Converts a server's answer to blocks for the model. Accepts any value; invalid parts are described in a text block. */
 export function resultContent(result: unknown): ResultContent {
-  const answer = isMapping(result) ? result : {};
+  const answer = isRecord(result) ? result : {};
   const parts = Array.isArray(answer["content"]) ? answer["content"] : [];
   const content = parts.map(blockOf);
   const structured = answer["structuredContent"];
@@ -21,13 +41,13 @@ export function resultContent(result: unknown): ResultContent {
   return { content, isError: answer["isError"] === true };
 }
 
-/** Providers take 5 MB of base64. */
+/** Providers accept up to 5 MB of base64. */
 const MAX_IMAGE_CHARACTERS = 5_000_000;
 
 const shownTypes: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 function blockOf(part: unknown): ResultBlock {
-  if (!isMapping(part)) return text("[A part of the result that is no content block was left out.]");
+  if (!isRecord(part)) return text("[A part of the result that is no content block was left out.]");
   switch (part["type"]) {
     case "text":
       return text(stringOf(part["text"]));
@@ -66,13 +86,13 @@ function linkOf(part: Record<string, unknown>): string {
 }
 
 function resourceOf(resource: unknown): ResultBlock {
-  if (!isMapping(resource)) return text("[A resource without content was left out.]");
+  if (!isRecord(resource)) return text("[A resource without content was left out.]");
   const uri = stringOf(resource["uri"]);
   if (typeof resource["text"] === "string") return text(`[Resource ${uri}]\n${resource["text"]}`);
   return imageOf({ data: resource["blob"], mimeType: resource["mimeType"] }, `The resource ${uri}`);
 }
 
-/** Servers are asked to repeat structured content as text; it need not be told twice. */
+/** Whether a block repeats the structured content, as the specification asks servers to do. */
 function says(block: ResultBlock, structured: unknown): boolean {
   if (block.type !== "text") return false;
   try {

@@ -1,15 +1,14 @@
 import type { Progress, Client as ProtocolClient, StandardSchemaV1 } from "@modelcontextprotocol/client";
-import { describeError, formatDuration, LONGEST_TIMER_MS, plural, withTimeLimit } from "../lib/index.ts";
-import type { McpServerConfig } from "../ports/index.ts";
-import type { JsonObject } from "../protocol/index.ts";
-import { cutText } from "./cut-text.ts";
-import { type OfferedTool, offeredTools } from "./offered-tools.ts";
+import { describeError, formatDuration, LONGEST_TIMER_MS, plural, withTimeLimit } from "../../lib/index.ts";
+import type { McpServerConfig } from "../../ports/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { cutText, type OfferedTool, offeredTools } from "../tools/offered-tools.ts";
 import { openStdioWire, type StdioPlace } from "./stdio-wire.ts";
 import type { Wire } from "./wire.ts";
 
 export interface LinkPlace extends StdioPlace {
   readonly startMs: number;
-  /** Told to the server. */
+  /** Version of Retinue, sent to the server. */
   readonly version: string;
   readonly onToolsChanged: () => void;
 }
@@ -18,9 +17,9 @@ export type OpenedLink = { readonly ok: true; readonly link: Link } | { readonly
 
 export type LinkAnswer =
   | { readonly kind: "result"; readonly result: unknown }
-  /** The server lives, but this call failed. */
+  /** The call failed, but the server still runs. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** Nothing can come from the server any more. */
+  /** The connection is lost. */
   | { readonly kind: "lost"; readonly reason: string }
   | { readonly kind: "timeout" }
   | { readonly kind: "cancelled" };
@@ -33,32 +32,32 @@ export interface LinkCall {
   readonly progress: (text: string) => void;
 }
 
-/** One life of a server: from its start to its death, or until it is let go. */
+/** A connection to a server, from its start until it ends or is released. */
 export interface Link {
   readonly tools: readonly OfferedTool[];
-  /** What the server says about its use; empty if nothing. */
+  /** Instructions of the server for the use of its tools; may be empty. */
   readonly instructions: string;
-  /** Why it is over; undefined as long as it lasts. */
+  /** Returns why the connection is lost; undefined while it works. */
   over(): string | undefined;
   strayLines(): number;
   /** Never rejects. */
   call(call: LinkCall): Promise<LinkAnswer>;
-  /** Asks again what there is; undefined when the server does not say. Never rejects. */
+  /** Lists the tools again. Returns undefined if that fails. Never rejects. */
   list(timeoutMs: number, signal: AbortSignal): Promise<readonly OfferedTool[] | undefined>;
   end(): Promise<void>;
 }
 
 const MAX_INSTRUCTIONS = 2_048;
 const MAX_PAGES = 100;
-/** The package's own clock is not needed beside ours. */
+/** Disables the timeouts of the SDK: `withTimeLimit` is used instead. */
 const NEVER = LONGEST_TIMER_MS;
 
-/** Starts or reaches a server and asks for its tools, all within `startMs`. Never rejects. */
+/** Connects to a server and lists its tools, all within `startMs`. Never rejects. */
 export async function openLink(config: McpServerConfig, place: LinkPlace, signal: AbortSignal): Promise<OpenedLink> {
   let wire: Wire | undefined;
   let late = false;
   try {
-    // A program starts while the package is loaded.
+    // The program starts while the SDK is loaded.
     wire =
       config.type === "stdio"
         ? openStdioWire(config, place)
@@ -77,18 +76,17 @@ export async function openLink(config: McpServerConfig, place: LinkPlace, signal
     const isRefusal = (error: unknown) => error instanceof ProtocolError;
     return { ok: true, link: createLink({ client, wire, tools, isRefusal }) };
   } catch (error) {
-    const reason = late ? whyLate(wire, place.startMs) : wire?.explain(error);
+    const reason = late ? describeTimeout(wire, place.startMs) : wire?.explain(error);
     await wire?.end();
     if (signal.aborted) return { ok: false, reason: "its start was cancelled" };
     return { ok: false, reason: reason ?? describeError(error) };
   }
 }
 
-/** With what it said instead. */
-function whyLate(wire: Wire | undefined, startMs: number): string {
+function describeTimeout(wire: Wire | undefined, startMs: number): string {
   const stray = wire?.strayLines() ?? 0;
   const instead = stray === 0 ? "" : `, but wrote ${plural(stray, "line")} to its standard output that are no messages`;
-  return `it did not answer within ${formatDuration(startMs)}${instead}${wire?.lastWords() ?? ""}`;
+  return `it did not answer within ${formatDuration(startMs)}${instead}${wire?.lastErrorOutput() ?? ""}`;
 }
 
 interface LinkParts {
@@ -146,7 +144,7 @@ async function listTools(client: ProtocolClient, signal: AbortSignal): Promise<r
   return all;
 }
 
-/** The package would refuse a whole list for one odd schema; what comes is read with more patience here. */
+/** Accepts any answer. The SDK would reject a whole list for one invalid schema; `offeredTools` is more lenient. */
 const anything: StandardSchemaV1<unknown, unknown> = {
   "~standard": { version: 1, vendor: "retinue", validate: (value) => ({ value }) },
 };

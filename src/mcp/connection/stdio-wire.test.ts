@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { splitLines } from "./split-lines.ts";
+import { splitLines } from "./stdio-wire.ts";
 
 function split(chunks: readonly Uint8Array[], maxBytes = 1_000) {
   const lines: string[] = [];

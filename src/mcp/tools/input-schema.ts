@@ -1,12 +1,13 @@
-import type { JsonObject, JsonSchema, JsonValue } from "../protocol/index.ts";
-import { isMapping } from "./check-server-config.ts";
+import { isRecord } from "../../lib/index.ts";
+import type { JsonObject, JsonSchema, JsonValue } from "../../protocol/index.ts";
+import { nameMembers } from "./tool-names.ts";
 
 /**
- * The schema a server gives for a tool's input, as something that every provider takes and `checkSchema` can read:
- * an object at the top, without a choice there, and no part that is not what JSON Schema says.
+ * Turns the input schema of a server's tool into one that every provider accepts and `checkSchema` can read: an object
+ * without alternatives at the top level, and without invalid keywords.
  */
 export function repairSchema(value: unknown): JsonSchema {
-  if (!isMapping(value)) return { type: "object" };
+  if (!isRecord(value)) return { type: "object" };
   const { anyOf, oneOf, allOf, not, ...rest } = repairPart(value, 0) as JsonObject;
   return { ...rest, type: "object" };
 }
@@ -15,7 +16,7 @@ const MAX_DEPTH = 40;
 
 function repairPart(value: unknown, depth: number): JsonObject {
   if (value === false) return { not: {} };
-  if (!isMapping(value) || depth > MAX_DEPTH) return {};
+  if (!isRecord(value) || depth > MAX_DEPTH) return {};
   const repaired: Record<string, JsonValue> = {};
   for (const [key, each] of Object.entries(value)) {
     const kept = repairKeyword(key, each, depth + 1);
@@ -24,13 +25,13 @@ function repairPart(value: unknown, depth: number): JsonObject {
   return typeof value["pattern"] === "string" ? { ...repaired, ...withPattern(repaired, value["pattern"]) } : repaired;
 }
 
-/** A foreign pattern is told, not run: one that takes for ever would hold up every agent. */
+/** Describes a pattern instead of applying it: a slow regular expression would block every agent. */
 function withPattern({ description }: Record<string, JsonValue>, pattern: string): { description: string } {
   const before = typeof description === "string" && description !== "" ? `${description} ` : "";
   return { description: `${before}(Must match ${pattern})` };
 }
 
-/** Undefined: the keyword can't be meant as it stands, and is left out. */
+/** Returns undefined if the keyword is invalid and must be left out. */
 function repairKeyword(key: string, value: unknown, depth: number): JsonValue | undefined {
   switch (key) {
     case "properties":
@@ -38,10 +39,10 @@ function repairKeyword(key: string, value: unknown, depth: number): JsonValue | 
     case "$defs":
     case "definitions":
     case "dependentSchemas":
-      if (!isMapping(value)) return undefined;
+      if (!isRecord(value)) return undefined;
       return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, repairPart(part, depth)]));
     case "items":
-      // A list here is how older drafts wrote `prefixItems`, and providers refuse the whole request for it.
+      // In older drafts a list has the meaning of `prefixItems`; providers reject the whole request for it.
       return Array.isArray(value) ? undefined : repairPart(value, depth);
     case "additionalProperties":
       return typeof value === "boolean" ? value : repairPart(value, depth);
@@ -81,4 +82,30 @@ const types: readonly unknown[] = ["object", "array", "string", "number", "integ
 
 function isType(value: unknown): value is string | string[] {
   return Array.isArray(value) ? value.length > 0 && value.every((each) => types.includes(each)) : types.includes(value);
+}
+
+export interface RenamedMembers {
+  readonly schema: JsonSchema;
+  /** Returns an input of the model with the server's own names. */
+  restore(input: JsonObject): JsonObject;
+}
+
+/** Renames the properties of an input schema so that every provider accepts them. */
+export function renameMembers(schema: JsonSchema): RenamedMembers {
+  const { properties, required } = schema;
+  if (!isRecord(properties)) return { schema, restore: (input) => input };
+  const safe = nameMembers(Object.keys(properties));
+  if ([...safe].every(([name, text]) => name === text)) return { schema, restore: (input) => input };
+  const original = new Map([...safe].map(([name, text]) => [text, name]));
+  const renamed = Object.entries(properties).map(([name, part]) => [safe.get(name) ?? name, part]);
+  const needed = Array.isArray(required) ? (required as JsonValue[]).map((name) => safe.get(String(name)) ?? name) : [];
+  return {
+    schema: {
+      ...schema,
+      properties: Object.fromEntries(renamed) as JsonObject,
+      required: needed.length > 0 ? needed : schema["required"],
+    },
+    restore: (input) =>
+      Object.fromEntries(Object.entries(input).map(([name, value]) => [original.get(name) ?? name, value])),
+  };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { resultContent } from "./result-content.ts";
+import { resultContent } from "./mcp-tool.ts";
 
 const textsOf = (result: unknown) =>
   resultContent(result).content.map((block) => (block.type === "text" ? block.text : block));

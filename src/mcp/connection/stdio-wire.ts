@@ -1,0 +1,177 @@
+import { resolve } from "node:path";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import {
+  createTextCollector,
+  describeError,
+  formatBytes,
+  formatDuration,
+  isRecord,
+  stripControls,
+} from "../../lib/index.ts";
+import type { Clock, RunningProcess, StdioMcpServerConfig, Workspace } from "../../ports/index.ts";
+import { settleWithin, type Wire } from "./wire.ts";
+
+export interface StdioPlace {
+  readonly workspace: Workspace;
+  readonly clock: Clock;
+  /** Tags of its processes, from the widest group to the server itself. */
+  readonly tag: readonly string[];
+  readonly maxMessageBytes: number;
+}
+
+const KEPT_STDERR_BYTES = 4 * 1024;
+/** Time that a server has to exit by itself after its input was closed. */
+const EXIT_MS = 500;
+
+/** Starts the server's program. Messages are lines on its standard input and output. */
+export function openStdioWire(config: StdioMcpServerConfig, place: StdioPlace): Wire {
+  const startedAt = place.clock.monotonic();
+  const errorOutput = createTextCollector({ headBytes: 0, tailBytes: KEPT_STDERR_BYTES });
+  let strayLines = 0;
+  let over: string | undefined;
+  let ending: Promise<void> | undefined;
+
+  const lines = splitLines({
+    maxBytes: place.maxMessageBytes,
+    onLine: (line) => {
+      const message = messageOf(line);
+      if (message !== undefined) transport.onmessage?.(message);
+      else if (line.trim() !== "") strayLines += 1;
+    },
+    onTooLong: () => {
+      lose(`it sent a message of more than ${formatBytes(place.maxMessageBytes)} and was ended`);
+      void end();
+    },
+  });
+  const running = place.workspace.spawn({
+    command: config.command,
+    args: config.args ?? [],
+    cwd: resolve(place.workspace.root, config.cwd ?? "."),
+    env: config.env,
+    tag: place.tag,
+    stdinOpen: true,
+    onOutput: (chunk, stream) => (stream === "stdout" ? lines.push(chunk) : errorOutput.push(chunk)),
+  });
+  void running.exited.then(({ code, signal, failure }) => {
+    const after = formatDuration(place.clock.monotonic() - startedAt);
+    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+    lose(
+      failure === undefined ? `it ended ${how} after ${after}${lastErrorOutput()}` : describeFailure(failure, config),
+    );
+    // Processes that it started must not outlive it.
+    void end();
+  });
+
+  function lose(reason: string): void {
+    if (over !== undefined) return;
+    over = reason;
+    transport.onclose?.();
+  }
+  function lastErrorOutput(): string {
+    const text = stripControls(errorOutput.collected().text).trim();
+    return text === "" ? "" : `. Its last words on standard error:\n${text}\n`;
+  }
+  function end(): Promise<void> {
+    ending ??= endProcess(running);
+    return ending;
+  }
+
+  const transport: Transport = {
+    start: async () => {
+      // It may have ended before the client connected.
+      if (over !== undefined) throw new Error(over);
+    },
+    send: async (message) => {
+      // If the server is gone, `onclose` was called; if it does not read, the call times out.
+      await running.input?.write(`${JSON.stringify(message)}\n`);
+    },
+    close: async () => {
+      lose("it was let go");
+      await end();
+    },
+  };
+  return {
+    transport,
+    over: () => over,
+    explain: (error) => over ?? `${describeError(error)}${lastErrorOutput()}`,
+    lastErrorOutput,
+    strayLines: () => strayLines,
+    end: () => transport.close(),
+  };
+}
+
+function describeFailure(failure: string, { command }: StdioMcpServerConfig): string {
+  const words = failure.replace(/\.$/, "");
+  return /\s/.test(command.trim()) ? `${words}. "command" is only the program: its arguments go into "args"` : words;
+}
+
+async function endProcess(running: RunningProcess): Promise<void> {
+  running.input?.end();
+  await settleWithin(EXIT_MS, running.exited);
+  // Even if it exited by itself: processes that it started may still run.
+  await running.end();
+}
+
+function messageOf(line: string): JSONRPCMessage | undefined {
+  if (!line.trimStart().startsWith("{")) return undefined;
+  try {
+    const value: unknown = JSON.parse(line);
+    if (!isRecord(value) || value["jsonrpc"] !== "2.0") return undefined;
+    if (typeof value["method"] !== "string" && !("result" in value) && !("error" in value)) return undefined;
+    return value as unknown as JSONRPCMessage;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface LineSplitter {
+  push(chunk: Uint8Array): void;
+}
+
+/** Splits a stream into lines. Stops after a line of more than `maxBytes`, which is reported once. */
+export function splitLines({
+  maxBytes,
+  onLine,
+  onTooLong,
+}: {
+  readonly maxBytes: number;
+  readonly onLine: (line: string) => void;
+  readonly onTooLong: () => void;
+}): LineSplitter {
+  // Pieces are joined once per line: joining at every chunk would copy a large message again and again.
+  let pieces: Uint8Array[] = [];
+  let length = 0;
+  let over = false;
+
+  function keep(piece: Uint8Array): void {
+    if (piece.length === 0) return;
+    pieces.push(piece);
+    length += piece.length;
+    if (length <= maxBytes) return;
+    over = true;
+    pieces = [];
+    onTooLong();
+  }
+
+  function endLine(): void {
+    const line = Buffer.concat(pieces, length).toString("utf8");
+    pieces = [];
+    length = 0;
+    onLine(line);
+  }
+
+  return {
+    push(chunk) {
+      let start = 0;
+      while (!over) {
+        const end = chunk.indexOf(NEWLINE, start);
+        keep(chunk.subarray(start, end === -1 ? undefined : end));
+        if (over || end === -1) return;
+        endLine();
+        start = end + 1;
+      }
+    },
+  };
+}
+
+const NEWLINE = 10;

@@ -1,0 +1,182 @@
+import { isRecord, LONGEST_TIMER_MS, parseJsonc } from "../lib/index.ts";
+import type { McpServerConfig, McpWebServerConfig, StdioMcpServerConfig } from "../ports/index.ts";
+import type { Diagnostic } from "../protocol/index.ts";
+
+export interface McpConfigFile {
+  readonly servers: Readonly<Record<string, McpServerConfig>>;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Reads the text of an `.mcp.json` file. Invalid servers are left out and reported. */
+export function readMcpConfig(text: string, file: string): McpConfigFile {
+  const parsed = parseJsonc(text);
+  if ("error" in parsed) {
+    const { line, message } = parsed.error;
+    return nothing({ severity: "error", file, line, code: "json_invalid", message: `${message}. Repair the file.` });
+  }
+  const entries = isRecord(parsed.value) ? parsed.value["mcpServers"] : undefined;
+  if (!isRecord(entries)) {
+    const message = `There is no "mcpServers" in it. Write { "mcpServers": { "name": { "command": "…" } } }.`;
+    return nothing({ severity: "error", file, line: 1, code: "mcp_servers_missing", message });
+  }
+  const servers: Record<string, McpServerConfig> = {};
+  const diagnostics: Diagnostic[] = parsed.warnings.map(({ line, message }) => ({
+    severity: "warning",
+    file,
+    line,
+    code: "json_doubtful",
+    message: `${message}.`,
+  }));
+  for (const [name, entry] of Object.entries(entries)) {
+    const at = { file, line: lineOf(name, text) };
+    if (isRecord(entry) && entry["disabled"] === true) {
+      const message = `The MCP server "${name}" is switched off ("disabled": true).`;
+      diagnostics.push({ severity: "notice", ...at, code: "mcp_server_disabled", message });
+      continue;
+    }
+    const checked = checkServerConfig(entry);
+    if (checked.ok) define(servers, name, checked.config);
+    else {
+      const message = `The MCP server "${name}" ${checked.message}.`;
+      diagnostics.push({ severity: "error", ...at, code: "mcp_server_invalid", message });
+    }
+  }
+  return { servers, diagnostics };
+}
+
+function nothing(diagnostic: Diagnostic): McpConfigFile {
+  return { servers: {}, diagnostics: [diagnostic] };
+}
+
+/** Sets a property of any name, including `__proto__`. */
+function define(servers: Record<string, McpServerConfig>, name: string, value: McpServerConfig): void {
+  Object.defineProperty(servers, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function lineOf(name: string, text: string): number {
+  const start = Math.max(0, text.indexOf('"mcpServers"'));
+  const at = text.indexOf(JSON.stringify(name), start + 1);
+  return text.slice(0, Math.max(at, start)).split("\n").length;
+}
+
+export type CheckedServer =
+  | { readonly ok: true; readonly config: McpServerConfig }
+  /** The message continues a sentence that names the server, and has no full stop. */
+  | { readonly ok: false; readonly message: string };
+
+/** Checks an entry of `mcpServers`. Unknown keys are ignored, because other programs use the file too. */
+export function checkServerConfig(value: unknown): CheckedServer {
+  if (!isRecord(value)) return wrong(`must be an object such as { "command": "…" } or { "url": "https://…" }`);
+  const type = kindOf(value);
+  if (type === undefined) return wrong(`has neither "command" nor "url": write one of them`);
+  if (type === "unknown") {
+    return wrong(`has the type ${JSON.stringify(value["type"])}, which is not supported: use "stdio", "http" or "sse"`);
+  }
+  const timeout = value["timeout"];
+  if (timeout !== undefined && !(typeof timeout === "number" && timeout > 0 && timeout <= LONGEST_TIMER_MS)) {
+    return wrong(`has a "timeout" that is not a number of milliseconds above 0`);
+  }
+  return type === "stdio" ? checkStdio(value, timeout) : checkWeb(value, { type, timeout });
+}
+
+const kinds: Readonly<Record<string, McpServerConfig["type"]>> = {
+  stdio: "stdio",
+  local: "stdio",
+  http: "http",
+  "streamable-http": "http",
+  streamableHttp: "http",
+  sse: "sse",
+};
+
+function kindOf(value: Record<string, unknown>): McpServerConfig["type"] | "unknown" | undefined {
+  const { type } = value;
+  if (typeof type === "string" && Object.hasOwn(kinds, type)) return kinds[type];
+  if (type !== undefined) return "unknown";
+  if (value["command"] !== undefined) return "stdio";
+  return value["url"] !== undefined || value["httpUrl"] !== undefined ? "http" : undefined;
+}
+
+function checkStdio(value: Record<string, unknown>, timeout: number | undefined): CheckedServer {
+  const { command, args, env, cwd } = value;
+  if (typeof command !== "string" || command.trim() === "") {
+    return wrong(`needs "command": the program to start, as text; its arguments go into "args"`);
+  }
+  if (args !== undefined && !(Array.isArray(args) && args.every((item) => typeof item === "string"))) {
+    return wrong(`has "args" that are not a list of texts`);
+  }
+  const texts = textsOf(env);
+  if (texts === undefined) return wrong(`has an "env" that is not an object of texts`);
+  if (cwd !== undefined && (typeof cwd !== "string" || cwd === "")) return wrong(`has a "cwd" that is not a directory`);
+  const config: StdioMcpServerConfig = {
+    type: "stdio",
+    command,
+    args: args as string[] | undefined,
+    env: env === undefined ? undefined : texts,
+    cwd,
+    timeout,
+  };
+  return { ok: true, config };
+}
+
+function checkWeb(
+  value: Record<string, unknown>,
+  { type, timeout }: { type: McpWebServerConfig["type"]; timeout: number | undefined },
+): CheckedServer {
+  const url = value["url"] ?? value["httpUrl"];
+  if (typeof url !== "string" || url === "") return wrong(`needs "url": the address of the server, https://…`);
+  const { headers } = value;
+  const texts = textsOf(headers);
+  if (texts === undefined) return wrong(`has "headers" that are not an object of texts`);
+  return { ok: true, config: { type, url, headers: headers === undefined ? undefined : texts, timeout } };
+}
+
+/** Accepts numbers and booleans too, which users write instead of strings. */
+function textsOf(value: unknown): Record<string, string> | undefined {
+  if (value === undefined) return {};
+  if (!isRecord(value)) return undefined;
+  const texts: Record<string, string> = {};
+  for (const [name, each] of Object.entries(value)) {
+    if (typeof each !== "string" && typeof each !== "number" && typeof each !== "boolean") return undefined;
+    texts[name] = String(each);
+  }
+  return texts;
+}
+
+function wrong(message: string): CheckedServer {
+  return { ok: false, message };
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export type ExpandedConfig =
+  | { readonly ok: true; readonly config: McpServerConfig }
+  /** Names of variables that are not set and have no default. */
+  | { readonly ok: false; readonly missing: readonly string[] };
+
+/** Replaces `${NAME}` and `${NAME:-default}` in all strings of a configuration. Replaced values are not expanded again. */
+export function expandVariables(config: McpServerConfig, environment: Environment): ExpandedConfig {
+  const missing = new Set<string>();
+  const text = (template: string) =>
+    template.replace(reference, (_, name: string, otherwise: string | undefined) => {
+      const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+      // As in a shell, the default also replaces an empty variable.
+      if (otherwise !== undefined) return value || otherwise;
+      if (value === undefined) missing.add(name);
+      return value ?? "";
+    });
+  const texts = (record: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(record).map(([name, value]) => [name, text(value)]));
+  const expanded: McpServerConfig =
+    config.type === "stdio"
+      ? {
+          ...config,
+          command: text(config.command),
+          args: config.args?.map(text),
+          env: config.env && texts(config.env),
+          cwd: config.cwd && text(config.cwd),
+        }
+      : { ...config, url: text(config.url), headers: config.headers && texts(config.headers) };
+  return missing.size > 0 ? { ok: false, missing: [...missing] } : { ok: true, config: expanded };
+}
+
+const reference = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
