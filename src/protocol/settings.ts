@@ -147,7 +147,7 @@ export interface SettingsOrigin {
   readonly value: JsonValue;
   readonly scope: SettingsScope;
   /** Absent if the value is not from a file. */
-  readonly file?: string;
+  readonly file?: string | undefined;
 }
 
 /** A line of a `permissions.jsonc` file, with its origin. */

@@ -1,56 +1,57 @@
+import { isRecord } from "../lib/index.ts";
 import type { SettingsLayer } from "./merge-settings.ts";
 
-/** The settings key `agents`: definitions by name, names that are switched off, and two words about all of them. */
+/** The settings key `agents`: definitions by name, agents that are switched off, and options for all agents. */
 export interface AgentSettings {
-  /** What each file defines, lowest first; of one name in files of the same source only the highest. */
+  /** Definitions of each file, lowest first. Of files with the same source only the highest defines a name. */
   readonly definitions: readonly {
     readonly source: "user" | "project" | "flag" | "policy";
-    /** Absent: given by the program. */
-    readonly file?: string;
+    /** Absent if the embedding program supplied the definitions. */
+    readonly file?: string | undefined;
     readonly agents: Readonly<Record<string, unknown>>;
   }[];
   readonly directories: "first" | "merge";
-  /** Agents of plugins, `plugin:name`, that the user lets take the place of the built-in one. */
+  /** Agents of plugins, as `plugin:name`, that may replace the built-in agent of the same name. */
   readonly replaceBuiltIns: readonly string[];
-  /** `"Explore": false`, where nothing higher says otherwise. */
-  readonly switchedOff: readonly { readonly name: string; readonly file?: string }[];
+  /** Agents with the value `false`, as in `"Explore": false`, unless a higher layer defines them. */
+  readonly switchedOff: readonly { readonly name: string; readonly file?: string | undefined }[];
 }
 
-/** Lowest layer first, each checked and limited already. */
+/** Collects the key `agents` of all layers, lowest first. The layers must be checked and limited already. */
 export function agentSettings(layers: readonly SettingsLayer[]): AgentSettings {
-  const said = layers.flatMap((layer) =>
-    Object.entries(mappingOf(layer.values["agents"])).map(([name, value]) => ({ name, value, layer })),
+  const entries = layers.flatMap((layer) =>
+    Object.entries(recordOf(layer.values["agents"])).map(([name, value]) => ({ name, value, layer })),
   );
-  const last = new Map(said.map((each) => [each.name, each]));
+  const last = new Map(entries.map((each) => [each.name, each]));
   const highest = new Map(
-    said.filter(({ value }) => isMapping(value)).map((each) => [`${sourceOf(each.layer)} ${each.name}`, each]),
+    entries.filter(({ value }) => isRecord(value)).map((each) => [`${sourceOf(each.layer)} ${each.name}`, each]),
   );
   const definitions = layers.flatMap((layer) => {
     const own = [...highest.values()].filter((each) => each.layer === layer);
     if (own.length === 0) return [];
     const agents = Object.fromEntries(own.map(({ name, value }) => [name, value]));
-    return [{ source: sourceOf(layer), ...fileOf(layer), agents }];
+    return [{ source: sourceOf(layer), file: layer.file, agents }];
   });
-  const directories = said.filter(({ name, value }) => name === "directories" && typeof value === "string").at(-1);
+  const directories = entries.filter(({ name, value }) => name === "directories" && typeof value === "string").at(-1);
   return {
     definitions,
     directories: directories?.value === "merge" ? "merge" : "first",
-    replaceBuiltIns: said.flatMap(({ name, value }) =>
+    replaceBuiltIns: entries.flatMap(({ name, value }) =>
       name === "replaceBuiltIns" && Array.isArray(value) ? (value as readonly string[]) : [],
     ),
     switchedOff: [...last.values()].flatMap(({ name, value, layer }) =>
-      value === false ? [{ name, ...fileOf(layer) }] : [],
+      value === false ? [{ name, file: layer.file }] : [],
     ),
   };
 }
 
 /**
- * What is wrong with the value, each naming its key. A word about all agents is no mapping and an agent is one, so an agent
- * may have any name.
+ * Returns a message for each invalid entry, naming its key. Options for all agents are never objects and definitions always
+ * are, so an agent may have any name.
  */
 export function agentProblems(value: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(value).flatMap(([name, each]) => {
-    if (isMapping(each)) return [];
+    if (isRecord(each)) return [];
     if (name === "directories") return each === "first" || each === "merge" ? [] : [`agents.${name} ${oneOfTwo}`];
     if (name === "replaceBuiltIns") return isListOfTexts(each) ? [] : [`agents.${name} ${listOfNames}`];
     return typeof each === "boolean" ? [] : [`agents.${name.slice(0, 60)} ${definitionOrFalse}`];
@@ -72,14 +73,6 @@ function sourceOf({ scope }: SettingsLayer): "user" | "project" | "flag" | "poli
   return scope === "user" ? "user" : "flag";
 }
 
-function fileOf({ file }: SettingsLayer): { readonly file?: string } {
-  return file === undefined ? {} : { file };
-}
-
-function mappingOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isMapping(value) ? value : {};
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
 }

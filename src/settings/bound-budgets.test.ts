@@ -4,9 +4,8 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Settings } from "../protocol/index.ts";
-import { boundBudgets } from "./bound-budgets.ts";
 import { type LoadSettingsOptions, loadSettings } from "./index.ts";
-import { mergeSettings, type SettingsLayer } from "./merge-settings.ts";
+import { boundBudgets, mergeSettings, type SettingsLayer } from "./merge-settings.ts";
 
 function place(files: Readonly<Record<string, unknown>>): LoadSettingsOptions {
   const root = mkdtempSync(join(tmpdir(), "retinue-budgets-"));

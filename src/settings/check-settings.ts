@@ -1,30 +1,29 @@
-import { checkSchema } from "../lib/index.ts";
+import { checkSchema, isRecord } from "../lib/index.ts";
 import { forkChoices, type JsonSchema, permissionModes } from "../protocol/index.ts";
 import { agentProblems } from "./agent-settings.ts";
 
 export interface SettingsCheck {
-  /** One sentence each, naming the key. */
+  /** Messages that name the key. */
   readonly problems: readonly string[];
-  /** The same, with the top-level key it is about. */
+  /** The same messages with their top-level key. */
   readonly wrong: readonly { readonly key: string; readonly message: string }[];
-  /** Top-level keys we don't know: kept, and told. */
+  /** Unknown top-level keys. They are kept and reported. */
   readonly unknown: readonly string[];
 }
 
-/** Whether a value has the shape of `Settings`. A wrong value is a problem: guessing could loosen a rule. */
+/** Checks that a value has the shape of `Settings`. Invalid values are problems: guessing could loosen a rule. */
 export function checkSettings(value: unknown): SettingsCheck {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     const message = "settings must be an object: { … }";
     return { problems: [message], wrong: [{ key: "", message }], unknown: [] };
   }
-  const { agents } = value as { readonly agents?: unknown };
-  const isAgents = typeof agents === "object" && agents !== null && !Array.isArray(agents);
+  const { agents } = value;
   const wrong = [
     ...checkSchema(schema, value).map(({ path, message }) => ({
       key: path.split(/[.[]/, 1)[0] ?? "",
       message: `${path} ${message}`,
     })),
-    ...(isAgents ? agentProblems({ ...agents }) : []).map((message) => ({ key: "agents", message })),
+    ...(isRecord(agents) ? agentProblems(agents) : []).map((message) => ({ key: "agents", message })),
   ];
   return {
     problems: wrong.map(({ message }) => message),
@@ -69,7 +68,7 @@ const budget: JsonSchema = {
     spawns: { type: "integer", minimum: 0 },
     concurrent: count,
   },
-  // A limit that nobody understands would be no limit.
+  // A misspelt limit would have no effect.
   additionalProperties: false,
 };
 
@@ -135,7 +134,7 @@ const properties: Record<string, JsonSchema> = {
     type: "object",
     properties: {
       mcpTools: { enum: ["always", "foreground", "never"] },
-      // A part of a tool is taken away by permissions.deny.
+      // To block a part of a tool, use permissions.deny.
       blockedTools: { type: "array", items: { type: "string", pattern: "^[^()\\s]+$" } },
       allowQuestions: { enum: ["never", "foreground"] },
       background: { type: "boolean" },

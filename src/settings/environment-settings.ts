@@ -1,30 +1,26 @@
-import type { Settings } from "../protocol/index.ts";
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings that variables stand for; those of the seeds are read beside ours, which win. */
+/** Reads settings from environment variables. Those of Claude Code are read too; those of Retinue win. */
 export function environmentSettings(environment: Environment): {
-  readonly settings: Settings;
+  readonly values: Readonly<Record<string, unknown>>;
   readonly notices: readonly string[];
 } {
-  const subagents = {
-    ...(isOn(environment, "ALLOW_MCP_TOOLS_FOR_SUBAGENTS") ? { mcpTools: "always" as const } : {}),
-    ...(isBackgroundOff(environment) ? { background: false } : {}),
-    ...(environment["CLAUDE_CODE_ENTRYPOINT"]?.startsWith("sdk") ? { guide: false } : {}),
-  };
+  const subagents: Record<string, unknown> = {};
+  if (isOn(environment, "ALLOW_MCP_TOOLS_FOR_SUBAGENTS")) subagents["mcpTools"] = "always";
+  if (isBackgroundOff(environment)) subagents["background"] = false;
+  if (environment["CLAUDE_CODE_ENTRYPOINT"]?.startsWith("sdk")) subagents["guide"] = false;
+  const values: Record<string, unknown> = {};
+  if (Object.keys(subagents).length > 0) values["subagents"] = subagents;
   const { percent, notices } = compactionPercent(environment);
-  const settings = {
-    ...(Object.keys(subagents).length > 0 ? { subagents } : {}),
-    ...(percent === undefined ? {} : { compaction: { percent } }),
-  };
-  return { settings, notices };
+  if (percent !== undefined) values["compaction"] = { percent };
+  return { values, notices };
 }
 
 function isOn(environment: Environment, name: string): boolean {
   return isSet(environment[`RETINUE_${name}`] ?? environment[`CLAUDE_CODE_${name}`]);
 }
 
-/** Nothing may run in the background. */
+/** Whether the environment forbids running agents in the background. */
 export function isBackgroundOff(environment: Environment): boolean {
   const names = ["RETINUE_DISABLE_BACKGROUND", "DISABLE_BACKGROUND_TASKS"];
   return isOn(environment, "DISABLE_BACKGROUND_TASKS") || names.some((name) => isSet(environment[name]));

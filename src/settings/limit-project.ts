@@ -1,34 +1,40 @@
-import { hashApproval } from "./hash-approval.ts";
+import { createHash } from "node:crypto";
+import { isRecord } from "../lib/index.ts";
 
-/** Something in a project's files that counts only as long as it is what the user approved. */
+/** A part of a project's files that is in force only as long as it is what the user approved. */
 export interface Approval {
   readonly kind: string;
-  /** The file, relative to the project; or the name of a server. */
+  /** Path of the file relative to the project, or the name of a server. */
   readonly name: string;
   readonly hash: string;
 }
 
-export interface ProjectLimits {
+/** Whether the user trusts a project, and what they approved of its files. */
+export interface ProjectTrust {
   readonly trusted: boolean;
-  /** The file's name relative to the project. */
-  readonly name: string;
-  /** Absent: whatever stands there now is approved. */
+  /** Absent: the current content is approved. */
   readonly approvedHash?: ((kind: string, name: string) => string | undefined) | undefined;
+}
+
+export interface ProjectLimits extends ProjectTrust {
+  /** Path of the file relative to the project. */
+  readonly name: string;
 }
 
 export interface LimitedProject {
   readonly values: Record<string, unknown>;
-  /** Off because the project is not trusted, or changed since. */
+  /** Keys that are ignored because the project is not trusted. */
   readonly off: readonly string[];
+  /** Keys that are ignored because they changed since they were approved. */
   readonly changed: readonly string[];
-  /** Nobody said yes to these yet. */
+  /** Keys that are ignored because they were never approved. */
   readonly unapproved: readonly string[];
-  /** What no project may say, trusted or not. */
+  /** Keys that no project may set, trusted or not. */
   readonly refused: readonly string[];
   readonly approvals: readonly Approval[];
 }
 
-/** What of a project's file counts. Its `deny` and `ask` always do. */
+/** Returns the part of a project's file that is in force. `deny` and `ask` always are. */
 export function limitProject(file: Record<string, unknown>, limits: ProjectLimits): LimitedProject {
   const restrictions = restrictionsOf(file);
   if (!limits.trusted) {
@@ -73,11 +79,11 @@ const forbidden: ReadonlySet<string> = new Set([
   "skipDangerousModePermissionPrompt",
 ]);
 
-/** Variables that lead traffic elsewhere, change which program runs, or hold what is the user's. */
+/** Variables that redirect traffic, change which program runs, or contain credentials. */
 const forbiddenVariable =
   /^(?:ANTHROPIC|OPENAI|CLAUDE|RETINUE|OTEL|AWS|GOOGLE|AZURE|NODE|NPM|GIT|LD|DYLD|SSL|BASH|SSH|LESS|PYTHON|RUBY|PERL|JAVA)_|_(?:BASE_?URL|PROXY|ENDPOINT|API_KEY|TOKEN|CERT|CA_BUNDLE)$|^(?:PATH|HOME|SHELL|ENV|IFS|EDITOR|VISUAL|PAGER|BROWSER|LESSOPEN|LESSCLOSE|PROMPT_COMMAND|TMPDIR|BASHOPTS|SHELLOPTS|RUBYOPT|PERL5OPT|PERL5LIB|XDG_.*)$/i;
 
-/** Parts of a file that are bound to what the user saw. */
+/** Keys that need the user's approval. */
 const bound: readonly string[] = [
   "permissions",
   "hooks",
@@ -92,15 +98,15 @@ function withoutForbidden(file: Record<string, unknown>): { values: Record<strin
   const refused = Object.keys(file).filter((key) => forbidden.has(key));
   const values = copyWithout(file, (key) => forbidden.has(key));
   const { permissions, env, agents } = values;
-  if (isMapping(permissions) && permissions["defaultMode"] === "bypassPermissions") {
+  if (isRecord(permissions) && permissions["defaultMode"] === "bypassPermissions") {
     refused.push('permissions.defaultMode "bypassPermissions"');
     values["permissions"] = copyWithout(permissions, (key) => key === "defaultMode");
   }
-  if (isMapping(agents) && Array.isArray(agents["replaceBuiltIns"])) {
+  if (isRecord(agents) && Array.isArray(agents["replaceBuiltIns"])) {
     refused.push("agents.replaceBuiltIns");
     values["agents"] = copyWithout(agents, (key) => key === "replaceBuiltIns");
   }
-  if (isMapping(env)) {
+  if (isRecord(env)) {
     const names = Object.keys(env).filter((name) => forbiddenVariable.test(name));
     refused.push(...names.map((name) => `env.${name}`));
     if (names.length > 0) values["env"] = copyWithout(env, (name) => forbiddenVariable.test(name));
@@ -116,10 +122,10 @@ function approvalsOf(values: Record<string, unknown>, name: string): Approval[] 
   });
 }
 
-/** Only what can tighten. What is not of the right shape stays, so that the check speaks of it. */
+/** Returns the keys that can only tighten. Invalid values are kept, so that the check reports them. */
 function restrictionsOf({ permissions }: Record<string, unknown>): Record<string, unknown> {
   if (permissions === undefined) return {};
-  if (!isMapping(permissions)) return { permissions };
+  if (!isRecord(permissions)) return { permissions };
   const kept = copyWithout(permissions, (key) => !restricting.has(key));
   return Object.keys(kept).length === 0 ? {} : { permissions: kept };
 }
@@ -127,7 +133,7 @@ function restrictionsOf({ permissions }: Record<string, unknown>): Record<string
 const restricting: ReadonlySet<string> = new Set(["deny", "ask"]);
 
 function permissionGrants(permissions: unknown): unknown {
-  if (!isMapping(permissions)) return undefined;
+  if (!isRecord(permissions)) return undefined;
   const grants = copyWithout(permissions, (key) => restricting.has(key));
   return Object.keys(grants).length === 0 ? undefined : grants;
 }
@@ -144,6 +150,15 @@ function copyWithout(object: Record<string, unknown>, leaves: (key: string) => b
   return Object.fromEntries(Object.entries(object).filter(([key]) => !leaves(key)));
 }
 
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Hashes a JSON value independent of the order of its keys: formatting does not change an approval. */
+export function hashApproval(value: unknown): string {
+  return createHash("sha256").update(canonical(value)).digest("hex");
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  const sorted = entries.sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
+  return `{${sorted.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
 }

@@ -1,8 +1,15 @@
-import type { JsonValue, Settings, SettingsOrigin, SettingsScope } from "../protocol/index.ts";
+import { isRecord } from "../lib/index.ts";
+import {
+  DEFAULT_MAX_SPAWNS,
+  type JsonValue,
+  type Settings,
+  type SettingsOrigin,
+  type SettingsScope,
+} from "../protocol/index.ts";
 
 export interface SettingsLayer {
   readonly scope: SettingsScope;
-  readonly file?: string;
+  readonly file?: string | undefined;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
@@ -11,10 +18,10 @@ export interface MergedSettings {
   readonly origins: readonly SettingsOrigin[];
 }
 
-/** Lowest layer first. Mappings merge, lists add up, of single values the higher wins. The result is frozen through and through. */
+/** Merges layers, lowest first: objects are merged, lists concatenated, other values replaced. The result is deeply frozen. */
 export function mergeSettings(layers: readonly SettingsLayer[]): MergedSettings {
   const root: Branch = { kind: "branch", children: new Map() };
-  for (const layer of layers) pour(root, layer.values, layer);
+  for (const layer of layers) addLayer(root, layer.values, layer);
   const origins: SettingsOrigin[] = [];
   const settings = build(root, { path: "", origins });
   return { settings: settings as unknown as Settings, origins: Object.freeze(origins) };
@@ -32,20 +39,20 @@ interface Leaf {
   readonly source: Source;
 }
 
-function pour(branch: Branch, values: Readonly<Record<string, unknown>>, source: Source): void {
+function addLayer(branch: Branch, values: Readonly<Record<string, unknown>>, source: Source): void {
   for (const [key, value] of Object.entries(values)) {
     if (value === undefined) continue;
     const before = branch.children.get(key);
     if (Array.isArray(value)) {
       const items = before?.kind === "list" ? before.items : [];
       const known = new Set(items.map((item) => item.value));
-      // A rule said twice is one rule, and belongs to the scope that said it first.
+      // A repeated rule belongs to the scope that has it first.
       for (const item of value) if (!known.has(item)) items.push({ kind: "leaf", value: item, source });
       branch.children.set(key, { kind: "list", items });
     } else if (typeof value === "object" && value !== null) {
       const child: Branch = before?.kind === "branch" ? before : { kind: "branch", children: new Map() };
       branch.children.set(key, child);
-      pour(child, value as Record<string, unknown>, source);
+      addLayer(child, value as Record<string, unknown>, source);
     } else branch.children.set(key, { kind: "leaf", value, source });
   }
 }
@@ -54,7 +61,7 @@ function build(node: Node, { path, origins }: { path: string; origins: SettingsO
   if (node.kind === "leaf") {
     const value = freezeDeeply(node.value) as JsonValue;
     const { scope, file } = node.source;
-    origins.push(Object.freeze({ path, value, scope, ...(file === undefined ? {} : { file }) }));
+    origins.push(Object.freeze({ path, value, scope, file }));
     return value;
   }
   if (node.kind === "list") {
@@ -62,12 +69,12 @@ function build(node: Node, { path, origins }: { path: string; origins: SettingsO
   }
   const entries = [...node.children].map(([key, child]): [string, unknown] => [
     key,
-    build(child, { path: step(path, key), origins }),
+    build(child, { path: childPath(path, key), origins }),
   ]);
   return Object.freeze(Object.fromEntries(entries));
 }
 
-function step(path: string, key: string): string {
+function childPath(path: string, key: string): string {
   if (!/^[\w-]+$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
   return path === "" ? key : `${path}.${key}`;
 }
@@ -76,4 +83,69 @@ function freezeDeeply(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const each of Object.values(value)) freezeDeeply(each);
   return Object.freeze(value);
+}
+
+export interface BoundBudgets {
+  readonly layers: readonly SettingsLayer[];
+  readonly notices: readonly string[];
+}
+
+/**
+ * Removes limits from layers that must not raise them, lowest layer first: a project can only lower what the user set, and
+ * managed settings are a maximum, which does not raise a lower limit.
+ */
+export function boundBudgets(layers: readonly SettingsLayer[]): BoundBudgets {
+  const lowest = new Map<string, number>();
+  const notices: string[] = [];
+  const bounded = layers.map((layer) => {
+    if (!("budget" in layer.values || "subagents" in layer.values)) return layer;
+    const values: Record<string, unknown> = { ...layer.values };
+    for (const [group, names] of groups) {
+      const part = values[group];
+      if (isRecord(part)) values[group] = boundPart({ layer, group, part, names, lowest, notices });
+    }
+    return { ...layer, values };
+  });
+  return { layers: bounded, notices };
+}
+
+const groups = [
+  ["budget", ["tokens", "usd", "turns", "seconds", "spawns", "concurrent"]],
+  ["subagents", ["maxSpawns"]],
+] as const;
+
+const defaults: Readonly<Record<string, number>> = { "subagents.maxSpawns": DEFAULT_MAX_SPAWNS };
+
+interface BudgetPart {
+  readonly layer: SettingsLayer;
+  readonly group: string;
+  readonly part: Readonly<Record<string, unknown>>;
+  readonly names: readonly string[];
+  /** Limits so far, by path. */
+  readonly lowest: Map<string, number>;
+  readonly notices: string[];
+}
+
+function boundPart({ layer, group, part, names, lowest, notices }: BudgetPart): Record<string, unknown> {
+  const kept = { ...part };
+  for (const name of names) {
+    const value = kept[name];
+    if (typeof value !== "number") continue;
+    const path = `${group}.${name}`;
+    const before = lowest.get(path);
+    const isProject = layer.scope === "project" || layer.scope === "local";
+    const limit = before ?? (isProject ? defaults[path] : undefined);
+    if (limit === undefined || value <= limit || !(isProject || layer.scope === "managed")) {
+      lowest.set(path, value);
+      continue;
+    }
+    delete kept[name];
+    if (isProject)
+      notices.push(`${layer.file ?? layer.scope}: ${path} ${value} is ignored. ${explainLimit(path, limit)}`);
+  }
+  return kept;
+}
+
+function explainLimit(path: string, limit: number): string {
+  return `A project can only lower the limit, which is ${limit}; to raise it, set ${path} in your own settings.`;
 }

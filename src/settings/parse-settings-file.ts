@@ -1,35 +1,25 @@
 import { relative } from "node:path";
-import { parseJsonc } from "../lib/index.ts";
-import {
-  canonicalToolName,
-  type Effect,
-  type Rule,
-  readHookEntries,
-  type ScopedCompactRule,
-} from "../protocol/index.ts";
-import { anchorRule } from "./anchor-rule.ts";
+import { isRecord, parseJsonc } from "../lib/index.ts";
+import { type Effect, type Rule, readHookEntries, type ScopedCompactRule } from "../protocol/index.ts";
 import { checkSettings } from "./check-settings.ts";
-import { compactRules } from "./compact-rules.ts";
-import { hashApproval } from "./hash-approval.ts";
-import { type Approval, limitProject, type ProjectLimits } from "./limit-project.ts";
+import { anchorRule, compactRules, mapRules, ruleOfLine, rulesOf, ruleText } from "./file-rules.ts";
+import { type Approval, hashApproval, limitProject, type ProjectTrust } from "./limit-project.ts";
 import type { SettingsLayer } from "./merge-settings.ts";
-import { ruleText } from "./rule-text.ts";
 import type { SettingsFile } from "./settings-files.ts";
 
-/** What one file gives. With a problem it gives nothing, and the caller must not go on as if the file were not there. */
+/** Content of one file. A file with a problem has no content, and the caller must not continue as if it did not exist. */
 export interface ParsedFile {
-  readonly layer?: SettingsLayer;
+  readonly layer?: SettingsLayer | undefined;
   readonly rules: readonly Rule[];
   readonly compact: readonly ScopedCompactRule[];
   readonly notices: readonly string[];
   readonly problems: readonly string[];
+  /** Keys that are ignored because the project is not trusted. */
   readonly off: readonly string[];
   readonly approvals: readonly Approval[];
 }
 
-export type Trust = Omit<ProjectLimits, "name">;
-
-export function parseSettingsFile(text: string, file: SettingsFile, trust: Trust): ParsedFile {
+export function parseSettingsFile(text: string, file: SettingsFile, trust: ProjectTrust): ParsedFile {
   const { path } = file;
   if (text.replace(/^\ufeff/, "").trim() === "") return { ...nothing, notices: [`${path} is empty; using defaults.`] };
   const parsed = parseJsonc(text);
@@ -52,18 +42,20 @@ function broken(...problems: readonly string[]): ParsedFile {
   return { ...nothing, problems };
 }
 
-function parseLayer(value: unknown, file: SettingsFile & { readonly text: string }, trust: Trust): ParsedFile {
+function parseLayer(value: unknown, file: SettingsFile & { readonly text: string }, trust: ProjectTrust): ParsedFile {
   const { path, scope, text } = file;
-  if (!isMapping(value)) return broken(`${path}: settings must be an object: { … }`);
-  const readable = withRuleTexts(value);
+  if (!isRecord(value)) return broken(`${path}: settings must be an object: { … }`);
+  const readable = mapRules(value, ruleText);
   const limited =
-    file.inside === undefined ? { ...noLimits, values: readable } : limitProject(readable, limitsOf(file, trust));
+    file.inside === undefined
+      ? { ...noLimits, values: readable }
+      : limitProject(readable, { ...trust, name: nameOf(file) });
   const foreign: string[] = [];
-  // Only now: what was approved are the words as they stand in the file.
-  const meant = placed(limited.values, file);
-  const values = file.kind === "claude" ? inOurWords(meant, foreign) : meant;
+  // Only after limiting: approvals are for the rules as written in the file.
+  const anchored = withAnchors(limited.values, file);
+  const values = file.kind === "claude" ? translateClaude(anchored, foreign) : anchored;
   const { wrong, unknown } = checkSettings(values);
-  // What has no rules in it and is another program's need not fit ours.
+  // Another program's values may be invalid here, as long as they contain no rules.
   const harmless = file.kind === "claude" ? wrong.filter(({ key }) => key !== "permissions" && key !== "hooks") : [];
   const problems = wrong.filter((each) => !harmless.includes(each));
   if (problems.length > 0) {
@@ -82,7 +74,7 @@ function parseLayer(value: unknown, file: SettingsFile & { readonly text: string
     ...(limited.unapproved.length > 0
       ? [`${path}: ${limited.unapproved.join(", ")} was approved by nobody yet and is off. ${cureOf(file)}`]
       : []),
-    ...foreignHooks(values["hooks"], path, text),
+    ...hookNotices(values["hooks"], path, text),
   ];
   const { off, approvals } = limited;
   return {
@@ -95,13 +87,13 @@ function parseLayer(value: unknown, file: SettingsFile & { readonly text: string
   };
 }
 
-/** What is not run, with the line of its event. */
-function foreignHooks(hooks: unknown, path: string, text: string): string[] {
+/** Reports hooks that are not run, with the line of their event. */
+function hookNotices(hooks: unknown, path: string, text: string): string[] {
   if (hooks === undefined) return [];
   return readHookEntries(hooks).problems.map(({ event, message }) => `${path}:${lineOf(text, event)}: ${message}`);
 }
 
-/** Of the key in "hooks". */
+/** Returns the line of an event in "hooks". */
 function lineOf(text: string, event = "hooks"): number {
   const hooks = Math.max(0, text.indexOf('"hooks"'));
   const at = text.indexOf(JSON.stringify(event), hooks);
@@ -114,7 +106,7 @@ function cureOf({ above }: SettingsFile): string {
   return `Look at it, then run "retinue trust add${above === undefined ? "" : ` ${above.path}`}".`;
 }
 
-function parseCompact(value: unknown, file: SettingsFile, trust: Trust): ParsedFile {
+function parseCompact(value: unknown, file: SettingsFile, trust: ProjectTrust): ParsedFile {
   const { path, scope } = file;
   const { rules, problems } = compactRules(value);
   if (problems.length > 0) return broken(...problems.map((problem) => `${path}: ${problem}.`));
@@ -123,7 +115,7 @@ function parseCompact(value: unknown, file: SettingsFile, trust: Trust): ParsedF
   const strict = compact.filter(({ effect }) => effect !== "allow");
   const name = nameOf(file);
   if (!trust.trusted) return { ...withLists(strict, file), off: [`${shownName(file)}: allow`] };
-  // The order decides, so it is approved too.
+  // The order of lines matters, so it is part of the approval.
   const approvals = [{ kind: "permissions", name, hash: hashApproval(rules) }];
   const isApproved = trust.approvedHash === undefined || trust.approvedHash("permissions", name) === approvals[0]?.hash;
   if (isApproved) return { ...withLists(compact, file), approvals };
@@ -133,7 +125,7 @@ function parseCompact(value: unknown, file: SettingsFile, trust: Trust): ParsedF
   return { ...withLists(strict, file), notices, approvals };
 }
 
-/** In the merged settings they are lists, for whoever knows only those: stricter than the lines, since no order loosens them. */
+/** Adds compact rules to the merged settings as lists too. Lists are stricter, since their order does not matter. */
 function withLists(compact: readonly ScopedCompactRule[], file: SettingsFile): ParsedFile {
   const place = file.above?.path;
   const rules = compact.flatMap(ruleOfLine).map((rule): Rule => {
@@ -146,7 +138,7 @@ function withLists(compact: readonly ScopedCompactRule[], file: SettingsFile): P
   return { ...nothing, compact, rules, layer: { scope: file.scope, file: file.path, values: { permissions } } };
 }
 
-/** As it stands in approvals: the same from wherever one works. */
+/** Returns the name of a file in approvals, which does not depend on the working directory. */
 function nameOf({ path, inside }: SettingsFile): string {
   return inside === undefined ? path : relative(inside, path);
 }
@@ -155,16 +147,8 @@ function shownName({ path, shown = path }: SettingsFile): string {
   return shown;
 }
 
-function limitsOf(file: SettingsFile, trust: Trust): ProjectLimits {
-  return { ...trust, name: nameOf(file) };
-}
-
-function withRuleTexts(value: Record<string, unknown>): Record<string, unknown> {
-  return mapRules(value, ruleText);
-}
-
-/** Relative paths in a file above the workspace are meant from where that file stands. */
-function placed(value: Record<string, unknown>, { above }: SettingsFile): Record<string, unknown> {
+/** Relative paths in a file above the workspace are relative to that file. */
+function withAnchors(value: Record<string, unknown>, { above }: SettingsFile): Record<string, unknown> {
   if (above === undefined) return value;
   const { path: directory } = above;
   return mapRules(value, (entry, effect) =>
@@ -172,30 +156,13 @@ function placed(value: Record<string, unknown>, { above }: SettingsFile): Record
   );
 }
 
-function mapRules(
-  value: Record<string, unknown>,
-  change: (entry: unknown, effect: Effect) => unknown,
-): Record<string, unknown> {
-  const { permissions } = value;
-  if (!isMapping(permissions)) return { ...value };
-  const lists = Object.entries(permissions).map(([key, list]): [string, unknown] => [
-    key,
-    Array.isArray(list) && isEffect(key) ? list.map((entry) => change(entry, key)) : list,
-  ]);
-  return { ...value, permissions: Object.fromEntries(lists) };
-}
-
-function isEffect(key: string): key is Effect {
-  return key === "allow" || key === "ask" || key === "deny";
-}
-
-/** Modes and models we have no word for fall back to the default: never to something looser. */
-function inOurWords(values: Record<string, unknown>, notices: string[]): Record<string, unknown> {
+/** Translates values of Claude Code. Unknown modes and models fall back to the default, never to something looser. */
+function translateClaude(values: Record<string, unknown>, notices: string[]): Record<string, unknown> {
   const mine = { ...values };
   const { model, permissions } = mine;
   if (model === "default") delete mine["model"];
   if (model === "opusplan") mine["model"] = "opus";
-  if (isMapping(permissions) && typeof permissions["defaultMode"] === "string") {
+  if (isRecord(permissions) && typeof permissions["defaultMode"] === "string") {
     const { defaultMode, ...rest } = permissions;
     if (checkSettings({ permissions: { defaultMode } }).wrong.length > 0) {
       notices.push(`the permission mode ${JSON.stringify(defaultMode)} is not known here; the default applies.`);
@@ -205,39 +172,13 @@ function inOurWords(values: Record<string, unknown>, notices: string[]): Record<
   return mine;
 }
 
-function rulesOf({ permissions }: Record<string, unknown>, { scope, path }: SettingsFile): Rule[] {
-  if (!isMapping(permissions)) return [];
-  return (["allow", "ask", "deny"] as const).flatMap((effect: Effect) =>
-    ((permissions[effect] ?? []) as readonly string[]).map((text) => ({ text, effect, scope, file: path })),
-  );
-}
-
 function quoted(keys: readonly string[]): string {
   const names = someOf(keys.map((key) => `"${key}"`));
   return keys.length === 1 ? `key ${names} has` : `keys ${names} have`;
 }
 
-/** A file can have more names than anybody wants to read. */
+/** Lists at most ten names. */
 function someOf(names: readonly string[]): string {
   const more = names.length > 10 ? ` and ${names.length - 10} more` : "";
   return `${names.slice(0, 10).join(", ")}${more}`;
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function ruleOfLine({ tool, pattern, effect, scope, file }: ScopedCompactRule): readonly Rule[] {
-  const isWhole = pattern === undefined || pattern === "*" || pattern === "**";
-  // Everything may be used: no rule, but what is there without one.
-  if (tool === "*" && isWhole && effect === "allow") return [];
-  // Said of all tools, a pattern is one of files.
-  const names = tool === "*" && !isWhole ? ["Read", "Edit"] : [canonicalToolName(tool)];
-  return names.map((name) => ({
-    text: isWhole ? name : `${name}(${pattern})`,
-    effect,
-    scope,
-    file,
-    form: "compact",
-  }));
 }

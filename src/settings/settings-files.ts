@@ -1,54 +1,54 @@
-import { readdirSync, statSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { isUtf8 } from "node:buffer";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import { describeError, errorCode, formatBytes } from "../lib/index.ts";
 import type { SettingsScope } from "../protocol/index.ts";
+import type { ProjectTrust } from "./limit-project.ts";
 
 export interface SettingsFile {
   readonly path: string;
   readonly scope: Exclude<SettingsScope, "environment">;
-  /** `compact` is a `permissions.jsonc`; `claude` is read with that product's words and keys. */
+  /** `compact` is a `permissions.jsonc`; `claude` uses the keys and values of Claude Code. */
   readonly kind: "retinue" | "claude" | "compact";
-  /** Somebody asked for this file, so it must be there. */
+  /** The user named this file, so it must exist. */
   readonly named: boolean;
-  /** The file must not lie outside of this directory, wherever links lead. */
-  readonly inside?: string;
-  /** How the user is told of it, as seen from the workspace; absent: by its path. */
-  readonly shown?: string;
-  /** Stands above the workspace. */
-  readonly above?: DirectoryAbove;
+  /** Directory that must contain the file after symlinks are resolved. */
+  readonly inside?: string | undefined;
+  /** Path for messages, relative to the workspace; absent: `path`. */
+  readonly shown?: string | undefined;
+  /** Directory above the workspace that contains the file. */
+  readonly above?: DirectoryAbove | undefined;
 }
 
 /** A directory above the workspace that belongs to the same project. */
-export interface DirectoryAbove {
+export interface DirectoryAbove extends ProjectTrust {
   readonly path: string;
-  readonly trusted: boolean;
-  /** Of this directory's own files. */
-  readonly approvedHash?: (kind: string, name: string) => string | undefined;
 }
 
 export interface SettingsPlaces {
-  /** The state directory. */
+  /** State directory of Retinue. */
   readonly home: string;
-  /** The workspace; absent: no project. */
-  readonly cwd?: string;
-  /** The directories of the project above it, nearest first. */
-  readonly above?: readonly DirectoryAbove[];
-  /** The user's home directory; absent: only the state directory counts as the user's. */
-  readonly userHome?: string;
-  /** Takes the place of the state directory's `settings.json`. */
+  /** Workspace; absent: there is no project. */
+  readonly cwd?: string | undefined;
+  /** Directories of the project above the workspace, nearest first. */
+  readonly above?: readonly DirectoryAbove[] | undefined;
+  /** Home directory of the user; absent: `.claude` in it is not read. */
+  readonly userHome?: string | undefined;
+  /** Replaces `settings.json` of the state directory. */
   readonly file?: string | undefined;
-  readonly managedDirectory?: string;
+  readonly managedDirectory?: string | undefined;
 }
 
-/** Files that may hold settings, lowest first. Directories that are not there cost one look each. */
+/** Returns the files that may contain settings, lowest scope first. */
 export function settingsFiles(places: SettingsPlaces): readonly SettingsFile[] {
   const user = userFiles(places);
-  // Who works in the home directory meets the user's own files there, which are no project's.
+  // In the home directory the user's own files are not those of a project.
   const own = new Set(user.map(({ path }) => resolve(path)));
   const project = projectFiles(places).filter(({ path }) => !own.has(resolve(path)));
   return [...user, ...project, ...managedFiles(places.managedDirectory ?? managedDirectory)];
 }
 
-/** What whoever manages the machine says, for everybody on it. */
+/** Settings of the administrator, for all users of the machine. */
 export const managedDirectory = "/etc/retinue";
 
 function userFiles({ home, userHome, file }: SettingsPlaces): readonly SettingsFile[] {
@@ -63,7 +63,7 @@ function userFiles({ home, userHome, file }: SettingsPlaces): readonly SettingsF
   ];
 }
 
-/** Scope by scope, and within a scope from the root of the project down: the nearest wins. */
+/** Ordered by scope, and within a scope from the root of the project down: the nearest wins. */
 function projectFiles({ cwd, above = [] }: SettingsPlaces): readonly SettingsFile[] {
   if (cwd === undefined) return [];
   const levels = [
@@ -75,12 +75,12 @@ function projectFiles({ cwd, above = [] }: SettingsPlaces): readonly SettingsFil
 
 function filesOfLevel(
   directory: string,
-  { cwd, above }: { readonly cwd: string; readonly above?: DirectoryAbove },
+  { cwd, above }: { readonly cwd: string; readonly above?: DirectoryAbove | undefined },
 ): Readonly<Record<"compact" | "project" | "local", readonly SettingsFile[]>> {
   const names = (["claude", "agents", "retinue"] as const).filter((name) => isThere(join(directory, `.${name}`)));
   const file = (folder: string, name: string) => {
     const path = join(directory, folder, name);
-    return { named: false, inside: directory, path, shown: relative(cwd, path), ...(above ? { above } : {}) } as const;
+    return { named: false, inside: directory, path, shown: relative(cwd, path), above } as const;
   };
   const files = (scope: "project" | "local", name: string): SettingsFile[] =>
     names.flatMap((kind) => (kind === "agents" ? [] : [{ ...file(`.${kind}`, name), scope, kind }]));
@@ -104,7 +104,7 @@ function managedFiles(directory: string): readonly SettingsFile[] {
   ];
 }
 
-/** By name, so that a later one wins. A directory that can't be listed is left to the one who reads it as a file: a problem. */
+/** Sorted by name, so that a later one wins. An unreadable directory is returned as a file, which will be reported. */
 function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory)
@@ -115,11 +115,55 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** What can't be looked at counts as there: reading it will say why. */
+/** Returns true if the path can't be accessed: reading it will report why. */
 function isThere(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
     return true;
   }
+}
+
+export type FileText = { readonly text: string } | { readonly problem: string } | undefined;
+
+/** A larger file is a mistake or an attack. */
+const LARGEST_SETTINGS = 1_000_000;
+
+/** Returns undefined if the file does not exist. Never throws, blocks on a pipe or follows a link out of a project. */
+export function readSettingsFile({ path, named, inside }: SettingsFile): FileText {
+  try {
+    if (inside !== undefined && leavesProject(path, inside)) {
+      return { problem: `${path} is a link that leads out of the project. Put the file itself there.` };
+    }
+    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      return readOpen(descriptor, path);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    const isMissing = errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR";
+    if (isMissing && !named) return undefined;
+    if (isMissing) return { problem: `There is no settings file ${path}. Check the path given with --settings.` };
+    return { problem: `The settings file ${path} can't be read: ${describeError(error)}` };
+  }
+}
+
+function readOpen(descriptor: number, path: string): FileText {
+  const facts = fstatSync(descriptor);
+  if (!facts.isFile()) return { problem: `The settings file ${path} is not a regular file. Put a file there.` };
+  if (facts.size > LARGEST_SETTINGS) {
+    const limit = `${formatBytes(facts.size)}, and ${formatBytes(LARGEST_SETTINGS)} is the limit`;
+    return { problem: `The settings file ${path} has ${limit}. Make it shorter.` };
+  }
+  const bytes = readFileSync(descriptor);
+  // A rule with undecodable characters would match nothing.
+  if (!isUtf8(bytes)) return { problem: `The settings file ${path} is not UTF-8 text. Save it as UTF-8.` };
+  return { text: bytes.toString("utf8") };
+}
+
+function leavesProject(path: string, inside: string): boolean {
+  const real = realpathSync.native(path);
+  const root = realpathSync.native(inside);
+  return !real.startsWith(root.endsWith(sep) ? root : root + sep);
 }

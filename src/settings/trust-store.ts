@@ -1,39 +1,39 @@
 import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describeError, errorCode, parseJsonc, UserError, writeAtomically } from "../lib/index.ts";
+import { describeError, errorCode, isRecord, parseJsonc, UserError, writeAtomically } from "../lib/index.ts";
 import type { Approval } from "./limit-project.ts";
 import { withFileLock } from "./with-file-lock.ts";
 
 export interface TrustedPath {
   readonly path: string;
-  /** When the user said so, ISO 8601. */
+  /** Time when the user trusted it, ISO 8601. */
   readonly since: string;
   readonly approvals: readonly Approval[];
 }
 
-/** Directories the user trusts, by the real path that was shown. Nothing a directory holds can answer for it. */
+/** Directories that the user trusts, by their real path. No file in a directory can make it trusted. */
 export interface TrustStore {
-  /** Why nothing is trusted although there is a file. */
+  /** Says why the file is invalid, in which case nothing is trusted. */
   readonly problem: string | undefined;
   /**
-   * This path, or one above it with no other repository in between: a repository below a trusted directory was brought
-   * there by somebody and needs its own yes. Trust never reaches up.
+   * Whether this path is trusted, or one above it without another repository in between: a repository inside a trusted
+   * directory may come from someone else and must be trusted separately.
    */
   isTrusted(realPath: string): boolean;
-  /** The directory whose trust holds for this path: itself or the nearest above it. */
+  /** Returns the directory that makes this path trusted: itself or the nearest above it. */
   coveredBy(realPath: string): string | undefined;
   list(): readonly TrustedPath[];
-  /** Of exactly this path: what stands in another directory's files was not shown when this one was trusted. */
+  /** Returns an approval for exactly this path. Approvals do not apply to directories below. */
   approvedHash(realPath: string, item: { readonly kind: string; readonly name: string }): string | undefined;
-  /** Trusts the path with exactly these approvals; what was approved before is forgotten. */
+  /** Trusts the path with exactly these approvals. Earlier ones are removed. */
   add(realPath: string, approvals?: readonly Approval[]): Promise<void>;
-  /** One more approval for a path that is trusted. */
+  /** Adds an approval to a trusted path. */
   approve(realPath: string, approval: Approval): Promise<void>;
-  /** False if it was not trusted. */
+  /** Returns false if the path was not trusted. */
   remove(realPath: string): Promise<boolean>;
 }
 
-/** On `trust.json` in the state directory. A file that can't be read trusts nobody and is never written over. */
+/** Creates the store on `trust.json` in the state directory. If the file is invalid, nothing is trusted and it is never overwritten. */
 export function createTrustStore({
   stateHome,
   now = () => new Date(),
@@ -45,7 +45,7 @@ export function createTrustStore({
   let { paths, problem } = readTrust(file);
   const change = (edit: (fresh: Map<string, TrustedPath>) => void): Promise<void> =>
     withFileLock(file, async () => {
-      // Another process may have written meanwhile.
+      // Another process may have changed the file.
       ({ paths, problem } = readTrust(file));
       if (problem !== undefined) throw new UserError(problem, { code: "trust", exitCode: 2 });
       edit(paths);
@@ -90,7 +90,7 @@ function coveringPath(realPath: string, paths: ReadonlyMap<string, TrustedPath>)
   }
 }
 
-/** What can't be looked at counts as one: then it takes a yes of its own. */
+/** Returns true if the directory can't be accessed: it must then be trusted separately. */
 function isRepository(directory: string): boolean {
   try {
     return lstatSync(join(directory, ".git"), { throwIfNoEntry: false }) !== undefined;
@@ -104,13 +104,13 @@ function notTrusted(realPath: string): UserError {
   return new UserError(`${realPath} is not trusted, so nothing of it can be approved`, { code: "trust", cure });
 }
 
-interface Trust {
+interface TrustFile {
   paths: Map<string, TrustedPath>;
   problem: string | undefined;
 }
 
-function readTrust(file: string): Trust {
-  const nobody = (why: string): Trust => ({
+function readTrust(file: string): TrustFile {
+  const nobody = (why: string): TrustFile => ({
     paths: new Map(),
     problem: `${file} ${why}, so no directory is trusted. Repair it, or remove it and trust again.`,
   });
@@ -124,7 +124,7 @@ function readTrust(file: string): Trust {
   const parsed = parseJsonc(text);
   if ("error" in parsed) return nobody(`is broken (line ${parsed.error.line}: ${parsed.error.message})`);
   const { value } = parsed;
-  const entries = isMapping(value) && value["version"] === 1 ? value["trusted"] : undefined;
+  const entries = isRecord(value) && value["version"] === 1 ? value["trusted"] : undefined;
   if (parsed.warnings.length > 0 || !Array.isArray(entries) || !entries.every(isTrustedPath)) {
     return nobody("does not look as this program writes it");
   }
@@ -132,14 +132,10 @@ function readTrust(file: string): Trust {
 }
 
 function isTrustedPath(value: unknown): value is TrustedPath {
-  if (!isMapping(value) || typeof value["path"] !== "string" || typeof value["since"] !== "string") return false;
+  if (!isRecord(value) || typeof value["path"] !== "string" || typeof value["since"] !== "string") return false;
   return Array.isArray(value["approvals"]) && value["approvals"].every(isApproval);
 }
 
 function isApproval(value: unknown): value is Approval {
-  return isMapping(value) && ["kind", "name", "hash"].every((key) => typeof value[key] === "string");
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value) && ["kind", "name", "hash"].every((key) => typeof value[key] === "string");
 }

@@ -69,7 +69,7 @@ describe("withFileLock", () => {
   ])("names the owner who %s and keeps it too long, and what to do", async (_, owner) => {
     const file = join(directory(), "a");
     writeFileSync(`${file}.lock`, JSON.stringify(owner));
-    await expect(withFileLock(file, async () => 1, { patienceMs: 0 })).rejects.toMatchObject({
+    await expect(withFileLock(file, async () => 1, { timeoutMs: 0 })).rejects.toMatchObject({
       message: `${file} is being changed by process ${owner.pid} on ${owner.host}`,
       cure: expect.stringContaining(`${file}.lock`),
     });

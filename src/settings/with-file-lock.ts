@@ -6,45 +6,44 @@ import { setTimeout as wait } from "node:timers/promises";
 import { bootId, createId, errorCode, processStartTime, UserError } from "../lib/index.ts";
 
 export interface LockOptions {
-  /** How long somebody else may hold it before we give up. */
-  readonly patienceMs?: number;
+  /** How long to wait for the current owner. */
+  readonly timeoutMs?: number;
 }
 
 /**
- * One at a time, over all processes of this machine: reads a file, changes it and writes it back while nobody else does.
- * Held for as long as `work` takes. The lock of a process that died is taken over. Rejects with a `UserError` that names
- * the owner when it is held for too long.
+ * Runs `work` while holding the lock of a file, so that only one process at a time reads, changes and writes it. The lock of
+ * a dead process is taken over. Rejects with a `UserError` that names the owner if the lock is held for too long.
  */
 export async function withFileLock<Result>(
   file: string,
   work: () => Promise<Result>,
   options: LockOptions = {},
 ): Promise<Result> {
-  const before = lastOf.get(file);
+  const before = queues.get(file);
   const own = (before ?? Promise.resolve()).then(() => lockAndWork(file, work, options));
   const settled = own.then(
     () => {},
     () => {},
   );
-  lastOf.set(file, settled);
+  queues.set(file, settled);
   try {
     return await own;
   } finally {
-    if (lastOf.get(file) === settled) lastOf.delete(file);
+    if (queues.get(file) === settled) queues.delete(file);
   }
 }
 
-/** Of each file that somebody in this process wants: who came last. Only one of them at a time asks the file system. */
-const lastOf = new Map<string, Promise<void>>();
+/** Last waiter in this process for each file. Only one at a time tries to take the lock. */
+const queues = new Map<string, Promise<void>>();
 
 async function lockAndWork<Result>(
   file: string,
   work: () => Promise<Result>,
-  { patienceMs = 10_000 }: LockOptions,
+  { timeoutMs = 10_000 }: LockOptions,
 ): Promise<Result> {
   const path = `${file}.lock`;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const giveUpAt = performance.now() + patienceMs;
+  const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
     const attempt = tryLock(path);
     if (attempt !== undefined && "release" in attempt) {
@@ -63,13 +62,13 @@ interface Owner {
   readonly host: string;
   readonly boot: string | undefined;
   readonly pid: number;
-  /** With the pid it names one process; a pid alone is used again. */
+  /** Identifies the process together with the pid, which may be reused. */
   readonly startTime: number | undefined;
 }
 
 type Attempt = { release(): void } | { readonly owner: Owner } | undefined;
 
-/** Undefined: something changed meanwhile; look again. */
+/** Returns undefined if the lock changed in the meantime and must be tried again. */
 function tryLock(path: string): Attempt {
   const own = ownText();
   if (create(path, own)) return { release: () => removeIf(path, own) };
@@ -78,8 +77,8 @@ function tryLock(path: string): Attempt {
   const owner = ownerOf(text);
   if (owner !== undefined && mayBeAlive(owner)) return { owner };
   if (owner === undefined && isFresh(path)) return undefined;
-  // Only who holds the lock named after a dead one's text may remove that: a text never comes back, so whoever was slower
-  // finds another text or none, and never removes the lock of a living process.
+  // To remove the lock of a dead process, a process must hold a lock named after its text. Texts are unique, so a slower
+  // process finds another text or none, and never removes the lock of a running process.
   const claim = tryLock(`${path}.${createHash("sha256").update(text).digest("hex").slice(0, 16)}`);
   if (claim === undefined || !("release" in claim)) return claim;
   removeIf(path, text);
@@ -97,7 +96,7 @@ function ownText(): string {
   return `${JSON.stringify({ ...owner, nonce: createId() })}\n`;
 }
 
-/** By a link, since that appears with its whole text or not at all; where there are no links, as a new file. */
+/** Creates the file by a hard link, so that it never appears half-written; without link support, as a new file. */
 function create(path: string, text: string): boolean {
   const temporary = `${path}.${process.pid}-${createId()}`;
   try {
@@ -141,7 +140,7 @@ function ownerOf(text: string): Owner | undefined {
   }
 }
 
-/** Of another machine we can't know, so it counts as alive. */
+/** A process on another machine counts as running, because that can't be checked. */
 function mayBeAlive({ host, boot, pid, startTime }: Owner): boolean {
   if (host !== hostname()) return true;
   if (boot !== bootId()) return false;
@@ -154,7 +153,7 @@ function mayBeAlive({ host, boot, pid, startTime }: Owner): boolean {
   }
 }
 
-/** Without an owner it is being written at this moment, or was cut short by a crash long ago. */
+/** A lock without an owner is being written right now, or is left from a crash. */
 function isFresh(path: string): boolean {
   const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
   return written !== undefined && Date.now() - written < 2_000;

@@ -75,7 +75,7 @@ function unreadSettings(message: string): Diagnostic {
   return { severity: "error", file: "settings", line: 1, code: "settings_unreadable", message };
 }
 
-function switchedNothingOff({ name, file = "settings" }: { name: string; file?: string }): Diagnostic {
+function switchedNothingOff({ name, file = "settings" }: { name: string; file?: string | undefined }): Diagnostic {
   return {
     severity: "warning",
     file,

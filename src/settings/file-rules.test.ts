@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compilePathPattern } from "../permissions/rules/path-pattern.ts";
 import type { Effect } from "../protocol/index.ts";
-import { anchorRule } from "./anchor-rule.ts";
+import { anchorRule } from "./file-rules.ts";
 
 const above = (effect: Effect) => ({ effect, directory: "/r" });
 

@@ -1,0 +1,115 @@
+import { isRecord } from "../lib/index.ts";
+import {
+  type CompactRule,
+  canonicalToolName,
+  type Effect,
+  type Rule,
+  type ScopedCompactRule,
+} from "../protocol/index.ts";
+import type { SettingsFile } from "./settings-files.ts";
+
+/** Returns the rules in the `permissions` of checked settings. */
+export function rulesOf({ permissions }: Record<string, unknown>, { scope, path }: SettingsFile): Rule[] {
+  if (!isRecord(permissions)) return [];
+  return (["allow", "ask", "deny"] as const).flatMap((effect: Effect) =>
+    ((permissions[effect] ?? []) as readonly string[]).map((text) => ({ text, effect, scope, file: path })),
+  );
+}
+
+/** Applies a change to every entry of the rule lists in `permissions`. */
+export function mapRules(
+  value: Record<string, unknown>,
+  change: (entry: unknown, effect: Effect) => unknown,
+): Record<string, unknown> {
+  const { permissions } = value;
+  if (!isRecord(permissions)) return { ...value };
+  const lists = Object.entries(permissions).map(([key, list]): [string, unknown] => [
+    key,
+    Array.isArray(list) && isEffect(key) ? list.map((entry) => change(entry, key)) : list,
+  ]);
+  return { ...value, permissions: Object.fromEntries(lists) };
+}
+
+/** Turns `{"tool": "Task", "args": "Explore"}` into the rule `Task(Explore)`. Other values are returned unchanged, to be checked. */
+export function ruleText(entry: unknown): unknown {
+  if (!isRecord(entry)) return entry;
+  const { tool, args, ...rest } = entry;
+  if (typeof tool !== "string" || tool === "" || Object.keys(rest).length > 0) return entry;
+  if (args === undefined || args === "") return tool;
+  return typeof args === "string" ? `${tool}(${args})` : entry;
+}
+
+export interface CompactRules {
+  readonly rules: readonly CompactRule[];
+  /** One message for each invalid entry, naming its key. */
+  readonly problems: readonly string[];
+}
+
+/** Reads a mapping of tools to actions, or of tools to globs to actions. Keeps the order: the last match wins. */
+export function compactRules(value: unknown): CompactRules {
+  const rules: CompactRule[] = [];
+  const problems: string[] = [];
+  if (!isRecord(value)) return { rules, problems: ["it must be a mapping of tools to actions: { … }"] };
+  for (const [tool, action] of Object.entries(value)) {
+    if (tool === "$schema") continue;
+    if (tool.trim() === "") problems.push("a tool has no name");
+    else if (isEffect(action)) rules.push({ tool, effect: action });
+    else if (!isRecord(action)) problems.push(`${JSON.stringify(tool)} ${expected}`);
+    else {
+      for (const [pattern, effect] of Object.entries(action)) {
+        const name = `${JSON.stringify(pattern)} of ${JSON.stringify(tool)}`;
+        if (pattern.trim() === "") problems.push(`a pattern of ${JSON.stringify(tool)} is empty`);
+        else if (isEffect(effect)) rules.push({ tool, pattern, effect });
+        else problems.push(`${name} must be "allow", "ask" or "deny"`);
+      }
+    }
+  }
+  return { rules, problems };
+}
+
+const expected = 'must be "allow", "ask" or "deny", or a mapping of patterns to these';
+
+/** Turns a compact line into rules. */
+export function ruleOfLine({ tool, pattern, effect, scope, file }: ScopedCompactRule): readonly Rule[] {
+  const isWhole = pattern === undefined || pattern === "*" || pattern === "**";
+  // Allows every tool to be used, which needs no rule.
+  if (tool === "*" && isWhole && effect === "allow") return [];
+  // A pattern for all tools is about files.
+  const names = tool === "*" && !isWhole ? ["Read", "Edit"] : [canonicalToolName(tool)];
+  return names.map((name) => ({
+    text: isWhole ? name : `${name}(${pattern})`,
+    effect,
+    scope,
+    file,
+    form: "compact",
+  }));
+}
+
+export interface Anchor {
+  readonly effect: Effect;
+  /** Absolute path of the directory that the rule is relative to. */
+  readonly directory: string;
+}
+
+/** Rewrites a rule from a directory above the workspace for use in the workspace: makes a relative path absolute. */
+export function anchorRule(text: string, { effect, directory }: Anchor): string {
+  const [, tool = "", pattern = ""] = /^\s*([^()]+?)\s*\((.*)\)\s*$/s.exec(text) ?? [];
+  if (!pathTools.has(canonicalToolName(tool)) || /^(?:\/\/|~|!)/.test(pattern.trim())) return text;
+  const isAnchored = /^(?:\/|\.\.?\/)/.test(pattern);
+  const names = pattern.split("/").filter((name) => name !== "");
+  if (names.length === 0) return text;
+  const rest = pattern.endsWith("/") ? [...names, "**"] : names;
+  const isWide = effect !== "allow" && rest.length === 2 && rest[1] === "**";
+  const anyDepth = !isAnchored && (rest.length === 1 || isWide) ? ["**"] : [];
+  return `${tool}(/${[escaped(directory), ...anyDepth, ...rest].join("/")})`;
+}
+
+const pathTools: ReadonlySet<string> = new Set(["Read", "Edit", "Write", "NotebookEdit", "Grep", "Glob", "LS"]);
+
+function escaped(directory: string): string {
+  return directory.replace(/[*?[\\]/g, "\\$&").replace(/\/$/, "");
+}
+
+function isEffect(value: unknown): value is Effect {
+  return value === "allow" || value === "ask" || value === "deny";
+}
