@@ -1,7 +1,7 @@
 import type { SegmentText } from "./serialize/serializer.ts";
 import { withoutLoneSurrogates } from "./serialize/wire-text.ts";
 
-/** Where a cache mark can be inserted: after the last block, or after the last tool result. */
+/** Place of a cache mark in a segment: after the last block, or after the last tool result. */
 export type MarkPlace = "end" | "results";
 
 /** Bytes that the first segments of sibling forks begin with. Set by the first sibling that is written. */

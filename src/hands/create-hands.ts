@@ -8,39 +8,38 @@ import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
 import { judgeCall } from "./judge-call.ts";
 import { unknownTraits } from "./lazy-hands.ts";
 import { readCall } from "./read-call.ts";
-import { releaseAgent } from "./release-agent.ts";
 
 export interface HandsLimits {
-  /** For tools that do not say how long they may take. */
+  /** Limit for tools that have none of their own. */
   readonly timeoutMs?: number;
-  /** What a tool gets beyond its limit to end its work by itself. */
+  /** Additional time in which a tool can end its work by itself. */
   readonly graceMs?: number;
-  /** How long an aborted tool may take to say how far it came. */
+  /** Time in which an aborted tool can report how far it came. */
   readonly abortGraceMs?: number;
-  /** How long letting go of what agents hold may take. */
+  /** Limit for releasing the resources of an agent. */
   readonly releaseMs?: number;
-  /** Characters of a result's text that the model is given. */
+  /** Maximum length of a result's text for the model. */
   readonly maxCharacters?: number;
 }
 
 export interface HandsOptions {
-  /** Declared to models in this order. */
+  /** Tools in the order in which they are declared to models. */
   readonly tools: readonly Tool[];
   readonly workspace: Workspace;
   readonly results: ResultStore;
-  readonly limits?: HandsLimits;
-  /** What `~/` means in rules; the home of this process unless told otherwise. */
-  readonly home?: string;
+  readonly limits?: HandsLimits | undefined;
+  /** Directory that `~/` in rules refers to; absent: the home directory of this process. */
+  readonly home?: string | undefined;
 }
 
-/** Hands of this process. */
+/** Creates an executor that runs tools in this process. */
 export function createHands(options: HandsOptions): Hands {
   const { workspace, results } = options;
   const tools = new Map(options.tools.map((tool) => [tool.declaration.name, tool]));
   const declarations = options.tools.map((tool) => tool.declaration);
   const limits = { ...defaultLimits, ...options.limits };
   const place = { workspace, homes: homesOf(options.home ?? homedir()) };
-  /** What needs no answer is done at once: who asked for the judgement of this very call need not judge it again. */
+  /** Allowed calls with their decision, so that `execute` does not decide on the same call and policy again. */
   const allowed: AllowedCalls = new WeakMap();
   const running = new Map<AgentId, Set<(reason: Error) => void>>();
   let closed = false;
@@ -51,8 +50,13 @@ export function createHands(options: HandsOptions): Hands {
     const judged = await judgeCall({ toolName: read.tool.declaration.name, input: read.input, policy }, place);
     const { decision, accesses } = judged;
     if (decision.effect === "allow") allowed.set(call, { policy, read, judged });
-    const denial = decision.effect === "allow" ? {} : { denial: explainDenial(decision, call) };
-    return { kind: "decided", decision, accesses, ...(readsOnly(accesses) && { readsOnly: true }), ...denial };
+    return {
+      kind: "decided",
+      decision,
+      accesses,
+      readsOnly: readsOnly(accesses) ? true : undefined,
+      denial: decision.effect === "allow" ? undefined : explainDenial(decision, call),
+    };
   }
 
   async function execute(request: HandsRequest, emit: (progress: string) => void, signal: AbortSignal) {
@@ -103,4 +107,38 @@ function homesOf(home: string): readonly string[] {
   } catch {
     return [home];
   }
+}
+
+/** Releases the resources that tools hold for an agent. Ignores tools that fail or take too long. */
+async function releaseAgent(agentId: AgentId, tools: readonly Tool[], releaseMs: number): Promise<void> {
+  const releases = tools.filter(({ release }) => release).map(async (tool) => tool.release?.(agentId));
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, releaseMs);
+  });
+  await Promise.race([Promise.allSettled(releases), late]);
+  clearTimeout(timer);
+}
+
+/** Combines two executors: calls of `own` tools go to `own`, all others to `hands`, which is not closed with it. */
+export function addTools(hands: Hands, own: Hands): Hands {
+  const declared = own.declarations();
+  const names = new Set(declared.map(({ name }) => name));
+  const declarations = [...hands.declarations().filter(({ name }) => !names.has(name)), ...declared];
+  const pick = (toolName: string): Hands => (names.has(canonicalToolName(toolName)) ? own : hands);
+  return {
+    declarations: () => declarations,
+    traits: (toolName) => pick(toolName).traits(toolName),
+    prepare: () => hands.prepare?.(),
+    judge: (call, policy) => pick(call.name).judge(call, policy),
+    execute: (request, emit, signal) => pick(request.call.name).execute(request, emit, signal),
+    inherit: (agentId, from) => {
+      hands.inherit?.(agentId, from);
+      own.inherit?.(agentId, from);
+    },
+    release: async (agentId) => {
+      await Promise.all([hands.release(agentId), own.release(agentId)]);
+    },
+    close: () => own.close(),
+  };
 }

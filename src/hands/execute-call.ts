@@ -1,14 +1,21 @@
-import { describeError, formatDuration } from "../lib/index.ts";
+import { boundText, describeError, formatCount, formatDuration } from "../lib/index.ts";
 import { explainDenial, hiddenPredicate } from "../permissions/index.ts";
 import type { HandsRequest, ResultStore, Tool, ToolContext, ToolOutput } from "../ports/index.ts";
-import type { CallOutcome, JsonObject, Policy, ToolCall, ToolResult } from "../protocol/index.ts";
-import { authorizeAccess } from "./authorize-access.ts";
-import { boundResult } from "./bound-result.ts";
-import { type JudgedCall, judgeCall, type Place } from "./judge-call.ts";
+import type {
+  CallId,
+  CallOutcome,
+  JsonObject,
+  Policy,
+  ResultBlock,
+  TextBlock,
+  ToolCall,
+  ToolResult,
+} from "../protocol/index.ts";
+import { authorizeAccess, type JudgedCall, judgeCall, type Place } from "./judge-call.ts";
 import { type ReadCall, readCall } from "./read-call.ts";
-import { type OwnSignal, type RunLimits, runWithinLimits } from "./run-within-limits.ts";
+import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
 
-/** Calls that the policy allows without a word from anybody. */
+/** Calls that the policy allows without approval. */
 export type AllowedCalls = WeakMap<ToolCall, AllowedCall>;
 
 interface AllowedCall {
@@ -17,7 +24,7 @@ interface AllowedCall {
   readonly judged: JudgedCall;
 }
 
-export interface Circumstances {
+export interface ExecutionContext {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly place: Place;
   readonly results: ResultStore;
@@ -33,11 +40,11 @@ export interface Circumstances {
   readonly running: RunLimits["running"];
 }
 
-/** Decides (again, if somebody had to be asked meanwhile), runs the tool within its limits, bounds what it says. Never rejects. */
-export async function executeCall(request: HandsRequest, circumstances: Circumstances): Promise<ToolResult> {
-  const { limits, signal, running } = circumstances;
-  const known = takeAllowed(request, circumstances.allowed);
-  const read = known?.read ?? readCall(request.call, { tools: circumstances.tools, pool: request.policy.pool });
+/** Decides on a call unless that was just done, runs the tool within its limits and truncates its result. Never rejects. */
+export async function executeCall(request: HandsRequest, execution: ExecutionContext): Promise<ToolResult> {
+  const { limits, signal, running } = execution;
+  const known = takeAllowed(request, execution.allowed);
+  const read = known?.read ?? readCall(request.call, { tools: execution.tools, pool: request.policy.pool });
   if (!read.ok) return textResult("error", read.message);
   const { tool, input } = read;
   const limit = timeLimit(tool, input, limits.timeoutMs);
@@ -48,7 +55,7 @@ export async function executeCall(request: HandsRequest, circumstances: Circumst
     running,
   };
   const run = await runWithinLimits(
-    (own) => decideAndRun({ request, tool, input, judged: known?.judged, circumstances, own }),
+    (own) => decideAndRun({ request, tool, input, judged: known?.judged, execution, signal: own }),
     bounds,
   );
   switch (run.kind) {
@@ -77,13 +84,13 @@ interface Attempt {
   readonly tool: Tool;
   readonly input: JsonObject;
   readonly judged: JudgedCall | undefined;
-  readonly circumstances: Circumstances;
-  readonly own: OwnSignal;
+  readonly execution: ExecutionContext;
+  readonly signal: AbortSignal;
 }
 
-async function decideAndRun({ request, tool, input, judged: known, circumstances, own }: Attempt): Promise<ToolResult> {
+async function decideAndRun({ request, tool, input, judged: known, execution, signal }: Attempt): Promise<ToolResult> {
   const { call, policy, grant, agentId, recorded } = request;
-  const { place, results, limits, emit } = circumstances;
+  const { place, results, limits, emit } = execution;
   const toolName = tool.declaration.name;
   const judged = known ?? (await judgeCall({ toolName, input, policy }, place));
   const granted = grant?.callId === call.callId && grant.inputJson === call.inputJson;
@@ -92,18 +99,16 @@ async function decideAndRun({ request, tool, input, judged: known, circumstances
     return textResult("denied", explainDenial(decision, call));
   }
   if (!tool.traits.prepares) await recorded;
-  if (own.aborted) return textResult("cancelled", CANCELLED);
+  if (signal.aborted) return textResult("cancelled", CANCELLED);
   let ended = false;
   let hidden: ((path: string) => boolean) | undefined;
   const context: ToolContext = {
     agentId,
     callId: call.callId,
-    get signal() {
-      return own.signal;
-    },
+    signal,
     recorded: async () => recorded,
     progress: (text) => {
-      if (!ended && !own.aborted) emit(text);
+      if (!ended && !signal.aborted) emit(text);
     },
     authorize: (access) => authorizeAccess(access, { toolName, policy, judged, granted }, place),
     hidden: (path) => {
@@ -119,14 +124,11 @@ async function decideAndRun({ request, tool, input, judged: known, circumstances
     results,
     maxCharacters: tool.maxCharacters ?? limits.maxCharacters,
   });
-  return withDetails({ outcome: output.isError === true ? "error" : "ok", content }, output);
+  const { details, facts } = output;
+  return { outcome: output.isError === true ? "error" : "ok", content, details, facts };
 }
 
-function withDetails(result: ToolResult, { details, facts }: Pick<ToolOutput, "details" | "facts">): ToolResult {
-  return { ...result, ...(details !== undefined && { details }), ...(facts !== undefined && { facts }) };
-}
-
-/** What the tool told in its last moment is kept: the files it changed are changed. */
+/** Keeps the result of a tool that ended after the abort, because it names the files that it changed. */
 function cancelled(last: ToolResult | undefined): ToolResult {
   if (last === undefined || last.outcome === "denied" || last.outcome === "cancelled")
     return textResult("cancelled", CANCELLED);
@@ -146,4 +148,39 @@ function timeLimit(tool: Tool, input: JsonObject, otherwise: number): number {
 
 export function textResult(outcome: CallOutcome, text: string): ToolResult {
   return { outcome, content: [{ type: "text", text }] };
+}
+
+/** Returns the content as blocks. Text beyond the limit is cut in the middle and stored in full; images are kept. */
+async function boundResult(
+  content: ToolOutput["content"],
+  {
+    callId,
+    results,
+    maxCharacters,
+  }: { readonly callId: CallId; readonly results: ResultStore; readonly maxCharacters: number },
+): Promise<readonly ResultBlock[]> {
+  const blocks: readonly ResultBlock[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  let total = 0;
+  for (const block of blocks) if (block.type === "text") total += block.text.length;
+  if (total <= maxCharacters) return blocks;
+  const whole = blocks
+    .filter((block) => block.type === "text")
+    .map((block) => block.text)
+    .join("\n");
+  const where = await storeWhole(whole, { callId, results });
+  const room = Math.max(0, maxCharacters - where.length - 1);
+  const text: TextBlock = { type: "text", text: `${boundText(whole, { maxCharacters: room }).text}\n${where}` };
+  return [text, ...blocks.filter((block) => block.type !== "text")];
+}
+
+async function storeWhole(
+  whole: string,
+  { callId, results }: { callId: CallId; results: ResultStore },
+): Promise<string> {
+  const size = `The whole result has ${formatCount(whole.length)} characters`;
+  try {
+    return `[${size}: Read ${await results.save(callId, whole)} with offset and limit for the rest.]`;
+  } catch (error) {
+    return `[${size}; the rest could not be kept: ${describeError(error)}]`;
+  }
 }

@@ -10,11 +10,11 @@ export interface JudgedCall {
 
 export interface Place {
   readonly workspace: Workspace;
-  /** The user's home as spelled and as resolved, for rules with `~/`. */
+  /** Home directory of the user, as spelled and with symlinks resolved, for rules with `~/`. */
   readonly homes: readonly string[];
 }
 
-/** Which paths, where they lead, what the policy says. */
+/** Resolves the paths of a call and decides on it by the policy. */
 export function judgeCall(
   call: { readonly toolName: string; readonly input: JsonObject; readonly policy: Policy },
   place: Place,
@@ -22,7 +22,7 @@ export function judgeCall(
   return judgeAccesses({ ...call, accesses: accessesOf(call.toolName, call.input) }, place);
 }
 
-export async function judgeAccesses(
+async function judgeAccesses(
   {
     toolName,
     accesses,
@@ -37,4 +37,65 @@ export async function judgeAccesses(
   if (!dependsOnGitHooks(decision, accesses)) return { decision, accesses, resolved };
   const changedHooks = (await workspace.changedHooks?.()) ?? [];
   return { decision: decide({ ...request, changedHooks }), accesses, resolved };
+}
+
+export interface Authority {
+  readonly toolName: string;
+  readonly policy: Policy;
+  /** The decision before the call. */
+  readonly judged: JudgedCall;
+  /** Whether the call was approved. The approval covers only what was known then. */
+  readonly granted: boolean;
+}
+
+/** Decides on an access that a tool requests while it runs. */
+export async function authorizeAccess(access: Access, authority: Authority, place: Place): Promise<Decision> {
+  const { toolName, policy, judged, granted } = authority;
+  const { decision, resolved } = await judgeAccesses({ toolName, accesses: [access], policy }, place);
+  if (decision.effect !== "ask" || !granted || !isCovered(access, resolved[0], judged)) return decision;
+  return {
+    effect: "allow",
+    rule: "granted call",
+    scope: "session",
+    reason: "It is part of the call that was allowed.",
+  };
+}
+
+function isCovered(access: Access, place: ResolvedPath | undefined, judged: JudgedCall): boolean {
+  let path = 0;
+  for (const known of judged.accesses) {
+    const knownPlace = "path" in known ? judged.resolved[path++] : undefined;
+    if ("path" in known && "path" in access) {
+      if (
+        place !== undefined &&
+        knownPlace !== undefined &&
+        coversPath(known, knownPlace.real, { access, real: place.real })
+      )
+        return true;
+    } else if (known.kind === "network" && access.kind === "network") {
+      if (originOf(known.url) !== undefined && originOf(known.url) === originOf(access.url)) return true;
+    } else if (known.kind === "command" && access.kind === "command") {
+      if (known.command === access.command) return true;
+    } else if (known.kind === "skill" && access.kind === "skill") {
+      // It is the same skill by its full name.
+      return true;
+    }
+  }
+  return false;
+}
+
+/** A write covers reading the same file; a search covers what is below its directory. */
+function coversPath(
+  known: Access,
+  knownReal: string,
+  { access, real }: { readonly access: Access; readonly real: string },
+): boolean {
+  if (knownReal === "" || real === "") return false;
+  if (known.kind === "search" && access.kind !== "write")
+    return real === knownReal || real.startsWith(knownReal === "/" ? "/" : `${knownReal}/`);
+  return real === knownReal && (known.kind === access.kind || (known.kind === "write" && access.kind === "read"));
+}
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined;
 }

@@ -1,15 +1,15 @@
 import type { Hands, ToolFace, ToolTraits } from "../ports/index.ts";
-import { canonicalToolName } from "../protocol/index.ts";
+import { canonicalToolName, type JsonSchema } from "../protocol/index.ts";
 
 /**
- * Hands that show their tools at once and are made when the first call comes, or as soon as there is time (`prepare`):
- * nothing that a call needs has to be loaded before a request can be made.
+ * Returns an executor that declares its tools at once and is created at the first call, or when `prepare` is called: the
+ * first request does not wait until the tools are loaded.
  */
-export function lazyHands(faces: readonly ToolFace[], make: () => Promise<Hands>): Hands {
-  const declarations = faces.map(({ declaration }) => declaration);
-  const traits = new Map(faces.map((face) => [face.declaration.name, face.traits]));
+export function lazyHands(specs: readonly ToolFace[], make: () => Promise<Hands>): Hands {
+  const declarations = specs.map(({ declaration }) => declaration);
+  const traits = new Map(specs.map(({ declaration, traits }) => [declaration.name, traits]));
   let made: Promise<Hands> | undefined;
-  /** From then on nobody waits for them. */
+  /** Set once the executor is created, so that calls need not wait. */
   let ready: Hands | undefined;
   const hands = (): Promise<Hands> => {
     made ??= make().then((each) => {
@@ -27,12 +27,28 @@ export function lazyHands(faces: readonly ToolFace[], make: () => Promise<Hands>
     judge: (call, policy) => ready?.judge(call, policy) ?? hands().then((each) => each.judge(call, policy)),
     execute: (request, emit, signal) =>
       ready?.execute(request, emit, signal) ?? hands().then((each) => each.execute(request, emit, signal)),
-    // Before the first call nobody was shown anything.
+    // Before the first call there is nothing to inherit.
     inherit: (agentId, from) => void made?.then((each) => each.inherit?.(agentId, from)),
     release: async (agentId) => (await made)?.release(agentId),
     close: async () => (await made)?.close(),
   };
 }
 
-/** A call that will be answered with "no such tool" needs no care. */
+/** Traits of an unknown tool, whose calls only return an error. */
 export const unknownTraits: ToolTraits = { parallel: true, effects: false };
+
+/**
+ * Returns the declaration for the model, without limits of numbers and strings and without undocumented inputs. A call that
+ * exceeds a limit is rejected with an explanation.
+ */
+export function leanToolSpec({ declaration, untold = [], ...spec }: ToolFace): ToolFace {
+  const { inputSchema } = declaration;
+  const properties = (inputSchema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>;
+  const told = Object.entries(properties).filter(([each]) => !untold.includes(each));
+  const lean = Object.fromEntries(told.map(([each, schema]) => [each, withoutBounds(schema)]));
+  return { ...spec, declaration: { ...declaration, inputSchema: { ...inputSchema, properties: lean } } };
+}
+
+function withoutBounds({ minimum: _least, maximum: _most, minLength: _shortest, ...schema }: JsonSchema): JsonSchema {
+  return schema;
+}

@@ -6,14 +6,14 @@ export type ReadCall =
   | { readonly ok: true; readonly tool: Tool; readonly input: JsonObject }
   | { readonly ok: false; readonly message: string };
 
-interface Offered {
+interface CallContext {
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Those of who calls: others are not for it. */
+  /** Tools of the calling agent. */
   readonly pool: readonly string[];
 }
 
-/** From what the model wrote to a tool and an input that fits its schema, or words that tell the model what to change. */
-export function readCall(call: ToolCall, { tools, pool }: Offered): ReadCall {
+/** Finds the tool and an input that fits its schema, or returns a message that tells the model what to change. */
+export function readCall(call: ToolCall, { tools, pool }: CallContext): ReadCall {
   const tool = tools.get(canonicalToolName(call.name));
   if (tool === undefined) return { ok: false, message: unknownTool(call.name, namesFor(pool, tools)) };
   const parsed = parseObject(call.inputJson);
@@ -31,14 +31,14 @@ export function readCall(call: ToolCall, { tools, pool }: Offered): ReadCall {
   return { ok: true, tool, input };
 }
 
-/** Our own tools take what they declare and nothing else; saying so in every declaration would cost bytes in every request. */
+/** Forbids undeclared inputs of built-in tools. The declarations do not say so, to save bytes in every request. */
 function closed({ declaration: { name, inputSchema } }: Tool): Tool["declaration"]["inputSchema"] {
   return name.startsWith("mcp__") ? inputSchema : { additionalProperties: false, ...inputSchema };
 }
 
 function parseObject(text: string): object | undefined {
   try {
-    // Some models send nothing at all where a tool needs nothing.
+    // Some models send an empty text if a tool needs no input.
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {

@@ -4,32 +4,32 @@ export type LimitedRun<T> =
   | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "timeout" }
-  /** `value`: what it said when it was told to end, if it did so at once. */
-  | { readonly kind: "cancelled"; readonly value?: T };
+  /** `value`: the result after the abort, if it came within the grace period. */
+  | { readonly kind: "cancelled"; readonly value?: T | undefined };
 
 export interface RunLimits {
   readonly timeoutMs: number;
-  /** How long it may take to say how far it came once it is told to end. */
+  /** Time for a result after the abort. */
   readonly abortGraceMs: number;
   readonly signal: AbortSignal;
-  /** Everything that runs is in here, so that it can be told to end from elsewhere too. */
+  /** Functions that end the work. The own one is added while the work runs. */
   readonly running: Set<(reason: Error) => void>;
 }
 
 /**
- * Always settles, whatever the work does: at its end, at the limit, or shortly after an abort. The work's own signal is
- * aborted in the last two cases; what it returns or throws later is dropped.
+ * Runs work and always settles: at its end, at the time limit, or shortly after an abort. In the last two cases the signal
+ * of the work is aborted, and a later result or error is ignored.
  */
 export function runWithinLimits<T>(
-  work: (own: OwnSignal) => Promise<T>,
+  work: (signal: AbortSignal) => Promise<T>,
   { signal, timeoutMs, abortGraceMs, running }: RunLimits,
 ): Promise<LimitedRun<T>> {
   if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
   return new Promise((resolve) => {
-    const own = createOwnSignal();
+    const own = new AbortController();
     let timer = setTimeout(giveUp, Math.min(timeoutMs, LONGEST_TIMER_MS));
     const end = (reason: unknown) => {
-      if (own.aborted) return;
+      if (own.signal.aborted) return;
       clearTimeout(timer);
       timer = setTimeout(settle, abortGraceMs, { kind: "cancelled" });
       own.abort(reason);
@@ -49,38 +49,13 @@ export function runWithinLimits<T>(
 
     signal.addEventListener("abort", onAbort);
     running.add(end);
-    start(work, own).then(
-      (value) => settle(own.aborted ? { kind: "cancelled", value } : { kind: "done", value }),
-      (error: unknown) => settle(own.aborted ? { kind: "cancelled" } : { kind: "failed", error }),
+    start(work, own.signal).then(
+      (value) => settle(own.signal.aborted ? { kind: "cancelled", value } : { kind: "done", value }),
+      (error: unknown) => settle(own.signal.aborted ? { kind: "cancelled" } : { kind: "failed", error }),
     );
   });
 }
 
-async function start<T>(work: (own: OwnSignal) => Promise<T>, own: OwnSignal): Promise<T> {
-  return work(own);
-}
-
-/** Whether the work is to end. Most work is done before it looks: a real signal is made only for who wants one. */
-export interface OwnSignal {
-  readonly aborted: boolean;
-  readonly signal: AbortSignal;
-}
-
-function createOwnSignal(): OwnSignal & { abort(reason: unknown): void } {
-  let controller: AbortController | undefined;
-  let end: { readonly reason: unknown } | undefined;
-  return {
-    get aborted() {
-      return end !== undefined;
-    },
-    get signal() {
-      controller ??= new AbortController();
-      if (end) controller.abort(end.reason);
-      return controller.signal;
-    },
-    abort(reason) {
-      end ??= { reason };
-      controller?.abort(reason);
-    },
-  };
+async function start<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  return work(signal);
 }

@@ -1,29 +1,29 @@
 import type { HookOutcome, HookScene, Hooks, Workspace } from "../ports/index.ts";
 import type { AgentId, HookEvent, HookFacts, SessionId } from "../protocol/index.ts";
-import { foldHooks } from "./fold-hooks.ts";
+import { foldAnswers } from "./answers.ts";
 import type { Hook, HookInput } from "./hook.ts";
 import { planHooks } from "./plan-hooks.ts";
 import { runHook } from "./run-hook.ts";
 
 export interface HooksOptions {
-  /** In the order they are configured. */
+  /** Hooks in the order of configuration. */
   readonly hooks: readonly Hook[];
-  /** Those of the definition of the session's agent: of no other. */
-  readonly own?: readonly Hook[];
-  /** Where commands run. */
+  /** Hooks of the definition of the session's own agent. They apply to no other agent. */
+  readonly own?: readonly Hook[] | undefined;
+  /** Workspace in which commands run. */
   readonly workspace: Workspace;
   readonly sessionId: SessionId;
   readonly transcriptPath: (agentId: AgentId) => string | undefined;
 }
 
 export interface OpenHooks extends Hooks {
-  /** Those of a subagent, with some of its own. The session's Stop hooks are about the session's agent. */
+  /** Returns the hooks of a subagent, with its own added. The session's Stop hooks do not apply to it. */
   forAgent(own: readonly Hook[]): Hooks;
-  /** Settles when nothing is left of what commands have started. */
+  /** Settles when no process that a command started is left. */
   close(): Promise<void>;
 }
 
-/** Plan, run, fold. */
+/** Creates the hooks of a session. An event is handled in three steps: plan, run, fold. */
 export function createHooks(options: HooksOptions): OpenHooks {
   const sweeps = new Set<Promise<void>>();
   const onSwept = (swept: Promise<void>): void => {
@@ -31,13 +31,13 @@ export function createHooks(options: HooksOptions): OpenHooks {
     void swept.catch(() => undefined).finally(() => sweeps.delete(swept));
   };
   return {
-    ...asked([...options.hooks, ...(options.own ?? [])], options, onSwept),
-    forAgent: (own) => asked([...options.hooks.filter(({ event }) => event !== "Stop"), ...own], options, onSwept),
+    ...hooksOf([...options.hooks, ...(options.own ?? [])], options, onSwept),
+    forAgent: (own) => hooksOf([...options.hooks.filter(({ event }) => event !== "Stop"), ...own], options, onSwept),
     close: async () => void (await Promise.allSettled(sweeps)),
   };
 }
 
-function asked(hooks: readonly Hook[], options: HooksOptions, onSwept: (swept: Promise<void>) => void): Hooks {
+function hooksOf(hooks: readonly Hook[], options: HooksOptions, onSwept: (swept: Promise<void>) => void): Hooks {
   const { workspace, sessionId } = options;
   const events = new Set(hooks.map(({ event }) => event));
   let count = 0;
@@ -50,19 +50,19 @@ function asked(hooks: readonly Hook[], options: HooksOptions, onSwept: (swept: P
     run: async (event, facts, scene): Promise<HookOutcome> => {
       const plan = planHooks(hooks, event, subjectOf(event, facts, scene));
       const input = inputOf(event, facts, { ...scene, ...options });
-      const said = await Promise.all(
+      const answers = await Promise.all(
         plan.hooks.map(async (hook) => {
           const place = { workspace, tag: tag(scene), signal: scene.signal, onSwept };
           return { source: hook.source, answer: await runHook(hook, input, place) };
         }),
       );
-      const outcome = foldHooks(said);
+      const outcome = foldAnswers(answers);
       return { ...outcome, notices: [...plan.notices, ...outcome.notices] };
     },
   };
 }
 
-/** What matchers are about; undefined: they have no meaning for this event. */
+/** Returns what matchers are compared with; undefined if the event has no matchers. */
 function subjectOf<Event extends HookEvent>(
   event: Event,
   facts: HookFacts[Event],
@@ -100,7 +100,7 @@ function inputOf<Event extends HookEvent>(
     transcript_path: transcriptPath(agentId) ?? null,
     cwd,
     permission_mode: permissionMode,
-    ...("tool_name" in facts ? { tool: facts.tool_name } : {}),
+    tool: "tool_name" in facts ? facts.tool_name : undefined,
     ...facts,
   } as unknown as HookInput;
 }

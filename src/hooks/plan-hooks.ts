@@ -1,14 +1,14 @@
+import { runInNewContext } from "node:vm";
 import { canonicalToolName, type HookEvent, isSameAgent, toolNames } from "../protocol/index.ts";
 import { type Hook, nameOf } from "./hook.ts";
-import { testPattern } from "./test-pattern.ts";
 
 export interface HookPlan {
   readonly hooks: readonly Hook[];
-  /** What the person should know about their matchers. */
+  /** Problems in matchers, for the user. */
   readonly notices: readonly string[];
 }
 
-/** Which hooks an occasion concerns. `subject` is what its matchers are about: a tool, an agent type, a kind of start. */
+/** Selects the hooks for an event. `subject` is what matchers are compared with: a tool, an agent type, a trigger. */
 export function planHooks(hooks: readonly Hook[], event: HookEvent, subject: string | undefined): HookPlan {
   const notices: string[] = [];
   const planned = hooks.filter((hook) => {
@@ -22,10 +22,10 @@ export function planHooks(hooks: readonly Hook[], event: HookEvent, subject: str
 
 interface Match {
   readonly holds: boolean;
-  readonly problem?: string;
+  readonly problem?: string | undefined;
 }
 
-/** A matcher that can't be used holds: what guards must not stand aside because of a typing error. */
+/** An invalid matcher matches everything: a guard must not be skipped because of a typo. */
 function matches(matcher: string | undefined, event: HookEvent, subject: string | undefined): Match {
   const text = matcher?.trim() ?? "";
   if (text === "" || text === "*" || subject === undefined) return { holds: true };
@@ -34,7 +34,7 @@ function matches(matcher: string | undefined, event: HookEvent, subject: string 
   return asRule(text, name, isSame) ?? testPattern(text, name);
 }
 
-/** `Bash(git *)` is a rule's word; as a regular expression it would match nothing, and nobody would know. */
+/** Detects `Bash(git *)`, the syntax of a permission rule, which would silently match nothing as a regular expression. */
 function asRule(text: string, name: string, isSame: (left: string, right: string) => boolean): Match | undefined {
   const tool = /^(\w+)\(.*\)$/s.exec(text)?.[1];
   if (tool === undefined || !toolNames.includes(canonicalToolName(tool))) return undefined;
@@ -42,10 +42,60 @@ function asRule(text: string, name: string, isSame: (left: string, right: string
   return isSame(tool, name) ? { holds: true, problem } : { holds: false };
 }
 
-/** Names are compared as everywhere else: aliases count. */
+/** Returns how names are compared for an event; aliases are resolved. */
 function comparison(event: HookEvent, subject: string): [string, (left: string, right: string) => boolean] {
   if (event === "SubagentStart" || event === "SubagentStop") return [subject, isSameAgent];
   if (event === "PreToolUse" || event === "PostToolUse" || event === "PermissionRequest")
     return [canonicalToolName(subject), (left, right) => canonicalToolName(left) === right];
   return [subject, (left, right) => left === right];
+}
+
+const LIMIT_MS = 50;
+const LONGEST_PATTERN = 1_000;
+const LONGEST_NAME = 500;
+const MOST_REMEMBERED = 5_000;
+
+/**
+ * Whether a regular expression matches the whole name. It runs in a context with a time limit, because some patterns take
+ * practically for ever. An invalid or slow pattern matches, with a problem.
+ */
+function testPattern(pattern: string, name: string): Match {
+  const key = `${pattern}\n${name}`;
+  const known = remembered.get(key);
+  if (known !== undefined) return known;
+  const tested = test(pattern, name);
+  if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+  remembered.set(key, tested);
+  return tested;
+}
+
+/** Results by pattern and name: creating a context takes about a millisecond, and every call is matched. */
+const remembered = new Map<string, Match>();
+
+function test(pattern: string, name: string): Match {
+  if (pattern.length > LONGEST_PATTERN || name.length > LONGEST_NAME)
+    return { holds: true, problem: "is too long to be tested, so it counts as a match. Write a shorter one." };
+  const expression = compile(pattern);
+  if (expression === undefined)
+    return {
+      holds: true,
+      problem: `(${pattern}) is no regular expression, so the hook runs for everything. Write names ("Edit|Write") or a valid expression ("mcp__.*").`,
+    };
+  try {
+    const holds = runInNewContext("expression.test(name)", { expression, name }, { timeout: LIMIT_MS });
+    return { holds: holds === true };
+  } catch {
+    return {
+      holds: true,
+      problem: `(${pattern}) takes too long, so it counts as a match. Write it without nested repetitions.`,
+    };
+  }
+}
+
+function compile(pattern: string): RegExp | undefined {
+  try {
+    return new RegExp(`^(?:${pattern})$`, "s");
+  } catch {
+    return undefined;
+  }
 }

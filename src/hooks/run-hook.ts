@@ -1,24 +1,33 @@
-import { describeError, withTimeLimit } from "../lib/index.ts";
+import { createDeferred, createTextCollector, describeError, withTimeLimit } from "../lib/index.ts";
+import type { RunningProcess, Workspace } from "../ports/index.ts";
 import type { HookAnswer } from "../protocol/index.ts";
-import { type FunctionHook, type Hook, type HookInput, nameOf } from "./hook.ts";
-import { failed, readAnswer } from "./read-answer.ts";
-import { type CommandPlace, isTimeout, runCommand } from "./run-command.ts";
+import { type CommandRun, failed, readAnswer } from "./answers.ts";
+import { type CommandHook, type FunctionHook, type Hook, type HookInput, nameOf } from "./hook.ts";
 
-const USUAL_SECONDS = 60;
+const DEFAULT_SECONDS = 60;
 const LONGEST_SECONDS = 3_600;
 
-/** Asks one hook within its time limit. Never rejects. */
-export function runHook(hook: Hook, input: HookInput, place: CommandPlace): Promise<HookAnswer> {
-  const seconds = Math.min(hook.timeoutSeconds ?? USUAL_SECONDS, LONGEST_SECONDS);
+export interface HookPlace {
+  readonly workspace: Workspace;
+  /** Tags of the process, from the widest group to the process itself. */
+  readonly tag: readonly string[];
+  readonly signal: AbortSignal;
+  /** Gets a promise that settles when no process of the hook is left, which may be later than its end. */
+  readonly onSwept: (swept: Promise<void>) => void;
+}
+
+/** Runs one hook within its time limit. Never rejects. */
+export function runHook(hook: Hook, input: HookInput, place: HookPlace): Promise<HookAnswer> {
+  const seconds = Math.min(hook.timeoutSeconds ?? DEFAULT_SECONDS, LONGEST_SECONDS);
   return withTimeLimit(place.signal, seconds * 1_000, async (signal) => {
     if (hook.kind === "function") return callFunction(hook, input, signal);
     const run = await runCommand(hook, `${JSON.stringify(input)}\n`, { ...place, signal });
-    return place.signal.aborted ? brokenOff(hook) : readAnswer(hook.event, run, nameOf(hook));
+    return place.signal.aborted ? abortedAnswer(hook) : readAnswer(hook.event, run, nameOf(hook));
   });
 }
 
-/** Whoever breaks off a run knows it; that its hooks did not end either is no news. */
-function brokenOff({ event }: Hook): HookAnswer {
+/** Answer of a hook whose run was aborted. It needs no message, because the user aborted the run. */
+function abortedAnswer({ event }: Hook): HookAnswer {
   return event === "PreToolUse" ? { decision: "deny", reason: "The run was broken off." } : {};
 }
 
@@ -30,19 +39,82 @@ async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortS
     signal: AbortSignal,
   ) => HookAnswer | undefined | Promise<HookAnswer | undefined>;
   try {
-    return (await Promise.race([call(input, signal), broken(signal)])) ?? {};
+    return (await Promise.race([call(input, signal), rejectOnAbort(signal)])) ?? {};
   } catch (error) {
-    if (signal.aborted && !isTimeout(signal.reason)) return brokenOff(hook);
+    if (signal.aborted && !isTimeout(signal.reason)) return abortedAnswer(hook);
     if (isTimeout(signal.reason)) return failed(event, `${name} did not answer within its time limit.`);
     return failed(event, `${name} failed: ${describeError(error)}`);
   }
 }
 
-/** A function need not heed the signal. */
-function broken(signal: AbortSignal): Promise<never> {
+/** Functions may ignore the signal. */
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = () => reject(signal.reason);
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });
   });
+}
+
+/** A longer answer is a failure, because a part of it could have another meaning. */
+const ANSWER_BYTES = 1_024 * 1_024;
+const ERROR_BYTES = 16 * 1_024;
+
+/** Runs a command with the given input. Processes that it leaves running are ended. Never rejects. */
+async function runCommand(hook: CommandHook, stdin: string, place: HookPlace): Promise<CommandRun> {
+  const { signal, onSwept } = place;
+  const broken = createDeferred<string>();
+  const onAbort = (): void => broken.resolve(describeAbort(signal));
+  if (signal.aborted) return { ended: false, failure: describeAbort(signal) };
+  const stdout = createTextCollector({ headBytes: ANSWER_BYTES, tailBytes: 0 });
+  const stderr = createTextCollector({ headBytes: ERROR_BYTES, tailBytes: ERROR_BYTES });
+  const onOutput: Pipes["onOutput"] = (chunk, stream) => {
+    (stream === "stdout" ? stdout : stderr).push(chunk);
+    if (stdout.totalBytes > ANSWER_BYTES) broken.resolve("It said more than 1 MB.");
+  };
+  signal.addEventListener("abort", onAbort);
+  let running = start(hook, place, { stdin, onOutput, shell: "bash" });
+  let exit = await Promise.race([running.exited, broken.promise]);
+  if (typeof exit === "object" && exit.failure !== undefined && hook.args === undefined) {
+    running = start(hook, place, { stdin, onOutput, shell: "sh" });
+    exit = await Promise.race([running.exited, broken.promise]);
+  }
+  signal.removeEventListener("abort", onAbort);
+  onSwept(running.end());
+  if (typeof exit === "string") return { ended: false, failure: exit };
+  if (exit.failure !== undefined) return { ended: false, failure: exit.failure };
+  if (exit.code === null) return { ended: false, failure: `It was ended by ${exit.signal ?? "a signal"}.` };
+  return { ended: true, code: exit.code, stdout: stdout.collected().text, stderr: stderr.collected().text };
+}
+
+interface Pipes {
+  readonly stdin: string;
+  readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
+  /** Shell for a command line. */
+  readonly shell: "bash" | "sh";
+}
+
+function start(
+  { command, args, pluginRoot }: CommandHook,
+  { workspace, tag }: HookPlace,
+  { shell, ...pipes }: Pipes,
+): RunningProcess {
+  const options = shell === "bash" ? ["--norc", "--noprofile"] : [];
+  const program = args === undefined ? { command: shell, args: [...options, "-c", "--", command] } : { command, args };
+  const plugin = pluginRoot === undefined ? {} : { RETINUE_PLUGIN_ROOT: pluginRoot, CLAUDE_PLUGIN_ROOT: pluginRoot };
+  return workspace.spawn({
+    ...program,
+    cwd: workspace.root,
+    env: { RETINUE_PROJECT_DIR: workspace.root, CLAUDE_PROJECT_DIR: workspace.root, ...plugin },
+    tag,
+    ...pipes,
+  });
+}
+
+function describeAbort({ reason }: AbortSignal): string {
+  return isTimeout(reason) ? "It did not end within its time limit." : "It was broken off.";
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "TimeoutError";
 }

@@ -28,9 +28,9 @@ export type Judgement =
       readonly decision: Decision;
       readonly accesses: readonly Access[];
       /** The call was proven to change nothing: everything it touches is only read. */
-      readonly readsOnly?: true;
+      readonly readsOnly?: true | undefined;
       /** What the model is told if it stays at no; present unless the call is allowed. */
-      readonly denial?: string;
+      readonly denial?: string | undefined;
     };
 
 /** What performs tool calls: tools + workspace + decision. JSON in and out, so it may be in another process. */

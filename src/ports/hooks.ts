@@ -5,7 +5,7 @@ export interface HookScene {
   readonly agentId: AgentId;
   readonly agentType: string;
   /** Absent for the main agent. */
-  readonly parent?: AgentId;
+  readonly parent?: AgentId | undefined;
   readonly depth: number;
   readonly cwd: string;
   readonly permissionMode: PermissionMode;
@@ -17,7 +17,7 @@ export interface HookOutcome extends Omit<HookAnswer, "notice"> {
   /** How many were run. */
   readonly ran: number;
   /** With `allow`: whose word that is; the user's, if it is among them. */
-  readonly allowedBy?: HookSource;
+  readonly allowedBy?: HookSource | undefined;
   readonly notices: readonly string[];
 }
 

@@ -35,7 +35,7 @@ export interface LoadedSettings {
   readonly problems: readonly string[];
   /** Keys of the project's files that are ignored because the project is not trusted. */
   readonly untrusted: readonly string[];
-  /** What trusting the workspace now would approve, of its own files only. */
+  /** Approvals that trusting the workspace now would record, for its own files only. */
   readonly approvals: readonly Approval[];
   /** The key `agents` of every file, not merged, because each definition belongs to its scope. */
   readonly agents: AgentSettings;

@@ -1,4 +1,4 @@
-import { lazyHands, leanFace } from "../../hands/index.ts";
+import { lazyHands, leanToolSpec } from "../../hands/index.ts";
 import type { Hands, Skills, Tool, ToolFace } from "../../ports/index.ts";
 import type { Settings } from "../../protocol/index.ts";
 import { searchEngineFor, toolFaces } from "../../tools/index.ts";
@@ -69,7 +69,7 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
     });
   };
   // Tools of others are shown as they are.
-  const faces = [...[...builtIn, ...delegation.faces].map(leanFace), ...serverTools];
+  const faces = [...[...builtIn, ...delegation.faces].map(leanToolSpec), ...serverTools];
   const own = lazyHands(faces, () => handsAt(options.root));
   const hands = { ...own, close: () => own.close().then(() => sandbox?.close()) };
   return { hands, handsAt, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };

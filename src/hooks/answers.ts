@@ -1,14 +1,20 @@
 import { boundText } from "../lib/index.ts";
-import type { Effect, HookAnswer, HookEvent, JsonObject } from "../protocol/index.ts";
-import type { CommandRun } from "./run-command.ts";
+import type { HookOutcome } from "../ports/index.ts";
+import type { Effect, HookAnswer, HookEvent, HookSource, JsonObject } from "../protocol/index.ts";
 
-/** What a model or a person is given of a hook's words. */
+/** How a hook's command ended. */
+export type CommandRun =
+  | { readonly ended: true; readonly code: number; readonly stdout: string; readonly stderr: string }
+  /** It could not be started, was aborted, timed out or wrote too much. */
+  | { readonly ended: false; readonly failure: string };
+
+/** Limit for texts of hooks that are shown to the model or the user. */
 const LONGEST_TEXT = 10_000;
 
-/** The exit code that says no. */
+/** Exit code with which a hook blocks. */
 const BLOCKED = 2;
 
-/** What a command's end means, by the event it was run for. `name` is what messages call the hook. */
+/** Interprets the end of a command for an event. `name` identifies the hook in messages. */
 export function readAnswer(event: HookEvent, run: CommandRun, name: string): HookAnswer {
   if (!run.ended) return failed(event, `${capital(name)} could not be run to its end: ${run.failure}`);
   if (run.code === 0) return readOutput(event, run.stdout);
@@ -22,7 +28,7 @@ export function readAnswer(event: HookEvent, run: CommandRun, name: string): Hoo
   return failed(event, words || `${capital(name)} ended with exit code ${BLOCKED}.`);
 }
 
-/** A hook that did not work: before a call it is a no, behind a call the model is told, else the person. */
+/** Answer of a hook that failed: before a call it denies, after a call it informs the model, otherwise the user. */
 export function failed(event: HookEvent, message: string): HookAnswer {
   if (event === "PreToolUse")
     return { decision: "deny", reason: `${message} So the call was not made.`, notice: message };
@@ -37,7 +43,7 @@ function readOutput(event: HookEvent, stdout: string): HookAnswer {
   return text !== "" && takesText.has(event) ? { context: bounded(text) } : {};
 }
 
-/** Where words that are no JSON are meant for the model. */
+/** Events for which output that is not JSON is context for the model. */
 const takesText: ReadonlySet<HookEvent> = new Set(["SessionStart", "UserPromptSubmit", "SubagentStart"]);
 
 function readObject(event: HookEvent, value: JsonObject): HookAnswer {
@@ -45,7 +51,7 @@ function readObject(event: HookEvent, value: JsonObject): HookAnswer {
   const nested = objectOf(specific["decision"]);
   const words = [value["decision"], value["permissionDecision"], specific["permissionDecision"], nested["behavior"]];
   const decisions = words.flatMap(effectOf);
-  // Only a Stop hook lets an agent end by this.
+  // For a Stop hook, `continue: false` means that the agent may stop.
   if (value["continue"] === false && event !== "Stop") decisions.push("deny");
   const decision = strictest(decisions);
   const reason = textOf(
@@ -53,27 +59,25 @@ function readObject(event: HookEvent, value: JsonObject): HookAnswer {
   );
   const input = specific["updatedInput"] ?? nested["updatedInput"] ?? value["updatedInput"];
   const context = textOf(specific["additionalContext"] ?? value["additionalContext"]);
-  // Behind a call there is nothing left to refuse: the reason is what the model should know.
+  // After a call there is nothing left to deny: the reason becomes context for the model.
   const told = event === "PostToolUse" && decision === "deny" ? [context, reason].filter(Boolean).join("\n") : context;
-  const notice = textOf(value["systemMessage"]);
   return {
-    ...(decision === undefined ? {} : { decision }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(isObject(input) ? { input } : {}),
-    ...(told ? { context: told } : {}),
-    ...(notice === undefined ? {} : { notice }),
+    decision,
+    reason,
+    input: isObject(input) ? input : undefined,
+    context: told || undefined,
+    notice: textOf(value["systemMessage"]),
   };
 }
 
-/** A word nobody knows is a no: it was meant to decide something. */
+/** An unknown decision counts as deny. */
 function effectOf(word: unknown): Effect[] {
   if (word === undefined || word === null || isObject(word) || word === "defer" || word === "") return [];
   if (word === "allow" || word === "approve") return ["allow"];
   return [word === "ask" ? "ask" : "deny"];
 }
 
-/** No beats a question, and a question beats yes. */
-export function strictest(decisions: readonly Effect[]): Effect | undefined {
+function strictest(decisions: readonly Effect[]): Effect | undefined {
   return (["deny", "ask", "allow"] as const).find((effect) => decisions.includes(effect));
 }
 
@@ -104,4 +108,34 @@ function capital(text: string): string {
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export interface SourcedAnswer {
+  readonly source: HookSource;
+  readonly answer: HookAnswer;
+}
+
+/**
+ * Combines the answers of hooks: the strictest decision with the reasons of the hooks that made it, the last changed input in
+ * the order of configuration, and all contexts and notices.
+ */
+export function foldAnswers(said: readonly SourcedAnswer[]): HookOutcome {
+  const answers = said.map(({ answer }) => answer);
+  const decision = strictest(answers.flatMap((answer) => answer.decision ?? []));
+  const deciding = said.filter(({ answer }) => decision !== undefined && answer.decision === decision);
+  const by = deciding.map(({ source }) => source);
+  return {
+    ran: said.length,
+    decision,
+    allowedBy: decision === "allow" ? (by.includes("user") ? "user" : (by[0] ?? "project")) : undefined,
+    reason: joined(deciding.map(({ answer }) => answer.reason)),
+    input: answers.findLast((answer) => answer.input !== undefined)?.input,
+    context: joined(answers.map((answer) => answer.context)),
+    notices: answers.flatMap(({ notice }) => notice ?? []),
+  };
+}
+
+function joined(texts: readonly (string | undefined)[]): string | undefined {
+  const said = texts.filter((text) => text !== undefined && text !== "");
+  return said.length === 0 ? undefined : said.join("\n");
 }

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import type { JsonSchema } from "../protocol/index.ts";
 import { toolFaces } from "../tools/index.ts";
-import { leanFace } from "./lean-face.ts";
+import { leanToolSpec } from "./lazy-hands.ts";
 
 const named = (schema: JsonSchema) => Object.keys(schema["properties"] ?? {});
 
 it("shows a model all inputs of a built-in tool but those it is not told of, without their bounds", () => {
   for (const { declaration, traits, untold = [] } of toolFaces({ search: {} })) {
     const taken = named(declaration.inputSchema);
-    const { declaration: shown } = leanFace({ declaration, traits, untold });
+    const { declaration: shown } = leanToolSpec({ declaration, traits, untold });
     expect(taken).toEqual(expect.arrayContaining([...untold]));
     expect(named(shown.inputSchema)).toEqual(taken.filter((input) => !untold.includes(input)));
     expect(JSON.stringify(shown.inputSchema)).not.toMatch(/"(minimum|maximum|minLength)"/);
