@@ -39,8 +39,6 @@ export interface OfflinePlace {
 
 export interface PlaceOptions {
   readonly without?: readonly string[];
-  /** Null: search without it. */
-  readonly ripgrep?: null;
   /** An existing directory instead of a temporary one; it is left as it is. */
   readonly root?: string;
 }
@@ -48,7 +46,7 @@ export interface PlaceOptions {
 const results: ResultStore = { save: async (id) => `retinue://result/${id}`, read: async () => undefined };
 
 /** A temporary directory, the real tools on it and the offline model before them. */
-export function createOfflinePlace({ without = [], root: given, ...search }: PlaceOptions = {}): OfflinePlace {
+export function createOfflinePlace({ without = [], root: given }: PlaceOptions = {}): OfflinePlace {
   const made = realpathSync(mkdtempSync(join(tmpdir(), "offline-")));
   const root = given ?? join(made, "project");
   if (given === undefined) mkdirSync(root);
@@ -57,8 +55,8 @@ export function createOfflinePlace({ without = [], root: given, ...search }: Pla
   const shells = createShells();
   const tools: Tool[] = [
     createReadTool({ workspace, seen: createSeenFiles(), results }),
-    createGrepTool({ workspace, ...search }),
-    createGlobTool({ workspace, ...search }),
+    createGrepTool({ workspace }),
+    createGlobTool({ workspace }),
     createLsTool({ workspace }),
     createBashTool({ workspace, shells, outputDirectory: join(made, "output") }),
   ].filter((tool) => !without.includes(tool.declaration.name));

@@ -3,6 +3,6 @@
 // Called by: app.
 export { createTools, type ToolsRequest } from "./create-tools.ts";
 export { toolFaces } from "./faces.ts";
-export { findRipgrep } from "./grep/find-ripgrep.ts";
+export { findRipgrep } from "./ripgrep/find-ripgrep.ts";
 export type { Search, SearchHit, SearchOptions, SearchOutcome } from "./web-search/search.ts";
 export { type SearchChoice, searchEngineFor } from "./web-search/search-engine-for.ts";

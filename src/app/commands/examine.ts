@@ -112,11 +112,9 @@ async function examineReach(choice: ProviderChoice): Promise<Finding[]> {
 
 function examineRipgrep(environment: ExamineOptions["environment"]): Finding {
   const name = "ripgrep";
-  const program = findRipgrep(environment);
-  if (program !== undefined) return { name, status: "ok", found: program };
-  const named = environment["RETINUE_RIPGREP"];
-  const cure = named ? "Correct RETINUE_RIPGREP or unset it." : "Install ripgrep for faster searches.";
-  return { name, status: "warn", found: "not found; a slower search of our own takes its place", cure };
+  const location = findRipgrep(environment);
+  if ("program" in location) return { name, status: "ok", found: location.program };
+  return { name, status: "fail", found: `Grep and Glob can't search: ${location.missing}`, cure: location.cure };
 }
 
 function examineSearch(

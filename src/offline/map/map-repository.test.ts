@@ -179,15 +179,6 @@ describe("map a repository", () => {
     expect(report).toMatch(/- src\/parse\/ +1 file +2 lines +Reads what people wrote\.\n/);
   });
 
-  it("tells the same without ripgrep", async () => {
-    place = createOfflinePlace({ ripgrep: null });
-    place.put(typescript);
-    const { report } = await place.talk("Map this repository");
-    expect(report).toMatch(/- src\/ +3 files +44 lines/);
-    expect(report).toMatch(/- src\/index.ts:41 +\/\/ \w+: greet in French/);
-    expect(report).not.toMatch(/built|foreign|could not see/);
-  });
-
   it("maps a part on its own", async () => {
     place = createOfflinePlace();
     place.put({ ...typescript, "src/inner/deep.ts": "one\ntwo\n" });

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { testContext } from "../bash/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
-import { fixedDirectory } from "./fixed-directory.ts";
-import { createGlobTool } from "./glob.ts";
+import { createGlobTool, fixedDirectory } from "./glob.ts";
 
 let place: ToolPlace;
 let age: number;
@@ -19,15 +18,12 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-describe.each([
-  ["ripgrep", undefined],
-  ["thread", null],
-])("Glob by %s", (_name, ripgrep) => {
+describe("Glob", () => {
   const glob = async (
     pattern: string,
     { path, context = testContext() }: { path?: string; context?: ReturnType<typeof testContext> } = {},
   ) => {
-    const tool = createGlobTool({ workspace: place.workspace, ...(ripgrep === null && { ripgrep }) });
+    const tool = createGlobTool({ workspace: place.workspace });
     return textOfOutput(await callTool(tool, { pattern, ...(path && { path }) }, context)).split("\n");
   };
 

@@ -1,46 +1,38 @@
 import { join } from "node:path";
 import { compileGlob, describeError, plural } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
-import { chooseSearch } from "../grep/choose-search.ts";
-import type { SearchFiles } from "../grep/search-request.ts";
+import { createSearch, type SearchDependencies, type SearchFiles } from "../ripgrep/search-files.ts";
 import { failed } from "../shared/failed.ts";
 import { locate, nameFor } from "../shared/locate.ts";
 import { globFace } from "./face.ts";
-import { fixedDirectory } from "./fixed-directory.ts";
-
-export interface GlobDependencies {
-  readonly workspace: Workspace;
-  /** Path of ripgrep; null: search without it. Absent: found when first needed. */
-  readonly ripgrep?: string | null;
-}
 
 const maxShown = 100;
 
-export function createGlobTool(dependencies: GlobDependencies): Tool {
-  const search = chooseSearch(dependencies);
+export function createGlobTool(dependencies: SearchDependencies): Tool {
+  const search = createSearch(dependencies);
   return {
     ...globFace,
     async run(input, context) {
       const path = typeof input["path"] === "string" && input["path"] !== "" ? input["path"] : ".";
-      const found = await placeFor({ pattern: String(input["pattern"]), path }, context, dependencies.workspace);
+      const found = await findTarget({ pattern: String(input["pattern"]), path }, context, dependencies.workspace);
       if ("content" in found) return found;
       return listFiles(found, { context, search, root: dependencies.workspace.root });
     },
   };
 }
 
-interface Place {
-  /** Where the search begins: real, absolute. */
+interface GlobTarget {
+  /** Directory to search: absolute, symlinks resolved. */
   readonly directory: string;
   /** Takes paths relative to the directory. */
   readonly matches: (path: string) => boolean;
 }
 
-async function placeFor(
+async function findTarget(
   { pattern, path }: { readonly pattern: string; readonly path: string },
   context: ToolContext,
   workspace: Workspace,
-): Promise<Place | ToolOutput> {
+): Promise<GlobTarget | ToolOutput> {
   if (pattern.split("/").includes(".."))
     return failed("The pattern must not contain `..`: use `path` to look elsewhere.");
   const base = await locate(path, "search", { workspace, context });
@@ -65,7 +57,7 @@ async function placeFor(
 }
 
 async function listFiles(
-  { directory, matches }: Place,
+  { directory, matches }: GlobTarget,
   { context, search, root }: { context: ToolContext; search: SearchFiles; root: string },
 ): Promise<ToolOutput> {
   const shown: string[] = [];
@@ -98,4 +90,16 @@ function compile(pattern: string): ((path: string) => boolean) | string {
   } catch (error) {
     return `The pattern can't be read: ${describeError(error)}`;
   }
+}
+
+/** Returns the leading directories of a pattern that contain no wildcard: nothing outside them can match. */
+export function fixedDirectory(pattern: string): { readonly directory: string; readonly absolute: boolean } {
+  const absolute = pattern.startsWith("/");
+  const segments = pattern.replace(/^\/+|^(\.\/)+/, "").split("/");
+  const fixed: string[] = [];
+  for (const segment of segments.slice(0, -1)) {
+    if (/[*?[\]{}()!+@\\]/.test(segment)) break;
+    if (segment !== "" && segment !== ".") fixed.push(segment);
+  }
+  return { directory: fixed.join("/"), absolute };
 }

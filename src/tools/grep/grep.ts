@@ -1,29 +1,22 @@
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { plural } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { createSearch, type Hit, type SearchDependencies, type SearchRequest } from "../ripgrep/search-files.ts";
 import { failed } from "../shared/failed.ts";
-import { locate } from "../shared/locate.ts";
-import { chooseSearch } from "./choose-search.ts";
-import { collectHits } from "./collect-hits.ts";
+import { locate, nameFor } from "../shared/locate.ts";
 import { grepFace } from "./face.ts";
-import type { SearchRequest } from "./search-request.ts";
-
-export interface GrepDependencies {
-  readonly workspace: Workspace;
-  /** Path of ripgrep; null: search without it. Absent: found when first needed. */
-  readonly ripgrep?: string | null;
-}
 
 const defaultLimit = 250;
 
-export function createGrepTool(dependencies: GrepDependencies): Tool {
-  const search = chooseSearch(dependencies);
+export function createGrepTool(dependencies: SearchDependencies): Tool {
+  const search = createSearch(dependencies);
   return {
     ...grepFace,
     async run(input, context) {
-      const place = await searchPlace(input, context, dependencies.workspace);
-      if ("content" in place) return place;
-      const request = requestOf(input, place);
+      const target = await findTarget(input, context, dependencies.workspace);
+      if ("content" in target) return target;
+      const request = requestOf(input, target);
       const limit = number(input, "head_limit") || defaultLimit;
       const hits = collectHits(request, {
         limit,
@@ -38,17 +31,14 @@ export function createGrepTool(dependencies: GrepDependencies): Tool {
   };
 }
 
-interface SearchPlace {
-  readonly directory: string;
-  readonly file?: string;
-}
+type SearchTarget = Pick<SearchRequest, "directory" | "file">;
 
-async function searchPlace(
+async function findTarget(
   input: JsonObject,
   context: ToolContext,
   workspace: Workspace,
-): Promise<SearchPlace | ToolOutput> {
-  const path = typeof input["path"] === "string" && input["path"] !== "" ? input["path"] : workspace.root;
+): Promise<SearchTarget | ToolOutput> {
+  const path = text(input, "path") ?? workspace.root;
   const place = await locate(path, "search", { workspace, context });
   if (!place.ok) return place.output;
   if (place.kind === "directory") return { directory: place.real };
@@ -57,23 +47,131 @@ async function searchPlace(
   return failed(`${path} is neither a file nor a directory and can't be searched.`);
 }
 
-function requestOf(input: JsonObject, place: SearchPlace): SearchRequest {
+function requestOf(input: JsonObject, target: SearchTarget): SearchRequest {
   const modes: Readonly<Record<string, SearchRequest["mode"]>> = { content: "content", count: "count" };
   const around = number(input, "-C");
   return {
-    ...place,
+    ...target,
     mode: modes[String(input["output_mode"])] ?? "files",
     pattern: String(input["pattern"]),
     ignoreCase: input["-i"] === true,
     multiline: input["multiline"] === true,
     before: number(input, "-B") || around,
     after: number(input, "-A") || around,
-    ...(typeof input["glob"] === "string" && input["glob"] !== "" && { glob: input["glob"] }),
-    ...(typeof input["type"] === "string" && input["type"] !== "" && { type: input["type"] }),
+    glob: text(input, "glob"),
+    type: text(input, "type"),
   };
 }
 
 function number(input: JsonObject, name: string): number {
   const value = input[name];
   return typeof value === "number" ? value : 0;
+}
+
+/** Returns undefined for an empty text. */
+function text(input: JsonObject, name: string): string | undefined {
+  const value = input[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+interface CollectOptions {
+  /** Maximum number of lines or paths to show. */
+  readonly limit: number;
+  /** Directory that shown paths are relative to. */
+  readonly root: string;
+  readonly hidden: (path: string) => boolean;
+  readonly lineNumbers: boolean;
+}
+
+// Collects more than it shows, so that the output does not depend on the order in which ripgrep's threads finish.
+const maxCollected = 20_000;
+const maxCollectedCharacters = 4_000_000;
+const maxCounted = 200_000;
+const maxCharacters = 25_000;
+
+/** Collects hits in any order, in bounded memory, and sorts them at the end. Hits in hidden files are dropped. */
+function collectHits(request: SearchRequest, options: CollectOptions) {
+  const byPath = new Map<string, Hit[]>();
+  let collected = 0;
+  let characters = 0;
+  let matches = 0;
+  let records = 0;
+  let complete = true;
+  const isHidden = rememberLast((path: string) => options.hidden(join(request.directory, path)));
+
+  return {
+    /** Returns false once the search should stop. */
+    take(hit: Hit): boolean {
+      if (isHidden(hit.path)) return true;
+      records += 1;
+      if (hit.matched) matches += hit.count;
+      if (collected < maxCollected && characters < maxCollectedCharacters) {
+        collected += 1;
+        characters += hit.text.length + hit.path.length;
+        const hits = byPath.get(hit.path);
+        if (hits) hits.push(hit);
+        else byPath.set(hit.path, [hit]);
+      }
+      complete = records < maxCounted;
+      return complete;
+    },
+    present(): ToolOutput {
+      if (records === 0) return { content: "No matches found.", details: { matches: 0, files: 0 } };
+      const groups = [...byPath].sort(([left], [right]) => (left < right ? -1 : 1));
+      const shown = showGroups(groups, request, options);
+      const left = records - shown.count;
+      const details = { matches, files: byPath.size, shown: shown.count };
+      const more = left > 0 ? `\n${leftOutNote(left, { complete, request })}` : "";
+      const inFiles = `${complete ? "" : "at least "}${plural(matches, "matching line")} in ${plural(records, "file")}`;
+      const total = request.mode === "count" ? `\n${inFiles}` : "";
+      return { content: `${shown.lines.join("\n")}${total}${more}`, details };
+    },
+  };
+}
+
+function showGroups(
+  groups: readonly (readonly [string, readonly Hit[]])[],
+  request: SearchRequest,
+  { limit, root, lineNumbers }: CollectOptions,
+): { lines: string[]; count: number } {
+  const lines: string[] = [];
+  let count = 0;
+  let room = maxCharacters;
+  const add = (line: string) => {
+    lines.push(line);
+    room -= line.length + 1;
+  };
+  for (const [path, hits] of groups) {
+    if (count >= limit || room <= 0) break;
+    const name = nameFor(join(request.directory, path), root);
+    if (request.mode !== "content") {
+      add(request.mode === "count" ? `${name}:${hits[0]?.count ?? 0}` : name);
+      count += 1;
+      continue;
+    }
+    if (lines.length > 0) add("");
+    add(name);
+    let last = 0;
+    for (const { line, text, matched } of hits) {
+      if (count >= limit || room <= 0) break;
+      if (last > 0 && line > last + 1 && (request.before > 0 || request.after > 0)) add("--");
+      add(lineNumbers ? `${line}${matched ? ":" : "-"}${text}` : text);
+      last = line;
+      count += 1;
+    }
+  }
+  return { lines, count };
+}
+
+function leftOutNote(left: number, { complete, request }: { complete: boolean; request: SearchRequest }): string {
+  const what = request.mode === "content" ? "line" : "file";
+  return `[${complete ? "" : "at least "}${plural(left, `more ${what}`)} not shown: narrow the search, or raise head_limit]`;
+}
+
+function rememberLast(test: (path: string) => boolean): (path: string) => boolean {
+  let last: { path: string; answer: boolean } | undefined;
+  return (path) => {
+    if (last?.path !== path) last = { path, answer: test(path) };
+    return last.answer;
+  };
 }

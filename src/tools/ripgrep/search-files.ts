@@ -1,0 +1,188 @@
+import { randomBytes } from "node:crypto";
+import type { RunningProcess, Workspace } from "../../ports/index.ts";
+import { findRipgrep } from "./find-ripgrep.ts";
+import { createRecordSplitter } from "./record-splitter.ts";
+
+/** Searches files, except those that `.gitignore` excludes. Never rejects. */
+export type SearchFiles = (request: SearchRequest, listener: SearchListener) => Promise<SearchEnd>;
+
+export interface SearchRequest {
+  /** Absolute path of the directory to search; patterns in `glob` are relative to it. */
+  readonly directory: string;
+  /** Restricts the search to this file in the directory. */
+  readonly file?: string | undefined;
+  /** `content`: lines; `files`: paths with a match; `count`: matching lines by path; `list`: all paths, newest first. */
+  readonly mode: "content" | "files" | "count" | "list";
+  readonly pattern: string;
+  readonly ignoreCase: boolean;
+  readonly multiline: boolean;
+  readonly before: number;
+  readonly after: number;
+  readonly glob?: string | undefined;
+  readonly type?: string | undefined;
+}
+
+export interface SearchListener {
+  /** Returns false to stop the search. */
+  readonly onHit: (hit: Hit) => boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface Hit {
+  /** Relative to the directory of the request. */
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+  /** False for a line of context. */
+  readonly matched: boolean;
+  readonly count: number;
+}
+
+export type SearchEnd = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+export interface SearchDependencies {
+  readonly workspace: Workspace;
+  /** Path of ripgrep; looked up at the first search if absent. */
+  readonly ripgrep?: string | undefined;
+}
+
+/** Creates a search that runs ripgrep as a process of the workspace. */
+export function createSearch({ workspace, ripgrep }: SearchDependencies): SearchFiles {
+  let program = ripgrep;
+  return async (request, listener) => {
+    if (program === undefined) {
+      const location = findRipgrep(process.env);
+      if ("missing" in location)
+        return { ok: false, message: `Can't search without ripgrep: ${location.missing}. ${location.cure}` };
+      program = location.program;
+    }
+    return runRipgrep(request, listener, { workspace, program });
+  };
+}
+
+async function runRipgrep(
+  request: SearchRequest,
+  { onHit, signal }: SearchListener,
+  { workspace, program }: { readonly workspace: Workspace; readonly program: string },
+): Promise<SearchEnd> {
+  let wanted = true;
+  let complaint = "";
+  const parse = parserFor(request.mode);
+  const splitter = createRecordSplitter(request.mode === "content" || request.mode === "count" ? 10 : 0, (record) => {
+    const hit = wanted ? parse(record) : undefined;
+    if (hit && !onHit(hit)) stop();
+  });
+  const process = workspace.spawn({
+    command: program,
+    args: argumentsOf(request),
+    cwd: request.directory,
+    tag: `search-${randomBytes(8).toString("hex")}`,
+    onOutput(chunk, stream) {
+      if (stream === "stdout" && wanted) {
+        splitter.push(chunk);
+        letOthersRun(process);
+      } else if (stream === "stderr" && complaint.length < 4_096) complaint += Buffer.from(chunk).toString();
+    },
+  });
+  const stop = () => {
+    if (wanted) void process.end();
+    wanted = false;
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const { code, failure } = await process.exited;
+  signal.removeEventListener("abort", stop);
+  if (failure !== undefined) return { ok: false, message: `ripgrep could not be started: ${failure}` };
+  if (wanted) splitter.end();
+  // Exit code 2 without a message: some file could not be read. The hits from the others are valid.
+  if (wanted && code === 2 && complaint.trim() !== "") return { ok: false, message: explain(complaint, request) };
+  return { ok: true };
+}
+
+/** Pauses between chunks: ripgrep prints faster than we read, and would starve everything else in this process. */
+function letOthersRun(process: RunningProcess): void {
+  process.pause();
+  setImmediate(() => process.resume());
+}
+
+const maxLineLength = 400;
+// Unlikely to occur in source code, so that a line can be split safely whatever its file is called.
+const matchMark = "\u0001";
+const contextMark = "\u0002";
+
+function argumentsOf(request: SearchRequest): string[] {
+  const { mode, file } = request;
+  const shared = ["--no-config", "--color=never", "--hidden", "--no-require-git", "--no-messages", "--null"];
+  const args = [...shared, ...filtersOf(request)];
+  const target = file === undefined ? "./" : `./${file}`;
+  if (mode === "list") return [...args, "--files", "--sortr=modified", "--", target];
+  if (request.ignoreCase) args.push("--ignore-case");
+  // ripgrep reads whole files into memory to match across lines.
+  if (request.multiline) args.push("--multiline", "--multiline-dotall", "--max-filesize=64M");
+  if (mode === "files") args.push("--files-with-matches");
+  if (mode === "count") args.push("--count", "--with-filename");
+  if (mode === "content") {
+    args.push("--no-heading", "--with-filename", "--line-number", "--no-context-separator");
+    args.push(`--field-match-separator=${matchMark}`, `--field-context-separator=${contextMark}`);
+    args.push(`--max-columns=${maxLineLength}`, "--max-columns-preview");
+    if (request.before > 0) args.push(`--before-context=${request.before}`);
+    if (request.after > 0) args.push(`--after-context=${request.after}`);
+  }
+  return [...args, `--regexp=${request.pattern}`, "--", target];
+}
+
+function filtersOf({ glob, type }: SearchRequest): string[] {
+  const filters: string[] = [];
+  // A glob that matches everything would also include files that .gitignore excludes.
+  if (glob !== undefined && !/^(\*+\/?)+$/.test(glob)) filters.push(`--glob=${glob}`);
+  for (const directory of [".git", ".hg", ".svn", ".jj"]) filters.push(`--glob=!**/${directory}/**`);
+  if (type !== undefined) filters.push(`--type=${type}`);
+  return filters;
+}
+
+function parserFor(mode: SearchRequest["mode"]): (record: string) => Hit | undefined {
+  if (mode === "files" || mode === "list") return (record) => hit(record, {});
+  const parse = mode === "count" ? parseCount : parseLine;
+  // A file name may contain line breaks: then the parts before the last one have no NUL.
+  let begun = "";
+  return (record) => {
+    const end = record.indexOf("\0");
+    if (end < 0) {
+      begun = isAboutBinary(record) ? "" : `${begun}${record}\n`;
+      return undefined;
+    }
+    const path = begun + record.slice(0, end);
+    begun = "";
+    return parse(path, record.slice(end + 1));
+  };
+}
+
+function parseCount(path: string, rest: string): Hit {
+  return hit(path, { count: Number(rest) });
+}
+
+function parseLine(path: string, rest: string): Hit | undefined {
+  const digits = /^\d+/.exec(rest)?.[0] ?? "";
+  const mark = rest[digits.length];
+  if (digits === "" || (mark !== matchMark && mark !== contextMark)) return undefined;
+  const text = rest.slice(digits.length + 1).replace(/\r$/, "");
+  return hit(path, { line: Number(digits), text, matched: mark === matchMark });
+}
+
+function hit(path: string, found: Partial<Hit>): Hit {
+  return { path: path.replace(/^\.\//, ""), line: 0, text: "", matched: true, count: 1, ...found };
+}
+
+function isAboutBinary(record: string): boolean {
+  return /: (binary file matches|WARNING: stopped searching binary file)/.test(record);
+}
+
+function explain(complaint: string, { multiline, type }: SearchRequest): string {
+  const words = complaint.trim().replace(/^rg: /gm, "").slice(0, 1_000);
+  if (type !== undefined && /unrecognized file type/.test(words))
+    return `${words}\nUse \`glob\` instead, for example "*.${type}".`;
+  if (!multiline && /\\n|multiline/.test(words)) return `${words}\nSet \`multiline\` to true to match across lines.`;
+  if (/regex|look-around|backreference|pcre/i.test(words))
+    return `${words}\nEscape characters that are meant literally, such as \\( \\{ \\[ (no look-around, no backreferences).`;
+  return words;
+}
