@@ -10,6 +10,7 @@ export { coerceInput } from "./coerce-input.ts";
 export { createDeferred, type Deferred } from "./deferred.ts";
 export { descriptorLimit } from "./descriptor-limit.ts";
 export { describeError, errorCode, UserError, type UserErrorOptions } from "./errors.ts";
+export { type FileLock, lockOwner, tryLock, withFileLock } from "./files/file-lock.ts";
 export { compileGlob, type GlobOptions } from "./glob.ts";
 export { hashTexts } from "./hash-texts.ts";
 export { createId, type IdSource, matchPrefix, newAgentId, newRunId, newSessionId, type PrefixMatch } from "./ids.ts";
@@ -18,8 +19,13 @@ export { isLoopback, judgeAddress } from "./judge-address.ts";
 export { createSemaphore, type Semaphore } from "./limit-concurrency.ts";
 export { monotonic } from "./monotonic.ts";
 export { nearest } from "./nearest.ts";
-export { bootId, processStartTime } from "./process-info.ts";
 export { endProcessTree, sweepTagged } from "./process-tree.ts";
+export {
+  mayBeRunning,
+  type ProcessIdentity,
+  parseProcessIdentity,
+  thisProcess,
+} from "./processes/process-identity.ts";
 export {
   type BadLine,
   type JsonLine,

@@ -9,4 +9,3 @@ export type { LoadedSettings, LoadSettingsOptions } from "./load-settings.ts";
 export { loadSettings, readSettings } from "./load-settings.ts";
 export { type DirectoryAbove, managedDirectory } from "./settings-files.ts";
 export { createTrustStore, type TrustedPath, type TrustStore } from "./trust-store.ts";
-export { withFileLock } from "./with-file-lock.ts";

@@ -1,6 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -11,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buildSync } from "esbuild";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createTrustStore } from "./index.ts";
 
@@ -127,5 +131,31 @@ describe("createTrustStore", () => {
     await expect(store.add("/b")).rejects.toThrowError(file);
     await expect(store.remove("/a")).rejects.toThrowError(file);
     expect(readFileSync(file, "utf8")).toBe(text);
+  });
+
+  it("loses nothing of what several processes add to trust.json at once", async () => {
+    const root = directory();
+    const program = join(root, "add-trust.mjs");
+    buildSync({
+      entryPoints: [join(import.meta.dirname, "add-trust.test-support.ts")],
+      bundle: true,
+      platform: "node",
+      format: "esm",
+      outfile: program,
+      banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    });
+    const stateHome = join(root, "state");
+    const adders = ["a", "b", "c", "d"].map((name) =>
+      spawn(process.execPath, [program, stateHome, name, "5"], { stdio: ["pipe", "pipe", "inherit"] }),
+    );
+    await Promise.all(adders.map((adder) => once(adder.stdout, "data")));
+    const ended = adders.map((adder) => once(adder, "exit"));
+    for (const adder of adders) adder.stdin.end();
+    expect(await Promise.all(ended)).toEqual(adders.map(() => [0, null]));
+    const paths = createTrustStore({ stateHome })
+      .list()
+      .map(({ path }) => path);
+    expect(paths.sort()).toEqual(["a", "b", "c", "d"].flatMap((name) => [0, 1, 2, 3, 4].map((i) => `/${name}/${i}`)));
+    expect(readdirSync(stateHome)).toEqual(["trust.json"]);
   });
 });

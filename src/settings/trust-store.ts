@@ -1,8 +1,15 @@
 import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describeError, errorCode, isRecord, parseJsonc, UserError, writeAtomically } from "../lib/index.ts";
+import {
+  describeError,
+  errorCode,
+  isRecord,
+  parseJsonc,
+  UserError,
+  withFileLock,
+  writeAtomically,
+} from "../lib/index.ts";
 import type { Approval } from "./limit-project.ts";
-import { withFileLock } from "./with-file-lock.ts";
 
 export interface TrustedPath {
   readonly path: string;

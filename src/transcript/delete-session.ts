@@ -1,8 +1,8 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
-import { errorCode, UserError } from "../lib/index.ts";
+import { errorCode, type FileLock, lockOwner, UserError } from "../lib/index.ts";
 import { names, type SessionPlace } from "./list-sessions.ts";
-import { acquireLock, type Lock, lockOwner } from "./lock.ts";
+import { lockSession } from "./session-lock.ts";
 import { isSessionId, projectsDirectory, type SessionPaths, sessionPaths } from "./session-paths.ts";
 
 /**
@@ -50,14 +50,16 @@ function remove({ transcript, directory, deleted, projectDirectory }: SessionPat
   rmSync(gone, { recursive: true, force: true });
 }
 
-/** On a full disk no lock can be written, and that is when people delete sessions. */
-function lockIfPossible(path: string, { sessionId }: SessionPlace): Lock | undefined {
-  const what = `The session ${sessionId}`;
+/** Returns undefined on a full disk, where no lock can be written: that is when people delete sessions. */
+function lockIfPossible(path: string, { sessionId }: SessionPlace): FileLock | undefined {
   try {
-    return acquireLock(path, what);
+    return lockSession(path, sessionId);
   } catch (error) {
     if (errorCode(error) !== "ENOSPC" && errorCode(error) !== "EDQUOT") throw error;
     if (lockOwner(path) === undefined) return undefined;
-    throw new UserError(`${what} is in use`, { code: "session_in_use", cure: "End the program that uses it first." });
+    throw new UserError(`The session ${sessionId} is in use`, {
+      code: "session_in_use",
+      cure: "End the program that uses it first.",
+    });
   }
 }

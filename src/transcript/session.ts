@@ -1,12 +1,11 @@
 import { existsSync, mkdirSync, rmdirSync } from "node:fs";
-import { openAppendFile, UserError } from "../lib/index.ts";
+import { type FileLock, openAppendFile, UserError } from "../lib/index.ts";
 import type { Clock, Journal, ResultStore } from "../ports/index.ts";
 import { type AgentId, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
 import { type AgentLog, keepCheckpoint, loadAgentLog, newAgentLog, readLines } from "./agent-log.ts";
 import { appendLines } from "./append-lines.ts";
 import { createGroupCommit } from "./group-commit.ts";
 import { createHeads } from "./heads.ts";
-import { acquireLock, type Lock } from "./lock.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { createOpenFiles, type OpenAppendFile } from "./open-files.ts";
 import { outputFile } from "./output-file.ts";
@@ -14,6 +13,7 @@ import type { Problem } from "./parse-transcript.ts";
 import { asUserError, createPatience, type Trouble } from "./patience.ts";
 import { recover } from "./recover.ts";
 import { createResultStore } from "./result-store.ts";
+import { lockSession } from "./session-lock.ts";
 import { agentPath, hasSession, listAgents, projectName, type SessionPaths, sessionPaths } from "./session-paths.ts";
 import { openWriteAheadLog } from "./write-ahead-log.ts";
 
@@ -53,7 +53,7 @@ export async function createSession(options: SessionOptions): Promise<Session> {
   try {
     const changedDirectories = makeDirectories(paths.directory);
     if (existsSync(paths.transcript)) throw alreadyThere(options.sessionId);
-    const lock = acquireLock(paths.lock, `The session ${options.sessionId}`);
+    const lock = lockSession(paths.lock, options.sessionId);
     const { session, logs } = start(options, { paths, lock, changedDirectories });
     logs.set(MAIN_AGENT, newAgentLog(MAIN_AGENT, paths.transcript));
     return session;
@@ -65,10 +65,10 @@ export async function createSession(options: SessionOptions): Promise<Session> {
 export async function openSession(options: SessionOptions): Promise<Session> {
   const paths = pathsOf(options);
   if (!hasSession(paths)) throw notThere(options.sessionId);
-  let lock: Lock | undefined;
+  let lock: FileLock | undefined;
   try {
     const changedDirectories = makeDirectories(paths.directory);
-    lock = acquireLock(paths.lock, `The session ${options.sessionId}`);
+    lock = lockSession(paths.lock, options.sessionId);
     // Somebody may have deleted it before the lock was ours.
     if (!hasSession(paths)) throw notThere(options.sessionId);
     const { session, load } = start(options, { paths, lock, changedDirectories });
@@ -83,7 +83,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
 interface Place {
   readonly paths: SessionPaths;
-  readonly lock: Lock;
+  readonly lock: FileLock;
   readonly changedDirectories: readonly string[];
 }
 

@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { errorCode, parseJsonLines } from "../lib/index.ts";
+import { errorCode, lockOwner, parseJsonLines } from "../lib/index.ts";
 import { type Line, type Outcome, type SessionId, textOf } from "../protocol/index.ts";
-import { lockOwner } from "./lock.ts";
 import { type SessionPaths, sessionPaths } from "./session-paths.ts";
 
 export interface SessionSummary {

@@ -12,9 +12,8 @@ import {
   readPluginRecords,
   writePluginRecords,
 } from "../../definitions/index.ts";
-import { createId, nearest, startProcess, stripControls, UserError } from "../../lib/index.ts";
+import { createId, nearest, startProcess, stripControls, UserError, withFileLock } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
-import { withFileLock } from "../../settings/index.ts";
 import { scrubEnvironment } from "../../workspace/index.ts";
 import type { Environment } from "../places.ts";
 

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describeError, errorCode, UserError, writeAtomically } from "../../lib/index.ts";
+import { describeError, errorCode, UserError, withFileLock, writeAtomically } from "../../lib/index.ts";
 import type { JsonObject, JsonValue } from "../../protocol/index.ts";
-import { createTrustStore, withFileLock } from "../../settings/index.ts";
+import { createTrustStore } from "../../settings/index.ts";
 import type { TrustPlace } from "../commands/trust.ts";
 import { loadProjectSettings } from "./project-settings.ts";
 

@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { describeError, errorCode, UserError } from "../../lib/index.ts";
+import { describeError, errorCode, thisProcess, UserError } from "../../lib/index.ts";
 import { type CopiedChanges, copyChanges } from "./copy-changes.ts";
 import { copyIndex } from "./copy-index.ts";
 import { commitsOn } from "./count-commits.ts";
 import { findRepository, gitDirectoryOf, type Repository, sameDirectoryIn } from "./find-repository.ts";
 import { type Environment, pathsOf, runGit } from "./git.ts";
 import { type Git, openGit } from "./open-git.ts";
-import { baselinePath, isInUse, readRecord, thisProcess, type WorktreeRecord, writeRecord } from "./record.ts";
+import { baselinePath, isInUse, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 import { removeWorktree } from "./remove-worktree.ts";
 
 export interface Worktree {

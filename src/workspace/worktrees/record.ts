@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
-import { hostname } from "node:os";
-import { bootId, errorCode, processStartTime, writeAtomically } from "../../lib/index.ts";
+import {
+  errorCode,
+  mayBeRunning,
+  type ProcessIdentity,
+  parseProcessIdentity,
+  writeAtomically,
+} from "../../lib/index.ts";
 
 /** What is known of a worktree, in a file beside it: `a1.json` for the directory `a1`. */
 export interface WorktreeRecord {
@@ -21,15 +26,7 @@ export interface WorktreeRecord {
   readonly agent?: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  readonly process: ProcessName;
-}
-
-interface ProcessName {
-  readonly host: string;
-  readonly boot: string | null;
-  readonly pid: number;
-  /** With the pid it names one process; a pid alone is used again. */
-  readonly startTime: number | null;
+  readonly process: ProcessIdentity;
 }
 
 export function recordPath(path: string): string {
@@ -49,8 +46,8 @@ export function trashPath(path: string): string {
 /** Undefined where there is none, or none that can be read. */
 export function readRecord(path: string): WorktreeRecord | undefined {
   try {
-    const record = JSON.parse(readFileSync(recordPath(path), "utf8")) as WorktreeRecord | null;
-    return isRecord(record) && record.path === path ? record : undefined;
+    const record = parseRecord(readFileSync(recordPath(path), "utf8"));
+    return record?.path === path ? record : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || ["ENOENT", "ENOTDIR", "EISDIR"].includes(errorCode(error) ?? ""))
       return undefined;
@@ -62,33 +59,16 @@ export async function writeRecord(record: WorktreeRecord): Promise<void> {
   await writeAtomically(recordPath(record.path), `${JSON.stringify(record, null, 2)}\n`);
 }
 
-export function thisProcess(): ProcessName {
-  return {
-    host: hostname(),
-    boot: bootId() ?? null,
-    pid: process.pid,
-    startTime: processStartTime(process.pid) ?? null,
-  };
-}
-
-/** Somebody is making it or working in it. Of another machine we can't know, so it counts as in use. */
+/** Whether a process is creating it or working in it. Another machine's can't be checked and counts as in use. */
 export function isInUse({ state, process: owner }: WorktreeRecord): boolean {
-  if (state === "kept") return false;
-  if (owner.host !== hostname()) return true;
-  const boot = bootId();
-  if (boot !== undefined && owner.boot !== null && owner.boot !== boot) return false;
-  if (owner.startTime !== null) return processStartTime(owner.pid) === owner.startTime;
-  try {
-    process.kill(owner.pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) === "EPERM";
-  }
+  return state !== "kept" && mayBeRunning(owner);
 }
 
-function isRecord(record: WorktreeRecord | null): record is WorktreeRecord {
-  if (record?.v !== 1 || !Array.isArray(record.submodules) || typeof record.process?.pid !== "number") return false;
-  return [record.state, record.path, record.repository, record.commonDirectory, record.branch, record.base].every(
-    (each) => typeof each === "string",
-  );
+function parseRecord(text: string): WorktreeRecord | undefined {
+  const record = JSON.parse(text) as WorktreeRecord | null;
+  const owner = parseProcessIdentity(record?.process);
+  if (record?.v !== 1 || owner === undefined || !Array.isArray(record.submodules)) return undefined;
+  const { state, path, repository, commonDirectory, branch, base } = record;
+  const texts = [state, path, repository, commonDirectory, branch, base];
+  return texts.every((each) => typeof each === "string") ? { ...record, process: owner } : undefined;
 }

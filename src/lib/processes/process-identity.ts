@@ -1,0 +1,45 @@
+import { hostname } from "node:os";
+import { errorCode } from "../errors.ts";
+import { bootId, processStartTime } from "../process-info.ts";
+
+/** Names one process on one machine, as written to files. A pid alone is reused; its start time makes it unique. */
+export interface ProcessIdentity {
+  readonly host: string;
+  /** Undefined where there is no /proc, like `startTime`. */
+  readonly boot?: string | undefined;
+  readonly pid: number;
+  readonly startTime?: number | undefined;
+}
+
+export function thisProcess(): ProcessIdentity {
+  return { host: hostname(), boot: bootId(), pid: process.pid, startTime: processStartTime(process.pid) };
+}
+
+/** Reads an identity from parsed JSON. Returns undefined if the value does not name a process. */
+export function parseProcessIdentity(value: unknown): ProcessIdentity | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { host, boot, pid, startTime } = value as Partial<Record<keyof ProcessIdentity, unknown>>;
+  if (typeof host !== "string" || typeof pid !== "number" || !Number.isInteger(pid) || pid <= 0) return undefined;
+  return {
+    host,
+    boot: typeof boot === "string" ? boot : undefined,
+    pid,
+    startTime: typeof startTime === "number" ? startTime : undefined,
+  };
+}
+
+/** Returns false only if the process has certainly ended. A process on another machine can't be checked. */
+export function mayBeRunning({ host, boot, pid, startTime }: ProcessIdentity): boolean {
+  if (host !== hostname()) return true;
+  const bootNow = bootId();
+  if (boot !== undefined && bootNow !== undefined && boot !== bootNow) return false;
+  const startTimeNow = processStartTime(pid);
+  if (startTime !== undefined && startTimeNow !== undefined) return startTime === startTimeNow;
+  try {
+    process.kill(pid, 0);
+    // Where start times can be read, a process without one is a zombie.
+    return processStartTime(process.pid) === undefined;
+  } catch (error) {
+    return errorCode(error) === "EPERM";
+  }
+}

@@ -1,0 +1,27 @@
+import { hostname } from "node:os";
+import { type FileLock, type ProcessIdentity, tryLock, UserError } from "../lib/index.ts";
+import type { SessionId } from "../protocol/index.ts";
+
+/** Takes the lock of a session at `path`, or throws a `UserError` that names the process that uses the session. */
+export function lockSession(path: string, sessionId: SessionId): FileLock {
+  const attempt = tryLock(path);
+  if ("release" in attempt) return attempt;
+  if (attempt.owner !== undefined) throw inUse(attempt.owner, { path, sessionId });
+  throw new UserError(`The lock of the session ${sessionId} is being changed by other programs (${path})`, {
+    code: "session_in_use",
+    cure: "Wait until they are done, then try again.",
+  });
+}
+
+function inUse({ host, pid }: ProcessIdentity, { path, sessionId }: { path: string; sessionId: SessionId }): UserError {
+  if (host !== hostname()) {
+    return new UserError(`The session ${sessionId} is in use by process ${pid} on ${host}`, {
+      code: "session_in_use",
+      cure: `End it there. If that machine no longer runs it, delete ${path} and try again.`,
+    });
+  }
+  return new UserError(`The session ${sessionId} is in use by process ${pid}`, {
+    code: "session_in_use",
+    cure: `End that process (kill ${pid}) or start a new session.`,
+  });
+}
