@@ -16,7 +16,6 @@ export { hashTexts } from "./hash-texts.ts";
 export { createId, type IdSource, matchPrefix, newAgentId, newRunId, newSessionId, type PrefixMatch } from "./ids.ts";
 export { type JsoncResult, type JsonIssue, parseJsonc } from "./json.ts";
 export { isLoopback, judgeAddress } from "./judge-address.ts";
-export { createSemaphore, type Semaphore } from "./limit-concurrency.ts";
 export { monotonic } from "./monotonic.ts";
 export { nearest } from "./nearest.ts";
 export { endProcessTree, sweepTagged } from "./process-tree.ts";
@@ -26,14 +25,7 @@ export {
   parseProcessIdentity,
   thisProcess,
 } from "./processes/process-identity.ts";
-export {
-  type BadLine,
-  type JsonLine,
-  type JsonLines,
-  parseJsonLines,
-  type ReadOptions,
-  readJsonLines,
-} from "./read-jsonl.ts";
+export { type BadLine, type JsonLine, type JsonLines, parseJsonLines } from "./read-jsonl.ts";
 export { type ProcessExit, type ProcessRequest, type StartedProcess, startProcess } from "./start-process.ts";
 export { formatBytes, formatCount, formatDuration, plural, type StripOptions, stripControls } from "./text.ts";
 export { type CollectedText, createTextCollector, type TextCollector } from "./text-collector.ts";

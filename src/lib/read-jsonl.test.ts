@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type JsonLines, parseJsonLines, type ReadOptions, readJsonLines } from "./read-jsonl.ts";
+import { describe, expect, it } from "vitest";
+import { type JsonLines, parseJsonLines } from "./read-jsonl.ts";
 
 const values = (lines: JsonLines) => lines.records.map(({ value }) => value);
 const parse = (text: string) => parseJsonLines(Buffer.from(text));
@@ -109,48 +106,3 @@ const damaged = fc
     { maxLength: 40 },
   )
   .map((parts) => Buffer.concat(parts));
-
-describe("readJsonLines", () => {
-  let directory: string;
-  let path: string;
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), "retinue-jsonl-"));
-    path = join(directory, "a.jsonl");
-  });
-  afterEach(() => {
-    rmSync(directory, { recursive: true });
-  });
-
-  async function readAll(options?: ReadOptions): Promise<JsonLines> {
-    const all: JsonLines = { records: [], bad: [], tornTail: false };
-    for await (const { records, bad, tornTail } of readJsonLines(path, options)) {
-      all.records.push(...records);
-      all.bad.push(...bad);
-      all.tornTail = tornTail;
-    }
-    return all;
-  }
-
-  it("reads the same in chunks of any size", async () => {
-    await fc.assert(
-      fc.asyncProperty(damaged, fc.integer({ min: 1, max: 50 }), async (bytes, chunkBytes) => {
-        writeFileSync(path, bytes);
-        expect(await readAll({ chunkBytes })).toEqual(parseJsonLines(bytes));
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  it("passes over a line that is too long", async () => {
-    writeFileSync(path, `1\n"${"x".repeat(100)}"\n2\n3`);
-    const lines = await readAll({ chunkBytes: 8, maxLineBytes: 40 });
-    expect(values(lines)).toEqual([1, 2, 3]);
-    expect(lines.records.map(({ line }) => line)).toEqual([1, 3, 4]);
-    expect(lines.records[1]?.offset).toBe(105);
-    expect(lines.bad).toMatchObject([{ line: 2, offset: 2, reason: "the line is longer than 40 bytes" }]);
-  });
-
-  it("rejects for a missing file", async () => {
-    await expect(readAll()).rejects.toThrow("ENOENT");
-  });
-});
