@@ -1,13 +1,13 @@
 export interface UserErrorOptions {
-  /** Stable, for programs: `definition_invalid`. */
+  /** Stable code for programs, such as `definition_invalid`. */
   code: string;
-  /** What the person should do, as a sentence. */
+  /** Tells the user what to do, as a sentence. */
   cure?: string;
   exitCode?: number;
   cause?: unknown;
 }
 
-/** Something a person must act on; shown without a stack. */
+/** An error that the user must act on; shown without a stack trace. */
 export class UserError extends Error {
   readonly code: string;
   readonly cure: string | undefined;
@@ -24,7 +24,7 @@ export class UserError extends Error {
 
 const longest = 1_000;
 
-/** One line for a person, for anything that can be thrown. Never throws. */
+/** Describes anything that can be thrown in one line for the user. Never throws. */
 export function describeError(error: unknown): string {
   try {
     return oneLine(inWords(error, 0)) || "An unknown error happened.";
@@ -33,7 +33,7 @@ export function describeError(error: unknown): string {
   }
 }
 
-/** The `code` of a system error (`ENOSPC`), if it has one. */
+/** Returns the `code` of a system error, such as `ENOSPC`. */
 export function errorCode(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
@@ -49,7 +49,7 @@ function inWords(error: unknown, depth: number): string {
   const message = "message" in error && typeof error.message === "string" ? error.message : "";
   if (message === "" && inner !== undefined) return inWords(inner, depth + 1);
   if (message === "") return error instanceof Error ? error.name : JSON.stringify(error);
-  // Wrappers such as "fetch failed" say nothing without their cause.
+  // Wrappers such as "fetch failed" are useless without their cause.
   const reason = inner === undefined ? "" : inWords(inner, depth + 1);
   return reason === "" || message.includes(reason) ? message : `${message} (${reason})`;
 }
@@ -111,7 +111,7 @@ function asSentence(message: string): string {
 function oneLine(message: string): string {
   const line = message
     .slice(0, longest * 4)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed
     .replace(/[\u0000-\u0020\u007f-\u009f\u2028\u2029]+/g, " ")
     .trim();
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createId, matchPrefix, newAgentId, newRunId, newSessionId } from "./ids.ts";
+import { createId, hashTexts, matchPrefix, newAgentId, newRunId, newSessionId } from "./ids.ts";
 
 const zeros = (bytes: Uint8Array) => bytes;
 const at = (time: number) => ({ random: zeros, now: () => time });
@@ -60,4 +60,11 @@ describe("matchPrefix", () => {
   it("takes the same id listed twice as one", () => {
     expect(matchPrefix(["abc", "abc"], "ab")).toEqual({ kind: "one", id: "abc" });
   });
+});
+
+it("gives equal lists equal hashes, and different lists different ones", () => {
+  const lists = [[], [""], ["ab"], ["a", "b"], ["b", "a"], ["1:a"], ["a1:", ""], ["ü"], ["x".repeat(100_000)]];
+  expect(new Set(lists.map(hashTexts)).size).toBe(lists.length);
+  expect(hashTexts(["a", "b"])).toBe(hashTexts(["a", "b"]));
+  expect(hashTexts(["a"])).toMatch(/^[\w-]{16}$/);
 });

@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { createHash, randomFillSync } from "node:crypto";
 
 export interface IdSource {
   /** Fills the array with random bytes and returns it. */
@@ -7,7 +7,7 @@ export interface IdSource {
   now?: () => number;
 }
 
-/** A lower-case ULID (10 characters of time, 16 of randomness) behind an optional prefix; ids of different milliseconds sort by time. */
+/** Creates a lower-case ULID (10 characters of time, 16 random) after an optional prefix. Ids sort by time in milliseconds. */
 export function createId(prefix = "", { random, now = Date.now }: IdSource = {}): string {
   return prefix + encodeTime(now()) + randomText(16, random);
 }
@@ -16,7 +16,7 @@ export function newSessionId(source: IdSource = {}): string {
   return createId("", source);
 }
 
-/** Short and random from the first character on, since people type its prefix. */
+/** Creates a short id that is random from the first character on, because people type its prefix. */
 export function newAgentId({ random }: Pick<IdSource, "random"> = {}): string {
   return `a${randomText(12, random)}`;
 }
@@ -27,7 +27,7 @@ export function newRunId({ random }: Pick<IdSource, "random"> = {}): string {
 
 export type PrefixMatch = { kind: "one"; id: string } | { kind: "none" } | { kind: "many"; ids: string[] };
 
-/** A full id counts as the one meant even when it begins others. Case does not matter. */
+/** Finds the ids that start with a prefix, ignoring case. A complete id matches only itself, even if it starts others. */
 export function matchPrefix(ids: Iterable<string>, prefix: string): PrefixMatch {
   const wanted = prefix.toLowerCase();
   if (wanted === "") return { kind: "none" };
@@ -42,7 +42,7 @@ export function matchPrefix(ids: Iterable<string>, prefix: string): PrefixMatch 
   return second === undefined ? { kind: "one", id: first } : { kind: "many", ids: [...found] };
 }
 
-// Crockford's base 32: no i, l, o, u.
+// Crockford's base 32, without i, l, o and u.
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 
 function encodeTime(milliseconds: number): string {
@@ -65,7 +65,7 @@ function randomText(length: number, random: IdSource["random"] = takeRandom): st
 const pool = new Uint8Array(512);
 let used = pool.length;
 
-/** Asking the system takes its time, so it is asked for many at once; none is given out twice. */
+/** Takes bytes from a pool, because a system call for each id is slow. No byte is used twice. */
 function takeRandom(bytes: Uint8Array): Uint8Array {
   if (used + bytes.length > pool.length) {
     randomFillSync(pool);
@@ -74,4 +74,11 @@ function takeRandom(bytes: Uint8Array): Uint8Array {
   bytes.set(pool.subarray(used, used + bytes.length));
   used += bytes.length;
   return bytes;
+}
+
+/** Hashes a list of texts to 16 characters (96 bits). Lists that concatenate to the same text have different hashes. */
+export function hashTexts(texts: Iterable<string>): string {
+  const hash = createHash("sha256");
+  for (const text of texts) hash.update(`${text.length}:`).update(text);
+  return hash.digest("base64url").slice(0, 16);
 }

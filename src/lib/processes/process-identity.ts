@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { errorCode } from "../errors.ts";
-import { bootId, processStartTime } from "../process-info.ts";
+import { bootId, processStartTime } from "./process-info.ts";
 
 /** Names one process on one machine, as written to files. A pid alone is reused; its start time makes it unique. */
 export interface ProcessIdentity {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type JsonLines, parseJsonLines } from "./read-jsonl.ts";
+import { type JsonLines, parseJsonLines } from "./json-lines.ts";
 
 const values = (lines: JsonLines) => lines.records.map(({ value }) => value);
 const parse = (text: string) => parseJsonLines(Buffer.from(text));

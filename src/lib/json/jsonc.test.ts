@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseJsonc } from "./json.ts";
+import { parseJsonc } from "./jsonc.ts";
 
 function read(text: string): unknown {
   const result = parseJsonc(text);

@@ -1,6 +1,6 @@
 /**
- * Says why an IP address must not be reached from the web tools, or undefined for one on the public internet.
- * What is not an address in its plain form (zone ids, shorthand, names) is refused too.
+ * Returns why the web tools must not connect to an IP address; undefined for an address on the public internet.
+ * Anything but a plain address (zone ids, shorthand, names) is refused, too.
  */
 export function judgeAddress(address: string): string | undefined {
   const four = parseIPv4(address);
@@ -19,7 +19,7 @@ const documentation = "an address reserved for documentation";
 const privateNetwork = "a private network address";
 const reserved = "a reserved address";
 
-/** First matching row decides: network, prefix length, what it is. */
+/** Rows of network, prefix length and description. The first matching row decides. */
 const ranges4: readonly (readonly [string, number, string])[] = [
   ["0.0.0.0", 8, "an unspecified address"],
   ["10.0.0.0", 8, privateNetwork],
@@ -60,12 +60,12 @@ function judgeIPv4(value: bigint): string | undefined {
 }
 
 function judgeIPv6(value: bigint): string | undefined {
-  // Networks without IPv4 reach public hosts through NAT64; what counts is the IPv4 address inside.
+  // IPv6-only networks reach public hosts through NAT64; the embedded IPv4 address decides.
   const { six, nat64 } = tables();
   if (value >> 32n === nat64) return judgeIPv4(value & 0xffff_ffffn);
   const known = six.find(({ network, shift }) => value >> shift === network);
   if (known) return known.reason;
-  // Only 2000::/3 has been given out as public addresses.
+  // Only 2000::/3 is allocated for public addresses.
   return value >> 125n === 1n ? undefined : reserved;
 }
 
@@ -109,7 +109,7 @@ function groupsOf(text: string, last: boolean): bigint[] | undefined {
 
 let made: ReturnType<typeof makeTables> | undefined;
 
-/** Made when somebody asks: most processes never reach for an address. */
+/** Created on first use: most processes never check an address. */
 function tables(): ReturnType<typeof makeTables> {
   made ??= makeTables();
   return made;

@@ -1,18 +1,18 @@
 import { createDeferred, type Deferred } from "./deferred.ts";
 
 export interface Channel<T> extends AsyncIterable<T> {
-  /** False when the value was not taken: the channel is full, closed, or its consumer has left. */
+  /** Returns false if the value was rejected: the channel is full, closed, or its consumer has left. */
   push(value: T): boolean;
-  /** What was pushed before is still delivered. */
+  /** Ends the channel after the values pushed so far are delivered. */
   close(): void;
-  /** What was pushed before is still delivered, then the consumer's loop throws the error. */
+  /** Makes the consumer's loop throw the error after the values pushed so far are delivered. */
   fail(error: unknown): void;
-  /** Values waiting for the consumer. */
+  /** Number of values waiting for the consumer. */
   readonly size: number;
   readonly closed: boolean;
 }
 
-/** A queue from one or many producers to a single consumer. Without a capacity it takes everything. */
+/** Creates a queue from one or more producers to a single consumer; unbounded without a capacity. */
 export function createChannel<T>({ capacity = Number.POSITIVE_INFINITY }: { capacity?: number } = {}): Channel<T> {
   if (!(capacity >= 1)) throw new RangeError(`A channel needs a capacity of at least 1, not ${capacity}.`);
   const queue = createQueue<T>();
@@ -26,7 +26,7 @@ export function createChannel<T>({ capacity = Number.POSITIVE_INFINITY }: { capa
     for (const reader of waiting.splice(0)) settleEnd(reader);
   }
 
-  // The error is thrown once; whoever asks again is told that it is over, as for a generator.
+  // The error is thrown once; after that the iterator reports the end, like a generator.
   function settleEnd(reader: Deferred<IteratorResult<T>>): void {
     const how = ended ?? {};
     ended = {};
@@ -78,7 +78,7 @@ export function createChannel<T>({ capacity = Number.POSITIVE_INFINITY }: { capa
   };
 }
 
-/** `Array.shift` moves every element of a long array; this moves a half only when a half is empty. */
+/** Avoids `Array.shift`, which moves every element: elements are moved only when half of the array is empty. */
 function createQueue<T>() {
   let items: (T | undefined)[] = [];
   let first = 0;

@@ -1,6 +1,6 @@
 /**
- * About how many tokens a text has, without a tokenizer: ASCII (English, code) 3.6 characters a token, other alphabets 2,
- * CJK and symbols 1, emoji half. Text and its UTF-8 bytes give the same.
+ * Estimates the number of tokens without a tokenizer: 3.6 characters per token for ASCII (English, code), 2 for other
+ * alphabets, 1 for CJK and symbols, 0.5 for emoji. Text and its UTF-8 bytes give the same result.
  */
 export function estimateTokens(content: string | Uint8Array): number {
   const tokens = typeof content === "string" ? weighText(content) : weighBytes(content);
@@ -42,13 +42,13 @@ function weighBytes(bytes: Uint8Array): number {
 }
 
 export interface Calibration {
-  /** What the provider counted for a request of so many bytes. */
+  /** Records the number of tokens that the provider counted for a request of this size. */
   observe(bytes: number, tokens: number): void;
   estimate(bytes: number): number;
   readonly bytesPerToken: number;
 }
 
-/** Learns bytes per token from the provider's own counts; the newest weigh most, and a wild one can't lead it far astray. */
+/** Learns the bytes per token from the provider's counts. Recent counts weigh more; outliers are clamped. */
 export function createCalibration({ bytesPerToken = 3.6 }: { bytesPerToken?: number } = {}): Calibration {
   let totalTokens = priorTokens;
   let totalBytes = priorTokens * bytesPerToken;
@@ -73,7 +73,7 @@ const heaviest = 10_000_000;
 const lowestRatio = 0.5;
 const highestRatio = 20;
 
-/** Sums of fractions land a hair above a whole number. */
+/** Rounds up, except for the tiny excess that sums of fractions have over a whole number. */
 function roundUp(tokens: number): number {
   return Math.max(0, Math.ceil(tokens - 1e-9));
 }

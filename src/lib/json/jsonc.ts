@@ -1,5 +1,5 @@
 export interface JsonIssue {
-  /** From 1, as editors count. */
+  /** Line number, starting at 1; like the column. */
   line: number;
   column: number;
   message: string;
@@ -8,8 +8,8 @@ export interface JsonIssue {
 export type JsoncResult = { value: unknown; warnings: JsonIssue[] } | { error: JsonIssue };
 
 /**
- * JSON with comments and trailing commas; strict about everything else. Never throws.
- * Of a key given twice the last counts, with a warning. `__proto__` is a key like any other.
+ * Parses JSON with comments and trailing commas, and is strict about everything else. Never throws.
+ * Uses the last value of a duplicate key and adds a warning. Treats `__proto__` like any other key.
  */
 export function parseJsonc(text: string, { maxDepth = 200 }: { maxDepth?: number } = {}): JsoncResult {
   const reader: Reader = { text, position: text.startsWith("\ufeff") ? 1 : 0, warnings: [], depth: 0, maxDepth };
@@ -102,7 +102,7 @@ function readArray(reader: Reader): unknown[] {
   return array;
 }
 
-/** Moves behind the closing bracket if it comes next. */
+/** Skips the closing bracket if it comes next. */
 function closes(reader: Reader, bracket: string): boolean {
   skipBlank(reader);
   if (reader.text[reader.position] !== bracket) return false;
@@ -110,7 +110,7 @@ function closes(reader: Reader, bracket: string): boolean {
   return true;
 }
 
-/** A comma, also a trailing one, or nothing before the closing bracket. */
+/** Reads a comma, which may be a trailing one; it is optional before the closing bracket. */
 function readSeparator(reader: Reader, bracket: string): void {
   skipBlank(reader);
   const next = reader.text[reader.position];
@@ -120,7 +120,7 @@ function readSeparator(reader: Reader, bracket: string): void {
 
 function readString(reader: Reader): string {
   const start = reader.position;
-  // Finds the end; what is between is judged by JSON.parse.
+  // Finds the closing quote; JSON.parse validates the content.
   const string = /"(?:[^"\\\n]|\\.)*"/y;
   string.lastIndex = start;
   const found = string.exec(reader.text)?.[0];

@@ -4,28 +4,28 @@ export interface ProcessInfo {
   pid: number;
   parent: number;
   group: number;
-  /** Clock ticks since boot; together with the pid it names one process for as long as the machine runs. */
+  /** Clock ticks since boot. Together with the pid it identifies a process until the machine restarts. */
   startTime: number;
 }
 
 /**
- * When a process started, for telling an owner from a stranger with the same pid.
- * Undefined when it has ended (also if nobody has collected it yet) or where there is no /proc.
+ * Returns the start time of a process, which tells it from a later process with the same pid.
+ * Undefined if it has ended (zombies included) or where there is no /proc.
  */
 export function processStartTime(pid: number): number | undefined {
   return readProcess(pid)?.startTime;
 }
 
-/** Changes with every boot of the machine; undefined where there is no /proc. */
+/** Returns an id that changes with every boot of the machine; undefined where there is no /proc. */
 export function bootId(): string | undefined {
   return readText("/proc/sys/kernel/random/boot_id")?.trim();
 }
 
-/** A living process; zombies count as gone. */
+/** Returns undefined for a process that has ended, zombies included. */
 export function readProcess(pid: number): ProcessInfo | undefined {
   const stat = readShort(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The name in brackets may hold anything, also brackets and spaces.
+  // The name in parentheses may contain anything, including parentheses and spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (fields[0] === "Z" || fields[0] === "X") return undefined;
   const startTime = Number(fields[19]);
@@ -33,7 +33,7 @@ export function readProcess(pid: number): ProcessInfo | undefined {
   return { pid, parent: Number(fields[1]), group: Number(fields[2]), startTime };
 }
 
-/** Every pid there is; undefined where there is no /proc. */
+/** Lists all pids; undefined where there is no /proc. */
 export function listPids(): number[] | undefined {
   try {
     const pids: number[] = [];
@@ -44,12 +44,12 @@ export function listPids(): number[] | undefined {
   }
 }
 
-/** Readable only for our own user; undefined for others, which are then not ours to end either. */
+/** Returns undefined for processes of other users, which we can't end anyway. */
 export function readEnvironment(pid: number): string | undefined {
   return readText(`/proc/${pid}/environ`);
 }
 
-/** A sweep looks at every process there is: `readFileSync` would cost twice the system calls. */
+/** Takes half the system calls of `readFileSync`; a sweep reads every process of the machine. */
 function readShort(path: string): string | undefined {
   let descriptor: number | undefined;
   try {
@@ -68,5 +68,15 @@ function readText(path: string): string | undefined {
     return readFileSync(path, "latin1");
   } catch {
     return undefined;
+  }
+}
+
+/** Returns how many files and sockets this process may have open; infinite if unknown. */
+export function descriptorLimit(): number {
+  try {
+    const limit = Number(/^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1]);
+    return Number.isFinite(limit) ? limit : Number.POSITIVE_INFINITY;
+  } catch {
+    return Number.POSITIVE_INFINITY;
   }
 }

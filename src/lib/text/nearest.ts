@@ -1,6 +1,6 @@
 /**
- * The candidates a mistyped word most likely meant, best first, at most `max`. Case and separators do not count;
- * a word that begins or stands within a candidate (or the other way round) is near whatever the rest.
+ * Returns up to `max` candidates that a mistyped word most likely meant, best first. Ignores case and separators.
+ * A word that starts or is contained in a candidate (or vice versa) counts as near.
  */
 export function nearest(word: string, candidates: Iterable<string>, max = 1): string[] {
   const wanted = fold(word);
@@ -41,7 +41,7 @@ function isPartOfOther(a: string, b: string): boolean {
   return Math.min(a.length, b.length) >= 3 && (a.includes(b) || b.includes(a));
 }
 
-/** Insertions, deletions, changes and swaps of neighbours each count one. */
+/** Counts insertions, deletions, substitutions and swaps of adjacent characters. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -1,9 +1,9 @@
 export interface StripOptions {
-  /** Show what would be removed as `\x1b` or `\u202e`, so that a person approves what is really there. */
+  /** Shows characters as `\x1b` or `\u202e` instead of removing them, so that a user approves the actual text. */
   visible?: boolean;
 }
 
-/** Makes foreign text safe for a terminal: no escape sequences, no controls but newline and tab, no bidirectional overrides. */
+/** Makes untrusted text safe for a terminal: removes escape sequences, bidirectional overrides and controls except newline and tab. */
 export function stripControls(text: string, { visible = false }: StripOptions = {}): string {
   if (!suspicious.test(text)) return text;
   const lines = text.replaceAll("\r\n", "\n");
@@ -16,7 +16,7 @@ export function formatBytes(bytes: number): string {
   const units = ["KB", "MB", "GB", "TB"];
   let value = bytes / 1024;
   let unit = 0;
-  // 999.95 would be rounded to four digits before the point.
+  // From 999.95 on, rounding would give four digits before the point.
   while (value >= 999.95 && unit < units.length - 1) {
     value /= 1024;
     unit += 1;
@@ -33,28 +33,28 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`;
 }
 
-/** `plural(1, "line")` is `1 line`, `plural(1234, "line")` is `1,234 lines`. */
+/** Returns `1 line` for `plural(1, "line")` and `1,234 lines` for `plural(1234, "line")`. */
 export function plural(count: number, word: string): string {
   return `${formatCount(count)} ${word}${count === 1 ? "" : "s"}`;
 }
 
-/** Digits in groups of three; `toLocaleString` loads its tables on first use and differs by machine. */
+/** Groups digits by three. `toLocaleString` depends on the machine and loads its tables on first use. */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 const suspicious = /[^\t\n\u0020-\u007e\u00a0-\u0600\u4e00-\u9fff]/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-// Zero-width and tag characters hide text from the person who approves it, but belong to many scripts and emoji.
+// Zero-width and tag characters can hide text from the user who approves it, but many scripts and emoji need them.
 const shownEscaped =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
 // In this order: control sequences (colours, cursor); operating system commands (title, clipboard, links); device and
-// application strings; two-character escapes, which is also the start of a longer one that was left open.
+// application strings; two-character escapes, which also match the start of an unterminated longer one.
 const escapeSequences =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b[PX^_]|[\u0090\u0098\u009e\u009f])[^\u001b\u009c]*(?:\u001b\\|\u009c)|\u001b[ -/]*[0-~]/g;
 
 function escapeCharacter(character: string): string {

@@ -1,22 +1,22 @@
-import { nearest } from "./nearest.ts";
+import { nearest } from "../text/nearest.ts";
 
-/** As the tools declare it; keywords outside of `Keywords` are not looked at. */
+/** JSON Schema as tools declare it. Keywords that `Keywords` does not list are ignored. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 export interface SchemaProblem {
-  /** `edits[2].old`; empty for the value itself. */
+  /** Path such as `edits[2].old`; empty for the value itself. */
   path: string;
   message: string;
 }
 
-/** Checks a JSON value against the part of JSON Schema our own tools are written in. No problems: it fits. */
+/** Checks a JSON value against the subset of JSON Schema that our tools use. Returns no problems for a valid value. */
 export function checkSchema(schema: Schema, value: unknown): SchemaProblem[] {
   const problems: SchemaProblem[] = [];
   check(schema, value, { path: "", problems });
   return problems;
 }
 
-/** Tells the caller (a model) in one line what to change. */
+/** Tells the model in one line what to change. */
 export function describeProblems(problems: readonly SchemaProblem[]): string {
   if (problems.length === 0) return "The input is valid.";
   const sentences = problems.slice(0, mostShown).map(({ path, message }) => {
@@ -29,8 +29,8 @@ export function describeProblems(problems: readonly SchemaProblem[]): string {
 
 const mostShown = 6;
 
-/** The keywords that are understood. */
-export interface Keywords {
+/** Supported JSON Schema keywords. */
+interface Keywords {
   type?: string | readonly string[];
   properties?: Readonly<Record<string, Schema>>;
   required?: readonly string[];
@@ -135,7 +135,7 @@ function unknownProperty(name: string, { properties, value }: { properties: obje
   return `is not a known property; known are ${known.map((other) => `\`${other}\``).join(", ")}`;
 }
 
-/** Reports against the form that fits best, so that the answer is about what was meant. */
+/** Reports the problems of the alternative that fits best, which the caller most likely meant. */
 function checkAnyOf(forms: readonly Schema[], value: unknown, { path, problems }: Place): void {
   let best: SchemaProblem[] | undefined;
   const expected = new Set<string>();
@@ -155,12 +155,12 @@ function checkAnyOf(forms: readonly Schema[], value: unknown, { path, problems }
     });
 }
 
-export function typesOf({ type }: Keywords): readonly string[] {
+function typesOf({ type }: Keywords): readonly string[] {
   if (type === undefined) return [];
   return typeof type === "string" ? [type] : type;
 }
 
-export function isOfType(value: unknown, type: string): boolean {
+function isOfType(value: unknown, type: string): boolean {
   switch (type) {
     case "null":
       return value === null;
@@ -207,7 +207,7 @@ function countOf(items: number): string {
   return items === 1 ? "1 item" : `${items} items`;
 }
 
-/** Characters as people count them, not halves of surrogate pairs. */
+/** Counts code points, not halves of surrogate pairs. */
 function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
@@ -228,4 +228,53 @@ function sameJson(a: unknown, b: unknown): boolean {
   return (
     keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
   );
+}
+
+/**
+ * Converts strings that contain a decimal number, "true" or "false" where the schema allows a number or a boolean but no
+ * string, because models sometimes write them that way. Changes nothing else; returns a new value if it changes something.
+ */
+export function coerceInput(schema: Schema, value: unknown): unknown {
+  const keywords = schema as Keywords;
+  if (keywords.anyOf) return coerceAnyOf(keywords.anyOf, value);
+  if (typeof value === "string") return coerceText(typesOf(keywords), value);
+  if (Array.isArray(value)) return keywords.items ? coerceItems(keywords.items, value) : value;
+  return isRecord(value) ? coerceMembers(keywords, value) : value;
+}
+
+function coerceText(types: readonly string[], text: string): unknown {
+  if (types.includes("string")) return text;
+  if ((types.includes("number") || types.includes("integer")) && decimal.test(text)) {
+    const number = Number(text);
+    const exact = Number.isSafeInteger(number) || (Number.isFinite(number) && !Number.isInteger(number));
+    if (exact && types.some((type) => isOfType(number, type))) return number;
+  }
+  if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true";
+  return text;
+}
+
+const decimal = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
+
+function coerceItems(items: Schema, value: readonly unknown[]): readonly unknown[] {
+  const coerced = value.map((item) => coerceInput(items, item));
+  return coerced.some((item, index) => item !== value[index]) ? coerced : value;
+}
+
+function coerceMembers({ properties = {} }: Keywords, value: Record<string, unknown>): Record<string, unknown> {
+  const changed: [string, unknown][] = [];
+  for (const [name, schema] of Object.entries(properties)) {
+    if (!Object.hasOwn(value, name)) continue;
+    const coerced = coerceInput(schema, value[name]);
+    if (coerced !== value[name]) changed.push([name, coerced]);
+  }
+  return changed.length === 0 ? value : Object.fromEntries([...Object.entries(value), ...changed]);
+}
+
+function coerceAnyOf(forms: readonly Schema[], value: unknown): unknown {
+  if (forms.some((form) => checkSchema(form, value).length === 0)) return value;
+  for (const form of forms) {
+    const coerced = coerceInput(form, value);
+    if (checkSchema(form, coerced).length === 0) return coerced;
+  }
+  return value;
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatBytes, formatCount, formatDuration, plural, stripControls } from "./text.ts";
+import { formatBytes, formatCount, formatDuration, plural, stripControls } from "./format.ts";
 
 describe("stripControls", () => {
   it.each([

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";
-import { createDeferred } from "./deferred.ts";
-import { describeError, errorCode } from "./errors.ts";
+import { createDeferred } from "../async/deferred.ts";
+import { describeError, errorCode } from "../errors.ts";
 import { processStartTime } from "./process-info.ts";
 import { tagEnvironment } from "./process-tag.ts";
 
@@ -10,44 +10,44 @@ export interface ProcessRequest {
   command: string;
   args?: readonly string[];
   cwd?: string;
-  /** The whole environment; that of this process if left out. */
+  /** The complete environment; defaults to that of this process. */
   env?: Readonly<Record<string, string | undefined>>;
   /**
-   * Marks the process and all it starts. A list goes from the widest group to the process itself:
-   * `endProcessTree` sweeps only the last, `sweepTagged` any of them.
+   * Marks the process and everything it starts. A list of tags goes from the widest group to the process itself:
+   * `endProcessTree` uses only the last tag, `sweepTagged` takes any of them.
    */
   tag: string | readonly string[];
-  /** What it reads; empty if left out. */
+  /** Input of the process; empty by default. */
   stdin?: string | Uint8Array;
-  /** Keeps its input open after `stdin`, for a conversation. */
+  /** Keeps the input open after writing `stdin`. */
   stdinOpen?: boolean;
 }
 
 export interface ProcessExit {
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** It could not be started, and why, in words. */
+  /** Explains why the process could not be started. */
   failure?: string;
 }
 
 export interface StartedProcess {
-  /** Undefined when it could not be started. */
+  /** Undefined if the process could not be started. */
   readonly pid: number | undefined;
   readonly startTime: number | undefined;
-  /** The last of its tags: its own. */
+  /** The last of its tags, which no other process tree has. */
   readonly tag: string;
-  /** Only with `stdinOpen`. */
+  /** Defined only with `stdinOpen`. */
   readonly stdin: Writable | undefined;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Settles when the process itself has ended; children it left may still hold its output open. Never rejects. */
+  /** Settles when the process itself has ended; its children may still hold its output open. Never rejects. */
   readonly exit: Promise<ProcessExit>;
-  /** Settles when its output is closed as well. Never rejects. */
+  /** Settles when the process has ended and its output is closed. Never rejects. */
   readonly closed: Promise<ProcessExit>;
   readonly hasExited: boolean;
 }
 
-/** Starts a process in its own group, marked by a tag. A start that fails shows in `exit` and throws nothing. */
+/** Starts a process in its own group, marked by a tag. Never throws: `exit` reports a failed start. */
 export function startProcess(request: ProcessRequest): StartedProcess {
   const tags = typeof request.tag === "string" ? [request.tag] : request.tag;
   const env = tagEnvironment(request.env ?? process.env, tags);
@@ -87,7 +87,7 @@ export function startProcess(request: ProcessRequest): StartedProcess {
   };
 }
 
-/** Node reports some failures as an event and throws others, such as arguments that are too long. */
+/** Catches failures that Node throws, such as too long arguments. It reports others as an event. */
 function spawnOrFail(
   { command, args = [], cwd, stdin, stdinOpen }: ProcessRequest,
   { env, fail }: { env: NodeJS.ProcessEnv; fail: (error: unknown) => void },
@@ -103,14 +103,14 @@ function spawnOrFail(
 
 function giveInput(child: ChildProcess | undefined, { stdin, stdinOpen }: ProcessRequest): void {
   if (!child?.stdin) return;
-  // A process need not read its input; then writing fails, and its exit says all there is to say.
+  // Writing fails if the process does not read its input; its exit tells the rest.
   child.stdin.on("error", () => {});
   if (stdin !== undefined) child.stdin.write(stdin);
   if (!stdinOpen) child.stdin.end();
 }
 
 function failureInWords(error: unknown, { command, args = [], cwd }: ProcessRequest): string {
-  // A missing directory is reported as if the program were missing.
+  // Node reports a missing directory as a missing program.
   if (cwd !== undefined && !existsSync(cwd)) return `Could not start ${command}: the directory ${cwd} does not exist.`;
   const code = errorCode(error);
   if (code === "ENOENT") return `Could not start ${command}: no such program. Install it or check its name and PATH.`;

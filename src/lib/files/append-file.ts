@@ -13,24 +13,24 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import { errorCode } from "./errors.ts";
+import { errorCode } from "../errors.ts";
 
 export interface AppendFile {
   readonly path: string;
-  /** Bytes in the file, as far as this writer knows. */
+  /** Number of bytes in the file, as far as this writer knows. */
   readonly size: number;
   /**
-   * Returns when the system has taken every byte (so the death of this process can't lose them); throws AppendError otherwise.
-   * Give whole lines with their newline. If the file ends in a torn line, a newline is written first.
+   * Returns once the operating system has accepted every byte, so that the death of this process can't lose them; throws
+   * an AppendError otherwise. Takes whole lines with their newline. Writes a newline first if the file ends in a torn line.
    */
   append(text: string | Uint8Array): void;
-  /** Resolves when everything appended before the call survives a power cut, the file's own name included. */
+  /** Resolves when everything appended before the call survives a power cut, including the file's name. */
   sync(): Promise<void>;
-  /** Waits for a sync under way, else closes before it returns; syncs nothing by itself. */
+  /** Waits for a sync in progress, otherwise closes synchronously. Does not sync. */
   close(): Promise<void>;
 }
 
-/** A failed append; `bytesWritten` of its bytes may stand in the file as a torn line. It can be appended again as a whole. */
+/** A failed append. The first `bytesWritten` bytes may be in the file as a torn line; the whole text can be appended again. */
 export class AppendError extends Error {
   readonly code: string | undefined;
   readonly path: string;
@@ -59,7 +59,7 @@ export function openAppendFile(
     closeSync(descriptor);
     throw error;
   }
-  // An empty file may be a new one.
+  // An empty file may be a new file.
   const unsyncedDirectories = size === 0 ? directoriesToSync(dirname(path), firstCreated) : [];
   let closed = false;
   let syncedSize = -1;
@@ -74,7 +74,7 @@ export function openAppendFile(
     const bytes = torn ? Buffer.concat([newlineBytes, record]) : record;
     let written = 0;
     try {
-      // A full disk shows first as a short write without an error.
+      // A full disk first shows as a short write without an error.
       while (written < bytes.length) written += writeSync(descriptor, bytes, written, bytes.length - written);
     } catch (cause) {
       throw new AppendError(path, { bytesWritten: Math.max(0, written - repair), cause });
@@ -87,7 +87,7 @@ export function openAppendFile(
   function sync(): Promise<void> {
     if (closed) return Promise.reject(new Error(`${path} is closed; it can't be synced.`));
     if (!syncing) return startSync();
-    // The one under way may have begun before this caller's bytes; all who come meanwhile share the next.
+    // The sync in progress may have started before this caller's append; all waiting callers share the next one.
     nextSync ??= syncing
       .catch(() => {})
       .then(() => {
@@ -119,7 +119,7 @@ export function openAppendFile(
     if (closed) return;
     closed = true;
     const pending = nextSync ?? syncing;
-    // At once where it can be: a thousand files that are to be closed in a moment are a thousand open files.
+    // Closes synchronously where possible: a thousand files that close later are a thousand open files.
     if (pending !== undefined) await pending.catch(() => {});
     closeSync(descriptor);
   }
@@ -135,9 +135,9 @@ export function openAppendFile(
   };
 }
 
-/** Makes names created or renamed in a directory survive a power cut. */
+/** Syncs a directory, so that files created or renamed in it survive a power cut. */
 export async function syncDirectory(path: string): Promise<void> {
-  // Windows can't open directories, and needs no sync for names.
+  // Windows can't open directories, and does not need to sync names.
   if (process.platform === "win32") return;
   const descriptor = await openFile(path, "r");
   try {
@@ -148,14 +148,14 @@ export async function syncDirectory(path: string): Promise<void> {
 }
 
 const newline = 10;
-// Marked pure so that a bundle that wants only the queue does not carry the file.
+// Marked as pure so that bundlers can drop them together with the functions that use them.
 const newlineBytes = /* @__PURE__ */ Buffer.from("\n");
 const dataSync = /* @__PURE__ */ promisify(fdatasync);
 const fullSync = /* @__PURE__ */ promisify(fsync);
 const openFile = /* @__PURE__ */ promisify(openCallback) as (path: string, flags: string) => Promise<number>;
 const closeFile = /* @__PURE__ */ promisify(closeCallback);
 
-/** The directories are synced with the first `sync`, not here: until then nothing was promised, and opening must not wait for the disk. */
+/** Leaves syncing the directories to the first `sync`: nothing is promised before, and opening must not wait for the disk. */
 function openOrCreate(
   path: string,
   { createDirectory, mode }: { createDirectory: boolean; mode: number },
@@ -174,7 +174,7 @@ function executeWhereReadable(mode: number): number {
   return (mode & 0o444) >> 2;
 }
 
-/** A new directory's own name stands in its parent, so each created one brings its parent along. */
+/** Lists the file's directory and the parents of all created directories, which contain their names. */
 function directoriesToSync(directory: string, firstCreated: string | undefined): string[] {
   const list = [directory];
   if (firstCreated === undefined) return list;

@@ -1,13 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { errorCode } from "./errors.ts";
+import { errorCode } from "../errors.ts";
 import { listPids, type ProcessInfo, readEnvironment, readProcess } from "./process-info.ts";
 import { carriesTag } from "./process-tag.ts";
 import type { StartedProcess } from "./start-process.ts";
 
 /**
- * Ends a process and everything it has started: asks the group and all that carry its tag (TERM), waits at most `graceMs`,
- * kills, and looks again until nothing is left. Also finds what left the group (setsid, double fork).
- * Where there is no /proc only the group is ended. Never throws; gives the pids it saw end.
+ * Ends a process and everything it has started: sends TERM to the group and to all processes with its tag, waits up to
+ * `graceMs`, kills them, and repeats until none is left. Also finds processes that left the group (setsid, double fork).
+ * Where there is no /proc, ends only the group. Never throws; returns the pids of the processes that ended.
  */
 export async function endProcessTree(
   handle: Pick<StartedProcess, "pid" | "startTime" | "tag" | "exit">,
@@ -28,12 +28,12 @@ export async function endProcessTree(
   await untilGone(asked, graceMs);
   const killed = await killAll(find, pid);
   const gone = goneOf([...asked, ...killed]);
-  // The system may show it as gone a moment before Node reports its end.
+  // The system may show the process as gone shortly before Node reports its exit.
   if (gone.includes(pid)) await handle.exit;
   return gone;
 }
 
-/** Kills every process that carries the tag, from this life of the program or an earlier one. Gives the pids it saw end. */
+/** Kills every process with the tag, also those an earlier run of the program left. Returns the pids of those that ended. */
 export async function sweepTagged(tag: string): Promise<number[]> {
   return goneOf(await killAll(() => findTree({ tag })));
 }
@@ -42,7 +42,7 @@ const pollMs = 10;
 const unclearLooks = 3;
 const killRounds = 60;
 
-/** Kills what `find` finds until it finds nothing; new ones may be forked meanwhile. Gives up on what can't be killed. */
+/** Kills the found processes until none is left, because new ones may be forked meanwhile. Skips those it can't kill. */
 async function killAll(find: () => Finding, group?: number): Promise<ProcessInfo[]> {
   const seen = new Map<number, ProcessInfo>();
   const refused = new Set<number>();
@@ -51,7 +51,7 @@ async function killAll(find: () => Finding, group?: number): Promise<ProcessInfo
     const found = find().found.filter((info) => !refused.has(info.pid));
     for (const info of found) seen.set(info.pid, info);
     for (const pid of signalAll(found, { signal: "SIGKILL", group })) refused.add(pid);
-    // One may just be replaced by exec: after a kill one clean look is not enough.
+    // A process may be hidden during exec, so a single empty result after a kill is not enough.
     if (found.length === 0 && (clean || seen.size === 0)) break;
     clean = found.length === 0;
     await wait(Math.min(round * 5, 50));
@@ -66,18 +66,18 @@ interface Tree {
 
 interface Finding {
   found: ProcessInfo[];
-  /** While a process is being replaced by exec its environment is empty: it may be one of them. */
+  /** True if some process has an empty environment, as during exec: it may belong to the tree. */
   isUnclear: boolean;
 }
 
 function findTree({ tag, root }: Tree): Finding {
   const all = readAll();
-  // After the root's end its pid can belong to a stranger, who may then lead a group of that number.
+  // After the root has ended, another process may have its pid and lead a group with that number.
   const namesake = root && all.get(root.pid);
   const group = namesake && namesake.startTime !== root?.startTime ? undefined : root?.pid;
-  // What is older than the root can't come from it, and reading environments is what takes long.
+  // Older processes can't descend from the root, and reading environments is slow.
   const since = root?.startTime ?? 0;
-  // If this process itself carries the tag, it and its other children are not meant.
+  // Excludes this process, which may carry the tag itself, and its other children.
   all.delete(process.pid);
   const found = new Map<number, ProcessInfo>();
   let isUnclear = false;
@@ -90,10 +90,10 @@ function findTree({ tag, root }: Tree): Finding {
   return { found: [...found.values()], isUnclear };
 }
 
-/** The parent of all threads of the kernel, which have no environment. */
+/** Pid of the parent of all kernel threads, which have no environment. */
 const kernelThreads = 2;
 
-/** Children that were started with a cleared environment are known by their parents as long as those live. */
+/** Adds children that were started with a cleared environment, as long as their parents live. */
 function addDescendants(found: Map<number, ProcessInfo>, all: ReadonlyMap<number, ProcessInfo>): void {
   if (found.size === 0) return;
   let before = -1;
@@ -127,19 +127,19 @@ function goneOf(processes: readonly ProcessInfo[]): number[] {
   return [...pids];
 }
 
-/** Gives the pids that may not be signalled. */
+/** Returns the pids that could not be signalled for lack of permission. */
 function signalAll(
   processes: readonly ProcessInfo[],
   { signal, group }: { signal: NodeJS.Signals; group: number | undefined },
 ): number[] {
-  // All of a group at once, so that none can fork between two signals.
+  // Signals the whole group at once, so that none of its processes can fork between two signals.
   if (group !== undefined && processes.some((info) => info.group === group)) send(-group, signal);
   return processes
     .filter((info) => info.group !== group && isAlive(info) && send(info.pid, signal) === "EPERM")
     .map((info) => info.pid);
 }
 
-/** Gives the system's code when the signal did not reach anybody. */
+/** Returns the system's error code if the signal was not delivered. */
 function send(pid: number, signal: NodeJS.Signals | 0): string | undefined {
   try {
     process.kill(pid, signal);

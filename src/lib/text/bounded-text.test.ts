@@ -1,6 +1,91 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createTextCollector } from "./text-collector.ts";
+import { boundText, countLines, createTextCollector } from "./bounded-text.ts";
+
+const lines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join("");
+
+describe("boundText", () => {
+  it("leaves a text that fits alone", () => {
+    expect(boundText("a\nb\n", { maxCharacters: 4, maxLines: 2 })).toEqual({
+      text: "a\nb\n",
+      truncated: false,
+      totalCharacters: 4,
+      totalLines: 2,
+    });
+  });
+
+  it("keeps whole lines of head and tail, and says what is missing", () => {
+    const bounded = boundText(lines(2000), { maxCharacters: 200 });
+    expect(bounded.text).toBe(
+      `${lines(14)}[… 1,982 lines (18,750 characters) left out …]\nline 1997\nline 1998\nline 1999\nline 2000\n`,
+    );
+    expect(bounded).toMatchObject({ truncated: true, totalLines: 2000, totalCharacters: 18_893 });
+  });
+
+  it("keeps the first and last lines when only the lines are too many", () => {
+    expect(boundText(lines(100), { maxCharacters: 10_000, maxLines: 10 }).text).toBe(
+      `${lines(7)}[… 90 lines (718 characters) left out …]\nline 98\nline 99\nline 100\n`,
+    );
+    expect(boundText(lines(100), { maxCharacters: 10_000, maxLines: 1 }).text).toBe(
+      "line 1\n[… 99 lines (785 characters) left out …]\n",
+    );
+  });
+
+  it("cuts inside one long line and speaks of characters then", () => {
+    const { text } = boundText("x".repeat(1000), { maxCharacters: 100 });
+    expect(text).toMatch(/^x+\n\[… \d+ characters left out …\]\nx+$/);
+    expect(text.length).toBeLessThanOrEqual(100);
+  });
+
+  it("cuts without a marker where there is no room for one", () => {
+    expect(boundText("👍👍👍", { maxCharacters: 3 })).toMatchObject({ text: "👍", truncated: true });
+    expect(boundText("abc", { maxCharacters: 0 }).text).toBe("");
+  });
+
+  it("holds its limits, splits no pair, and accounts for every character", () => {
+    const anyText = fc
+      .array(fc.oneof(fc.constantFrom("\n", "👍", "\r\n", "日本", "word "), fc.string()), { maxLength: 120 })
+      .map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(
+        anyText,
+        fc.integer({ min: 0, max: 300 }),
+        fc.integer({ min: 1, max: 20 }),
+        (text, maxCharacters, maxLines) => {
+          const bounded = boundText(text, { maxCharacters, maxLines });
+          expect(bounded.text.length).toBeLessThanOrEqual(maxCharacters);
+          expect(bounded.truncated).toBe(bounded.text !== text);
+          expect(countLines(bounded.text)).toBeLessThanOrEqual(maxLines + 1);
+          if (countSurrogateHalves(text) === 0) expect(countSurrogateHalves(bounded.text)).toBe(0);
+          const found = /^(.*?)\n?\[… (?:[\d,]+ lines? \()?([\d,]+) characters?\)? left out …\]\n(.*)$/s.exec(
+            bounded.text,
+          );
+          if (!bounded.truncated || !found) return;
+          const [, head = "", count = "", tail = ""] = found;
+          expect(text.startsWith(head)).toBe(true);
+          expect(text.endsWith(tail)).toBe(true);
+          const kept = text.length - Number(count.replaceAll(",", ""));
+          expect([head.length + tail.length, head.length + 1 + tail.length]).toContain(kept);
+        },
+      ),
+    );
+  });
+});
+
+function countSurrogateHalves(text: string): number {
+  return (text.match(/\p{Surrogate}/gu) ?? []).length;
+}
+
+describe("countLines", () => {
+  it.each([
+    ["", 0],
+    ["\n", 1],
+    ["a", 1],
+    ["a\n", 1],
+    ["a\nb", 2],
+    ["a\n\n", 2],
+  ])("%j has %i", (text, expected) => expect(countLines(text)).toBe(expected));
+});
 
 describe("text collector", () => {
   it("gives a short stream back as it was", () => {

@@ -2,8 +2,8 @@ const variable = "RETINUE_TAG";
 const separator = ":";
 
 /**
- * The environment with the tags of a process. Tags this process was started with stay in front:
- * whoever ends us must also find what we have started.
+ * Adds the tags of a process to its environment. Tags that this process was started with stay in front, so that a program
+ * that ends this process also finds the processes it started.
  */
 export function tagEnvironment(
   env: Readonly<Record<string, string | undefined>>,
@@ -17,7 +17,7 @@ export function tagEnvironment(
   return { ...env, [variable]: [...all].join(separator) };
 }
 
-/** `environment` as the system shows it: `NAME=value` joined by NUL. */
+/** Takes an environment as /proc shows it: `NAME=value` separated by NUL. */
 export function carriesTag(environment: string, tag: string): boolean {
   const start = `\0${environment}`.indexOf(`\0${variable}=`);
   if (start < 0) return false;

@@ -1,27 +1,28 @@
 import picomatch from "picomatch";
 
 export interface GlobOptions {
-  /** Names that begin with a dot match `*` too, since rules protect `.env` files. */
+  /** Lets `*` match names that begin with a dot; on by default, since rules protect `.env` files. */
   dot?: boolean;
   nocase?: boolean;
 }
 
 /**
- * A matcher for paths written with `/`. A pattern without `/` matches the base name at any depth, one with `/` the whole path.
- * `!` at the start is a plain character: a rule never turns into its opposite. Throws a SyntaxError for a pattern that can't be read.
+ * Compiles a matcher for paths with `/` as separator. A pattern without `/` matches the base name at any depth, a pattern
+ * with `/` the whole path. A leading `!` is a literal character, so that a rule is never inverted. Throws a SyntaxError
+ * for an invalid pattern.
  */
 export function compileGlob(
   pattern: string,
   { dot = true, nocase = false }: GlobOptions = {},
 ): (path: string) => boolean {
   if (pattern === "") throw new SyntaxError("A glob pattern must not be empty.");
-  // Flag s: a newline in a file name must not hide it from `**`.
+  // With flag s, `**` also matches file names that contain a newline.
   const matches = picomatch(literalBang(pattern), { dot, nocase, windows: false, flags: nocase ? "is" : "s" });
   if (pattern.includes("/")) return (path) => matches(withoutDotSlash(path));
   return (path) => matches(baseName(path));
 }
 
-/** Left alone: `!(a|b)`, which stands for any name but those. */
+/** Escapes a leading `!`, except in `!(a|b)`, which matches any other name. */
 function literalBang(pattern: string): string {
   return /^!(?!\()/.test(pattern) ? `\\${pattern}` : pattern;
 }

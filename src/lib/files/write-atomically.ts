@@ -1,13 +1,13 @@
 import { type FileHandle, open, realpath, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { errorCode } from "../errors.ts";
+import { createId } from "../ids.ts";
 import { syncDirectory } from "./append-file.ts";
-import { errorCode } from "./errors.ts";
-import { createId } from "./ids.ts";
 
 /**
- * Replaces a file as a whole: a reader, a crash, a full disk or a power cut finds the old content or the new, never a part.
- * An existing file keeps its mode (and its owner where allowed), a link stays a link; `mode` is for a new file.
- * Rejects with the system's error, and then nothing has changed.
+ * Replaces the whole content of a file: readers see the old or the new content, also after a crash, a full disk or a power
+ * cut. Keeps the mode of an existing file (and its owner if permitted) and follows a symlink; `mode` applies to a new file.
+ * If it rejects with the system's error, nothing has changed.
  */
 export async function writeAtomically(
   path: string,
@@ -18,7 +18,7 @@ export async function writeAtomically(
   const existing = await stat(target).catch((error) => ifMissing(error, undefined));
   const directory = dirname(target);
   const temporary = join(directory, `.${basename(target).slice(0, 100)}.${createId()}.tmp`);
-  // Private until it has its final mode: the content may be more secret than a new file's default.
+  // Private until it gets its final mode: the content may be more secret than the default mode of a new file allows.
   const file = await open(temporary, "wx", 0o600);
   try {
     await fill(file, { content, mode: existing ? existing.mode & 0o7777 : mode, owner: existing });
@@ -39,7 +39,7 @@ interface Filling {
 async function fill(file: FileHandle, { content, mode, owner }: Filling): Promise<void> {
   try {
     await file.writeFile(content);
-    // Only a privileged process can give a file away; for others the file becomes theirs. The mode comes after: chown clears bits.
+    // Only a privileged process can change the owner; otherwise this process owns the new file. The mode is set last because chown clears bits.
     if (owner && process.getuid && (owner.uid !== process.getuid() || owner.gid !== process.getgid?.())) {
       await file.chown(owner.uid, owner.gid).catch(() => {});
     }

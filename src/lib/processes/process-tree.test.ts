@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { newRunId } from "./ids.ts";
+import { newRunId } from "../ids.ts";
 import { bootId, listPids, processStartTime, readProcess } from "./process-info.ts";
 import { endProcessTree, sweepTagged } from "./process-tree.ts";
 import { type ProcessRequest, type StartedProcess, startProcess } from "./start-process.ts";

@@ -5,11 +5,11 @@ export type UrlCheck = { readonly ok: true; readonly url: URL } | { readonly ok:
 const maxLength = 2_048;
 const localNames = new Set(["localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp"]);
 
-/** Parses once; everything after works on the parsed URL. The fragment is dropped, names of local machines are refused. */
+/** Parses a URL, so that all later steps use the same parsed value. Drops the fragment; refuses names of local machines. */
 export function checkUrl(text: string): UrlCheck {
   if (text.length > maxLength) return refuse(`The URL is longer than ${maxLength} characters.`);
-  // The URL parser would silently drop or turn these, and others would read another host than we do.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  // The URL parser silently drops or converts these characters, so other programs might see a different host.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused
   if (/[\u0000-\u0020\u007f\\]/.test(text))
     return refuse("The URL has spaces, control characters or backslashes in it.");
   if (!/^https?:\/\/[^/]/i.test(text)) return refuse("Only complete http:// and https:// URLs can be fetched.");
@@ -23,7 +23,7 @@ export function checkUrl(text: string): UrlCheck {
   return { ok: true, url };
 }
 
-/** Without brackets, without the dot of the root, in lower case. */
+/** Normalizes a host name: no brackets, no trailing dot, lower case. */
 export function bareHost(hostname: string): string {
   return hostname
     .replace(/^\[|\]$/g, "")
@@ -31,14 +31,14 @@ export function bareHost(hostname: string): string {
     .toLowerCase();
 }
 
-/** By label: `docs.example.com` belongs to `example.com`, `badexample.com` does not. */
+/** Compares whole labels: `docs.example.com` belongs to `example.com`, `badexample.com` does not. */
 export function belongsTo(hostname: string, domain: string): boolean {
   const host = bareHost(hostname);
   const parent = bareHost(domain.trim().replace(/^\*\./, ""));
   return parent !== "" && (host === parent || host.endsWith(`.${parent}`));
 }
 
-/** Only what the text shows; where a name leads is looked up by whoever connects. */
+/** Judges only the text of a name. The connecting code checks the address that it resolves to. */
 function localReason(name: string): string | undefined {
   const labels = name.split(".");
   const last = labels.at(-1) ?? "";
@@ -55,10 +55,10 @@ function localReason(name: string): string | undefined {
   return reason === undefined ? undefined : `leads to ${reason}`;
 }
 
-/** Public names that answer with the loopback address. */
+/** Public names that resolve to the loopback address. */
 const loopbackNames = ["localtest.me", "lvh.me", "vcap.me", "lacolhost.com", "localho.st", "fuf.me"];
 
-/** `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`, `0a000001.nip.io`: names that answer with the address they contain. */
+/** Extracts addresses from names that resolve to them: `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`, `0a000001.nip.io`. */
 function embeddedAddresses(name: string): readonly string[] {
   const plain = /(?:^|[.-])(\d{1,3}(?:\.\d{1,3}){3})\./.exec(name)?.[1];
   const dashed = /(?:^|[.-])(\d{1,3}(?:-\d{1,3}){3})\./.exec(name)?.[1]?.replaceAll("-", ".");
