@@ -1,4 +1,4 @@
-import { killSessions } from "../../src/transcript/kill-sessions.test-support.ts";
+import { killSessions } from "../../src/transcript/journal/kill-sessions.test-support.ts";
 import type { Campaign } from "./campaign.ts";
 
 const atOnce = 50;

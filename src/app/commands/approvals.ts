@@ -8,7 +8,7 @@ export type { ListedRequest };
 
 /** What waits for an answer, the oldest first. */
 export async function listApprovals(search: RequestSearch): Promise<readonly ListedRequest[]> {
-  const all = await listRequests(search);
+  const all = listRequests(search);
   return all.filter(({ status }) => status === "waiting").sort((left, right) => left.askedAt - right.askedAt);
 }
 
@@ -37,7 +37,7 @@ export async function answerApproval(wish: AnswerWish): Promise<AnsweredRequest>
   if (request.answer !== undefined) throw tooLate(question, request.answer);
   if (request.status === "withdrawn") throw problem(`Nobody waits for ${question.requestId} any more`);
   const answer = answerOf(question, wish);
-  const inbox = await openInbox({ path: request.inboxPath, clock: systemClock });
+  const inbox = openInbox({ path: request.inboxPath, clock: systemClock });
   const counted = await inbox.answer(question.requestId, answer);
   if (counted === undefined) throw problem(`Nobody waits for ${question.requestId} any more`);
   if (!counted.isOwn) throw tooLate(question, counted.answer);
@@ -45,7 +45,7 @@ export async function answerApproval(wish: AnswerWish): Promise<AnsweredRequest>
 }
 
 async function findRequest({ home, request }: AnswerWish): Promise<ListedRequest> {
-  const all = await listRequests({ home });
+  const all = listRequests({ home });
   const named = request.startsWith("ask_") ? request : `ask_${request}`;
   const match = matchPrefix(
     all.map(({ question }) => question.requestId),

@@ -21,7 +21,7 @@ export async function sessionApprovals(
     ...(home === false
       ? {}
       : { keepRule: keeping({ home: home ?? stateDirectory(environment), cwd, environment }, onTrouble) }),
-    openInbox: () => openInbox({ path, clock, onTrouble: tell }),
+    openInbox: async () => openInbox({ path, clock, onTrouble: tell }),
   });
   if (resume !== undefined && path !== undefined && existsSync(path)) await desk.load();
   return desk;

@@ -1,0 +1,88 @@
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describeError } from "../../lib/index.ts";
+import { type AgentId, MAIN_AGENT, type RunId } from "../../protocol/index.ts";
+import { readTranscript } from "../reading/read-session.ts";
+import { agentPath, listAgents, type SessionPaths, sessionPaths } from "../session-paths.ts";
+import { deleteSession, sweepDeleted } from "./delete-session.ts";
+import { placesOf, projectsOf, type SessionPlace } from "./list-sessions.ts";
+import { lastRunEnded, summarizeSession } from "./summarize-session.ts";
+
+export interface CleanUp {
+  readonly removed: readonly string[];
+  /** Old sessions that stay, and why. */
+  readonly kept: readonly { readonly id: string; readonly reason: string }[];
+  /** False: there was not enough time for all of them. */
+  readonly finished: boolean;
+}
+
+export interface CleanUpOptions {
+  readonly home: string;
+  /** 0 = never. */
+  readonly days: number;
+  readonly now: number;
+  /** Asked before each session. */
+  readonly hasTime?: () => boolean;
+}
+
+/** Deletes sessions not touched for so many days, except where something would be lost with them. */
+export function cleanUp({ home, days, now, hasTime = () => true }: CleanUpOptions): CleanUp {
+  const removed: string[] = [];
+  const kept: { id: string; reason: string }[] = [];
+  if (!(days > 0)) return { removed, kept, finished: true };
+  const oldest = now - days * 24 * 60 * 60 * 1000;
+  for (const project of projectsOf(home)) sweepDeleted({ home, project });
+  for (const place of placesOf({ home })) {
+    if (!hasTime()) return { removed, kept, finished: false };
+    try {
+      const paths = sessionPaths(place);
+      if (touchedAt(paths) >= oldest) continue;
+      const reason = reasonToKeep(place, paths);
+      if (reason !== undefined) {
+        kept.push({ id: place.sessionId, reason });
+        continue;
+      }
+      deleteSession(place);
+      removed.push(place.sessionId);
+    } catch (error) {
+      kept.push({ id: place.sessionId, reason: describeError(error) });
+    }
+  }
+  return { removed, kept, finished: true };
+}
+
+function reasonToKeep(place: SessionPlace, paths: SessionPaths): string | undefined {
+  const summary = summarizeSession(place);
+  if (summary.inUse) return "It is in use.";
+  if (summary.damaged !== undefined) return `It is damaged: ${summary.damaged}`;
+  if (summary.lastOutcome === undefined) return "Its last run did not end; it can be resumed.";
+  const agents = listAgents(paths);
+  for (const agent of agents) {
+    if (!lastRunEnded(agentPath(paths, agent))) return `Its agent ${agent} did not end.`;
+    if (existsSync(join(place.home, "worktrees", place.project, agent)))
+      return `The worktree of its agent ${agent} is kept.`;
+  }
+  const [untold] = agents.length === 0 ? [] : untoldResults(paths, agents);
+  return untold && `The result of its agent ${untold} was not told yet.`;
+}
+
+function touchedAt(paths: SessionPaths): number {
+  const times = [paths.transcript, paths.wal, paths.subagents].map(
+    (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0,
+  );
+  return Math.max(...times);
+}
+
+/** Agents that were started in the background and whose end nobody in the session was told of. */
+function untoldResults(paths: SessionPaths, agents: readonly AgentId[]): readonly AgentId[] {
+  const launched = new Map<RunId, AgentId>();
+  const told = new Set<RunId>();
+  for (const agent of [MAIN_AGENT, ...agents]) {
+    for (const line of readTranscript(agentPath(paths, agent)).lines) {
+      const launch = line.type === "tool.ended" ? line.result.facts?.launched : undefined;
+      if (launch) launched.set(launch.runId, launch.agentId);
+      if (line.type === "notices.delivered") for (const { runId } of line.notices) told.add(runId);
+    }
+  }
+  return [...launched].flatMap(([runId, agentId]) => (told.has(runId) ? [] : [agentId]));
+}

@@ -1,0 +1,65 @@
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { errorCode, type FileLock, lockOwner, UserError } from "../../lib/index.ts";
+import { lockSession } from "../session-lock.ts";
+import { isSessionId, projectsDirectory, type SessionPaths, sessionPaths } from "../session-paths.ts";
+import { names, type SessionPlace } from "./list-sessions.ts";
+
+/**
+ * Removes a session for good; throws a UserError when somebody works in it. Two renames come first: a process that dies
+ * in the middle leaves a whole session, or one that is gone for everybody and that the next clean-up sweeps.
+ */
+export function deleteSession(place: SessionPlace): void {
+  const paths = sessionPaths(place);
+  const lock = existsSync(paths.directory) ? lockIfPossible(paths.lock, place) : undefined;
+  try {
+    remove(paths);
+  } catch (error) {
+    throw new UserError(`The session ${place.sessionId} could not be deleted (${errorCode(error)})`, {
+      code: "delete_failed",
+      cure: `Check who owns ${paths.transcript} and ${paths.directory}.`,
+      cause: error,
+    });
+  } finally {
+    lock?.release();
+  }
+}
+
+/** What processes that died while they deleted have left in a project. */
+export function sweepDeleted(place: Omit<SessionPlace, "sessionId">): void {
+  const directory = join(projectsDirectory(place.home), place.project);
+  for (const name of names(directory)) {
+    const isLeft =
+      name.startsWith(PREFIX) || (isSessionId(name) && existsSync(sessionPaths({ ...place, sessionId: name }).deleted));
+    if (isLeft) rmSync(join(directory, name), { recursive: true, force: true });
+  }
+}
+
+/** No session has such a name. */
+const PREFIX = ".deleted-";
+
+function remove({ transcript, directory, deleted, projectDirectory }: SessionPaths): void {
+  if (!existsSync(directory)) {
+    rmSync(transcript, { force: true });
+    return;
+  }
+  if (existsSync(transcript)) renameSync(transcript, deleted);
+  const gone = join(projectDirectory, `${PREFIX}${basename(directory)}`);
+  rmSync(gone, { recursive: true, force: true });
+  renameSync(directory, gone);
+  rmSync(gone, { recursive: true, force: true });
+}
+
+/** Returns undefined on a full disk, where no lock can be written: that is when people delete sessions. */
+function lockIfPossible(path: string, { sessionId }: SessionPlace): FileLock | undefined {
+  try {
+    return lockSession(path, sessionId);
+  } catch (error) {
+    if (errorCode(error) !== "ENOSPC" && errorCode(error) !== "EDQUOT") throw error;
+    if (lockOwner(path) === undefined) return undefined;
+    throw new UserError(`The session ${sessionId} is in use`, {
+      code: "session_in_use",
+      cure: "End the program that uses it first.",
+    });
+  }
+}

@@ -1,0 +1,136 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { conversation, day, longAgo, pathsOf, start, touch } from "../journal/conversation.test-support.ts";
+import { notices, type TestPlace, testPlace } from "../journal/session.test-support.ts";
+import { createSession } from "../journal/session.ts";
+import { projectName } from "../session-paths.ts";
+import { deleteSession } from "./delete-session.ts";
+import { findSession, latestSessionId, listSessions } from "./list-sessions.ts";
+
+describe("the list of sessions", () => {
+  it("tells of each what people look for, newest first", async () => {
+    const place = testPlace();
+    await conversation(place, { id: "s1", at: 1_000, prompt: "Map\n  this   repository", turns: 3 });
+    await conversation(place, { id: "s2", at: 9_000, prompt: `long ${"x".repeat(100_000)}`, outcome: "failed" });
+    const [second, first] = listSessions({ home: place.home });
+    expect(first).toEqual({
+      id: "s1",
+      project: projectName(place.cwd),
+      path: pathsOf(place, "s1").transcript,
+      cwd: place.cwd,
+      createdAt: 1_000,
+      updatedAt: 1_000,
+      firstPrompt: "Map this repository",
+      lastOutcome: "succeeded",
+      turns: 3,
+      model: "test-model",
+      inUse: false,
+      damaged: undefined,
+    });
+    expect(second).toMatchObject({ id: "s2", lastOutcome: "failed" });
+    expect(second?.firstPrompt).toHaveLength(200);
+  });
+
+  it("reads long sessions by their ends", async () => {
+    const place = testPlace();
+    await conversation(place, { id: "s1", at: 1_000, prompt: "go", filler: 3_000, turns: 2 });
+    await conversation(place, { id: "s2", at: 900, prompt: "go", lastWords: "y".repeat(200_000) });
+    const [first, second] = listSessions({ home: place.home });
+    expect(first).toMatchObject({
+      id: "s1",
+      firstPrompt: "go",
+      lastOutcome: "succeeded",
+      turns: 2,
+      damaged: undefined,
+    });
+    expect(second).toMatchObject({ id: "s2", lastOutcome: "succeeded" });
+  });
+
+  it("shows damaged sessions as damaged, running ones as in use, and crashed ones without an outcome", async () => {
+    const place = testPlace();
+    await conversation(place, { id: "garbage" });
+    writeFileSync(pathsOf(place, "garbage").transcript, "\0\0\0garbage");
+    await conversation(place, { id: "headless" });
+    writeFileSync(
+      pathsOf(place, "headless").transcript,
+      `${JSON.stringify({ v: 1, id: "2", type: "notice.raised" })}\n`,
+    );
+    const lost = await createSession(place.options("lost"));
+    await lost.append("a1", notices(1));
+    await lost.close();
+    mkdirSync(pathsOf(place, "directory").transcript);
+    const crashed = await start(place, "crashed");
+    await crashed.close();
+    const running = await start(place, "running");
+    const states = listSessions({ home: place.home }).map(({ id, damaged, inUse, lastOutcome }) => [
+      id,
+      damaged,
+      inUse,
+      lastOutcome,
+    ]);
+    expect(states.sort()).toEqual([
+      ["crashed", undefined, false, undefined],
+      ["directory", "It is not a file.", false, undefined],
+      ["garbage", "Its first lines can't be read.", false, undefined],
+      ["headless", "It does not begin as a session does.", false, undefined],
+      ["lost", "Its main transcript is missing.", false, undefined],
+      ["running", undefined, true, undefined],
+    ]);
+    await running.close();
+  });
+
+  it("is empty where nothing is", () => {
+    const place = testPlace();
+    expect(listSessions({ home: place.home })).toEqual([]);
+    expect(latestSessionId({ home: place.home, cwd: place.cwd })).toBeUndefined();
+    expect(findSession({ home: place.home, prefix: "x" })).toEqual({ kind: "none" });
+  });
+});
+
+describe("finding a session", () => {
+  it("goes by a unique beginning of its id, in all projects or in one", async () => {
+    const place = testPlace();
+    const other: TestPlace = { ...place, cwd: join(place.root, "other") };
+    mkdirSync(other.cwd);
+    await conversation(place, { id: "01abc" });
+    await conversation(place, { id: "01abd" });
+    await conversation(place, { id: "02" }, other.cwd);
+    const { home } = place;
+    expect(findSession({ home, prefix: "01abc" })).toMatchObject({
+      kind: "one",
+      session: { id: "01abc", cwd: place.cwd },
+    });
+    expect(findSession({ home, prefix: "02" })).toMatchObject({ kind: "one", session: { id: "02", cwd: other.cwd } });
+    expect(findSession({ home, cwd: place.cwd, prefix: "02" })).toEqual({ kind: "none" });
+    const many = findSession({ home, prefix: "01ab" });
+    expect(many.kind === "many" ? [...many.ids].sort() : many).toEqual(["01abc", "01abd"]);
+    expect(findSession({ home, prefix: "" })).toEqual({ kind: "none" });
+  });
+
+  it("by time takes the newest of the project that can be read", async () => {
+    const place = testPlace();
+    await conversation(place, { id: "old" });
+    await conversation(place, { id: "new" });
+    await conversation(place, { id: "broken" });
+    touch(place, "old", longAgo);
+    touch(place, "new", longAgo + day);
+    writeFileSync(pathsOf(place, "broken").transcript, "broken");
+    expect(latestSessionId({ home: place.home, cwd: place.cwd })).toBe("new");
+    expect(latestSessionId({ home: place.home, cwd: place.root })).toBeUndefined();
+  });
+});
+
+describe("deleting a session", () => {
+  it("removes everything of it, and refuses one in use", async () => {
+    const place = testPlace();
+    const session = await start(place, "s1");
+    await session.append("a1", notices(1));
+    const which = { home: place.home, project: projectName(place.cwd), sessionId: "s1" };
+    expect(() => deleteSession(which)).toThrow(`in use by process ${process.pid}`);
+    expect(listSessions({ home: place.home })).toHaveLength(1);
+    await session.close();
+    deleteSession(which);
+    expect(readdirSync(join(place.home, "projects", which.project))).toEqual([]);
+  });
+});

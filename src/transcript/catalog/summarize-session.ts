@@ -1,0 +1,159 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { errorCode, lockOwner, parseJsonLines } from "../../lib/index.ts";
+import { type Line, type Outcome, type SessionId, textOf } from "../../protocol/index.ts";
+import { type SessionPaths, sessionPaths } from "../session-paths.ts";
+
+export interface SessionSummary {
+  readonly id: SessionId;
+  readonly project: string;
+  readonly path: string;
+  /** Where it was begun; undefined when that can't be read. */
+  readonly cwd: string | undefined;
+  readonly createdAt: number | undefined;
+  readonly updatedAt: number;
+  /** The beginning of the first prompt, on one line. */
+  readonly firstPrompt: string | undefined;
+  /** Undefined while it runs, and when it ended without a word (a crash). */
+  readonly lastOutcome: Outcome | undefined;
+  /** Of its last run. */
+  readonly turns: number;
+  readonly model: string | undefined;
+  readonly inUse: boolean;
+  /** What is wrong with it, when it can't be read as it should. */
+  readonly damaged: string | undefined;
+}
+
+/** Reads the beginning and the end of the file only, so that a list of long sessions is quick. */
+export function summarizeSession(place: { home: string; project: string; sessionId: SessionId }): SessionSummary {
+  const paths = sessionPaths(place);
+  const ends = readEnds(paths.transcript);
+  const first = ends.head[0];
+  const created = first?.type === "session.created" ? first : undefined;
+  const prompt = ends.head.find((line) => line.type === "prompt.received");
+  const started = ends.tail.findLast((line) => line.type === "run.started") ?? runStartedIn(ends.head);
+  const last = ends.tail.at(-1) ?? ends.head.at(-1);
+  return {
+    id: place.sessionId,
+    project: place.project,
+    path: paths.transcript,
+    cwd: typeof created?.cwd === "string" ? created.cwd : undefined,
+    createdAt: first?.at,
+    updatedAt: typeof last?.at === "number" ? last.at : ends.modifiedAt,
+    firstPrompt: Array.isArray(prompt?.content) ? shorten(textOf(prompt.content)) : undefined,
+    lastOutcome: lastOutcome(ends.tail),
+    turns: lastTurn(ends.tail),
+    model: started?.model,
+    inUse: isInUse(paths),
+    damaged: ends.problem ?? (created === undefined ? "It does not begin as a session does." : undefined),
+  };
+}
+
+export function isInUse(paths: SessionPaths): boolean {
+  try {
+    return lockOwner(paths.lock) !== undefined;
+  } catch {
+    // A lock nobody can read is no proof that the session is free.
+    return true;
+  }
+}
+
+interface Ends {
+  readonly head: readonly Line[];
+  readonly tail: readonly Line[];
+  readonly modifiedAt: number;
+  readonly problem: string | undefined;
+}
+
+function readEnds(path: string): Ends {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, "r");
+  } catch (error) {
+    const problem =
+      errorCode(error) === "ENOENT" ? "Its main transcript is missing." : `It can't be opened (${errorCode(error)}).`;
+    return { head: [], tail: [], modifiedAt: 0, problem };
+  }
+  try {
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile()) return { head: [], tail: [], modifiedAt: stat.mtimeMs, problem: "It is not a file." };
+    const head = widen(
+      stat.size,
+      (bytes) => linesOf(readPart(descriptor, 0, bytes)),
+      (lines) => lines.some((line) => line.type === "prompt.received"),
+    );
+    const tail = widen(
+      stat.size,
+      (bytes) => linesOf(readPart(descriptor, stat.size - bytes, bytes)),
+      (lines) =>
+        lines.some(
+          (line) => line.type === "run.ended" || line.type === "run.started" || line.type === "model.requested",
+        ),
+    );
+    return {
+      head,
+      tail,
+      modifiedAt: stat.mtimeMs,
+      problem: head.length === 0 ? "Its first lines can't be read." : undefined,
+    };
+  } catch (error) {
+    return { head: [], tail: [], modifiedAt: 0, problem: `It can't be read (${errorCode(error) ?? String(error)}).` };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Lines can be long: looks at more of the file until what is looked for is there, up to a limit. */
+function widen(size: number, read: (bytes: number) => Line[], enough: (lines: Line[]) => boolean): Line[] {
+  let lines: Line[] = [];
+  for (let bytes = 4 * 1024; bytes <= 2 * 1024 * 1024; bytes *= 8) {
+    lines = read(Math.min(bytes, size));
+    if (bytes >= size || enough(lines)) break;
+  }
+  return lines;
+}
+
+function readPart(descriptor: number, from: number, length: number): Uint8Array {
+  const bytes = Buffer.alloc(length);
+  let done = 0;
+  while (done < length) {
+    const read = readSync(descriptor, bytes, done, length - done, from + done);
+    if (read === 0) break;
+    done += read;
+  }
+  return bytes.subarray(0, done);
+}
+
+/** A part of a file begins and ends within lines; those do not parse and are left out. */
+function linesOf(bytes: Uint8Array): Line[] {
+  const lines: Line[] = [];
+  for (const { value } of parseJsonLines(bytes).records) {
+    const line = value as Partial<Line> | null;
+    if (typeof line === "object" && line !== null && typeof line.type === "string") lines.push(line as Line);
+  }
+  return lines;
+}
+
+function runStartedIn(lines: readonly Line[]) {
+  return lines.findLast((line) => line.type === "run.started");
+}
+
+function lastOutcome(tail: readonly Line[]): Outcome | undefined {
+  const last = tail.findLast((line) => line.type === "run.ended" || line.type === "run.started");
+  return last?.type === "run.ended" ? last.outcome : undefined;
+}
+
+function lastTurn(tail: readonly Line[]): number {
+  const last = tail.findLast((line) => line.type === "run.ended" || line.type === "model.requested");
+  if (last === undefined) return 0;
+  return Number(last.type === "run.ended" ? last.turns : last.turn) || 0;
+}
+
+function shorten(text: string): string {
+  const line = text.slice(0, 2_000).replace(/\s+/g, " ").trim();
+  const characters = [...line];
+  return characters.length > 200 ? `${characters.slice(0, 199).join("")}…` : line;
+}
+
+export function lastRunEnded(path: string): boolean {
+  return lastOutcome(readEnds(path).tail) !== undefined;
+}

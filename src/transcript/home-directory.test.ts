@@ -1,0 +1,47 @@
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { checkHome } from "./home-directory.ts";
+import { testPlace } from "./journal/session.test-support.ts";
+
+describe("the state directory", () => {
+  it("is made when it is missing, for its owner only", () => {
+    const home = join(testPlace().root, "deep", "home");
+    expect(checkHome(home)).toEqual({ ok: true, created: true });
+    expect(statSync(home).mode & 0o777).toBe(0o700);
+    expect(checkHome(home)).toEqual({ ok: true, created: false });
+  });
+
+  it("that is a file, or lies below one, is refused with the cure", () => {
+    const file = join(testPlace().root, "file");
+    writeFileSync(file, "");
+    for (const home of [file, join(file, "below")]) {
+      const check = checkHome(home);
+      expect(check).toMatchObject({ ok: false, message: expect.stringMatching(/RETINUE_HOME/) });
+      expect(check).toMatchObject({ message: expect.stringContaining("not a directory") });
+    }
+    expect(existsSync(file)).toBe(true);
+  });
+
+  it("where sessions belong is a file is refused", () => {
+    const { home } = testPlace();
+    mkdirSync(home);
+    writeFileSync(join(home, "projects"), "");
+    expect(checkHome(home)).toMatchObject({ ok: false, code: "ENOTDIR" });
+  });
+
+  it.runIf(process.getuid?.() !== 0)("that can't be written is refused with the cure", () => {
+    const { home } = testPlace();
+    mkdirSync(home);
+    chmodSync(home, 0o500);
+    expect(checkHome(home)).toMatchObject({ ok: false, code: "EACCES", message: expect.stringContaining("chmod") });
+    chmodSync(home, 0o700);
+  });
+
+  it.runIf(existsSync("/proc/self/fd"))("on a file system that takes no directories is refused", () => {
+    expect(checkHome("/proc/self/retinue")).toMatchObject({
+      ok: false,
+      message: expect.stringContaining("RETINUE_HOME"),
+    });
+  });
+});

@@ -1,0 +1,65 @@
+import { accessSync, constants, mkdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { errorCode } from "../lib/index.ts";
+
+export type HomeCheck =
+  | { readonly ok: true; readonly created: boolean }
+  /** One sentence with the cure. */
+  | { readonly ok: false; readonly code: string; readonly message: string };
+
+/** Looks whether sessions can be kept in the state directory; makes it when it is missing. */
+export function checkHome(home: string): HomeCheck {
+  try {
+    const created = makeDirectories(home).length > 0;
+    const sessions = join(home, "projects");
+    for (const directory of [home, sessions]) {
+      const stat = statSync(directory, { throwIfNoEntry: false });
+      if (stat === undefined) continue;
+      if (!stat.isDirectory()) return problem(directory, "ENOTDIR");
+      accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    }
+    return { ok: true, created };
+  } catch (error) {
+    return problem(home, errorCode(error) ?? "unknown");
+  }
+}
+
+const cure = "or set RETINUE_HOME to another directory.";
+
+function problem(path: string, code: string): HomeCheck {
+  const say = words[code] ?? ((where: string) => `The state directory ${where} can't be used (${code}): put it right`);
+  return { ok: false, code, message: `${say(path)} ${cure}` };
+}
+
+const words: Readonly<Record<string, (path: string) => string>> = {
+  EEXIST: (path) => `The state directory ${path} is not a directory: move that file away`,
+  ENOTDIR: (path) => `The state directory ${path} is not a directory or lies below a file: move that file away`,
+  EACCES: (path) => `The state directory ${path} can't be written by you: make it yours (chown, chmod u+rwx)`,
+  EPERM: (path) => `The state directory ${path} can't be written by you: make it yours (chown, chmod u+rwx)`,
+  EROFS: (path) => `The state directory ${path} is on a read-only file system: mount it writable`,
+  ENOSPC: (path) => `The disk of the state directory ${path} is full: free some space`,
+  ELOOP: (path) => `The state directory ${path} is a link that leads in a circle: repair it`,
+};
+
+/**
+ * Makes a directory and its missing parents, for the owner only. Gives the directories that have new names in them.
+ * Node's own recursive form never returns where the system answers ENOENT below a directory that exists (/proc).
+ */
+export function makeDirectories(path: string): string[] {
+  const parent = dirname(path);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+    return [parent];
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return [];
+    if (errorCode(error) !== "ENOENT" || parent === path) throw error;
+  }
+  const changed = makeDirectories(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process was quicker.
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+  return [parent, ...changed];
+}

@@ -1,0 +1,153 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Inbox } from "../../ports/index.ts";
+import type { ApprovalQuestion, InboxLine } from "../../protocol/index.ts";
+import { emptyInbox, foldInbox, openInbox } from "./inbox.ts";
+
+let directory = "";
+let path = "";
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "inbox-"));
+  path = join(directory, "session", "inbox.jsonl");
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const clock = { now: () => 1 };
+const open = (): Inbox => openInbox({ path, clock });
+
+function question(requestId: string, more: Partial<ApprovalQuestion> = {}): ApprovalQuestion {
+  return {
+    requestId,
+    sessionId: "s",
+    kind: "call",
+    agentId: "main",
+    agentType: "main",
+    path: [],
+    call: { callId: "c1", name: "Bash", inputJson: '{"command":"npm test"}' },
+    inputHash: "hash",
+    decision: { effect: "ask", rule: "command", scope: "builtin", reason: "No rule allows it." },
+    always: ["Bash(npm test)"],
+    ...more,
+  };
+}
+
+const yes = { answer: "allow", by: "ana" } as const;
+const no = { answer: "deny", by: "ben", message: "Not today." } as const;
+
+describe("an inbox", () => {
+  it("is on the disk before a request resolves, and a later process finds what was asked and answered", async () => {
+    const first = open();
+    await first.request(question("a"));
+    await first.request(question("b"));
+    expect(readFileSync(path, "utf8").split("\n")).toHaveLength(3);
+    await first.answer("a", no);
+    const second = open();
+    expect(second.open()).toEqual([question("b")]);
+    expect(second.answerTo("a")).toEqual(no);
+    await second.request(question("a"));
+    expect(second.open()).toEqual([question("b")]);
+  });
+
+  it("counts the first of two answers, and tells both who it was", async () => {
+    await open().request(question("a"));
+    const [one, two] = [open(), open()];
+    const answers = await Promise.all([one.answer("a", yes), two.answer("a", no)]);
+    expect(answers.filter((counted) => counted?.isOwn)).toHaveLength(1);
+    expect(answers[0]?.answer).toEqual(answers[1]?.answer);
+    expect(open().answerTo("a")).toEqual(answers[0]?.answer);
+  });
+
+  it("tells whoever watches of an answer that another process gave", async () => {
+    const waiting = open();
+    await waiting.request(question("a"));
+    const answered = new Promise<void>((resolve) => {
+      const unwatch = waiting.watch(() => {
+        if (waiting.answerTo("a") === undefined) return;
+        unwatch();
+        resolve();
+      });
+    });
+    await open().answer("a", yes);
+    await answered;
+    expect(waiting.answerTo("a")).toEqual(yes);
+  });
+
+  it("does not take an answer about another input, one to nothing, or one that came too late", async () => {
+    const inbox = open();
+    await inbox.request(question("a"));
+    const line = { v: 1, at: 1, type: "approval.answered", answerId: "x", requestId: "a", ...yes };
+    appendFileSync(path, `${JSON.stringify({ ...line, inputHash: "other" })}\n`);
+    expect(open().answerTo("a")).toBeUndefined();
+    expect(await inbox.answer("b", yes)).toBeUndefined();
+    await inbox.withdraw("a", "The run was stopped.");
+    expect(await inbox.answer("a", yes)).toBeUndefined();
+    expect(open().open()).toEqual([]);
+    await inbox.request(question("a"));
+    expect(open().open()).toEqual([question("a")]);
+  });
+
+  it("goes on behind a line that another process did not live to finish", async () => {
+    await open().request(question("a"));
+    appendFileSync(path, '{"v":1,"type":"approval.answ');
+    await open().answer("a", yes);
+    expect(open().answerTo("a")).toEqual(yes);
+  });
+
+  it("makes rules of what is always allowed, the same list until there are more", async () => {
+    const inbox = open();
+    await inbox.request(question("a"));
+    await inbox.request(question("b"));
+    await inbox.answer("a", { ...yes, always: { rule: "Bash(npm test)", for: "session" } });
+    const rules = inbox.rules();
+    expect(rules).toEqual([{ text: "Bash(npm test)", effect: "allow", scope: "session" }]);
+    await inbox.answer("b", { ...no, always: { rule: "Bash", for: "session" } });
+    expect(inbox.rules()).toBe(rules);
+  });
+
+  it("works in memory too", async () => {
+    const inbox = openInbox({ path: undefined, clock });
+    await inbox.request(question("a"));
+    expect(await inbox.answer("a", yes)).toEqual({ answer: yes, isOwn: true });
+    expect(await inbox.answer("a", no)).toEqual({ answer: yes, isOwn: false });
+  });
+});
+
+describe("the fold of an inbox", () => {
+  const line = fc.oneof(
+    fc.record({ type: fc.constant("approval.requested"), requestId: fc.constantFrom("a", "b") }),
+    fc.record({
+      type: fc.constant("approval.answered"),
+      requestId: fc.constantFrom("a", "b"),
+      inputHash: fc.constantFrom("hash", "other"),
+      answer: fc.constantFrom("allow", "deny", "yes"),
+      answerId: fc.string(),
+    }),
+    fc.record({ type: fc.constant("approval.withdrawn"), requestId: fc.constantFrom("a", "b") }),
+    fc.jsonValue(),
+  );
+
+  it("keeps its answer whatever comes later, and has one only for the input that was asked about", () => {
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 12 }), fc.nat(12), (drawn, cut) => {
+        const lines = drawn.map((each) =>
+          each !== null && typeof each === "object" && "type" in each
+            ? { v: 1, at: 1, by: "ana", reason: "", ...question(String(each.requestId)), ...each }
+            : each,
+        );
+        const earlier = foldInbox(lines.slice(0, cut), emptyInbox);
+        const all = foldInbox(lines, emptyInbox);
+        for (const [id, { answer }] of earlier.requests)
+          if (answer) expect(all.requests.get(id)?.answer).toEqual(answer);
+        for (const { answer } of all.requests.values()) {
+          if (answer === undefined) continue;
+          const given = lines.find((each) => (each as InboxLine & { answerId?: string })?.answerId === answer.answerId);
+          expect(given).toMatchObject({ type: "approval.answered" });
+          expect(["allow", "deny"]).toContain(answer.answer.answer);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,234 @@
+import { readFileSync, statSync } from "node:fs";
+import { createId, errorCode, openAppendFile, parseJsonLines } from "../../lib/index.ts";
+import type { Clock, CountedAnswer, Inbox } from "../../ports/index.ts";
+import type { ApprovalAnswer, ApprovalQuestion, InboxLine, Rule } from "../../protocol/index.ts";
+import { createDiskRetry, type DiskRetryOptions } from "../journal/disk-retry.ts";
+
+export interface InboxOptions extends Pick<DiskRetryOptions, "onTrouble"> {
+  /** Undefined: kept in memory only. */
+  readonly path: string | undefined;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** Another process answers by adding a line; whoever waits here has seen it within this time. */
+const LOOK_EVERY_MS = 100;
+
+type NewLine = InboxLine extends infer Line ? (Line extends InboxLine ? Omit<Line, "v" | "at"> : never) : never;
+
+/** The inbox of a session on its file. Any number of processes may have it open. */
+export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
+  const retry = createDiskRetry({ onTrouble });
+  const watchers = new Set<() => void>();
+  let state: InboxState = emptyInbox;
+  let size = -1;
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  function look(): void {
+    if (path === undefined) return;
+    const now = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (now === size) return;
+    state = readInbox(path, state);
+    size = now;
+    for (const onChange of [...watchers]) onChange();
+  }
+
+  function lookAgain(): void {
+    try {
+      look();
+    } catch {
+      // What can't be read now may be readable in a moment.
+    }
+  }
+
+  /** Resolves when it survives a power cut. One after the other, so that what was decided about is what is written behind. */
+  function write(lineFor: () => NewLine | undefined, { retryWrite = true } = {}): Promise<void> {
+    const written = writing.then(async () => {
+      const line = lineFor();
+      if (line === undefined) return;
+      const whole = { v: 1, at: clock.now(), ...line } as InboxLine;
+      if (path === undefined) {
+        state = foldInbox([...state.lines, whole], state);
+        for (const onChange of [...watchers]) onChange();
+        return;
+      }
+      const text = `${JSON.stringify(whole)}\n`;
+      await (retryWrite ? retry.run(() => append(path, text)) : append(path, text));
+      look();
+    });
+    writing = written.catch(() => {});
+    return written;
+  }
+
+  const isOpen = (requestId: string): boolean => openRequests(state).some((each) => each.requestId === requestId);
+
+  look();
+  return {
+    request: (question) =>
+      write(() => {
+        const entry = state.requests.get(question.requestId);
+        return entry === undefined || entry.isWithdrawn ? { type: "approval.requested", ...question } : undefined;
+      }),
+    async answer(requestId, answer) {
+      const answerId = createId("answer_");
+      await write(() => {
+        look();
+        const inputHash = state.requests.get(requestId)?.question.inputHash;
+        if (inputHash === undefined || !isOpen(requestId)) return undefined;
+        return { ...answer, type: "approval.answered", answerId, requestId, inputHash };
+      });
+      return counted(state, requestId, answerId);
+    },
+    // Who stops a run does not wait for room on the disk: a request that stays is asked for nobody, and harms nobody.
+    withdraw: (requestId, reason) =>
+      write(() => (isOpen(requestId) ? { type: "approval.withdrawn", requestId, reason } : undefined), {
+        retryWrite: false,
+      }).catch(() => {}),
+    answerTo: (requestId) => state.requests.get(requestId)?.answer?.answer,
+    open: () => openRequests(state),
+    rules: () => state.rules,
+    watch(onChange) {
+      watchers.add(onChange);
+      timer ??= path === undefined ? undefined : setInterval(lookAgain, LOOK_EVERY_MS);
+      return () => {
+        watchers.delete(onChange);
+        if (watchers.size > 0) return;
+        clearInterval(timer);
+        timer = undefined;
+      };
+    },
+  };
+}
+
+function openRequests({ requests }: InboxState): readonly ApprovalQuestion[] {
+  return [...requests.values()].flatMap(({ question, answer, isWithdrawn }) =>
+    answer === undefined && !isWithdrawn ? [question] : [],
+  );
+}
+
+function counted({ requests }: InboxState, requestId: string, answerId: string): CountedAnswer | undefined {
+  const given = requests.get(requestId)?.answer;
+  return given && { answer: given.answer, isOwn: given.answerId === answerId };
+}
+
+/** Opened anew each time: an inbox is written rarely, and somebody else may have left a torn line. */
+async function append(path: string, text: string): Promise<void> {
+  const file = openAppendFile(path, { createDirectory: true });
+  try {
+    file.append(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** What the file says now. */
+export function readInbox(path: string, before: InboxState = emptyInbox): InboxState {
+  try {
+    const { records } = parseJsonLines(readFileSync(path));
+    return foldInbox(
+      records.map(({ value }) => value),
+      before,
+    );
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return emptyInbox;
+    throw error;
+  }
+}
+
+export interface InboxState {
+  readonly lines: readonly InboxLine[];
+  /** In the order in which they were made. */
+  readonly requests: ReadonlyMap<string, InboxEntry>;
+  /** What "always" allowed; the same list as before if nothing was added. */
+  readonly rules: readonly Rule[];
+}
+
+export interface InboxEntry {
+  readonly question: ApprovalQuestion;
+  /** Milliseconds since 1970. */
+  readonly askedAt: number;
+  readonly answer?: { readonly answerId: string; readonly answer: ApprovalAnswer };
+  readonly isWithdrawn: boolean;
+}
+
+export const emptyInbox: InboxState = { lines: [], requests: new Map(), rules: [] };
+
+/**
+ * What the lines of an inbox say. The first answer counts that is about a request made before it, with exactly its input,
+ * and not yet withdrawn. A line that is none of ours says nothing.
+ */
+export function foldInbox(lines: readonly unknown[], before: InboxState): InboxState {
+  const read = lines.filter(isInboxLine);
+  const requests = new Map<string, InboxEntry>();
+  const rules = new Set<string>();
+  for (const line of read) {
+    const { requestId } = line;
+    const entry = requests.get(requestId);
+    if (line.type === "approval.requested") {
+      const { v: _v, at: askedAt, type: _type, ...question } = line;
+      if (entry === undefined || entry.isWithdrawn) requests.set(requestId, { question, askedAt, isWithdrawn: false });
+      continue;
+    }
+    if (entry === undefined || entry.answer || entry.isWithdrawn) continue;
+    if (line.type === "approval.withdrawn") {
+      requests.set(requestId, { ...entry, isWithdrawn: true });
+    } else if (line.inputHash === entry.question.inputHash) {
+      const { answer: effect, by, message, inputJson, always } = line;
+      const answer: ApprovalAnswer = { answer: effect, by, message, inputJson, always };
+      requests.set(requestId, { ...entry, answer: { answerId: line.answerId, answer } });
+      if (answer.answer === "allow" && answer.always !== undefined) rules.add(answer.always.rule);
+    }
+  }
+  return { lines: read, requests, rules: sameOr(before.rules, rules) };
+}
+
+function sameOr(before: readonly Rule[], texts: ReadonlySet<string>): readonly Rule[] {
+  if (before.length === texts.size && before.every(({ text }) => texts.has(text))) return before;
+  return [...texts].map((text) => ({ text, effect: "allow", scope: "session" }));
+}
+
+/** Anybody who may write the file can have written it: what would be acted on is looked at. */
+function isInboxLine(value: unknown): value is InboxLine {
+  if (!isMapping(value) || value["v"] !== 1 || typeof value["at"] !== "number") return false;
+  if (!isText(value["requestId"])) return false;
+  switch (value["type"]) {
+    case "approval.requested":
+      return isQuestion(value);
+    case "approval.answered":
+      return isAnswer(value);
+    default:
+      return value["type"] === "approval.withdrawn";
+  }
+}
+
+function isQuestion(value: Mapping): boolean {
+  const { call, decision, always, path } = value;
+  const hasTexts = ["sessionId", "kind", "agentId", "agentType", "inputHash"].every((key) => isText(value[key]));
+  const isCall = isMapping(call) && ["callId", "name", "inputJson"].every((key) => isText(call[key]));
+  const isDecision = isMapping(decision) && ["effect", "rule", "scope", "reason"].every((key) => isText(decision[key]));
+  return hasTexts && isCall && isDecision && isTexts(always) && isTexts(path);
+}
+
+function isAnswer(value: Mapping): boolean {
+  const { answer, message, inputJson, always } = value;
+  if (answer !== "allow" && answer !== "deny") return false;
+  if (!["answerId", "inputHash", "by"].every((key) => isText(value[key]))) return false;
+  if (![message, inputJson].every((text) => text === undefined || isText(text))) return false;
+  if (always === undefined) return true;
+  return isMapping(always) && isText(always["rule"]) && (always["for"] === "session" || always["for"] === "project");
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
+}

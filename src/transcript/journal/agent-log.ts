@@ -1,0 +1,290 @@
+import { closeSync, fsyncSync, openSync, readFileSync, statSync, truncateSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { errorCode } from "../../lib/index.ts";
+import type { Checkpoint, Clock, NewCheckpoint } from "../../ports/index.ts";
+import type { AgentId, DurableEvent, Line } from "../../protocol/index.ts";
+import { type Problem, parseIntact, parseTranscript } from "../reading/parse-transcript.ts";
+import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+import { asUserError, type DiskRetry } from "./disk-retry.ts";
+import type { OpenFiles } from "./open-files.ts";
+
+/** One agent's transcript as this process knows it. */
+export interface AgentLog {
+  readonly agentId: AgentId;
+  readonly path: string;
+  /** Id of the last line. */
+  count: number;
+  /** Size of the file up to the end of the last acknowledged line; undefined until it was opened for writing. */
+  end: number | undefined;
+  /** Lines not yet in the write-ahead log, as text. */
+  pending: string[];
+  pendingBytes: number;
+  /** The next sync is of the file itself: some lines are in no log. */
+  syncInPlace: boolean;
+  /** Every line up to this id survives a power cut. */
+  covered: number;
+  /** The file has bytes that were not synced in place. */
+  dirty: boolean;
+  /** A failed append may have left whole lines behind: count again before the next one. */
+  uncounted: boolean;
+  /** The file was created by this process. */
+  isNew: boolean;
+  /** What waits for the disk; later appends queue behind it. */
+  tail: Promise<void> | undefined;
+  /** What loading has parsed, until it is asked for or outdated. */
+  loaded: readonly Line[] | undefined;
+  /** The same, where a checkpoint spared it the most of it. */
+  kept: { readonly checkpoint: Checkpoint; readonly lines: readonly Line[] } | undefined;
+  /** How many lines the newest checkpoint stands for. */
+  keptLines: number;
+  /** Reading found nothing to tell. */
+  isIntact: boolean;
+}
+
+export function newAgentLog(agentId: AgentId, path: string): AgentLog {
+  return {
+    agentId,
+    path,
+    count: 0,
+    end: undefined,
+    pending: [],
+    pendingBytes: 0,
+    syncInPlace: false,
+    covered: 0,
+    dirty: false,
+    uncounted: false,
+    isNew: true,
+    tail: undefined,
+    loaded: undefined,
+    kept: undefined,
+    keptLines: 0,
+    isIntact: true,
+  };
+}
+
+/** Reads the file, and sets a torn tail aside so that the next line begins on its own. */
+export function loadAgentLog(
+  agentId: AgentId,
+  path: string,
+  checkpointPath?: string,
+): { log: AgentLog; problems: readonly Problem[] } {
+  const log = newAgentLog(agentId, path);
+  const bytes = readIfThere(path);
+  if (bytes === undefined) return { log, problems: [] };
+  const kept = checkpointPath === undefined ? undefined : readCheckpoint(checkpointPath, bytes);
+  const behind = kept && parseIntact(bytes.subarray(kept.size), kept.lines);
+  if (kept && behind) {
+    log.kept = { checkpoint: kept.checkpoint, lines: behind };
+    log.keptLines = kept.lines;
+    return { log: asFound(log, kept.lines + behind.length), problems: [] };
+  }
+  const { lines, problems, tornAt } = parseTranscript(bytes, path);
+  const all = [...problems];
+  if (tornAt !== undefined) {
+    const copy = setAside(path, bytes, tornAt);
+    if (copy !== undefined)
+      all.push({ file: path, line: 0, message: `Its unfinished last line was moved to ${copy}.` });
+  }
+  log.loaded = lines;
+  log.isIntact = all.length === 0;
+  return { log: asFound(log, lastId(lines)), problems: all };
+}
+
+function asFound(log: AgentLog, count: number): AgentLog {
+  log.isNew = false;
+  log.count = count;
+  // Nobody knows what of it an earlier process has synced.
+  log.syncInPlace = count > 0;
+  log.dirty = count > 0;
+  return log;
+}
+
+interface AppendOptions {
+  readonly files: OpenFiles;
+  readonly retry: DiskRetry;
+  readonly clock: Clock;
+}
+
+/** Writes at once; when the disk is full, waits, and later appends of this agent queue behind. */
+export function appendLines(
+  log: AgentLog,
+  events: readonly DurableEvent[],
+  { files, retry, clock }: AppendOptions,
+): readonly Line[] | Promise<readonly Line[]> {
+  if (events.length === 0) return [];
+  let batch: Batch | undefined;
+  if (log.tail === undefined) {
+    try {
+      batch = prepareBatch(log, events, clock.now());
+      writeBatch(log, batch, files);
+      return batch.lines;
+    } catch (error) {
+      if (!retry.isTransient(error)) return Promise.reject(asUserError(error));
+    }
+  }
+  return inTurn(log, async () => {
+    const own = batch ?? prepareBatch(log, events, clock.now());
+    await retry.run(() => writeBatch(log, own, files));
+    return own.lines;
+  });
+}
+
+function inTurn<T>(log: AgentLog, action: () => Promise<T>): Promise<T> {
+  const result = (log.tail ?? Promise.resolve()).then(action);
+  const settled = result.then(
+    () => {},
+    () => {},
+  );
+  log.tail = settled;
+  void settled.then(() => {
+    if (log.tail === settled) log.tail = undefined;
+  });
+  return result;
+}
+
+/** Never throws: without it the next process reads the lines. */
+export function keepCheckpoint(log: AgentLog, path: string, make: () => NewCheckpoint | undefined): void {
+  if (!log.isIntact || log.uncounted || log.tail !== undefined) return;
+  try {
+    const checkpoint = make();
+    if (checkpoint === undefined) return;
+    writeCheckpoint(path, checkpoint, { transcript: readFileSync(log.path), lines: log.count });
+    log.keptLines = log.count;
+  } catch {
+    // The disk may be full.
+  }
+}
+
+export function readLines(path: string): readonly Line[] {
+  const bytes = readIfThere(path);
+  return bytes === undefined ? [] : parseTranscript(bytes, path).lines;
+}
+
+interface Batch {
+  readonly lines: readonly Line[];
+  readonly texts: readonly string[];
+}
+
+/** Gives the events their numbers without taking these yet. */
+function prepareBatch(log: AgentLog, events: readonly DurableEvent[], at: number): Batch {
+  if (log.uncounted) {
+    log.count = Math.max(log.count, lastId(readLines(log.path)));
+    log.uncounted = false;
+  }
+  const lines: Line[] = [];
+  const texts: string[] = [];
+  for (const event of events) {
+    const last = log.count + lines.length;
+    const parentId = last === 0 ? null : String(last);
+    const line: Line = { v: 1, id: String(last + 1), parentId, at, ...event };
+    lines.push(line);
+    texts.push(JSON.stringify(line));
+  }
+  return { lines, texts };
+}
+
+/** All lines or none; throws what the disk said. */
+function writeBatch(log: AgentLog, batch: Batch, files: OpenFiles): void {
+  appendTexts(log, batch.texts, files);
+  log.count += batch.lines.length;
+  if (log.syncInPlace) return;
+  for (const text of batch.texts) {
+    log.pending.push(text);
+    log.pendingBytes += text.length;
+  }
+  if (log.pendingBytes > mostPending) syncFileNext(log);
+}
+
+export function appendTexts(log: AgentLog, texts: readonly string[], files: OpenFiles): void {
+  log.loaded = undefined;
+  log.kept = undefined;
+  try {
+    const file = files.open(log);
+    log.end ??= file.size;
+    file.append(`${texts.join("\n")}\n`);
+    log.end = file.size;
+    log.dirty = true;
+  } catch (error) {
+    takeBack(log, files);
+    throw error;
+  }
+}
+
+/** Without a sync a long transcript would be held in memory twice. */
+const mostPending = 1024 * 1024;
+
+function syncFileNext(log: AgentLog): void {
+  log.pending = [];
+  log.pendingBytes = 0;
+  log.syncInPlace = true;
+}
+
+/** Cuts off what a failed append has left: nobody was told that it is recorded. */
+function takeBack(log: AgentLog, files: OpenFiles): void {
+  files.drop(log);
+  if (log.end === undefined) return;
+  try {
+    truncateSync(log.path, log.end);
+  } catch {
+    // What is left becomes a line of its own that reading skips, or one that reading drops as repeated.
+    log.uncounted = true;
+    syncFileNext(log);
+  }
+}
+
+function lastId(lines: readonly Line[]): number {
+  return Number(lines.at(-1)?.id ?? 0);
+}
+
+function setAside(path: string, bytes: Uint8Array, from: number): string | undefined {
+  try {
+    const copy = writeCopy(path, bytes.subarray(from));
+    truncateSync(path, from);
+    return copy;
+  } catch {
+    // It stays where it is; the next append begins with a newline.
+    return undefined;
+  }
+}
+
+function writeCopy(path: string, bytes: Uint8Array): string {
+  for (let number = 1; ; number++) {
+    const copy = `${path}.damaged-${number}`;
+    let descriptor: number;
+    try {
+      descriptor = openSync(copy, "wx", 0o600);
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") continue;
+      throw error;
+    }
+    try {
+      for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    syncDirectoryNow(dirname(path));
+    return copy;
+  }
+}
+
+function syncDirectoryNow(path: string): void {
+  if (process.platform === "win32") return;
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readIfThere(path: string): Uint8Array | undefined {
+  // Asked first because an exception costs far more, and most files asked for are those of new agents.
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

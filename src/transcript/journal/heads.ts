@@ -1,0 +1,78 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { errorCode } from "../../lib/index.ts";
+import type { Head } from "../../protocol/index.ts";
+import type { DiskRetry } from "./disk-retry.ts";
+
+export interface Heads {
+  save(head: Head): Promise<string>;
+  load(hash: string): Promise<Head | undefined>;
+}
+
+export interface HeadsOptions {
+  readonly directory: string;
+  readonly retry: DiskRetry;
+  readonly alsoSync: (path: string) => void;
+}
+
+/** A head is stored under the hash of its JSON, keys in the order they were given. */
+export function createHeads({ directory, retry, alsoSync }: HeadsOptions): Heads {
+  const saved = new Map<string, Promise<void>>();
+
+  function write(hash: string, json: string): void {
+    const path = join(directory, `${hash}.json`);
+    if (readVerified(path, hash) !== undefined) return;
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const temporary = `${path}.${process.pid}.${randomUUID().slice(0, 8)}`;
+    try {
+      // Not synced here: the first request must not wait for the disk. The next commit syncs it with the lines that name it.
+      writeFileSync(temporary, json, { mode: 0o600 });
+      renameSync(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
+    alsoSync(path);
+    alsoSync(directory);
+  }
+
+  return {
+    async save(head) {
+      const { hash, json } = hashHead(head);
+      const saving = saved.get(hash) ?? retry.run(() => write(hash, json));
+      saved.set(hash, saving);
+      saving.catch(() => saved.delete(hash));
+      await saving;
+      return hash;
+    },
+    async load(hash) {
+      return readHead(directory, hash);
+    },
+  };
+}
+
+export function readHead(directory: string, hash: string): Head | undefined {
+  if (!/^[0-9a-f]{64}$/.test(hash)) return undefined;
+  const json = readVerified(join(directory, `${hash}.json`), hash);
+  return json === undefined ? undefined : (JSON.parse(json) as Head);
+}
+
+export function hashHead(head: Head): { hash: string; json: string } {
+  const json = JSON.stringify(head);
+  return { hash: sha256(json), json };
+}
+
+function readVerified(path: string, hash: string): string | undefined {
+  try {
+    const json = readFileSync(path, "utf8");
+    return sha256(json) === hash ? json : undefined;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type AgentId, type Line, MAIN_AGENT } from "../../protocol/index.ts";
+import { hashHead } from "./heads.ts";
+import { addressOf, nameIn, resultName } from "./result-store.ts";
+import type { Session, SessionOptions } from "./session.ts";
+
+/** A session that is gone with its process: for a state directory that can't be written, and for tests. */
+export function createMemorySession({
+  sessionId,
+  clock,
+}: Pick<SessionOptions, "cwd" | "sessionId" | "clock">): Session {
+  const agents = new Map<AgentId, Line[]>();
+  const heads = new Map<string, string>();
+  const results = new Map<string, string>();
+  let scratch: string | undefined;
+  let closed = false;
+
+  return {
+    sessionId,
+    path: undefined,
+    inboxPath: undefined,
+    problems: [],
+    leftOpen: false,
+    results: {
+      async save(id, text) {
+        const name = resultName(id);
+        results.set(name, text);
+        return addressOf(name);
+      },
+      async read(address) {
+        const name = nameIn(address);
+        return name === undefined ? undefined : results.get(name);
+      },
+    },
+    async append(agentId, events) {
+      if (closed) throw new Error(`The session ${sessionId} is closed; nothing can be appended.`);
+      const lines = agents.get(agentId) ?? [];
+      const before = lines.length;
+      const at = clock.now();
+      // Through JSON, so that nobody who keeps the event can change the record.
+      const added = events.map((event, index): Line => {
+        const last = before + index;
+        const line = { v: 1, id: String(last + 1), parentId: last === 0 ? null : String(last), at, ...event };
+        return JSON.parse(JSON.stringify(line));
+      });
+      lines.push(...added);
+      agents.set(agentId, lines);
+      return added;
+    },
+    async sync() {},
+    syncSoon() {},
+    async read(agentId) {
+      return [...(agents.get(agentId) ?? [])];
+    },
+    async agents() {
+      return [...agents.keys()].filter((agentId) => agentId !== MAIN_AGENT);
+    },
+    output: () => undefined,
+    async saveHead(head) {
+      const { hash, json } = hashHead(head);
+      heads.set(hash, json);
+      return hash;
+    },
+    async loadHead(hash) {
+      const json = heads.get(hash);
+      return json === undefined ? undefined : JSON.parse(json);
+    },
+    scratchDirectory() {
+      scratch ??= mkdtempSync(join(tmpdir(), "retinue-scratch-"));
+      return scratch;
+    },
+    async close() {
+      closed = true;
+      if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
+      scratch = undefined;
+    },
+  };
+}

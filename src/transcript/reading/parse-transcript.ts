@@ -1,0 +1,214 @@
+import { isUtf8 } from "node:buffer";
+import { parseJsonLines } from "../../lib/index.ts";
+import type { DurableEvent, EventOf, Line } from "../../protocol/index.ts";
+
+export interface Problem {
+  readonly file: string;
+  /** From 1; 0 where it concerns the file as a whole. */
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface ParsedTranscript {
+  /** In the order of their ids, each once. Types and fields this version does not know are kept. */
+  readonly lines: readonly Line[];
+  readonly problems: readonly Problem[];
+  /** Where a last line begins that was never finished; undefined when there is none. */
+  readonly tornAt: number | undefined;
+}
+
+export function parseTranscript(bytes: Uint8Array, file: string): ParsedTranscript {
+  const intact = parseIntact(bytes);
+  return intact ? { lines: intact, problems: [], tornAt: undefined } : parseEachLine(bytes, file);
+}
+
+/** Beyond this one string could get too long for the engine. */
+const longestString = 256 << 20;
+
+/**
+ * A file nobody damaged is parsed at one go, as one array; it takes half the time of its lines one by one.
+ * Numbered without a gap the values are the lines that come after so many. Undefined: look at each.
+ */
+export function parseIntact(bytes: Uint8Array, before = 0): readonly Line[] | undefined {
+  if (bytes.length === 0) return [];
+  if (bytes.length > longestString || bytes.at(-1) !== newline || !isUtf8(bytes)) return undefined;
+  let values: readonly unknown[];
+  try {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length - 1).toString("utf8");
+    values = JSON.parse(`[${text.replaceAll("\n", ",")}]`);
+  } catch {
+    return undefined;
+  }
+  const isNext = (value: unknown, index: number): boolean => {
+    if (typeof value !== "object" || value === null) return false;
+    const { v, id, type } = value as Partial<Line>;
+    return v === 1 && id === String(before + index + 1) && typeof type === "string" && isWhole(value as Line);
+  };
+  return values.every(isNext) ? (values as readonly Line[]) : undefined;
+}
+
+function parseEachLine(bytes: Uint8Array, file: string): ParsedTranscript {
+  const { records, bad, tornTail } = parseJsonLines(bytes);
+  const problems: Problem[] = [];
+  for (const { line, reason } of bad) {
+    problems.push({ file, line, message: `Line ${line} can't be read: ${reason}. That part is skipped.` });
+  }
+  const tornAt = tornTail ? bytes.lastIndexOf(newline) + 1 : undefined;
+  if (tornAt !== undefined) {
+    const line = countNewlines(bytes) + 1;
+    problems.push({ file, line, message: `Line ${line} was cut off while it was written. It is skipped.` });
+  }
+  const candidates: Candidate[] = [];
+  let sorted = true;
+  let last = 0;
+  for (const record of records) {
+    const { value, line } = record;
+    if (!isLine(value)) {
+      problems.push({ file, line, message: `Line ${line} is no line of a transcript. It is skipped.` });
+      continue;
+    }
+    if (value.v !== 1) {
+      const message = `Line ${line} is of version ${JSON.stringify(value.v)}, newer than this program. It is kept as it is.`;
+      problems.push({ file, line, message });
+    }
+    const id = Number(value.id);
+    if (id <= last) sorted = false;
+    last = id;
+    candidates.push({ id, value, line, text: record.text });
+  }
+  const unique = sorted ? candidates : dropRepeated(candidates, { file, problems });
+  reportGaps(unique, { file, problems });
+  problems.sort((left, right) => left.line - right.line);
+  return { lines: unique.map((each) => each.value), problems, tornAt };
+}
+
+const newline = 10;
+
+function countNewlines(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) count += 1;
+  return count;
+}
+
+interface Candidate {
+  readonly id: number;
+  readonly value: Line;
+  readonly line: number;
+  readonly text: string;
+}
+
+function isLine(value: unknown): value is Line {
+  if (typeof value !== "object" || value === null) return false;
+  const { id, type } = value as Partial<Line>;
+  if (typeof id !== "string" || !/^[1-9]\d{0,14}$/.test(id) || typeof type !== "string") return false;
+  return (value as Line).v !== 1 || isWhole(value as Line);
+}
+
+/** An append that was tried again and the write-ahead log may both bring a line a second time. */
+function dropRepeated(candidates: Candidate[], { file, problems }: { file: string; problems: Problem[] }): Candidate[] {
+  const byId = new Map<number, Candidate>();
+  for (const candidate of candidates) {
+    const other = byId.get(candidate.id);
+    if (other === undefined) {
+      byId.set(candidate.id, candidate);
+      continue;
+    }
+    if (other.text === candidate.text) continue;
+    const kept = followsItsParent(other) || !followsItsParent(candidate) ? other : candidate;
+    const dropped = kept === other ? candidate : other;
+    byId.set(candidate.id, kept);
+    const message = `Line ${dropped.line} has the id of line ${kept.line} and says something else. It is skipped.`;
+    problems.push({ file, line: dropped.line, message });
+  }
+  return [...byId.values()].sort((left, right) => left.id - right.id);
+}
+
+function followsItsParent({ id, value }: Candidate): boolean {
+  return value.parentId === (id === 1 ? null : String(id - 1));
+}
+
+function reportGaps(candidates: readonly Candidate[], { file, problems }: { file: string; problems: Problem[] }): void {
+  let expected = 1;
+  for (const { id, line } of candidates) {
+    if (id !== expected) {
+      const missing = id - expected === 1 ? `entry ${expected} is` : `entries ${expected} to ${id - 1} are`;
+      problems.push({ file, line, message: `Before line ${line} ${missing} missing.` });
+    }
+    expected = id + 1;
+  }
+}
+
+/**
+ * Whether a line has what its type needs: one flipped byte may have changed the name of a member and left good JSON.
+ * Types and members this version does not know are none of its business.
+ */
+function isWhole(line: Line): boolean {
+  const needed: Readonly<Record<string, Kind>> | undefined = Object.hasOwn(members, line.type)
+    ? members[line.type]
+    : undefined;
+  for (const name in needed) if (!isOf[needed[name] as Kind]((line as unknown as Unknown)[name])) return false;
+  return true;
+}
+
+type Kind = "text" | "number" | "object" | "list" | "blocks" | "content";
+type Unknown = Readonly<Record<string, unknown>>;
+
+const isOf: Readonly<Record<Kind, (value: unknown) => boolean>> = {
+  text: (value) => typeof value === "string",
+  number: (value) => typeof value === "number",
+  object: isObject,
+  list: Array.isArray,
+  blocks: isBlocks,
+  content: (value) => isObject(value) && isBlocks(value["content"]),
+};
+
+function isObject(value: unknown): value is Unknown {
+  return typeof value === "object" && value !== null;
+}
+
+function isBlocks(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isBlock);
+}
+
+function isBlock(value: unknown): boolean {
+  if (!isObject(value) || typeof value["type"] !== "string") return false;
+  const needed = Object.hasOwn(texts, value["type"]) ? texts[value["type"]] : undefined;
+  return needed === undefined || needed.every((name) => typeof value[name] === "string");
+}
+
+const texts: Readonly<Record<string, readonly string[]>> = {
+  text: ["text"],
+  thinking: ["text"],
+  opaque: ["json"],
+  image: ["mediaType", "data"],
+  tool_call: ["callId", "name", "inputJson"],
+};
+
+/** Only what somebody could not do without. */
+const members: { readonly [T in DurableEvent["type"]]?: { readonly [M in keyof EventOf<T>]?: Kind } } = {
+  "agent.created": { agentId: "text", agentType: "text", description: "text", parent: "object", depth: "number" },
+  "agent.spawned": { callId: "text", agentId: "text" },
+  "agent.resumed": { callId: "text", agentId: "text", runId: "text" },
+  "run.started": { runId: "text", agentId: "text", agentType: "text", model: "text", maxTurns: "number" },
+  "run.backgrounded": { runId: "text" },
+  "head.set": { hash: "text" },
+  "prompt.received": { content: "blocks" },
+  "context.added": { text: "text" },
+  "notices.delivered": { notices: "list", text: "text" },
+  "model.requested": { turn: "number" },
+  "spend.reserved": { request: "text", reserved: "object" },
+  "spend.recorded": { usage: "object" },
+  "model.retried": { turn: "number", retry: "object" },
+  "model.ended": { turn: "number", message: "content", usage: "object", milliseconds: "number" },
+  "model.failed": { turn: "number", error: "object", partial: "blocks", milliseconds: "number" },
+  "tool.requested": { callId: "text", name: "text" },
+  "approval.requested": { requestId: "text", callId: "text", name: "text", inputJson: "text" },
+  "approval.answered": { requestId: "text", callId: "text", answer: "text" },
+  "tool.started": { callId: "text" },
+  "tool.ended": { callId: "text", name: "text", result: "content" },
+  "conversation.compacted": { summary: "text", kept: "number" },
+  "notice.raised": { code: "text", message: "text" },
+  "run.ended": { runId: "text", reason: "text", text: "text", usage: "object", facts: "object" },
+  "acceptance.checked": { runId: "text" },
+  "run.cleaned": { runId: "text" },
+};
