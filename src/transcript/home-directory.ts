@@ -4,10 +4,10 @@ import { errorCode } from "../lib/index.ts";
 
 export type HomeCheck =
   | { readonly ok: true; readonly created: boolean }
-  /** One sentence with the cure. */
+  /** One sentence that includes what to do. */
   | { readonly ok: false; readonly code: string; readonly message: string };
 
-/** Looks whether sessions can be kept in the state directory; makes it when it is missing. */
+/** Checks whether sessions can be stored in the state directory; creates it if it is missing. */
 export function checkHome(home: string): HomeCheck {
   try {
     const created = makeDirectories(home).length > 0;
@@ -42,8 +42,8 @@ const words: Readonly<Record<string, (path: string) => string>> = {
 };
 
 /**
- * Makes a directory and its missing parents, for the owner only. Gives the directories that have new names in them.
- * Node's own recursive form never returns where the system answers ENOENT below a directory that exists (/proc).
+ * Creates a directory and its missing parents, accessible to the owner only. Returns the directories that got new entries.
+ * Node's recursive mkdir never returns where the system reports ENOENT below an existing directory (/proc).
  */
 export function makeDirectories(path: string): string[] {
   const parent = dirname(path);
@@ -58,7 +58,7 @@ export function makeDirectories(path: string): string[] {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process was quicker.
+    // Another process created it first.
     if (errorCode(error) !== "EEXIST") throw error;
   }
   return [parent, ...changed];

@@ -7,20 +7,20 @@ import { type AgentId, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
 export interface SessionPaths {
   readonly project: string;
   readonly projectDirectory: string;
-  /** The main agent's transcript. */
+  /** Path of the main agent's transcript. */
   readonly transcript: string;
   readonly directory: string;
   readonly subagents: string;
   readonly heads: string;
   readonly results: string;
   readonly scratch: string;
-  /** What was asked and answered. */
+  /** Approval requests and answers. */
   readonly inbox: string;
-  /** Of the main agent. */
+  /** Checkpoint of the main agent. */
   readonly checkpoint: string;
   readonly wal: string;
   readonly lock: string;
-  /** Where the transcript goes first when the session is deleted: from then on there is no such session. */
+  /** Path to which deleting a session first moves the transcript; after that, the session no longer exists. */
   readonly deleted: string;
 }
 
@@ -52,7 +52,7 @@ export function projectsDirectory(home: string): string {
   return join(home, "projects");
 }
 
-/** A readable name that two directories of the same base name do not share. */
+/** Returns a readable name that is unique even among directories with the same base name. */
 export function projectName(cwd: string): string {
   const path = realPath(cwd);
   const name = basename(path)
@@ -69,19 +69,19 @@ export function agentPath(paths: SessionPaths, agentId: AgentId): string {
   return join(paths.subagents, `agent-${agentId}.jsonl`);
 }
 
-/** Those that have a transcript, the oldest first. */
+/** Lists the subagents that have a transcript, oldest first. */
 export function listAgents({ subagents }: SessionPaths): readonly AgentId[] {
-  const found = namesIn(subagents).flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? []);
+  const found = listNames(subagents).flatMap((name) => /^agent-(.+)\.jsonl$/.exec(name)?.[1] ?? []);
   const born = (agentId: AgentId): number => statSync(join(subagents, `agent-${agentId}.jsonl`)).birthtimeMs;
   const times = new Map(found.filter(isAgentId).map((agentId) => [agentId, born(agentId)]));
   return [...times.keys()].sort((left, right) => (times.get(left) ?? 0) - (times.get(right) ?? 0));
 }
 
-function namesIn(directory: string): readonly string[] {
+export function listNames(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
+    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return [];
     throw error;
   }
 }
@@ -94,7 +94,7 @@ export function isSessionId(text: string): boolean {
   return /^[a-zA-Z0-9_-]{1,64}$/.test(text);
 }
 
-/** Also when a power cut took the main transcript: what is left can be read. */
+/** Returns true also if a power cut removed the main transcript, because the rest can be read. */
 export function hasSession(paths: SessionPaths): boolean {
   if (existsSync(paths.transcript)) return true;
   return (existsSync(paths.wal) || existsSync(paths.subagents)) && !existsSync(paths.deleted);

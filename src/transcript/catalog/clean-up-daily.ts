@@ -5,24 +5,24 @@ import type { CleanUp } from "./clean-up.ts";
 
 export interface DailyCleanUp {
   readonly home: string;
-  /** 0 = never. */
+  /** Sessions untouched for this many days are deleted; 0 disables the clean-up. */
   readonly days: number;
   readonly clock: Clock;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Whoever waits for the end of a command waits for this too. */
+/** The end of a command waits for the clean-up, so it must be short. */
 const LIMIT_MS = 500;
 
 /**
- * `cleanUp`, no more than once a day and not for long; the next one goes on with the rest. Undefined: not due, and then
- * nothing is loaded for it. Never rejects.
+ * Runs `cleanUp` at most once a day and for a short time; the next run continues with the rest. Returns undefined, without
+ * loading any code, if it is not due. Never rejects.
  */
 export async function cleanUpDaily({ home, days, clock }: DailyCleanUp): Promise<CleanUp | undefined> {
   const stamp = join(home, "cleaned-up");
   if (!(days > 0) || isToday(stamp, clock.now())) return undefined;
   try {
-    // First: one that dies in the middle does not begin again with every command.
+    // Written first, so that a run that dies midway is not repeated by every command.
     writeFileSync(stamp, `${clock.now()}\n`, { mode: 0o600 });
     const { cleanUp } = await import("./clean-up.ts");
     const startedAt = clock.monotonic();
@@ -30,7 +30,7 @@ export async function cleanUpDaily({ home, days, clock }: DailyCleanUp): Promise
     if (!result.finished) rmSync(stamp, { force: true });
     return result;
   } catch {
-    // Old files that stay for another day harm nobody.
+    // Keeping old files for another day does no harm.
     return undefined;
   }
 }

@@ -5,34 +5,34 @@ import { type AgentId, MAIN_AGENT, type RunId } from "../../protocol/index.ts";
 import { readTranscript } from "../reading/read-session.ts";
 import { agentPath, listAgents, type SessionPaths, sessionPaths } from "../session-paths.ts";
 import { deleteSession, sweepDeleted } from "./delete-session.ts";
-import { placesOf, projectsOf, type SessionPlace } from "./list-sessions.ts";
+import { listProjects, type SessionPlace, sessionPlaces } from "./list-sessions.ts";
 import { lastRunEnded, summarizeSession } from "./summarize-session.ts";
 
 export interface CleanUp {
   readonly removed: readonly string[];
-  /** Old sessions that stay, and why. */
+  /** Old sessions that were kept, with the reason. */
   readonly kept: readonly { readonly id: string; readonly reason: string }[];
-  /** False: there was not enough time for all of them. */
+  /** False if there was not enough time for all sessions. */
   readonly finished: boolean;
 }
 
 export interface CleanUpOptions {
   readonly home: string;
-  /** 0 = never. */
+  /** Sessions untouched for this many days are deleted; 0 disables the clean-up. */
   readonly days: number;
   readonly now: number;
-  /** Asked before each session. */
+  /** Called before each session; false ends the clean-up. */
   readonly hasTime?: () => boolean;
 }
 
-/** Deletes sessions not touched for so many days, except where something would be lost with them. */
+/** Deletes sessions that were not touched for `days` days, unless unfinished work would be lost. */
 export function cleanUp({ home, days, now, hasTime = () => true }: CleanUpOptions): CleanUp {
   const removed: string[] = [];
   const kept: { id: string; reason: string }[] = [];
   if (!(days > 0)) return { removed, kept, finished: true };
   const oldest = now - days * 24 * 60 * 60 * 1000;
-  for (const project of projectsOf(home)) sweepDeleted({ home, project });
-  for (const place of placesOf({ home })) {
+  for (const project of listProjects(home)) sweepDeleted({ home, project });
+  for (const place of sessionPlaces({ home })) {
     if (!hasTime()) return { removed, kept, finished: false };
     try {
       const paths = sessionPaths(place);
@@ -73,7 +73,7 @@ function touchedAt(paths: SessionPaths): number {
   return Math.max(...times);
 }
 
-/** Agents that were started in the background and whose end nobody in the session was told of. */
+/** Lists background agents whose result was never delivered to an agent of the session. */
 function untoldResults(paths: SessionPaths, agents: readonly AgentId[]): readonly AgentId[] {
   const launched = new Map<RunId, AgentId>();
   const told = new Set<RunId>();

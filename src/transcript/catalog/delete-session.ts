@@ -2,12 +2,12 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { errorCode, type FileLock, lockOwner, UserError } from "../../lib/index.ts";
 import { lockSession } from "../session-lock.ts";
-import { isSessionId, projectsDirectory, type SessionPaths, sessionPaths } from "../session-paths.ts";
-import { names, type SessionPlace } from "./list-sessions.ts";
+import { isSessionId, listNames, projectsDirectory, type SessionPaths, sessionPaths } from "../session-paths.ts";
+import type { SessionPlace } from "./list-sessions.ts";
 
 /**
- * Removes a session for good; throws a UserError when somebody works in it. Two renames come first: a process that dies
- * in the middle leaves a whole session, or one that is gone for everybody and that the next clean-up sweeps.
+ * Deletes a session permanently; throws a UserError if it is in use. Starts with two renames: if the process dies midway,
+ * the session is either complete, or invisible and removed by the next clean-up.
  */
 export function deleteSession(place: SessionPlace): void {
   const paths = sessionPaths(place);
@@ -25,17 +25,17 @@ export function deleteSession(place: SessionPlace): void {
   }
 }
 
-/** What processes that died while they deleted have left in a project. */
+/** Removes what processes left in a project when they died while deleting a session. */
 export function sweepDeleted(place: Omit<SessionPlace, "sessionId">): void {
   const directory = join(projectsDirectory(place.home), place.project);
-  for (const name of names(directory)) {
+  for (const name of listNames(directory)) {
     const isLeft =
       name.startsWith(PREFIX) || (isSessionId(name) && existsSync(sessionPaths({ ...place, sessionId: name }).deleted));
     if (isLeft) rmSync(join(directory, name), { recursive: true, force: true });
   }
 }
 
-/** No session has such a name. */
+/** Not a valid start of a session id. */
 const PREFIX = ".deleted-";
 
 function remove({ transcript, directory, deleted, projectDirectory }: SessionPaths): void {

@@ -1,11 +1,11 @@
-import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode, matchPrefix } from "../../lib/index.ts";
+import { matchPrefix } from "../../lib/index.ts";
 import type { SessionId } from "../../protocol/index.ts";
-import { hasSession, isSessionId, projectName, projectsDirectory, sessionPaths } from "../session-paths.ts";
+import { hasSession, isSessionId, listNames, projectName, projectsDirectory, sessionPaths } from "../session-paths.ts";
 import { type SessionSummary, summarizeSession } from "./summarize-session.ts";
 
-/** Where to look: one project, or all of them. */
+/** Restricts a search to the project of `cwd`; all projects if it is absent. */
 export interface SessionSearch {
   readonly home: string;
   readonly cwd?: string;
@@ -17,9 +17,9 @@ export interface SessionPlace {
   readonly sessionId: SessionId;
 }
 
-/** Newest first. Damaged sessions are among them, marked. */
+/** Lists sessions, newest first. Damaged sessions are included and marked. */
 export function listSessions(search: SessionSearch): SessionSummary[] {
-  return placesOf(search)
+  return sessionPlaces(search)
     .map(summarizeSession)
     .sort((left, right) => right.updatedAt - left.updatedAt);
 }
@@ -29,9 +29,9 @@ export type FoundSession =
   | { readonly kind: "none" }
   | { readonly kind: "many"; readonly ids: readonly SessionId[] };
 
-/** By the beginning of its id, if that is enough to tell it from all others. */
+/** Finds a session by a prefix of its id, which must be unique. */
 export function findSession({ prefix, ...search }: SessionSearch & { readonly prefix: string }): FoundSession {
-  const places = placesOf(search);
+  const places = sessionPlaces(search);
   const match = matchPrefix(
     places.map((place) => place.sessionId),
     prefix,
@@ -44,9 +44,9 @@ export function findSession({ prefix, ...search }: SessionSearch & { readonly pr
   return { kind: "one", session: summarizeSession(place) };
 }
 
-/** The one that was written last and begins as a session does. Reads next to nothing: a start waits for it. */
+/** Returns the most recently written session. Reads only the start of the files, because the start of a run waits for it. */
 export function latestSessionId(search: SessionSearch): SessionId | undefined {
-  const byTime = placesOf(search)
+  const byTime = sessionPlaces(search)
     .map((place) => ({ place, time: modifiedAt(sessionPaths(place).transcript) }))
     .sort((left, right) => right.time - left.time);
   return byTime.find(({ place }) => beginsAsSession(sessionPaths(place).transcript))?.place.sessionId;
@@ -66,11 +66,11 @@ function beginsAsSession(path: string): boolean {
   }
 }
 
-export function placesOf({ home, cwd }: SessionSearch): SessionPlace[] {
-  const projects = cwd === undefined ? projectsOf(home) : [projectName(cwd)];
+export function sessionPlaces({ home, cwd }: SessionSearch): SessionPlace[] {
+  const projects = cwd === undefined ? listProjects(home) : [projectName(cwd)];
   return projects.flatMap((project) => {
     const ids = new Set<SessionId>();
-    for (const name of names(join(projectsDirectory(home), project))) {
+    for (const name of listNames(join(projectsDirectory(home), project))) {
       const id = name.replace(/\.jsonl$/, "");
       if (isSessionId(id)) ids.add(id);
     }
@@ -80,17 +80,8 @@ export function placesOf({ home, cwd }: SessionSearch): SessionPlace[] {
   });
 }
 
-export function projectsOf(home: string): readonly string[] {
-  return names(projectsDirectory(home));
-}
-
-export function names(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return [];
-    throw error;
-  }
+export function listProjects(home: string): readonly string[] {
+  return listNames(projectsDirectory(home));
 }
 
 function modifiedAt(path: string): number {

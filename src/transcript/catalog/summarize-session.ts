@@ -7,23 +7,23 @@ export interface SessionSummary {
   readonly id: SessionId;
   readonly project: string;
   readonly path: string;
-  /** Where it was begun; undefined when that can't be read. */
+  /** Directory in which it was started; undefined if that can't be read. */
   readonly cwd: string | undefined;
   readonly createdAt: number | undefined;
   readonly updatedAt: number;
-  /** The beginning of the first prompt, on one line. */
+  /** Start of the first prompt, on one line. */
   readonly firstPrompt: string | undefined;
-  /** Undefined while it runs, and when it ended without a word (a crash). */
+  /** Undefined while it runs, and after a crash. */
   readonly lastOutcome: Outcome | undefined;
-  /** Of its last run. */
+  /** Number of turns in its last run. */
   readonly turns: number;
   readonly model: string | undefined;
   readonly inUse: boolean;
-  /** What is wrong with it, when it can't be read as it should. */
+  /** Says what is wrong with a session that can't be read properly. */
   readonly damaged: string | undefined;
 }
 
-/** Reads the beginning and the end of the file only, so that a list of long sessions is quick. */
+/** Reads only the start and the end of the file, so that listing long sessions is fast. */
 export function summarizeSession(place: { home: string; project: string; sessionId: SessionId }): SessionSummary {
   const paths = sessionPaths(place);
   const ends = readEnds(paths.transcript);
@@ -52,7 +52,7 @@ export function isInUse(paths: SessionPaths): boolean {
   try {
     return lockOwner(paths.lock) !== undefined;
   } catch {
-    // A lock nobody can read is no proof that the session is free.
+    // An unreadable lock does not prove that the session is free.
     return true;
   }
 }
@@ -102,7 +102,7 @@ function readEnds(path: string): Ends {
   }
 }
 
-/** Lines can be long: looks at more of the file until what is looked for is there, up to a limit. */
+/** Reads larger and larger parts of the file, up to a limit, until they contain enough: lines can be long. */
 function widen(size: number, read: (bytes: number) => Line[], enough: (lines: Line[]) => boolean): Line[] {
   let lines: Line[] = [];
   for (let bytes = 4 * 1024; bytes <= 2 * 1024 * 1024; bytes *= 8) {
@@ -123,7 +123,7 @@ function readPart(descriptor: number, from: number, length: number): Uint8Array 
   return bytes.subarray(0, done);
 }
 
-/** A part of a file begins and ends within lines; those do not parse and are left out. */
+/** Skips the incomplete lines at the start and the end of a part, which do not parse. */
 function linesOf(bytes: Uint8Array): Line[] {
   const lines: Line[] = [];
   for (const { value } of parseJsonLines(bytes).records) {

@@ -5,17 +5,17 @@ import type { ApprovalAnswer, ApprovalQuestion, InboxLine, Rule } from "../../pr
 import { createDiskRetry, type DiskRetryOptions } from "../journal/disk-retry.ts";
 
 export interface InboxOptions extends Pick<DiskRetryOptions, "onTrouble"> {
-  /** Undefined: kept in memory only. */
+  /** Path of the inbox; undefined to keep it in memory only. */
   readonly path: string | undefined;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Another process answers by adding a line; whoever waits here has seen it within this time. */
+/** Interval for checking whether another process has added an answer. */
 const LOOK_EVERY_MS = 100;
 
 type NewLine = InboxLine extends infer Line ? (Line extends InboxLine ? Omit<Line, "v" | "at"> : never) : never;
 
-/** The inbox of a session on its file. Any number of processes may have it open. */
+/** Opens the inbox of a session. Any number of processes may have it open. */
 export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
   const retry = createDiskRetry({ onTrouble });
   const watchers = new Set<() => void>();
@@ -37,11 +37,11 @@ export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
     try {
       look();
     } catch {
-      // What can't be read now may be readable in a moment.
+      // The next check may be able to read it.
     }
   }
 
-  /** Resolves when it survives a power cut. One after the other, so that what was decided about is what is written behind. */
+  /** Resolves when the line survives a power cut. Writes are sequential, so that `lineFor` sees all previous lines. */
   function write(lineFor: () => NewLine | undefined, { retryWrite = true } = {}): Promise<void> {
     const written = writing.then(async () => {
       const line = lineFor();
@@ -79,7 +79,7 @@ export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
       });
       return counted(state, requestId, answerId);
     },
-    // Who stops a run does not wait for room on the disk: a request that stays is asked for nobody, and harms nobody.
+    // Stopping a run does not wait for space on the disk: a request that remains open does no harm.
     withdraw: (requestId, reason) =>
       write(() => (isOpen(requestId) ? { type: "approval.withdrawn", requestId, reason } : undefined), {
         retryWrite: false,
@@ -111,7 +111,7 @@ function counted({ requests }: InboxState, requestId: string, answerId: string):
   return given && { answer: given.answer, isOwn: given.answerId === answerId };
 }
 
-/** Opened anew each time: an inbox is written rarely, and somebody else may have left a torn line. */
+/** Opens the file for each line: an inbox is rarely written, and another process may have left a torn line. */
 async function append(path: string, text: string): Promise<void> {
   const file = openAppendFile(path, { createDirectory: true });
   try {
@@ -122,7 +122,7 @@ async function append(path: string, text: string): Promise<void> {
   }
 }
 
-/** What the file says now. */
+/** Reads the current state of an inbox file. */
 export function readInbox(path: string, before: InboxState = emptyInbox): InboxState {
   try {
     const { records } = parseJsonLines(readFileSync(path));
@@ -138,9 +138,9 @@ export function readInbox(path: string, before: InboxState = emptyInbox): InboxS
 
 export interface InboxState {
   readonly lines: readonly InboxLine[];
-  /** In the order in which they were made. */
+  /** Requests by id, oldest first. */
   readonly requests: ReadonlyMap<string, InboxEntry>;
-  /** What "always" allowed; the same list as before if nothing was added. */
+  /** Rules from "always" answers; the same array as before if none was added. */
   readonly rules: readonly Rule[];
 }
 
@@ -155,8 +155,8 @@ export interface InboxEntry {
 export const emptyInbox: InboxState = { lines: [], requests: new Map(), rules: [] };
 
 /**
- * What the lines of an inbox say. The first answer counts that is about a request made before it, with exactly its input,
- * and not yet withdrawn. A line that is none of ours says nothing.
+ * Computes the state of an inbox from its lines. An answer counts if it is the first one after its request, has the same
+ * input hash, and the request is not withdrawn. Unknown lines are ignored.
  */
 export function foldInbox(lines: readonly unknown[], before: InboxState): InboxState {
   const read = lines.filter(isInboxLine);
@@ -188,7 +188,7 @@ function sameOr(before: readonly Rule[], texts: ReadonlySet<string>): readonly R
   return [...texts].map((text) => ({ text, effect: "allow", scope: "session" }));
 }
 
-/** Anybody who may write the file can have written it: what would be acted on is looked at. */
+/** Validates everything that is acted on, because any program with access to the file may have written it. */
 function isInboxLine(value: unknown): value is InboxLine {
   if (!isMapping(value) || value["v"] !== 1 || typeof value["at"] !== "number") return false;
   if (!isText(value["requestId"])) return false;

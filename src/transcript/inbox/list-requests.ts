@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { ApprovalAnswer, ApprovalQuestion, SessionId } from "../../protocol/index.ts";
-import { placesOf, type SessionSearch } from "../catalog/list-sessions.ts";
+import { type SessionSearch, sessionPlaces } from "../catalog/list-sessions.ts";
 import { isInUse } from "../catalog/summarize-session.ts";
 import { sessionPaths } from "../session-paths.ts";
 import { readInbox } from "./inbox.ts";
@@ -11,18 +11,18 @@ export interface ListedRequest {
   readonly status: "waiting" | "answered" | "withdrawn";
   readonly answer?: ApprovalAnswer | undefined;
   readonly inboxPath: string;
-  /** False: an answer is kept until the session goes on. */
+  /** If false, an answer is stored until the session is resumed. */
   readonly isRunning: boolean;
 }
 
 export interface RequestSearch extends SessionSearch {
-  /** One session only, by its whole id. */
+  /** Restricts the search to one session, by its complete id. */
   readonly sessionId?: SessionId;
 }
 
-/** What was ever asked in the sessions of a place, by session, the oldest first. */
+/** Lists all approval requests of the sessions, grouped by session, oldest first. */
 export function listRequests({ sessionId, ...search }: RequestSearch): readonly ListedRequest[] {
-  return placesOf(search)
+  return sessionPlaces(search)
     .filter((place) => sessionId === undefined || place.sessionId === sessionId)
     .flatMap((place) => {
       const paths = sessionPaths(place);

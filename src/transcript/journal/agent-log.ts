@@ -8,36 +8,36 @@ import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { asUserError, type DiskRetry } from "./disk-retry.ts";
 import type { OpenFiles } from "./open-files.ts";
 
-/** One agent's transcript as this process knows it. */
+/** State of one agent's transcript in this process. */
 export interface AgentLog {
   readonly agentId: AgentId;
   readonly path: string;
   /** Id of the last line. */
   count: number;
-  /** Size of the file up to the end of the last acknowledged line; undefined until it was opened for writing. */
+  /** Size of the file up to the end of the last acknowledged line; undefined until it is opened for writing. */
   end: number | undefined;
-  /** Lines not yet in the write-ahead log, as text. */
+  /** Text of the lines that are not in the write-ahead log yet. */
   pending: string[];
   pendingBytes: number;
-  /** The next sync is of the file itself: some lines are in no log. */
+  /** The next sync must sync the file itself, because some lines are not in the write-ahead log. */
   syncInPlace: boolean;
   /** Every line up to this id survives a power cut. */
   covered: number;
-  /** The file has bytes that were not synced in place. */
+  /** The file has bytes that were not synced. */
   dirty: boolean;
-  /** A failed append may have left whole lines behind: count again before the next one. */
+  /** A failed append may have left complete lines, so they must be counted again before the next append. */
   uncounted: boolean;
   /** The file was created by this process. */
   isNew: boolean;
-  /** What waits for the disk; later appends queue behind it. */
+  /** Settles when the last waiting append is done; later appends queue behind it. */
   tail: Promise<void> | undefined;
-  /** What loading has parsed, until it is asked for or outdated. */
+  /** Lines parsed while loading, until they are taken or outdated. */
   loaded: readonly Line[] | undefined;
-  /** The same, where a checkpoint spared it the most of it. */
+  /** Checkpoint and the lines after it, if one made parsing the others unnecessary. */
   kept: { readonly checkpoint: Checkpoint; readonly lines: readonly Line[] } | undefined;
-  /** How many lines the newest checkpoint stands for. */
+  /** Number of lines that the newest checkpoint covers. */
   keptLines: number;
-  /** Reading found nothing to tell. */
+  /** Reading found no problems. */
   isIntact: boolean;
 }
 
@@ -62,14 +62,14 @@ export function newAgentLog(agentId: AgentId, path: string): AgentLog {
   };
 }
 
-/** Reads the file, and sets a torn tail aside so that the next line begins on its own. */
+/** Reads the file, and moves a torn last line to another file so that the next line starts cleanly. */
 export function loadAgentLog(
   agentId: AgentId,
   path: string,
   checkpointPath?: string,
 ): { log: AgentLog; problems: readonly Problem[] } {
   const log = newAgentLog(agentId, path);
-  const bytes = readIfThere(path);
+  const bytes = readIfExists(path);
   if (bytes === undefined) return { log, problems: [] };
   const kept = checkpointPath === undefined ? undefined : readCheckpoint(checkpointPath, bytes);
   const behind = kept && parseIntact(bytes.subarray(kept.size), kept.lines);
@@ -93,7 +93,7 @@ export function loadAgentLog(
 function asFound(log: AgentLog, count: number): AgentLog {
   log.isNew = false;
   log.count = count;
-  // Nobody knows what of it an earlier process has synced.
+  // It is unknown how much of it an earlier process has synced.
   log.syncInPlace = count > 0;
   log.dirty = count > 0;
   return log;
@@ -105,7 +105,7 @@ interface AppendOptions {
   readonly clock: Clock;
 }
 
-/** Writes at once; when the disk is full, waits, and later appends of this agent queue behind. */
+/** Writes synchronously. If the disk is full, waits, and later appends of this agent queue behind. */
 export function appendLines(
   log: AgentLog,
   events: readonly DurableEvent[],
@@ -142,7 +142,7 @@ function inTurn<T>(log: AgentLog, action: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** Never throws: without it the next process reads the lines. */
+/** Never throws: without a checkpoint, the next process reads all lines. */
 export function keepCheckpoint(log: AgentLog, path: string, make: () => NewCheckpoint | undefined): void {
   if (!log.isIntact || log.uncounted || log.tail !== undefined) return;
   try {
@@ -156,7 +156,7 @@ export function keepCheckpoint(log: AgentLog, path: string, make: () => NewCheck
 }
 
 export function readLines(path: string): readonly Line[] {
-  const bytes = readIfThere(path);
+  const bytes = readIfExists(path);
   return bytes === undefined ? [] : parseTranscript(bytes, path).lines;
 }
 
@@ -165,7 +165,7 @@ interface Batch {
   readonly texts: readonly string[];
 }
 
-/** Gives the events their numbers without taking these yet. */
+/** Numbers the events without reserving the numbers. */
 function prepareBatch(log: AgentLog, events: readonly DurableEvent[], at: number): Batch {
   if (log.uncounted) {
     log.count = Math.max(log.count, lastId(readLines(log.path)));
@@ -183,7 +183,7 @@ function prepareBatch(log: AgentLog, events: readonly DurableEvent[], at: number
   return { lines, texts };
 }
 
-/** All lines or none; throws what the disk said. */
+/** Writes all lines or none; throws the error of the disk. */
 function writeBatch(log: AgentLog, batch: Batch, files: OpenFiles): void {
   appendTexts(log, batch.texts, files);
   log.count += batch.lines.length;
@@ -210,7 +210,7 @@ export function appendTexts(log: AgentLog, texts: readonly string[], files: Open
   }
 }
 
-/** Without a sync a long transcript would be held in memory twice. */
+/** Limits the memory for pending lines; beyond it, the file itself is synced. */
 const mostPending = 1024 * 1024;
 
 function syncFileNext(log: AgentLog): void {
@@ -219,14 +219,14 @@ function syncFileNext(log: AgentLog): void {
   log.syncInPlace = true;
 }
 
-/** Cuts off what a failed append has left: nobody was told that it is recorded. */
+/** Truncates the remains of a failed append, which were never acknowledged. */
 function takeBack(log: AgentLog, files: OpenFiles): void {
   files.drop(log);
   if (log.end === undefined) return;
   try {
     truncateSync(log.path, log.end);
   } catch {
-    // What is left becomes a line of its own that reading skips, or one that reading drops as repeated.
+    // The remains become a separate line, which reading skips or drops as a duplicate.
     log.uncounted = true;
     syncFileNext(log);
   }
@@ -242,7 +242,7 @@ function setAside(path: string, bytes: Uint8Array, from: number): string | undef
     truncateSync(path, from);
     return copy;
   } catch {
-    // It stays where it is; the next append begins with a newline.
+    // It stays in the file; the next append starts with a newline.
     return undefined;
   }
 }
@@ -278,8 +278,8 @@ function syncDirectoryNow(path: string): void {
   }
 }
 
-function readIfThere(path: string): Uint8Array | undefined {
-  // Asked first because an exception costs far more, and most files asked for are those of new agents.
+export function readIfExists(path: string): Uint8Array | undefined {
+  // Checked first because exceptions are slow, and most files are those of new agents.
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   try {
     return readFileSync(path);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 
-/** Makes a program of one of this room's test-support files that plain Node starts quickly. Gives its path. */
+/** Bundles a test-support file of this folder into a program that Node starts quickly. Returns its path. */
 export function bundle(name: string, directory: string): string {
   const outfile = join(directory, `${name}.mjs`);
   buildSync({
@@ -10,7 +10,7 @@ export function bundle(name: string, directory: string): string {
     platform: "node",
     format: "esm",
     outfile,
-    // CommonJS packages inside ask for built-in modules by require.
+    // Bundled CommonJS packages load built-in modules with require.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
   });
   return outfile;

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { Checkpoint, NewCheckpoint } from "../../ports/index.ts";
 
-/** What stands in a checkpoint's first line; the facts are the second, the bytes follow. */
+/** First line of a checkpoint file. The second line contains the facts; the bytes follow. */
 interface Header {
   readonly v: 1;
-  /** Of the transcript: what was read to make it. */
+  /** Number of transcript lines that the checkpoint covers; `size` and `hash` are those of their bytes. */
   readonly lines: number;
   readonly size: number;
   readonly hash: string;
-  /** Of everything behind the first line: it was not synced, and a power cut may have taken a part. */
+  /** Hash of everything after the first line: checkpoints are not synced, so a power cut may damage them. */
   readonly ownHash: string;
 }
 
@@ -17,7 +17,7 @@ export interface KeptCheckpoint extends Pick<Header, "lines" | "size"> {
   readonly checkpoint: Checkpoint;
 }
 
-/** Replaces the one there was. `transcript`: its bytes as they are now. */
+/** Replaces the previous checkpoint. `transcript` contains the current bytes of the transcript. */
 export function writeCheckpoint(
   path: string,
   { facts, bytes }: NewCheckpoint,
@@ -35,7 +35,7 @@ export function writeCheckpoint(
   }
 }
 
-/** Undefined where there is none, or it is not of the beginning of this transcript. */
+/** Returns undefined if there is no checkpoint, or if it does not match the start of this transcript. */
 export function readCheckpoint(path: string, transcript: Uint8Array): KeptCheckpoint | undefined {
   try {
     const file = readFileSync(path);
@@ -48,7 +48,7 @@ export function readCheckpoint(path: string, transcript: Uint8Array): KeptCheckp
     const facts: unknown = JSON.parse(body.toString("utf8", 0, second));
     return { lines, size, checkpoint: { facts, bytes: body.subarray(second + 1) } };
   } catch {
-    // None, or none that can be read: the transcript says the same.
+    // It is missing or unreadable; the transcript has the same content.
     return undefined;
   }
 }

@@ -76,7 +76,7 @@ export function touch(place: TestPlace, id: string, time: number): void {
     try {
       utimesSync(path, time / 1000, time / 1000);
     } catch {
-      // Not every session has each of them.
+      // Not every session has all of these files.
     }
   }
 }

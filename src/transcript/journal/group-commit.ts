@@ -5,15 +5,15 @@ import { asUserError, type DiskRetry } from "./disk-retry.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { type WriteAheadLog, walEntry } from "./write-ahead-log.ts";
 
-/** Makes lines survive a power cut: one sync is under way at a time, and all who come meanwhile share the next. */
+/** Makes lines survive a power cut. One sync runs at a time; all callers that arrive meanwhile share the next one. */
 export interface GroupCommit {
-  /** Resolves when every line the agent has now is safe. */
+  /** Resolves when all current lines of the agent survive a power cut. */
   cover(log: AgentLog): Promise<void>;
-  /** The same a moment later, for whom nobody waits: while a disk syncs it makes no new files. */
+  /** Does the same a moment later without waiting: a disk creates no new files while it syncs. */
   coverSoon(log: AgentLog): void;
-  /** A file or directory that the next commit syncs too, because lines may speak of it. */
+  /** Adds a file or directory to the next commit, because lines may refer to it. */
   alsoSync(path: string): void;
-  /** Makes everything safe; where the agents are few, in their own files, with an empty write-ahead log. */
+  /** Makes everything survive a power cut. With few agents, syncs their files and empties the write-ahead log. */
   finish(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   let failure: unknown;
 
   function cover(log: AgentLog): Promise<void> {
-    // After a failed sync the system may have thrown the bytes away and call the next one a success.
+    // After a failed sync, the system may have dropped the bytes and report success for the next sync.
     if (failure !== undefined) return Promise.reject(failure);
     if (log.covered >= log.count && !log.syncInPlace) return Promise.resolve();
     const batch = join(log);
@@ -45,7 +45,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   function coverSoon(log: AgentLog): void {
     if (failure !== undefined || (log.covered >= log.count && !log.syncInPlace)) return;
-    // A failure is told to whoever waits next.
+    // The next caller that waits gets the failure.
     join(log).done.promise.catch(() => {});
     if (running === undefined) startSoon();
   }
@@ -68,7 +68,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   }
 
   async function commitAll(): Promise<void> {
-    // Who asks in the same moment belongs to the same commit.
+    // Requests from the same tick belong to the same commit.
     await Promise.resolve();
     let isFirst = true;
     for (let batch = next; batch !== undefined && (batch.urgent || isFirst); batch = next) {
@@ -109,7 +109,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     for (const { log, count } of taken) log.covered = Math.max(log.covered, count);
   }
 
-  /** Tried again as a whole: what a failed sync has dropped must be written anew. */
+  /** Retried as a whole, because bytes that a failed sync has dropped must be written again. */
   async function appendAndSync(entries: string): Promise<void> {
     wal.append(entries);
     await wal.sync();
@@ -125,7 +125,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     const { count } = log;
     log.dirty = false;
     try {
-      // Opened and synced in one step: an append that fails in between closes the file.
+      // Opens and syncs in one step, because a failing append in between would close the file.
       const begun = await retry.run(() => ({ sync: files.open(log).sync() }));
       await begun.sync;
     } catch (error) {
@@ -149,7 +149,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     await running;
     if (failure !== undefined) throw failure;
     const dirty = [...logs()].filter((log) => log.dirty);
-    // Syncing the files of many agents takes longer than all their work; the log has their lines, and the next open looks there.
+    // Syncing the files of many agents is slow. The write-ahead log has their lines, and the next open reads it.
     if (dirty.length > fewFiles) return commit(dirty);
     await Promise.all([...otherPaths].map(syncPath));
     otherPaths.clear();
@@ -172,7 +172,7 @@ async function syncPath(path: string): Promise<void> {
       await file.close();
     }
   } catch (error) {
-    // Somebody cleaned it up meanwhile, or (EINVAL, EISDIR, EPERM) this system does not sync directories.
+    // It was deleted meanwhile (ENOENT), or this system does not sync directories (the others).
     if (!["ENOENT", "EINVAL", "EISDIR", "EPERM"].includes(errorCode(error) ?? "")) throw error;
   }
 }

@@ -17,14 +17,14 @@ function notice(message: string): DurableEvent {
 
 export interface KillReport {
   readonly kills: number;
-  /** Lines that were acknowledged and then looked for. */
+  /** Number of acknowledged lines that were checked. */
   readonly acknowledged: number;
   readonly torn: number;
   readonly failedRuns: number;
   readonly violations: readonly string[];
 }
 
-/** Kills writers with SIGKILL at random points, each session several times over, and checks what is left after each. */
+/** Kills writers with SIGKILL at random points, several times per session, and checks the files after each kill. */
 export async function killSessions({ seed, count }: { seed: number; count: number }): Promise<KillReport> {
   const root = mkdtempSync(join(tmpdir(), "retinue-kill-"));
   const violations: string[] = [];
@@ -73,7 +73,7 @@ interface Writer {
   readonly seed: number;
 }
 
-/** Gives the last line of each agent that the writer knew to be recorded. */
+/** Returns the last acknowledged line of each agent. */
 async function writeAndKill(program: string, { place, mode, seed }: Writer): Promise<Map<string, number>> {
   const { home, cwd, sessionId } = place;
   const child = spawn(process.execPath, [program, home, cwd, sessionId, mode, String(seed)], {
@@ -85,7 +85,7 @@ async function writeAndKill(program: string, { place, mode, seed }: Writer): Pro
   let seen = 0;
   for await (const text of createInterface({ input: child.stdout })) {
     const [word, agent, id] = text.split(" ");
-    // The pipe may end within a line.
+    // The pipe may end in the middle of a line.
     if ((word === "appended" || word === "synced") && agent !== undefined && /^\d+$/.test(id ?? "")) {
       known.set(agent, Math.max(known.get(agent) ?? 0, Number(id)));
     }

@@ -6,7 +6,7 @@ import { hashHead } from "./heads.ts";
 import { addressOf, nameIn, resultName } from "./result-store.ts";
 import type { Session, SessionOptions } from "./session.ts";
 
-/** A session that is gone with its process: for a state directory that can't be written, and for tests. */
+/** Creates a session that exists only in this process, for a read-only state directory and for tests. */
 export function createMemorySession({
   sessionId,
   clock,
@@ -39,7 +39,7 @@ export function createMemorySession({
       const lines = agents.get(agentId) ?? [];
       const before = lines.length;
       const at = clock.now();
-      // Through JSON, so that nobody who keeps the event can change the record.
+      // Copied through JSON, so that later changes to the event do not change the record.
       const added = events.map((event, index): Line => {
         const last = before + index;
         const line = { v: 1, id: String(last + 1), parentId: last === 0 ? null : String(last), at, ...event };

@@ -9,25 +9,25 @@ export interface FileOwner {
   readonly isNew: boolean;
 }
 
-/** The transcripts open for writing: never more than a few, however many agents there are. */
+/** Transcripts that are open for writing: a limited number, however many agents there are. */
 export interface OpenFiles {
   open(log: FileOwner): AppendFile;
-  /** Forgets a file whose state is uncertain; the next `open` looks at it anew. */
+  /** Closes a file whose state is uncertain; the next `open` opens it again. */
   drop(log: FileOwner): void;
-  /** Directories with new names that closing has kept from being synced. */
+  /** Returns directories with new entries that were not synced before their files were closed. */
   takeUnsyncedDirectories(): string[];
   closeAll(): Promise<void>;
 }
 
 const fewAgents = 32;
 
-/** An eighth of what there is: sockets and tools want some too. */
+/** Uses an eighth of the available descriptors, because sockets and tools need some, too. */
 function filesByDescriptorLimit(): number {
   return Math.min(2_048, Math.floor((descriptorLimit() - 64) / 8));
 }
 
 export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?: number): OpenFiles {
-  // A Map keeps the order of use: the first is the one used longest ago.
+  // Ordered by use: the first entry is the least recently used.
   const files = new Map<FileOwner, AppendFile>();
   const unsyncedDirectories = new Set<string>();
   const closing = new Set<Promise<void>>();
@@ -41,7 +41,7 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?
       files.set(log, known);
       return known;
     }
-    // Asked only when there are many agents: opening a file for every line would cost more than all else.
+    // Raises the limit only when there are many agents, because opening a file for every line would be slow.
     if (files.size >= room && !isRoomKnown) {
       isRoomKnown = true;
       room = Math.max(fewAgents, filesByDescriptorLimit());
@@ -61,7 +61,7 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?
     files.delete(log);
     const directory = dirname(log.path);
     if (log.isNew) unsyncedDirectories.add(directory).add(dirname(directory));
-    // It holds no bytes back, so a failing close loses nothing.
+    // Nothing is buffered, so a failing close loses nothing.
     const closed = file.close().catch(() => {});
     closing.add(closed);
     void closed.then(() => closing.delete(closed));

@@ -29,7 +29,7 @@ export function createResultStore({ directory, retry, alsoSync }: ResultStoreOpt
       const name = nameIn(address);
       if (name === undefined) return undefined;
       try {
-        // A link planted here would lead past the rules for reading files.
+        // A planted symlink would bypass the rules for reading files.
         const flag = constants.O_RDONLY | constants.O_NOFOLLOW;
         return await readFile(join(directory, `${name}.txt`), { encoding: "utf8", flag });
       } catch (error) {
@@ -42,14 +42,14 @@ export function createResultStore({ directory, retry, alsoSync }: ResultStoreOpt
 
 const scheme = "retinue://result/";
 
-/** Undefined for anything that is not an address of a result: no other scheme, no path. */
+/** Returns undefined for anything but the address of a result. */
 export function nameIn(address: string): string | undefined {
   if (!address.startsWith(scheme)) return undefined;
   const name = address.slice(scheme.length);
   return /^[a-zA-Z0-9_-]{1,80}$/.test(name) ? name : undefined;
 }
 
-/** Ids that are no file names are made one, still different for different ids. */
+/** Turns an id into a file name; different ids get different names. */
 export function resultName(id: string): string {
   if (/^[a-zA-Z0-9_-]{1,80}$/.test(id)) return id;
   const hash = createHash("sha256").update(id).digest("hex").slice(0, 12);

@@ -16,15 +16,15 @@ import { openWriteAheadLog, recover } from "./write-ahead-log.ts";
 
 export interface Session extends Journal {
   readonly results: ResultStore;
-  /** The main agent's transcript; undefined for a session in memory. */
+  /** Path of the main agent's transcript; undefined for a session in memory. */
   readonly path: string | undefined;
-  /** Its approvals; undefined for a session in memory. */
+  /** Path of the approval inbox; undefined for a session in memory. */
   readonly inboxPath: string | undefined;
-  /** What reading has found damaged, skipped or restored so far. */
+  /** Damage that was found, skipped or repaired while reading. */
   readonly problems: readonly Problem[];
-  /** Who had it before did not close it: processes it started may still run. */
+  /** True if the previous process did not close the session: processes that it started may still be running. */
   readonly leftOpen: boolean;
-  /** A directory for the session's own use, made when first asked for. */
+  /** Returns a directory for temporary files of the session, created on first use. */
   scratchDirectory(): string;
 }
 
@@ -33,15 +33,15 @@ export interface SessionOptions {
   readonly cwd: string;
   readonly sessionId: SessionId;
   readonly clock: Clock;
-  /** A trouble that waiting can cure, told once until it has passed. */
+  /** Called once for a problem that may pass by waiting, such as a full disk. */
   readonly onTrouble?: (trouble: Trouble) => void;
-  /** How files are opened for appending; for tests. */
+  /** Opens files for appending; for tests. */
   readonly openFile?: OpenAppendFile;
-  /** The first pause before trying again; for tests. */
+  /** First delay before a retry; for tests. */
   readonly firstWaitMs?: number;
   /** Size at which the write-ahead log is emptied; for tests. */
   readonly largestLog?: number;
-  /** How many lines are worth a new checkpoint; for tests. */
+  /** Minimum number of new lines for a new checkpoint; for tests. */
   readonly worthKeeping?: number;
 }
 
@@ -66,7 +66,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   try {
     const changedDirectories = makeDirectories(paths.directory);
     lock = lockSession(paths.lock, options.sessionId);
-    // Somebody may have deleted it before the lock was ours.
+    // Another process may have deleted it before we got the lock.
     if (!hasSession(paths)) throw notThere(options.sessionId);
     const { session, load } = start(options, { paths, lock, changedDirectories });
     await load();
@@ -78,13 +78,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 }
 
-interface Place {
+interface LockedSession {
   readonly paths: SessionPaths;
   readonly lock: FileLock;
   readonly changedDirectories: readonly string[];
 }
 
-function start(options: SessionOptions, { paths, lock, changedDirectories }: Place) {
+function start(options: SessionOptions, { paths, lock, changedDirectories }: LockedSession) {
   const { sessionId, clock, openFile = openAppendFile, worthKeeping = 200 } = options;
   const logs = new Map<AgentId, AgentLog>();
   const problems: Problem[] = [];
@@ -162,7 +162,7 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Pla
     checkpoints: {
       keep(agentId, make) {
         const log = logOf(agentId);
-        // Of a long life it takes longer, so more must have been added.
+        // A checkpoint of a long transcript takes longer, so it needs more new lines.
         const isWorthIt = log.count - log.keptLines >= Math.max(worthKeeping, log.count / 10);
         if (agentId === MAIN_AGENT && isWorthIt) keepCheckpoint(log, paths.checkpoint, make);
       },
@@ -201,13 +201,13 @@ function pathsOf({ home, cwd, sessionId }: SessionOptions): SessionPaths {
   return sessionPaths({ home, project: projectName(cwd), sessionId });
 }
 
-/** A session in which nobody said a word leaves nothing behind. */
+/** Removes the directory of a session without any lines. */
 function removeIfUnused(paths: SessionPaths): void {
   if (existsSync(paths.transcript)) return;
   try {
     rmdirSync(paths.directory);
   } catch {
-    // There is something in it: then it stays.
+    // It is not empty.
   }
 }
 
@@ -225,7 +225,7 @@ function notThere(sessionId: SessionId): UserError {
   });
 }
 
-/** Readable text beside an agent's transcript. Nothing depends on it, so a disk that can't take it stops nobody. */
+/** Returns the file for readable output beside an agent's transcript. Write errors are ignored: nothing depends on it. */
 function outputFile(paths: SessionPaths, agentId: string): OutputFile {
   const path = agentPath(paths, agentId).replace(/\.jsonl$/, ".output");
   return {
@@ -235,7 +235,7 @@ function outputFile(paths: SessionPaths, agentId: string): OutputFile {
       try {
         appendFileSync(path, text, { mode: 0o600 });
       } catch {
-        // The transcript has it all.
+        // The transcript contains everything.
       }
     },
   };

@@ -1,26 +1,26 @@
-import { readFileSync, statSync, truncateSync } from "node:fs";
-import { type AppendFile, errorCode, parseJsonLines } from "../../lib/index.ts";
+import { statSync, truncateSync } from "node:fs";
+import { type AppendFile, parseJsonLines } from "../../lib/index.ts";
 import type { AgentId, Line, LineId } from "../../protocol/index.ts";
 import type { Problem } from "../reading/parse-transcript.ts";
 import { agentPath, isAgentId, type SessionPaths } from "../session-paths.ts";
-import { type AgentLog, appendTexts, loadAgentLog } from "./agent-log.ts";
+import { type AgentLog, appendTexts, loadAgentLog, readIfExists } from "./agent-log.ts";
 import type { DiskRetry } from "./disk-retry.ts";
 import type { OpenAppendFile, OpenFiles } from "./open-files.ts";
 
-/** Copies of lines that must survive a power cut, of all agents of a session in one file: one sync serves them all. */
+/** Copies of the lines of all agents of a session in one file, so that one sync makes all of them survive a power cut. */
 export interface WriteAheadLog {
   readonly size: number;
-  /** Throws what the disk said; the entries may then be appended again as a whole. */
+  /** Throws the error of the disk; all entries may be appended again. */
   append(entries: string): void;
   sync(): Promise<void>;
-  /** Empties it. Only for when every line in it is safe in its agent's file. */
+  /** Empties the log. Call it only after every line in it was synced in its agent's file. */
   cut(): Promise<void>;
   close(): Promise<void>;
 }
 
 export function openWriteAheadLog(path: string, openFile: OpenAppendFile): WriteAheadLog {
   let file: AppendFile | undefined;
-  // A log that an earlier process left counts from the start, so that closing empties it.
+  // Includes the log that an earlier process left, so that closing empties it.
   let size = sizeOf(path);
 
   async function close(): Promise<void> {
@@ -60,14 +60,14 @@ export function walEntry(agentId: AgentId, lineText: string): string {
 
 interface WalLine {
   readonly id: LineId;
-  /** The line as it stood in the agent's file. */
+  /** Text of the line in the agent's file. */
   readonly text: string;
 }
 
-/** What an earlier process left; entries it did not finish were never promised. */
+/** Reads the entries that an earlier process left. Incomplete entries were never acknowledged. */
 function readWriteAheadLog(path: string): Map<AgentId, WalLine[]> {
   const agents = new Map<AgentId, WalLine[]>();
-  const bytes = readBytes(path);
+  const bytes = readIfExists(path);
   if (bytes === undefined) return agents;
   for (const { value, text } of parseJsonLines(bytes).records) {
     const entry = value as { agent?: unknown; line?: Partial<Line> } | null;
@@ -88,26 +88,17 @@ function entryStart(agentId: AgentId): string {
   return `{"agent":${JSON.stringify(agentId)},"line":`;
 }
 
-function readBytes(path: string): Uint8Array | undefined {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 interface Recovered {
-  /** Every agent of the write-ahead log: it may be emptied only when their files are synced. */
+  /** All agents in the write-ahead log: it may be emptied only after their files are synced. */
   readonly logs: readonly AgentLog[];
   readonly problems: readonly Problem[];
 }
 
-/** Brings back what a power cut took from the agents' files. Doing it again changes nothing. */
+/** Restores lines that a power cut removed from the agents' files. Idempotent. */
 export async function recover(paths: SessionPaths, use: { files: OpenFiles; retry: DiskRetry }): Promise<Recovered> {
   const logs: AgentLog[] = [];
   const problems: Problem[] = [];

@@ -4,16 +4,16 @@ import type { DurableEvent, EventOf, Line } from "../../protocol/index.ts";
 
 export interface Problem {
   readonly file: string;
-  /** From 1; 0 where it concerns the file as a whole. */
+  /** Line number, starting at 1; 0 for the file as a whole. */
   readonly line: number;
   readonly message: string;
 }
 
 export interface ParsedTranscript {
-  /** In the order of their ids, each once. Types and fields this version does not know are kept. */
+  /** Lines in the order of their ids, without duplicates. Unknown types and fields are kept. */
   readonly lines: readonly Line[];
   readonly problems: readonly Problem[];
-  /** Where a last line begins that was never finished; undefined when there is none. */
+  /** Position of an incomplete last line; undefined if there is none. */
   readonly tornAt: number | undefined;
 }
 
@@ -22,12 +22,12 @@ export function parseTranscript(bytes: Uint8Array, file: string): ParsedTranscri
   return intact ? { lines: intact, problems: [], tornAt: undefined } : parseEachLine(bytes, file);
 }
 
-/** Beyond this one string could get too long for the engine. */
+/** Limit for one string; longer ones could exceed the limit of the JavaScript engine. */
 const longestString = 256 << 20;
 
 /**
- * A file nobody damaged is parsed at one go, as one array; it takes half the time of its lines one by one.
- * Numbered without a gap the values are the lines that come after so many. Undefined: look at each.
+ * Parses an undamaged file as one array, which takes half the time of parsing each line. Returns undefined unless the
+ * values are valid lines, numbered without a gap after the `before` lines that precede them.
  */
 export function parseIntact(bytes: Uint8Array, before = 0): readonly Line[] | undefined {
   if (bytes.length === 0) return [];
@@ -104,7 +104,7 @@ function isLine(value: unknown): value is Line {
   return (value as Line).v !== 1 || isWhole(value as Line);
 }
 
-/** An append that was tried again and the write-ahead log may both bring a line a second time. */
+/** Drops duplicate lines, which a retried append or the write-ahead log may cause. */
 function dropRepeated(candidates: Candidate[], { file, problems }: { file: string; problems: Problem[] }): Candidate[] {
   const byId = new Map<number, Candidate>();
   for (const candidate of candidates) {
@@ -139,8 +139,8 @@ function reportGaps(candidates: readonly Candidate[], { file, problems }: { file
 }
 
 /**
- * Whether a line has what its type needs: one flipped byte may have changed the name of a member and left good JSON.
- * Types and members this version does not know are none of its business.
+ * Returns whether a line has the members that its type needs: a flipped byte may change the name of a member and leave
+ * valid JSON. Ignores unknown types and members.
  */
 function isWhole(line: Line): boolean {
   const needed: Readonly<Record<string, Kind>> | undefined = Object.hasOwn(members, line.type)
@@ -184,7 +184,7 @@ const texts: Readonly<Record<string, readonly string[]>> = {
   tool_call: ["callId", "name", "inputJson"],
 };
 
-/** Only what somebody could not do without. */
+/** Members that readers can't do without. */
 const members: { readonly [T in DurableEvent["type"]]?: { readonly [M in keyof EventOf<T>]?: Kind } } = {
   "agent.created": { agentId: "text", agentType: "text", description: "text", parent: "object", depth: "number" },
   "agent.spawned": { callId: "text", agentId: "text" },

@@ -6,7 +6,7 @@ import { readHead } from "../journal/heads.ts";
 import { agentPath, listAgents, sessionPathsIn } from "../session-paths.ts";
 import { type Problem, parseTranscript } from "./parse-transcript.ts";
 
-/** What a session's files say. For looking only: takes no lock and repairs nothing. */
+/** Read-only view of a session's files. Takes no lock and repairs nothing. */
 export interface ReadSession {
   readonly sessionId: string;
   agents(): Promise<readonly AgentId[]>;
@@ -14,7 +14,7 @@ export interface ReadSession {
   loadHead(hash: string): Promise<Head | undefined>;
 }
 
-/** By the path of its main transcript. */
+/** Takes the path of the main agent's transcript. */
 export function readSession(transcriptPath: string): ReadSession {
   const sessionId = basename(transcriptPath, ".jsonl");
   const paths = sessionPathsIn(dirname(transcriptPath), sessionId);
@@ -34,7 +34,7 @@ export interface ReadTranscript {
   readonly problems: readonly Problem[];
 }
 
-/** For looking only: takes no lock and repairs nothing, so a session may go on writing meanwhile. */
+/** Reads a transcript without taking a lock or repairing anything, so that a session may continue writing it. */
 export function readTranscript(path: string): ReadTranscript {
   let bytes: Uint8Array;
   try {
