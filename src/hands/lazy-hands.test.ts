@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import type { JsonSchema } from "../protocol/index.ts";
-import { toolFaces } from "../tools/index.ts";
+import { toolSpecs } from "../tools/index.ts";
 import { leanToolSpec } from "./lazy-hands.ts";
 
 const named = (schema: JsonSchema) => Object.keys(schema["properties"] ?? {});
 
 it("shows a model all inputs of a built-in tool but those it is not told of, without their bounds", () => {
-  for (const { declaration, traits, untold = [] } of toolFaces({ search: {} })) {
+  for (const { declaration, traits, untold = [] } of toolSpecs({ search: {} })) {
     const taken = named(declaration.inputSchema);
     const { declaration: shown } = leanToolSpec({ declaration, traits, untold });
     expect(taken).toEqual(expect.arrayContaining([...untold]));

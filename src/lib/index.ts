@@ -39,6 +39,7 @@ export {
   type CollectedText,
   countLines,
   createTextCollector,
+  endOfWholeCharacters,
   type TextCollector,
 } from "./text/bounded-text.ts";
 export { formatBytes, formatCount, formatDuration, plural, type StripOptions, stripControls } from "./text/format.ts";

@@ -21,7 +21,7 @@ export interface ToolTraits {
   /** Prepares its change while its intent is being synced, and waits for that (`ToolContext.recorded`) before it changes anything. */
   readonly prepares?: true;
   /** It asks a model by itself: what one call may take at most. What it took stands in `ToolFacts.spent`. */
-  readonly takes?: SpendEstimate;
+  readonly takes?: SpendEstimate | undefined;
 }
 
 /** What asking a model may take. */

@@ -24,12 +24,12 @@ export interface ToolsRequest {
   readonly results: ResultStore;
   /** Where long outputs are kept whole. */
   readonly outputDirectory: string;
-  readonly search?: Search;
-  readonly skills?: Skills;
+  readonly search?: Search | undefined;
+  readonly skills?: Skills | undefined;
   readonly timeouts?: ToolTimeouts | undefined;
 }
 
-/** The built-in tools on one workspace, in the order of `toolFaces`. */
+/** The built-in tools on one workspace, in the order of `toolSpecs`. */
 export function createTools({
   sessionId,
   workspace,

@@ -2,7 +2,7 @@
 // Does not own: whether a call is allowed (permissions, hands), bounding of results (hands), files and processes (workspace).
 // Called by: app.
 export { createTools, type ToolsRequest } from "./create-tools.ts";
-export { toolFaces } from "./faces.ts";
 export { findRipgrep } from "./ripgrep/find-ripgrep.ts";
+export { toolSpecs } from "./tool-specs.ts";
 export type { Search, SearchHit, SearchOptions, SearchOutcome } from "./web-search/search.ts";
 export { type SearchChoice, searchEngineFor } from "./web-search/search-engine-for.ts";

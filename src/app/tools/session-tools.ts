@@ -1,7 +1,7 @@
 import { lazyHands, leanToolSpec } from "../../hands/index.ts";
 import type { Hands, Skills, Tool, ToolFace } from "../../ports/index.ts";
 import type { Settings } from "../../protocol/index.ts";
-import { searchEngineFor, toolFaces } from "../../tools/index.ts";
+import { searchEngineFor, toolSpecs } from "../../tools/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
 import type { Sandbox } from "../../workspace/index.ts";
 import type { Environment } from "../places.ts";
@@ -46,7 +46,7 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
   const search = "engine" in choice ? { search: choice.engine } : {};
   const { serverTools, planning } = options;
   const delegation = { ...options.delegation, faces: [...options.delegation.faces, ...planning] };
-  const builtIn = toolFaces({ ...search, ...skills });
+  const builtIn = toolSpecs({ ...search, ...skills });
   let sandbox: Sandbox | undefined;
   let since: number | undefined;
   const handsAt = async (root: string): Promise<Hands> => {

@@ -214,7 +214,7 @@ function countNewlines(bytes: Uint8Array): number {
 }
 
 /** Excludes the start of a UTF-8 character whose end was cut off. */
-function endOfWholeCharacters(bytes: Uint8Array): number {
+export function endOfWholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0;
     if ((byte & 0xc0) === 0x80) continue;

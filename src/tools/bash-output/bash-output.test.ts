@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createBashTool } from "../bash/bash.ts";
 import { createShells, type Shells } from "../bash/shells.ts";
-import { testContext } from "../bash/tool-context.test-support.ts";
 import { createKillShellTool } from "../kill-shell/kill-shell.ts";
+import { testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
-import { createBashOutputTool } from "./bash-output.ts";
-import { filterLines } from "./filter-lines.ts";
+import { createBashOutputTool, filterLines } from "./bash-output.ts";
 
 let place: ToolPlace;
 let shells: Shells;

@@ -1,9 +1,10 @@
+import { runInNewContext } from "node:vm";
+import { describeError } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
-import { describeShell, exitCodeOf, noSuchShell } from "../bash/describe-shell.ts";
-import type { Shell, Shells } from "../bash/shells.ts";
+import { describeShell, noSuchShell, type Shell, type Shells } from "../bash/shells.ts";
+import { exitCodeOf } from "../bash/start-command.ts";
 import { failed } from "../shared/failed.ts";
-import { bashOutputFace } from "./face.ts";
-import { filterLines } from "./filter-lines.ts";
+import { bashOutputSpec } from "./spec.ts";
 
 export interface BashOutputDependencies {
   readonly shells: Shells;
@@ -13,7 +14,7 @@ export interface BashOutputDependencies {
 
 export function createBashOutputTool({ shells, waitMs = 2_000 }: BashOutputDependencies): Tool {
   return {
-    ...bashOutputFace,
+    ...bashOutputSpec,
     async run(input, context) {
       const id = String(input["bash_id"]);
       const shell = shells.find(context.agentId, id);
@@ -53,4 +54,26 @@ async function newsOrTimeout(shell: Shell, { signal }: ToolContext, waitMs: numb
     if (signal.aborted) finish();
     void shell.news().then(finish);
   });
+}
+
+type Filtered = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
+
+const limitMs = 100;
+const maxLineLength = 2_000;
+
+/** The lines that match. An expression that takes for ever is stopped: only a script context can be. */
+export function filterLines(text: string, expression: string): Filtered {
+  try {
+    new RegExp(expression);
+  } catch (error) {
+    return { ok: false, message: `The filter is not a valid regular expression: ${describeError(error)}` };
+  }
+  const lines = text.split("\n").map((line) => line.slice(0, maxLineLength));
+  const script = "const wanted = new RegExp(expression); JSON.stringify(lines.filter((line) => wanted.test(line)))";
+  try {
+    const kept = JSON.parse(String(runInNewContext(script, { lines, expression }, { timeout: limitMs }))) as string[];
+    return { ok: true, text: kept.join("\n") };
+  } catch {
+    return { ok: false, message: "The filter takes too long on this output and was not used. Write a simpler one." };
+  }
 }

@@ -12,10 +12,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLocalWorkspace } from "../../workspace/index.ts";
+import { isAlive, testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { type BashDependencies, createBashTool } from "./bash.ts";
 import { createShells, type Shells } from "./shells.ts";
-import { isAlive, testContext } from "./tool-context.test-support.ts";
 
 let place: ToolPlace;
 let shells: Shells;

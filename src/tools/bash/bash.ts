@@ -3,13 +3,13 @@ import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { failed } from "../shared/failed.ts";
 import { type CommandOutput, type OutputLimits, outputLimits } from "./command-output.ts";
-import { describeEnd, exitCodeOf } from "./describe-shell.ts";
-import { bashFace, LONGEST_TIMEOUT } from "./face.ts";
 import type { CommandPlace, Shell, Shells } from "./shells.ts";
+import { bashSpec, LONGEST_TIMEOUT } from "./spec.ts";
+import { describeEnd, exitCodeOf } from "./start-command.ts";
 
 export interface BashDependencies extends CommandPlace {
   readonly shells: Shells;
-  /** Of a call that does not say. */
+  /** Default for calls without a timeout. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -21,7 +21,7 @@ const progressEveryMs = 250;
 
 export function createBashTool(dependencies: BashDependencies): Tool {
   return {
-    ...bashFace,
+    ...bashSpec,
     // Ending a stubborn tree takes a few seconds, and its output is worth having.
     timeoutMs: (input) => timeoutOf(input, dependencies) + 10_000,
     run: async (input, context) => run(input, context, dependencies),
@@ -117,11 +117,7 @@ function present(shell: Shell, stop: Stop): ToolOutput {
   return {
     content: parts.filter((part) => part !== "").join("\n") || "(no output)",
     isError: exitCode !== 0,
-    details: {
-      exitCode,
-      ...(sandbox && { sandbox }),
-      ...(end?.started && end.signal !== null && { signal: end.signal }),
-    },
+    details: { exitCode, sandbox, signal: (end?.started && end.signal) || undefined },
     facts: { command: { command, exitCode } },
   };
 }

@@ -1,7 +1,12 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { createTextCollector, describeError, formatBytes, stripControls } from "../../lib/index.ts";
-import { createWholeCharacters } from "./whole-characters.ts";
+import {
+  createTextCollector,
+  describeError,
+  endOfWholeCharacters,
+  formatBytes,
+  stripControls,
+} from "../../lib/index.ts";
 
 export interface OutputText {
   readonly text: string;
@@ -119,4 +124,25 @@ function createOverflowFile(path: string, { headBytes, tailBytes, fileBytes }: O
 /** Of a line that was drawn over and over, as progress bars are, only the last state is kept. */
 function readable(text: string): string {
   return stripControls(text.replaceAll("\r\n", "\n").replace(/^[^\n]*\r(?=[^\r\n])/gm, ""));
+}
+
+/**
+ * Holds back a character whose bytes have not all come yet, so that two streams can be written into one text.
+ * `rest` gives what is left when nothing more comes.
+ */
+export function createWholeCharacters(): { take(chunk: Uint8Array): Uint8Array; rest(): Uint8Array } {
+  let held: Uint8Array = new Uint8Array(0);
+  return {
+    take(chunk) {
+      const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+      const end = endOfWholeCharacters(bytes);
+      held = Buffer.from(bytes.subarray(end));
+      return bytes.subarray(0, end);
+    },
+    rest() {
+      const bytes = held;
+      held = new Uint8Array(0);
+      return bytes;
+    },
+  };
 }

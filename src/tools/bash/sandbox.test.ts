@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Workspace } from "../../ports/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../../workspace/index.ts";
 import { createBashOutputTool } from "../bash-output/bash-output.ts";
+import { testContext, textOfOutput } from "../shared/tool-context.test-support.ts";
 import { createBashTool } from "./bash.ts";
 import { createShells } from "./shells.ts";
-import { testContext, textOfOutput } from "./tool-context.test-support.ts";
 
 let top: string;
 let root: string;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Workspace } from "../../ports/index.ts";
 import type { AgentId, CallId } from "../../protocol/index.ts";
 import { type CommandOutput, createCommandOutput, type OutputLimits } from "./command-output.ts";
-import { type CommandEnd, type RunningCommand, startCommand } from "./start-command.ts";
+import { type CommandEnd, describeEnd, type RunningCommand, startCommand } from "./start-command.ts";
 
 export interface Shell {
   readonly id: string;
@@ -27,7 +27,7 @@ export interface CommandPlace {
   readonly workspace: Workspace;
   /** Where the whole text of long outputs is kept. */
   readonly outputDirectory: string;
-  readonly limits?: OutputLimits;
+  readonly limits?: OutputLimits | undefined;
 }
 
 export interface Start extends CommandPlace {
@@ -149,4 +149,15 @@ function startShell(
     },
     explain: (text, failed) => running.explain(text, failed),
   };
+}
+
+export function describeShell({ id, end, overflowed }: Shell): string {
+  if (overflowed) return `${id}: stopped, its output grew too long.`;
+  if (end === undefined) return `${id}: running.`;
+  return `${id}: ${describeEnd(end) || "Exit code 0."}`;
+}
+
+export function noSuchShell(id: string, own: readonly Shell[]): string {
+  if (own.length === 0) return `There is no shell ${id}: you have started none in the background.`;
+  return `There is no shell ${id}. Yours: ${own.map((shell) => shell.id).join(", ")}.`;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toLf } from "../shared/line-breaks.ts";
+import { toLf } from "../shared/text-encoding.ts";
 import { applyEdit } from "./apply-edit.ts";
 
 const once = (text: string, oldString: string, newString: string) =>

@@ -1,4 +1,4 @@
-import { toCrlf, toLf, usesCrlf } from "../shared/line-breaks.ts";
+import { toCrlf, toLf, usesCrlf } from "../shared/text-encoding.ts";
 
 export interface Edit {
   readonly oldString: string;

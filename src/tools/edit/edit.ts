@@ -2,16 +2,13 @@ import { plural } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { describeChange } from "../shared/describe-change.ts";
-import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
-import { locate } from "../shared/locate.ts";
-import { refuseUnseen } from "../shared/refuse-unseen.ts";
-import type { SeenFiles } from "../shared/seen-files.ts";
+import { explainMissing, locate } from "../shared/locate.ts";
+import { refuseUnseen, type SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, encodeText } from "../shared/text-encoding.ts";
 import { applyEdit, type Edit, type Edited, MAX_MATCHES } from "./apply-edit.ts";
-import { explainMismatch } from "./explain-mismatch.ts";
-import { editFace } from "./face.ts";
-import { showPlace } from "./show-place.ts";
+import { explainMismatch, showPlace } from "./edit-report.ts";
+import { editSpec } from "./spec.ts";
 
 export interface EditDependencies {
   readonly workspace: Workspace;
@@ -22,7 +19,7 @@ const MAX_BYTES = 10 * 1024 * 1024;
 
 export function createEditTool(dependencies: EditDependencies): Tool {
   return {
-    ...editFace,
+    ...editSpec,
     run: (input, context) => edit(input, context, dependencies),
   };
 }

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { testContext } from "../bash/tool-context.test-support.ts";
+import { testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createGlobTool, fixedDirectory } from "./glob.ts";
 

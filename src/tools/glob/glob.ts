@@ -4,14 +4,14 @@ import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index
 import { createSearch, type SearchDependencies, type SearchFiles } from "../ripgrep/search-files.ts";
 import { failed } from "../shared/failed.ts";
 import { locate, nameFor } from "../shared/locate.ts";
-import { globFace } from "./face.ts";
+import { globSpec } from "./spec.ts";
 
 const maxShown = 100;
 
 export function createGlobTool(dependencies: SearchDependencies): Tool {
   const search = createSearch(dependencies);
   return {
-    ...globFace,
+    ...globSpec,
     async run(input, context) {
       const path = typeof input["path"] === "string" && input["path"] !== "" ? input["path"] : ".";
       const found = await findTarget({ pattern: String(input["pattern"]), path }, context, dependencies.workspace);

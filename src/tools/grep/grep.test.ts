@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLocalWorkspace } from "../../workspace/index.ts";
-import { testContext } from "../bash/tool-context.test-support.ts";
+import { testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createGrepTool } from "./grep.ts";
 

@@ -5,14 +5,14 @@ import type { JsonObject } from "../../protocol/index.ts";
 import { createSearch, type Hit, type SearchDependencies, type SearchRequest } from "../ripgrep/search-files.ts";
 import { failed } from "../shared/failed.ts";
 import { locate, nameFor } from "../shared/locate.ts";
-import { grepFace } from "./face.ts";
+import { grepSpec } from "./spec.ts";
 
 const defaultLimit = 250;
 
 export function createGrepTool(dependencies: SearchDependencies): Tool {
   const search = createSearch(dependencies);
   return {
-    ...grepFace,
+    ...grepSpec,
     async run(input, context) {
       const target = await findTarget(input, context, dependencies.workspace);
       if ("content" in target) return target;

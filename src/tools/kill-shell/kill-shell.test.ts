@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createBashTool } from "../bash/bash.ts";
 import { createShells } from "../bash/shells.ts";
-import { isAlive, testContext } from "../bash/tool-context.test-support.ts";
+import { isAlive, testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createKillShellTool } from "./kill-shell.ts";
 

@@ -1,8 +1,7 @@
 import type { Tool } from "../../ports/index.ts";
-import { describeShell, noSuchShell } from "../bash/describe-shell.ts";
-import type { Shells } from "../bash/shells.ts";
+import { describeShell, noSuchShell, type Shells } from "../bash/shells.ts";
 import { failed } from "../shared/failed.ts";
-import { killShellFace } from "./face.ts";
+import { killShellSpec } from "./spec.ts";
 
 export interface KillShellDependencies {
   readonly shells: Shells;
@@ -10,7 +9,7 @@ export interface KillShellDependencies {
 
 export function createKillShellTool({ shells }: KillShellDependencies): Tool {
   return {
-    ...killShellFace,
+    ...killShellSpec,
     async run(input, context) {
       const id = String(input["shell_id"]);
       const shell = shells.find(context.agentId, id);

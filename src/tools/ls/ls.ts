@@ -2,10 +2,9 @@ import { join } from "node:path";
 import { compileGlob, describeError, formatBytes, formatCount, plural, stripControls } from "../../lib/index.ts";
 import type { DirectoryEntry, Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
-import { locate } from "../shared/locate.ts";
-import { lsFace } from "./face.ts";
+import { explainMissing, locate } from "../shared/locate.ts";
+import { lsSpec } from "./spec.ts";
 
 export interface LsDependencies {
   readonly workspace: Workspace;
@@ -16,7 +15,7 @@ const MAX_CHARACTERS = 20_000;
 
 export function createLsTool(dependencies: LsDependencies): Tool {
   return {
-    ...lsFace,
+    ...lsSpec,
     run: (input, context) => list(input, context, dependencies),
   };
 }

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { editCells } from "./edit-cells.ts";
-import { elementSpans } from "./json-spans.ts";
+import { editCells, elementSpans } from "./edit-cells.ts";
 
 const cell = fc.record({
   cell_type: fc.constantFrom("code", "markdown"),

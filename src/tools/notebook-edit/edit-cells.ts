@@ -1,5 +1,4 @@
-import { toCrlf, usesCrlf } from "../shared/line-breaks.ts";
-import { elementSpans, type JsonSpan } from "./json-spans.ts";
+import { toCrlf, usesCrlf } from "../shared/text-encoding.ts";
 
 export interface CellEdit {
   readonly mode: "replace" | "insert" | "delete";
@@ -101,7 +100,7 @@ interface Layout {
   readonly crlf: boolean;
 }
 
-interface Place {
+interface CellArray {
   readonly text: string;
   readonly array: JsonSpan;
   readonly elements: readonly JsonSpan[];
@@ -112,12 +111,12 @@ function layoutOf(text: string): Layout {
   return { indent: /^\s*\{\r?\n([ \t]+)"/.exec(text)?.[1] ?? "", crlf: usesCrlf(text) };
 }
 
-function replaceElement(place: Place, index: number, cell: Cell): string {
+function replaceElement(place: CellArray, index: number, cell: Cell): string {
   const span = place.elements[index] ?? place.array;
   return place.text.slice(0, span.start) + render(place, cell) + place.text.slice(span.end);
 }
 
-function insertElement(place: Place, index: number, cell: Cell): string {
+function insertElement(place: CellArray, index: number, cell: Cell): string {
   const { text, array, elements } = place;
   const rendered = render(place, cell);
   const before = elements[index - 1];
@@ -127,7 +126,7 @@ function insertElement(place: Place, index: number, cell: Cell): string {
   return `${text.slice(0, array.start)}[${breakBefore(place, 2)}${rendered}${breakBefore(place, 1)}]${text.slice(array.end)}`;
 }
 
-function deleteElement({ text, array, elements }: Place, index: number): string {
+function deleteElement({ text, array, elements }: CellArray, index: number): string {
   const [before, span, after] = [elements[index - 1], elements[index], elements[index + 1]];
   if (span && after) return text.slice(0, span.start) + text.slice(after.start);
   if (span && before) return text.slice(0, before.end) + text.slice(span.end);
@@ -135,13 +134,82 @@ function deleteElement({ text, array, elements }: Place, index: number): string 
 }
 
 /** The cell as JSON, indented like its neighbours: two levels deep. */
-function render({ layout }: Place, cell: Cell): string {
+function render({ layout }: CellArray, cell: Cell): string {
   if (layout.indent === "") return JSON.stringify(cell);
   const text = JSON.stringify(cell, null, layout.indent).replaceAll("\n", `\n${layout.indent.repeat(2)}`);
   return layout.crlf ? toCrlf(text) : text;
 }
 
-function breakBefore({ layout }: Place, level: number): string {
+function breakBefore({ layout }: CellArray, level: number): string {
   if (layout.indent === "") return "";
   return (layout.crlf ? "\r\n" : "\n") + layout.indent.repeat(level);
+}
+
+/** Where a value stands in a JSON text. */
+interface JsonSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Finds the elements of the array that is the member `key` of the outermost object. The text must be valid JSON. */
+export function elementSpans(
+  text: string,
+  key: string,
+): { readonly array: JsonSpan; readonly elements: readonly JsonSpan[] } | undefined {
+  let array: JsonSpan | undefined;
+  let at = skipSpace(text, skipSpace(text, 0) + 1);
+  while (text[at] === '"') {
+    const keyEnd = skipString(text, at);
+    const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const end = skipValue(text, start);
+    // Of members with the same name the last one counts, as in JSON.parse.
+    if (JSON.parse(text.slice(at, keyEnd)) === key) array = { start, end };
+    at = skipSpace(text, skipSpace(text, end) + 1);
+  }
+  if (!array || text[array.start] !== "[") return undefined;
+  return { array, elements: spansIn(text, array) };
+}
+
+function spansIn(text: string, array: JsonSpan): JsonSpan[] {
+  const elements: JsonSpan[] = [];
+  let at = skipSpace(text, array.start + 1);
+  while (at < array.end - 1) {
+    const end = skipValue(text, at);
+    elements.push({ start: at, end });
+    at = skipSpace(text, skipSpace(text, end) + 1);
+  }
+  return elements;
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (text[at] === " " || text[at] === "\n" || text[at] === "\r" || text[at] === "\t") at += 1;
+  return at;
+}
+
+function skipString(text: string, from: number): number {
+  let at = from + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+  return at + 1;
+}
+
+function skipValue(text: string, from: number): number {
+  if (text[from] === '"') return skipString(text, from);
+  let depth = 0;
+  let at = from;
+  while (at < text.length) {
+    const character = text[at] ?? "";
+    if (depth === 0 && ",]} \n\r\t".includes(character)) return at;
+    if (character === '"') {
+      at = skipString(text, at);
+      continue;
+    }
+    if (character === "{" || character === "[") depth += 1;
+    at += 1;
+    if (character === "}" || character === "]") {
+      depth -= 1;
+      if (depth === 0) return at;
+    }
+  }
+  return at;
 }

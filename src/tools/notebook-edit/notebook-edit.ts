@@ -1,14 +1,12 @@
 import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { describeChange } from "../shared/describe-change.ts";
-import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
-import { locate } from "../shared/locate.ts";
-import { refuseUnseen } from "../shared/refuse-unseen.ts";
-import type { SeenFiles } from "../shared/seen-files.ts";
+import { explainMissing, locate } from "../shared/locate.ts";
+import { refuseUnseen, type SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, encodeText } from "../shared/text-encoding.ts";
 import { type CellEdit, editCells } from "./edit-cells.ts";
-import { notebookEditFace } from "./face.ts";
+import { notebookEditSpec } from "./spec.ts";
 
 export interface NotebookEditDependencies {
   readonly workspace: Workspace;
@@ -21,7 +19,7 @@ const MAX_BYTES = 50 * 1024 * 1024;
 
 export function createNotebookEditTool(dependencies: NotebookEditDependencies): Tool {
   return {
-    ...notebookEditFace,
+    ...notebookEditSpec,
     run: (input, context) => editNotebook(input, context, dependencies),
   };
 }

@@ -4,10 +4,10 @@ import { failed, fileFailed } from "../shared/failed.ts";
 import { MAX_LINE_CHARACTERS, pageLines } from "../shared/page-lines.ts";
 import type { SeenFiles } from "../shared/seen-files.ts";
 import { describeBinary, looksBinary } from "../shared/text-encoding.ts";
-import { type AskedLines, MAX_CHARACTERS, pastEnd } from "./asked-lines.ts";
+import { type LineRange, MAX_CHARACTERS, pastEnd } from "./line-range.ts";
 import { imageType, MAX_IMAGE_BYTES } from "./read-image.ts";
 
-interface Place {
+interface LargeFileContext {
   readonly workspace: Workspace;
   readonly context: ToolContext;
   readonly seen: SeenFiles;
@@ -20,8 +20,8 @@ const MAX_LINE_BYTES = (MAX_LINE_CHARACTERS + 1) * 4;
 /** Finds the asked lines chunk by chunk: memory is bounded, whatever the size of the file and of its lines. */
 export async function readLargeFile(
   file: { readonly real: string; readonly name: string },
-  range: AskedLines,
-  place: Place,
+  range: LineRange,
+  place: LargeFileContext,
 ): Promise<ToolOutput> {
   const scanner = createLineScanner(range);
   let version: string | undefined;
@@ -63,7 +63,7 @@ function grewMeanwhile(name: string): FileFailure {
 }
 
 /** Collects the asked lines of bytes that come in pieces: as many as a page can show, each up to a bound. */
-function createLineScanner({ offset, limit }: AskedLines) {
+function createLineScanner({ offset, limit }: LineRange) {
   const lines: string[] = [];
   let characters = 0;
   let number = 1;

@@ -1,25 +1,29 @@
 import type { ResultStore, Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { ImageBlock, JsonObject } from "../../protocol/index.ts";
-import { explainMissing } from "../shared/explain-missing.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
-import { type Located, locate } from "../shared/locate.ts";
-import { pageLines, splitLines } from "../shared/page-lines.ts";
+import { explainMissing, type Located, locate } from "../shared/locate.ts";
+import { MAX_LINE_CHARACTERS, pageLines, splitLines } from "../shared/page-lines.ts";
 import type { SeenFiles } from "../shared/seen-files.ts";
 import { decodeAs, detectEncoding, type Encoding, markLength } from "../shared/text-encoding.ts";
-import { type AskedLines, MAX_CHARACTERS, pastEnd } from "./asked-lines.ts";
-import { readFace } from "./face.ts";
-import { createKnownTexts, type KnownTexts } from "./known-texts.ts";
-import { choose, type FoundLines, linesInPart, linesOf } from "./lines-of.ts";
+import {
+  choose,
+  type FoundLines,
+  type LineRange,
+  linesInPart,
+  linesOf,
+  MAX_CHARACTERS,
+  pastEnd,
+} from "./line-range.ts";
 import { imageType, readImage } from "./read-image.ts";
 import { readLargeFile } from "./read-large-file.ts";
-import { readResult } from "./read-result.ts";
 import { renderNotebook } from "./render-notebook.ts";
+import { readSpec } from "./spec.ts";
 
 export interface ReadDependencies {
   readonly workspace: Workspace;
   readonly seen: SeenFiles;
   /** Serves `retinue://result/<id>`. */
-  readonly results?: ResultStore;
+  readonly results?: ResultStore | undefined;
 }
 
 const DEFAULT_LINES = 2_000;
@@ -33,7 +37,7 @@ const MAX_WHOLE_BYTES = 10 * 1024 * 1024;
 export function createReadTool(dependencies: ReadDependencies): Tool {
   const texts = createKnownTexts();
   return {
-    ...readFace,
+    ...readSpec,
     run: (input, context) => read(input, context, { ...dependencies, texts }),
     inherit: (agentId, from) => dependencies.seen.inherit(agentId, from),
     release: async (agentId) => dependencies.seen.release(agentId),
@@ -68,7 +72,7 @@ async function read(input: JsonObject, context: ToolContext, dependencies: Known
 /** Of a file that is known and has not changed, its first bytes are often enough. */
 async function readAgain(
   file: Content["file"],
-  range: AskedLines,
+  range: LineRange,
   { workspace, texts }: Known,
 ): Promise<ShownText | undefined> {
   const known = texts.of(file.real);
@@ -83,7 +87,7 @@ async function readAgain(
 
 interface Content {
   readonly file: Located & { ok: true };
-  readonly range: AskedLines;
+  readonly range: LineRange;
   readonly bytes: Uint8Array;
   readonly version: string;
 }
@@ -130,4 +134,57 @@ function showText(shown: ShownText, context: ToolContext, { seen }: Known): Tool
 
 function notebookOf(bytes: Uint8Array, encoding: Encoding): ReturnType<typeof renderNotebook> {
   return renderNotebook(decodeAs(encoding, bytes.subarray(markLength[encoding])));
+}
+
+/** A page of a saved result. Nothing else can open it, so long lines are folded here rather than cut. */
+async function readResult(address: string, range: LineRange, results: ResultStore | undefined): Promise<ToolOutput> {
+  const text = await results?.read(address);
+  if (text === undefined) return failed(`There is no saved result ${address}. Repeat the call that made it.`);
+  const lines = splitLines(text).flatMap(fold);
+  if (lines.length === 0) return { content: "[The result is empty.]" };
+  if (range.offset > lines.length) return failed(pastEnd(address, lines.length, range.offset));
+  const asked = lines.slice(range.offset - 1, range.offset - 1 + range.limit);
+  const page = pageLines(
+    { lines: asked, first: range.offset, total: lines.length },
+    { numbered: false, maxCharacters: MAX_CHARACTERS },
+  );
+  return { content: page.text, details: { path: address, lines: lines.length, shown: page.last - page.first + 1 } };
+}
+
+function fold(line: string): string[] {
+  if (line.length <= MAX_LINE_CHARACTERS) return [line];
+  const folded = [];
+  for (let start = 0; start < line.length; ) {
+    const last = line.charCodeAt(start + MAX_LINE_CHARACTERS - 1);
+    const end = start + MAX_LINE_CHARACTERS - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
+    folded.push(line.slice(start, end));
+    start = end;
+  }
+  return folded;
+}
+
+/** What reading the whole of a file has shown: a long one is read in parts, and by many agents. */
+interface KnownText {
+  readonly version: string;
+  readonly encoding: Encoding;
+  /** Lines it has. */
+  readonly total: number;
+}
+
+interface KnownTexts {
+  of(path: string): KnownText | undefined;
+  remember(path: string, text: KnownText): void;
+}
+
+const MOST_FILES = 1_000;
+
+function createKnownTexts(): KnownTexts {
+  const texts = new Map<string, KnownText>();
+  return {
+    of: (path) => texts.get(path),
+    remember: (path, text) => {
+      if (texts.size >= MOST_FILES) texts.clear();
+      texts.set(path, text);
+    },
+  };
 }

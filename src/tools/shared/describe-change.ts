@@ -30,6 +30,7 @@ export async function describeChange({ name, before, after }: Change): Promise<J
       diff += `${line}\n`;
     }
   }
-  const cut = diff.length > MAX_DIFF_CHARACTERS;
-  return { path: name, added, removed, diff: cut ? diff.slice(0, MAX_DIFF_CHARACTERS) : diff, ...(cut && { cut }) };
+  const change = { path: name, added, removed };
+  if (diff.length <= MAX_DIFF_CHARACTERS) return { ...change, diff };
+  return { ...change, diff: diff.slice(0, MAX_DIFF_CHARACTERS), cut: true };
 }

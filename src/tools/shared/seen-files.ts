@@ -1,4 +1,6 @@
+import type { ToolOutput } from "../../ports/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
+import { failed } from "./failed.ts";
 
 /** What each agent knows of the files it works on, so that nothing it has not seen is overwritten. */
 export interface SeenFiles {
@@ -79,4 +81,15 @@ function addPart(parts: readonly Part[], [first, last]: Part): readonly Part[] {
 function covers(parts: readonly Part[], total: number): boolean {
   const [only, ...others] = parts;
   return others.length === 0 && only !== undefined && only[0] <= 1 && only[1] >= total;
+}
+
+/** Refuses to touch what the agent has not seen as it is now. */
+export function refuseUnseen(
+  file: { readonly real: string; readonly name: string; readonly version: string },
+  known: SeenByAgent,
+): ToolOutput | undefined {
+  const seen = known.versionOf(file.real);
+  if (seen === undefined) return failed(`You have not read ${file.name} yet. Read it first, then repeat this call.`);
+  if (seen === file.version) return undefined;
+  return failed(`${file.name} changed since you read it. Read it again, then repeat this call with what is there now.`);
 }

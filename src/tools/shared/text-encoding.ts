@@ -69,3 +69,18 @@ export function describeBinary(bytes: Uint8Array): string {
   const start = Buffer.from(bytes.subarray(0, 16)).toString("latin1");
   return signatures.find(([signature]) => start.startsWith(signature))?.[1] ?? "binary data";
 }
+
+/** True when most lines of the text end in CRLF. */
+export function usesCrlf(text: string): boolean {
+  if (!text.includes("\r\n")) return false;
+  const crlf = text.split("\r\n").length - 1;
+  return crlf * 2 > text.split("\n").length - 1;
+}
+
+export function toCrlf(text: string): string {
+  return toLf(text).replaceAll("\n", "\r\n");
+}
+
+export function toLf(text: string): string {
+  return text.replaceAll("\r\n", "\n");
+}

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Skills } from "../../ports/index.ts";
 import { callTool, textOfOutput } from "../shared/tool-place.test-support.ts";
-import { fillArguments } from "./fill-arguments.ts";
-import { createSkillTool } from "./skill.ts";
+import { createSkillTool, fillArguments } from "./skill.ts";
 
 /** A shelf with one skill on it. */
 const shelf = (body: string): Skills => ({

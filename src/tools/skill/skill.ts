@@ -1,8 +1,7 @@
 import type { Skills, Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { failed } from "../shared/failed.ts";
-import { skillFace } from "./face.ts";
-import { fillArguments } from "./fill-arguments.ts";
+import { skillSpec } from "./spec.ts";
 
 export interface SkillDependencies {
   readonly skills: Skills;
@@ -10,7 +9,7 @@ export interface SkillDependencies {
 
 export function createSkillTool({ skills }: SkillDependencies): Tool {
   return {
-    ...skillFace(skills),
+    ...skillSpec(skills),
     run: (input, context) => useSkill(input, skills, context),
   };
 }
@@ -28,3 +27,17 @@ async function useSkill(input: JsonObject, skills: Skills, { authorize }: ToolCo
     details: { skill: name, directory },
   };
 }
+
+/** The arguments go where `$ARGUMENTS` stands, else to the end. Nothing in them is interpreted. */
+export function fillArguments(body: string, args: string): string {
+  const given = args.trim();
+  let stands = false;
+  const filled = body.replace(placeholder, () => {
+    stands = true;
+    return given;
+  });
+  return stands || given === "" ? filled : `${body.trimEnd()}\n\nArguments: ${given}`;
+}
+
+/** Not the longer name that begins like it, nor one argument of several. */
+const placeholder = /\$ARGUMENTS(?![\w[])/g;

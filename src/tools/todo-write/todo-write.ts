@@ -1,13 +1,13 @@
 import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import type { AgentId, JsonObject } from "../../protocol/index.ts";
 import { failed } from "../shared/failed.ts";
-import { todoWriteFace } from "./face.ts";
+import { todoWriteSpec } from "./spec.ts";
 
 export interface Todo {
   readonly content: string;
   readonly status: "pending" | "in_progress" | "completed";
   /** The same as something going on: "Running the tests". */
-  readonly activeForm?: string;
+  readonly activeForm?: string | undefined;
 }
 
 /** The lists of all agents; the tool writes them, faces and reminders read them. */
@@ -28,7 +28,7 @@ export function createTodos(): Todos {
 
 export function createTodoWriteTool({ todos }: { readonly todos: Todos }): Tool {
   return {
-    ...todoWriteFace,
+    ...todoWriteSpec,
     run: async (input, context) => replaceTodos(input, context, todos),
     release: async (agentId) => todos.release(agentId),
   };
@@ -42,7 +42,7 @@ function replaceTodos(input: JsonObject, context: ToolContext, todos: Todos): To
   const active = count("in_progress");
   if (active > 1)
     return failed(`${active} items are in_progress. Leave one and set the others to pending or completed.`);
-  const list = given.map(({ content, status, activeForm }) => ({ content, status, ...(activeForm && { activeForm }) }));
+  const list = given.map(({ content, status, activeForm }) => ({ content, status, activeForm }));
   todos.set(context.agentId, list);
   const summary = `${count("completed")} completed, ${active} in progress, ${count("pending")} pending.`;
   return { content: given.length === 0 ? "The list is empty." : summary, details: { todos: list } };

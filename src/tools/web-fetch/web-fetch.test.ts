@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import { testContext, textOfOutput } from "../bash/tool-context.test-support.ts";
+import { testContext, textOfOutput } from "../shared/tool-context.test-support.ts";
 import { createWebFetchTool, type WebFetchDependencies } from "./web-fetch.ts";
 
 const servers: Server[] = [];

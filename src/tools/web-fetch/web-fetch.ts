@@ -1,13 +1,12 @@
 import { checkUrl, formatBytes, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import { chooseSections } from "./choose-sections.ts";
-import { webFetchFace } from "./face.ts";
-import { pageText } from "./page-text.ts";
+import { chooseSections, pageText } from "./page-text.ts";
 import { type Lookup, type Reply, request } from "./request.ts";
+import { webFetchSpec } from "./spec.ts";
 
 export interface WebFetchDependencies {
-  readonly lookup?: Lookup;
+  readonly lookup?: Lookup | undefined;
   /** For tests with a server of their own. Never from settings or the environment. */
   readonly allowLoopback?: boolean;
   readonly timeoutMs?: number | undefined;
@@ -20,7 +19,7 @@ const maxCharacters = 28_000;
 export function createWebFetchTool(dependencies: WebFetchDependencies = {}): Tool {
   const { timeoutMs = 30_000 } = dependencies;
   return {
-    ...webFetchFace,
+    ...webFetchSpec,
     timeoutMs: () => timeoutMs + 15_000,
     async run(input, context) {
       const fetched = await withTimeLimit(context.signal, timeoutMs, (signal) =>
@@ -56,8 +55,8 @@ async function follow(
       signal: context.signal,
       maxBytes,
       headers: { accept: "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.1" },
-      ...(lookup && { lookup }),
-      ...(allowLoopback && { alsoAllow: "loopback" as const }),
+      lookup,
+      alsoAllow: allowLoopback ? "loopback" : undefined,
     });
     if (!reply.ok) return failure(`${url.href} could not be fetched. ${reply.reason}`);
     const location = redirectOf(reply, url);

@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function searchEngineFor(
   settings: SearchSettings | undefined,
   environment: Environment,
-  given: { readonly anthropic?: Search } = {},
+  given: { readonly anthropic?: Search | undefined } = {},
 ): SearchChoice {
   if (settings === undefined) return given.anthropic ? { engine: given.anthropic } : { absent: notConfigured };
   if (settings.engine === "off") return { absent: "WebSearch is switched off: `search.engine` is `off`." };

@@ -12,14 +12,14 @@ export type SearchOutcome =
       readonly ok: true;
       readonly hits: readonly SearchHit[];
       /** What the engine says in its own words, if it does. */
-      readonly summary?: string;
+      readonly summary?: string | undefined;
     } & SearchCost)
   | ({ readonly ok: false; readonly message: string } & SearchCost);
 
 /** Where asking cost tokens. */
 interface SearchCost {
-  readonly usage?: Usage;
-  readonly costUsd?: number;
+  readonly usage?: Usage | undefined;
+  readonly costUsd?: number | undefined;
 }
 
 export interface SearchOptions {
@@ -31,5 +31,5 @@ export interface SearchOptions {
 export interface Search {
   (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchOutcome>;
   /** What it may cost at most to ask once; absent: nothing. */
-  readonly takes?: SpendEstimate;
+  readonly takes?: SpendEstimate | undefined;
 }

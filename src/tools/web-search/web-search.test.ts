@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { testContext, textOfOutput } from "../bash/tool-context.test-support.ts";
+import { testContext, textOfOutput } from "../shared/tool-context.test-support.ts";
 import type { Search, SearchHit } from "./search.ts";
 import { searchEngineFor } from "./search-engine-for.ts";
 import { createWebSearchTool } from "./web-search.ts";

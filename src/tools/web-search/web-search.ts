@@ -1,8 +1,8 @@
 import { belongsTo, stripControls, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolOutput } from "../../ports/index.ts";
 import type { JsonValue } from "../../protocol/index.ts";
-import { webSearchFace } from "./face.ts";
 import type { Search, SearchHit, SearchOptions, SearchOutcome } from "./search.ts";
+import { webSearchSpec } from "./spec.ts";
 
 const maxHits = 10;
 const maxSnippet = 400;
@@ -12,7 +12,7 @@ const maxInput = 4_000;
 
 export function createWebSearchTool({ search }: { readonly search: Search }): Tool {
   return {
-    ...webSearchFace(search),
+    ...webSearchSpec(search),
     timeoutMs: () => limitMs + 5_000,
     async run(input, context) {
       if (JSON.stringify(input).length > maxInput) return { content: tooLong, isError: true };
@@ -37,7 +37,7 @@ export function createWebSearchTool({ search }: { readonly search: Search }): To
 const tooLong = `Query and domains have more than ${maxInput} characters: search for fewer words.`;
 
 function spentOn({ usage, costUsd }: SearchOutcome): Pick<ToolOutput, "facts"> {
-  return usage ? { facts: { spent: { usage, ...(costUsd === undefined ? {} : { costUsd }) } } } : {};
+  return usage ? { facts: { spent: { usage, costUsd } } } : {};
 }
 
 function present(query: string, hits: readonly SearchHit[], summary: string | undefined): string {

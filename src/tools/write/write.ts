@@ -3,13 +3,11 @@ import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index
 import type { JsonObject } from "../../protocol/index.ts";
 import { describeChange } from "../shared/describe-change.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
-import { toCrlf, usesCrlf } from "../shared/line-breaks.ts";
 import { locate } from "../shared/locate.ts";
 import { splitLines } from "../shared/page-lines.ts";
-import { refuseUnseen } from "../shared/refuse-unseen.ts";
-import type { SeenFiles } from "../shared/seen-files.ts";
-import { decodeText, type Encoding, encodeText } from "../shared/text-encoding.ts";
-import { writeFace } from "./face.ts";
+import { refuseUnseen, type SeenFiles } from "../shared/seen-files.ts";
+import { decodeText, type Encoding, encodeText, toCrlf, usesCrlf } from "../shared/text-encoding.ts";
+import { writeSpec } from "./spec.ts";
 
 export interface WriteDependencies {
   readonly workspace: Workspace;
@@ -21,7 +19,7 @@ const MAX_COMPARED_BYTES = 10 * 1024 * 1024;
 
 export function createWriteTool(dependencies: WriteDependencies): Tool {
   return {
-    ...writeFace,
+    ...writeSpec,
     run: (input, context) => write(input, context, dependencies),
   };
 }

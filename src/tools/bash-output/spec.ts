@@ -1,7 +1,7 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const bashOutputFace: ToolFace = {
+export const bashOutputSpec: ToolFace = {
   declaration: {
     name: "BashOutput",
     description: descriptions.bashOutput,

@@ -1,14 +1,14 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const globFace: ToolFace = {
+export const webFetchSpec: ToolFace = {
   declaration: {
-    name: "Glob",
-    description: descriptions.glob,
+    name: "WebFetch",
+    description: descriptions.webFetch,
     inputSchema: {
       type: "object",
-      properties: { pattern: { type: "string", minLength: 1 }, path: { type: "string" } },
-      required: ["pattern"],
+      properties: { url: { type: "string" }, prompt: { type: "string" } },
+      required: ["url"],
     },
   },
   traits: { parallel: true, effects: false },

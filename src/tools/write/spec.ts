@@ -1,7 +1,7 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const writeFace: ToolFace = {
+export const writeSpec: ToolFace = {
   declaration: {
     name: "Write",
     description: descriptions.write,

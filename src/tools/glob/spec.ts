@@ -1,14 +1,14 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const webFetchFace: ToolFace = {
+export const globSpec: ToolFace = {
   declaration: {
-    name: "WebFetch",
-    description: descriptions.webFetch,
+    name: "Glob",
+    description: descriptions.glob,
     inputSchema: {
       type: "object",
-      properties: { url: { type: "string" }, prompt: { type: "string" } },
-      required: ["url"],
+      properties: { pattern: { type: "string", minLength: 1 }, path: { type: "string" } },
+      required: ["pattern"],
     },
   },
   traits: { parallel: true, effects: false },

@@ -1,7 +1,7 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const todoWriteFace: ToolFace = {
+export const todoWriteSpec: ToolFace = {
   declaration: {
     name: "TodoWrite",
     description: descriptions.todoWrite,

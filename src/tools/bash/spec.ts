@@ -3,7 +3,7 @@ import { descriptions } from "../descriptions.ts";
 
 export const LONGEST_TIMEOUT = 600_000;
 
-export const bashFace: ToolFace = {
+export const bashSpec: ToolFace = {
   declaration: {
     name: "Bash",
     description: descriptions.bash,

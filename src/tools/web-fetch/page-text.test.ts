@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { chooseSections } from "./choose-sections.ts";
+import { chooseSections } from "./page-text.ts";
 
 describe("chooseSections", () => {
   it("leaves a short text, and any text without a question, as it is", () => {

@@ -4,7 +4,7 @@ import type { Search } from "./search.ts";
 
 const domains = { type: "array", items: { type: "string" } };
 
-export function webSearchFace({ takes }: Pick<Search, "takes">): ToolFace {
+export function webSearchSpec({ takes }: Pick<Search, "takes">): ToolFace {
   return {
     declaration: {
       name: "WebSearch",
@@ -16,6 +16,6 @@ export function webSearchFace({ takes }: Pick<Search, "takes">): ToolFace {
       },
     },
     untold: ["blocked_domains"],
-    traits: { parallel: true, effects: false, ...(takes && { takes }) },
+    traits: { parallel: true, effects: false, takes },
   };
 }

@@ -1,7 +1,7 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const notebookEditFace: ToolFace = {
+export const notebookEditSpec: ToolFace = {
   declaration: {
     name: "NotebookEdit",
     description: descriptions.notebookEdit,

@@ -1,7 +1,7 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const killShellFace: ToolFace = {
+export const killShellSpec: ToolFace = {
   declaration: {
     name: "KillShell",
     description: descriptions.killShell,

@@ -2,7 +2,7 @@ import type { Skills, ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
 /** The only face that depends on something: the skills there are. */
-export function skillFace(skills: Skills): ToolFace {
+export function skillSpec(skills: Skills): ToolFace {
   return {
     declaration: {
       name: "Skill",

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { splitLines } from "../shared/page-lines.ts";
 import { decodeText, type Encoding, encodeText } from "../shared/text-encoding.ts";
-import { choose, linesInPart, linesOf } from "./lines-of.ts";
+import { choose, linesInPart, linesOf } from "./line-range.ts";
 
 const encodings: readonly Encoding[] = ["utf-8", "utf-8-bom", "utf-16le", "utf-16be", "latin1"];
 const piece = fc.constantFrom("", "a", "b c", "\n", "\n\n", "\r\n", "\r", "é", "\u0a0a", "😀");

@@ -1,7 +1,7 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const editFace: ToolFace = {
+export const editSpec: ToolFace = {
   declaration: {
     name: "Edit",
     description: descriptions.edit,

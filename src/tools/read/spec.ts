@@ -1,18 +1,19 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const lsFace: ToolFace = {
+export const readSpec: ToolFace = {
   declaration: {
-    name: "LS",
-    description: descriptions.ls,
+    name: "Read",
+    description: descriptions.read,
     inputSchema: {
       type: "object",
       properties: {
-        path: { type: "string" },
-        ignore: { type: "array", items: { type: "string" } },
+        file_path: { type: "string" },
+        offset: { type: "integer", minimum: 0 },
+        limit: { type: "integer", minimum: 1 },
       },
+      required: ["file_path"],
     },
   },
-  untold: ["ignore"],
   traits: { parallel: true, effects: false, momentary: true },
 };

@@ -4,7 +4,7 @@ import { descriptions } from "../descriptions.ts";
 const flag = { type: "boolean" };
 const count = { type: "integer", minimum: 0 };
 
-export const grepFace: ToolFace = {
+export const grepSpec: ToolFace = {
   declaration: {
     name: "Grep",
     description: descriptions.grep,

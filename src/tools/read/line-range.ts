@@ -1,6 +1,19 @@
 import { splitLines } from "../shared/page-lines.ts";
 import { decodeAs, type Encoding, markLength } from "../shared/text-encoding.ts";
-import type { AskedLines } from "./asked-lines.ts";
+
+/** The part of a file that was asked for. */
+export interface LineRange {
+  /** First line, from 1. */
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Below what hands let through, so that a page ends where we say it ends. */
+export const MAX_CHARACTERS = 28_000;
+
+export function pastEnd(name: string, total: number, offset: number): string {
+  return `${name} has ${total} lines; offset ${offset} is past its end.`;
+}
 
 export interface FoundLines {
   /** The asked ones; none when the text ends before them. */
@@ -11,7 +24,7 @@ export interface FoundLines {
 const NEWLINE = 0x0a;
 
 /** Only what was asked for is made text. */
-export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: AskedLines): FoundLines {
+export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: LineRange): FoundLines {
   const start = markLength[encoding];
   if (isWide(encoding)) return choose(splitLines(decodeAs(encoding, bytes.subarray(start))), asked);
   const { from, to, line } = scan(bytes, start, asked);
@@ -23,7 +36,7 @@ export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: AskedLines
 export function linesInPart(
   part: Uint8Array,
   encoding: Encoding,
-  { total, ...asked }: AskedLines & { readonly total: number },
+  { total, ...asked }: LineRange & { readonly total: number },
 ): FoundLines | undefined {
   const last = Math.min(asked.offset + asked.limit - 1, total);
   if (isWide(encoding) || asked.offset > total) return undefined;
@@ -32,7 +45,7 @@ export function linesInPart(
   return line > last ? { lines: decodeLines(part.subarray(from, to), encoding), total } : undefined;
 }
 
-export function choose(lines: readonly string[], { offset, limit }: AskedLines): FoundLines {
+export function choose(lines: readonly string[], { offset, limit }: LineRange): FoundLines {
   return { lines: lines.slice(offset - 1, offset - 1 + limit), total: lines.length };
 }
 
@@ -40,7 +53,7 @@ export function choose(lines: readonly string[], { offset, limit }: AskedLines):
 function scan(
   bytes: Uint8Array,
   start: number,
-  { offset, limit, last = Number.POSITIVE_INFINITY }: AskedLines & { readonly last?: number },
+  { offset, limit, last = Number.POSITIVE_INFINITY }: LineRange & { readonly last?: number },
 ): { readonly from: number; readonly to: number; readonly line: number } {
   let line = 1;
   let from = offset === 1 ? start : bytes.length;

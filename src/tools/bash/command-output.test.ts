@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createWholeCharacters } from "./whole-characters.ts";
+import { createWholeCharacters } from "./command-output.ts";
 
 it("gives back all bytes, and never part of a character", () => {
   fc.assert(

@@ -1,19 +1,18 @@
 import type { ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const readFace: ToolFace = {
+export const lsSpec: ToolFace = {
   declaration: {
-    name: "Read",
-    description: descriptions.read,
+    name: "LS",
+    description: descriptions.ls,
     inputSchema: {
       type: "object",
       properties: {
-        file_path: { type: "string" },
-        offset: { type: "integer", minimum: 0 },
-        limit: { type: "integer", minimum: 1 },
+        path: { type: "string" },
+        ignore: { type: "array", items: { type: "string" } },
       },
-      required: ["file_path"],
     },
   },
+  untold: ["ignore"],
   traits: { parallel: true, effects: false, momentary: true },
 };

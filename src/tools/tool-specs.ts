@@ -1,0 +1,42 @@
+import type { Skills, ToolFace } from "../ports/index.ts";
+import { bashSpec } from "./bash/spec.ts";
+import { bashOutputSpec } from "./bash-output/spec.ts";
+import { editSpec } from "./edit/spec.ts";
+import { globSpec } from "./glob/spec.ts";
+import { grepSpec } from "./grep/spec.ts";
+import { killShellSpec } from "./kill-shell/spec.ts";
+import { lsSpec } from "./ls/spec.ts";
+import { notebookEditSpec } from "./notebook-edit/spec.ts";
+import { readSpec } from "./read/spec.ts";
+import { skillSpec } from "./skill/spec.ts";
+import { todoWriteSpec } from "./todo-write/spec.ts";
+import { webFetchSpec } from "./web-fetch/spec.ts";
+import type { Search } from "./web-search/search.ts";
+import { webSearchSpec } from "./web-search/spec.ts";
+import { writeSpec } from "./write/spec.ts";
+
+/** In the order they are declared to the model: it never changes. */
+export function toolSpecs({
+  search,
+  skills,
+}: {
+  readonly search?: Pick<Search, "takes"> | undefined;
+  readonly skills?: Skills | undefined;
+}): readonly ToolFace[] {
+  return [
+    readSpec,
+    editSpec,
+    writeSpec,
+    notebookEditSpec,
+    grepSpec,
+    globSpec,
+    lsSpec,
+    bashSpec,
+    bashOutputSpec,
+    killShellSpec,
+    todoWriteSpec,
+    webFetchSpec,
+    ...(search ? [webSearchSpec(search)] : []),
+    ...(skills ? [skillSpec(skills)] : []),
+  ];
+}
