@@ -12,7 +12,7 @@ import { createNotebookEditTool } from "./notebook-edit/notebook-edit.ts";
 import { createReadTool } from "./read/read.ts";
 import { createSeenFiles } from "./shared/seen-files.ts";
 import { createSkillTool } from "./skill/skill.ts";
-import { createTodos, createTodoWriteTool } from "./todo-write/todo-write.ts";
+import { createTodoWriteTool } from "./todo-write/todo-write.ts";
 import { createWebFetchTool } from "./web-fetch/web-fetch.ts";
 import type { Search } from "./web-search/search.ts";
 import { createWebSearchTool } from "./web-search/web-search.ts";
@@ -22,14 +22,14 @@ export interface ToolsRequest {
   readonly sessionId: SessionId;
   readonly workspace: Workspace;
   readonly results: ResultStore;
-  /** Where long outputs are kept whole. */
+  /** Directory for the complete text of long outputs. */
   readonly outputDirectory: string;
   readonly search?: Search | undefined;
   readonly skills?: Skills | undefined;
   readonly timeouts?: ToolTimeouts | undefined;
 }
 
-/** The built-in tools on one workspace, in the order of `toolSpecs`. */
+/** Creates the built-in tools for one workspace, in the order of `toolSpecs`. */
 export function createTools({
   sessionId,
   workspace,
@@ -52,7 +52,7 @@ export function createTools({
     createBashTool({ workspace, shells, outputDirectory, timeoutMs: milliseconds(timeouts.bash) }),
     createBashOutputTool({ shells }),
     createKillShellTool({ shells }),
-    createTodoWriteTool({ todos: createTodos() }),
+    createTodoWriteTool(),
     createWebFetchTool({ timeoutMs: milliseconds(timeouts.webFetch) }),
     ...(search ? [createWebSearchTool({ search })] : []),
     ...(skills ? [createSkillTool({ skills })] : []),

@@ -1,4 +1,4 @@
-// Owns: the built-in tools: what each tells the model about itself, and what it does with a workspace it is given.
+// Owns: the built-in tools: their specs for the model, and what they do with a workspace.
 // Does not own: whether a call is allowed (permissions, hands), bounding of results (hands), files and processes (workspace).
 // Called by: app.
 export { createTools, type ToolsRequest } from "./create-tools.ts";

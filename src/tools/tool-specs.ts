@@ -15,7 +15,7 @@ import type { Search } from "./web-search/search.ts";
 import { webSearchSpec } from "./web-search/spec.ts";
 import { writeSpec } from "./write/spec.ts";
 
-/** In the order they are declared to the model: it never changes. */
+/** Specs of the built-in tools, in the order in which the model sees them. The order never changes. */
 export function toolSpecs({
   search,
   skills,

@@ -8,7 +8,7 @@ import { bashOutputSpec } from "./spec.ts";
 
 export interface BashOutputDependencies {
   readonly shells: Shells;
-  /** How long to wait for news from a silent shell. */
+  /** Maximum time to wait for new output of a silent shell. */
   readonly waitMs?: number;
 }
 
@@ -20,7 +20,7 @@ export function createBashOutputTool({ shells, waitMs = 2_000 }: BashOutputDepen
       const shell = shells.find(context.agentId, id);
       if (!shell) return failed(noSuchShell(id, shells.list(context.agentId)));
       const filter = typeof input["filter"] === "string" && input["filter"] !== "" ? input["filter"] : undefined;
-      // An unusable filter must not cost the output that it was to filter.
+      // Checked first, so that an invalid filter does not consume the output.
       const unusable = filter === undefined ? undefined : filterLines("", filter);
       if (unusable && !unusable.ok) return failed(unusable.message);
       await newsOrTimeout(shell, context, waitMs);
@@ -61,7 +61,7 @@ type Filtered = { readonly ok: true; readonly text: string } | { readonly ok: fa
 const limitMs = 100;
 const maxLineLength = 2_000;
 
-/** The lines that match. An expression that takes for ever is stopped: only a script context can be. */
+/** Keeps the lines that match. Runs in a script context, the only place where an endless expression can be stopped. */
 export function filterLines(text: string, expression: string): Filtered {
   try {
     new RegExp(expression);

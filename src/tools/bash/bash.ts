@@ -14,7 +14,7 @@ export interface BashDependencies extends CommandPlace {
 }
 
 const usualTimeout = 120_000;
-/** Linux takes no single argument beyond 128 KB. */
+/** Linux limits a single argument to 128 KB. */
 const maxCommandBytes = 120_000;
 const maxBackground = 16;
 const progressEveryMs = 250;
@@ -22,7 +22,7 @@ const progressEveryMs = 250;
 export function createBashTool(dependencies: BashDependencies): Tool {
   return {
     ...bashSpec,
-    // Ending a stubborn tree takes a few seconds, and its output is worth having.
+    // Ending a process tree may take a few seconds, and its output should still be reported.
     timeoutMs: (input) => timeoutOf(input, dependencies) + 10_000,
     run: async (input, context) => run(input, context, dependencies),
     release: (agentId) => dependencies.shells.release(agentId),
@@ -94,7 +94,7 @@ async function runToEnd(
   await shell.exited;
   clearTimeout(timer);
   signal.removeEventListener("abort", abort);
-  // What the command left running would outlive the call unseen.
+  // Processes that the command left running would outlive the call unnoticed.
   await shell.kill();
   return present(shell, { cause, timeout, limits });
 }

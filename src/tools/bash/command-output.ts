@@ -10,14 +10,14 @@ import {
 
 export interface OutputText {
   readonly text: string;
-  /** For the reader, when something is not in the text: where it is, or why it is nowhere. */
+  /** Says where the omitted part of the text is, or why it was not saved; empty if the text is complete. */
   readonly note: string;
 }
 
 export interface CommandOutput {
-  /** False: the file has reached its cap, the command should be stopped. */
+  /** Returns false once the file has reached its maximum size and the command should be stopped. */
   push(chunk: Uint8Array, stream: "stdout" | "stderr"): boolean;
-  /** What has come since the last call, cut in the middle if it is long. */
+  /** Returns the output since the last call; the middle of a long output is omitted. */
   takeNew(): OutputText;
   readonly hasNew: boolean;
   lastLine(): string;
@@ -27,13 +27,13 @@ export interface CommandOutput {
 export interface OutputLimits {
   readonly headBytes: number;
   readonly tailBytes: number;
-  /** A command that prints more is stopped. */
+  /** Maximum size of the output; a command that prints more is stopped. */
   readonly fileBytes: number;
 }
 
 export const outputLimits: OutputLimits = { headBytes: 16_000, tailBytes: 10_000, fileBytes: 256 * 1024 * 1024 };
 
-/** Both streams of a command as one text: bounded in memory, whole in a file once it is longer than that. */
+/** Collects both streams of a command as one text, bounded in memory; a longer output is saved completely in a file. */
 export function createCommandOutput(path: string, limits: OutputLimits = outputLimits): CommandOutput {
   const characters = { stdout: createWholeCharacters(), stderr: createWholeCharacters() };
   const file = createOverflowFile(path, limits);
@@ -68,7 +68,7 @@ export function createCommandOutput(path: string, limits: OutputLimits = outputL
   };
 }
 
-/** Nothing is written until there is more than fits in memory; then everything is, from the first byte on. */
+/** Creates the file only when the output exceeds the memory limits; the file then contains it from the first byte. */
 function createOverflowFile(path: string, { headBytes, tailBytes, fileBytes }: OutputLimits) {
   let early: Buffer[] = [];
   let size = 0;
@@ -121,14 +121,14 @@ function createOverflowFile(path: string, { headBytes, tailBytes, fileBytes }: O
   };
 }
 
-/** Of a line that was drawn over and over, as progress bars are, only the last state is kept. */
+/** Keeps only the last state of a line that was redrawn, such as a progress bar. */
 function readable(text: string): string {
   return stripControls(text.replaceAll("\r\n", "\n").replace(/^[^\n]*\r(?=[^\r\n])/gm, ""));
 }
 
 /**
- * Holds back a character whose bytes have not all come yet, so that two streams can be written into one text.
- * `rest` gives what is left when nothing more comes.
+ * Holds back an incomplete character, so that two streams can be written into one text. `rest` returns what is left at the
+ * end of the stream.
  */
 export function createWholeCharacters(): { take(chunk: Uint8Array): Uint8Array; rest(): Uint8Array } {
   let held: Uint8Array = new Uint8Array(0);

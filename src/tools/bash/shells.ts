@@ -11,21 +11,21 @@ export interface Shell {
   readonly output: CommandOutput;
   /** Undefined while it runs. */
   readonly end: CommandEnd | undefined;
-  /** Its output grew beyond what is kept. */
+  /** True if it was stopped because its output exceeded the maximum size. */
   readonly overflowed: boolean;
   /** Settles when the shell itself has ended. Never rejects. */
   readonly exited: Promise<void>;
-  /** Settles at the next output or at the end. */
+  /** Settles when there is new output, or when it ends. */
   news(): Promise<void>;
-  /** Settles when nothing of it is left. */
+  /** Settles when all its processes have ended. */
   kill(): Promise<void>;
-  /** What the sandbox has to do with how it ended. */
+  /** Explains whether the sandbox caused the failure. */
   explain(output: string, failed: boolean): string | undefined;
 }
 
 export interface CommandPlace {
   readonly workspace: Workspace;
-  /** Where the whole text of long outputs is kept. */
+  /** Directory for the complete text of long outputs. */
   readonly outputDirectory: string;
   readonly limits?: OutputLimits | undefined;
 }
@@ -35,25 +35,25 @@ export interface Start extends CommandPlace {
   readonly callId: CallId;
   readonly command: string;
   readonly confined: boolean;
-  /** In the background: found by its id until the agent is released. Otherwise forgotten when it has ended. */
+  /** True for a background shell, which is found by its id until the agent is released. Others are forgotten when they end. */
   readonly listed: boolean;
   readonly onOutput?: (output: CommandOutput) => void;
 }
 
-/** All commands that run for agents. Shared by Bash, BashOutput and KillShell; an agent sees only its own. */
+/** All commands that run for agents. Shared by Bash, BashOutput and KillShell; an agent sees only its own shells. */
 export interface Shells {
   start(start: Start): Shell;
   find(agentId: AgentId, id: string): Shell | undefined;
   list(agentId: AgentId): readonly Shell[];
-  /** Ends everything that was started for an agent and is still there, also what ended shells have left behind. */
+  /** Ends all processes of an agent, including those that finished shells left running. */
   release(agentId: AgentId): Promise<void>;
 }
 
 const maxKept = 64;
 
 /**
- * `instance` marks all commands, so that they are known apart from those of others with the same agent ids, and so that
- * a later process can sweep what this one left when it was killed.
+ * `instance` tags all commands, which tells them from those of other sessions with the same agent ids, and lets a later
+ * process end what this one left when it was killed.
  */
 export function createShells(instance: string = randomBytes(6).toString("hex")): Shells {
   const listed = new Map<AgentId, Map<string, Shell>>();
@@ -73,7 +73,7 @@ export function createShells(instance: string = randomBytes(6).toString("hex")):
       } else {
         const own = unlisted.get(agentId) ?? new Set();
         unlisted.set(agentId, own.add(shell));
-        // What it left behind is ended after it: until then a release must find it here and wait.
+        // Processes that it left are ended after it; until then, `release` must find it here and wait.
         void shell.exited.then(shell.kill).then(() => own.delete(shell));
       }
       return shell;

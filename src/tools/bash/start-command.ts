@@ -5,25 +5,25 @@ export type CommandEnd =
   | { readonly started: false; readonly failure: string };
 
 export interface RunningCommand {
-  /** Settles when the shell has ended, although children it left may still run. Never rejects. */
+  /** Settles when the shell has ended; its children may still be running. Never rejects. */
   readonly exited: Promise<CommandEnd>;
-  /** Ends the shell and everything it started, also what it left behind. */
+  /** Ends the shell and everything it started. */
   end(): Promise<void>;
-  /** What the sandbox has to do with how it ended. */
+  /** Explains whether the sandbox caused the failure. */
   explain(output: string, failed: boolean): string | undefined;
 }
 
 export interface CommandRequest {
   readonly command: string;
-  /** From the widest group to the command itself. */
+  /** Tags from the widest group to the command itself. */
   readonly tag: readonly string[];
   readonly callId: string;
-  /** In the sandbox. */
+  /** Runs the command in the sandbox. */
   readonly confined: boolean;
   readonly onOutput: (chunk: Uint8Array, stream: "stdout" | "stderr") => void;
 }
 
-/** Runs a command with bash, or with sh where there is no bash, in the root of the workspace, with no input. */
+/** Runs a command in the root of the workspace, without input; with bash, or with sh if there is no bash. */
 export function startCommand(workspace: Workspace, request: CommandRequest): RunningCommand {
   const start = (shell: string, options: readonly string[]): RunningProcess =>
     workspace.spawn({
@@ -57,7 +57,7 @@ export function startCommand(workspace: Workspace, request: CommandRequest): Run
   };
 }
 
-/** How a command ended, in words for the model; empty for a plain success. */
+/** Tells the model how a command ended; empty for exit code 0. */
 export function describeEnd(end: CommandEnd): string {
   if (!end.started) return end.failure;
   const shell = end.shell === "bash" ? "" : `There is no bash here: ${end.shell} ran the command.`;

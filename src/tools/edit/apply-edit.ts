@@ -14,19 +14,19 @@ export interface Span {
 export interface Edited {
   readonly kind: "edited";
   readonly text: string;
-  /** Where the new text stands, in order. */
+  /** Positions of the new text, in order. */
   readonly places: readonly Span[];
 }
 
 export type EditOutcome =
   | Edited
   | { readonly kind: "missing" }
-  /** The line of each match, up to `MAX_MATCHES` of them. */
+  /** Line numbers of the matches, at most `MAX_MATCHES`. */
   | { readonly kind: "ambiguous"; readonly lines: readonly number[] };
 
 export const MAX_MATCHES = 1_000;
 
-/** Replaces exactly what was asked for; in texts with CRLF, plain newlines stand for either line end and are kept as they were. */
+/** Replaces exact matches. In a text with CRLF, a newline matches either kind of line break, and line breaks are preserved. */
 export function applyEdit(text: string, edit: Edit): EditOutcome {
   const spans = findSpans(text, edit);
   if (spans.length === 0) return { kind: "missing" };
@@ -39,7 +39,7 @@ function findSpans(text: string, { oldString, replaceAll }: Edit): Span[] {
   const searched = crlf ? toLf(text) : text;
   const wanted = !crlf && text.includes(oldString) ? oldString : toLf(oldString);
   const original = crlf ? offsetsBefore(text) : (offset: number) => offset;
-  // Matches that overlap make an edit ambiguous, but all of them can't be replaced.
+  // Overlapping matches make an edit ambiguous, but can't all be replaced.
   const step = replaceAll ? wanted.length : 1;
   const spans: Span[] = [];
   for (let at = searched.indexOf(wanted); at >= 0; at = searched.indexOf(wanted, at + step)) {
@@ -49,7 +49,7 @@ function findSpans(text: string, { oldString, replaceAll }: Edit): Span[] {
   return spans;
 }
 
-/** Gives the offset in a text with CRLF of an offset in the same text with plain newlines. */
+/** Maps an offset in the text with LF line breaks to the offset in the same text with CRLF. */
 function offsetsBefore(text: string): (offset: number) => number {
   const newlines: number[] = [];
   for (let at = text.indexOf("\r\n"); at >= 0; at = text.indexOf("\r\n", at + 2)) newlines.push(at - newlines.length);
@@ -65,7 +65,7 @@ function offsetsBefore(text: string): (offset: number) => number {
   };
 }
 
-/** The new text with the line ends of what it replaces, or of the whole where that has none. */
+/** Gives the new text the line breaks of the text it replaces, or those of the file if that has none. */
 function newTextFor(text: string, newString: string): (replaced: string) => string {
   if (!text.includes("\r\n")) return () => newString;
   const mostlyCrlf = usesCrlf(text);

@@ -3,7 +3,7 @@ import type { Span } from "./apply-edit.ts";
 
 const MAX_LINES_SHOWN = 20;
 
-/** Says why a text was not found: where it stands with small differences, or what comes closest. */
+/** Explains why a text was not found: shows where it occurs with small differences, or the closest text. */
 export function explainMismatch(text: string, oldString: string): string {
   const lines = splitLines(text);
   const wanted = withoutBlankEnds(splitLines(oldString));
@@ -60,7 +60,7 @@ function findWindow(lines: readonly string[], wanted: readonly string[]): number
   return -1;
 }
 
-/** Every line that occurs in both votes for the place the whole would have; the place with most votes is the closest. */
+/** Each line that occurs in both texts votes for the position of the whole; the position with most votes is the closest. */
 function explainClosest(lines: readonly string[], wanted: readonly string[]): string {
   const positions = new Map<string, number[]>();
   for (const [index, line] of wanted.entries()) {
@@ -99,7 +99,7 @@ function withoutBlankEnds(lines: readonly string[]): readonly string[] {
 const CONTEXT_LINES = 2;
 const MAX_LINES = 16;
 
-/** The lines of a place in a text with a few around it, numbered as Read does; the middle of many is left out. */
+/** Shows a part of a text with a few lines around it, numbered as in Read; omits the middle of a long part. */
 export function showPlace(text: string, { start, end }: Span): string {
   const from = lineStart(text, start, CONTEXT_LINES);
   const to = lineEnd(text, end, CONTEXT_LINES);

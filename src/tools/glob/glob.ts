@@ -45,7 +45,7 @@ async function findTarget(
   if (typeof matches === "string") return failed(matches);
   const within = await workspace.resolve([start]);
   const real = within[0]?.real ?? "";
-  // A pattern can lead out of the directory that was judged, by a link or by being absolute.
+  // A symlink or an absolute pattern can lead out of the directory that was authorized.
   if (real !== base.real && !real.startsWith(`${base.real}/`)) {
     const decision = await context.authorize({ kind: "search", path: real });
     if (decision.effect !== "allow")

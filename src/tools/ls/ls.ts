@@ -37,7 +37,7 @@ async function list(input: JsonObject, context: ToolContext, { workspace }: LsDe
   return { content: text, details: { path: directory.name, entries: wanted.length } };
 }
 
-/** A message where a pattern can't be read. `build/` and `build/**` leave out `build` itself. */
+/** Returns a message if a pattern is invalid. `build/` and `build/**` exclude `build` itself. */
 function matcherOf(patterns: readonly string[]): ((name: string) => boolean) | string {
   const matchers: ((name: string) => boolean)[] = [];
   for (const pattern of patterns) {

@@ -2,7 +2,7 @@ import { toCrlf, usesCrlf } from "../shared/text-encoding.ts";
 
 export interface CellEdit {
   readonly mode: "replace" | "insert" | "delete";
-  /** Id of a cell, or its number from 0. */
+  /** Id of a cell, or its index, starting at 0. */
   readonly cell: string | undefined;
   readonly source: string | undefined;
   readonly type: "code" | "markdown" | undefined;
@@ -14,7 +14,7 @@ export type CellsEdited =
 
 type Cell = Readonly<Record<string, unknown>>;
 
-/** Changes one cell of a notebook's JSON text; every byte outside of it stays. */
+/** Changes one cell in the JSON text of a notebook and preserves every byte outside of it. */
 export function editCells(text: string, edit: CellEdit, newId: () => string): CellsEdited {
   const notebook = parseNotebook(text);
   const spans = notebook && elementSpans(text, "cells");
@@ -86,7 +86,7 @@ function withSource(cell: Cell, source: string, type: CellEdit["type"]): Cell {
     const id = typeof cell["id"] === "string" ? cell["id"] : undefined;
     return { ...newCell({ type, source, id }), metadata: cell["metadata"] ?? {}, source: written };
   }
-  // What the old source printed is not what the new one prints.
+  // The outputs of the old source are outdated.
   const cleared = cell["cell_type"] === "code" ? { execution_count: null, outputs: [] } : {};
   return { ...cell, ...cleared, source: written };
 }
@@ -133,7 +133,7 @@ function deleteElement({ text, array, elements }: CellArray, index: number): str
   return `${text.slice(0, array.start)}[]${text.slice(array.end)}`;
 }
 
-/** The cell as JSON, indented like its neighbours: two levels deep. */
+/** Formats a cell as JSON, indented by two levels like the other cells. */
 function render({ layout }: CellArray, cell: Cell): string {
   if (layout.indent === "") return JSON.stringify(cell);
   const text = JSON.stringify(cell, null, layout.indent).replaceAll("\n", `\n${layout.indent.repeat(2)}`);
@@ -145,13 +145,13 @@ function breakBefore({ layout }: CellArray, level: number): string {
   return (layout.crlf ? "\r\n" : "\n") + layout.indent.repeat(level);
 }
 
-/** Where a value stands in a JSON text. */
+/** Position of a value in a JSON text. */
 interface JsonSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** Finds the elements of the array that is the member `key` of the outermost object. The text must be valid JSON. */
+/** Finds the elements of the array in the member `key` of the top-level object. The text must be valid JSON. */
 export function elementSpans(
   text: string,
   key: string,
@@ -162,7 +162,7 @@ export function elementSpans(
     const keyEnd = skipString(text, at);
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = skipValue(text, start);
-    // Of members with the same name the last one counts, as in JSON.parse.
+    // The last one of several members with the same name wins, as in JSON.parse.
     if (JSON.parse(text.slice(at, keyEnd)) === key) array = { start, end };
     at = skipSpace(text, skipSpace(text, end) + 1);
   }

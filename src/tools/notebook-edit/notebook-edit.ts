@@ -11,7 +11,7 @@ import { notebookEditSpec } from "./spec.ts";
 export interface NotebookEditDependencies {
   readonly workspace: Workspace;
   readonly seen: SeenFiles;
-  /** Gives ids for new cells. */
+  /** Creates ids for new cells. */
   readonly cellId?: () => string;
 }
 

@@ -1,14 +1,14 @@
 import { splitLines } from "../shared/page-lines.ts";
 import { decodeAs, type Encoding, markLength } from "../shared/text-encoding.ts";
 
-/** The part of a file that was asked for. */
+/** Requested lines of a file. */
 export interface LineRange {
-  /** First line, from 1. */
+  /** Number of the first line, starting at 1. */
   readonly offset: number;
   readonly limit: number;
 }
 
-/** Below what hands let through, so that a page ends where we say it ends. */
+/** Below the limit of the executor, so that it does not cut a page again. */
 export const MAX_CHARACTERS = 28_000;
 
 export function pastEnd(name: string, total: number, offset: number): string {
@@ -16,14 +16,14 @@ export function pastEnd(name: string, total: number, offset: number): string {
 }
 
 export interface FoundLines {
-  /** The asked ones; none when the text ends before them. */
+  /** The requested lines; empty if the text ends before them. */
   readonly lines: readonly string[];
   readonly total: number;
 }
 
 const NEWLINE = 0x0a;
 
-/** Only what was asked for is made text. */
+/** Decodes only the requested lines. */
 export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: LineRange): FoundLines {
   const start = markLength[encoding];
   if (isWide(encoding)) return choose(splitLines(decodeAs(encoding, bytes.subarray(start))), asked);
@@ -32,7 +32,7 @@ export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: LineRange)
   return { lines: decodeLines(bytes.subarray(from, to), encoding), total };
 }
 
-/** The same from the first bytes of a text; undefined when they end before the asked lines do. */
+/** Does the same with the first bytes of a text; returns undefined if they end before the requested lines do. */
 export function linesInPart(
   part: Uint8Array,
   encoding: Encoding,
@@ -49,7 +49,7 @@ export function choose(lines: readonly string[], { offset, limit }: LineRange): 
   return { lines: lines.slice(offset - 1, offset - 1 + limit), total: lines.length };
 }
 
-/** Where the asked lines stand, and which line is the last that begins; looks no further than behind line `last`. */
+/** Finds the position of the requested lines and the number of the last line. Stops after line `last`. */
 function scan(
   bytes: Uint8Array,
   start: number,
@@ -70,7 +70,7 @@ function decodeLines(bytes: Uint8Array, encoding: Encoding): readonly string[] {
   return bytes.length === 0 ? [] : splitLines(decodeAs(encoding, bytes));
 }
 
-/** A line end takes two bytes. */
+/** Returns true if a line break takes two bytes. */
 function isWide(encoding: Encoding): boolean {
   return encoding === "utf-16le" || encoding === "utf-16be";
 }

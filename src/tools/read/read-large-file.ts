@@ -14,10 +14,10 @@ interface LargeFileContext {
 }
 
 const CHUNK_BYTES = 1024 * 1024;
-/** No character takes more than four bytes; one more shows that the line goes on. */
+/** A character takes at most four bytes; one more character shows that the line is longer. */
 const MAX_LINE_BYTES = (MAX_LINE_CHARACTERS + 1) * 4;
 
-/** Finds the asked lines chunk by chunk: memory is bounded, whatever the size of the file and of its lines. */
+/** Finds the requested lines chunk by chunk, in bounded memory for files and lines of any size. */
 export async function readLargeFile(
   file: { readonly real: string; readonly name: string },
   range: LineRange,
@@ -62,7 +62,7 @@ function grewMeanwhile(name: string): FileFailure {
   return { ok: false, code: "changed", message: `${name} is being written to` };
 }
 
-/** Collects the asked lines of bytes that come in pieces: as many as a page can show, each up to a bound. */
+/** Collects the requested lines from chunks, up to the size of a page and a maximum length for each line. */
 function createLineScanner({ offset, limit }: LineRange) {
   const lines: string[] = [];
   let characters = 0;
@@ -108,7 +108,7 @@ function createLineScanner({ offset, limit }: LineRange) {
         start = end + 1;
       }
     },
-    /** Nothing more comes: what stands after the last newline is a line too. */
+    /** Ends the input. Text after the last newline counts as a line. */
     end(): void {
       if (length > 0) endLine();
     },
@@ -116,7 +116,7 @@ function createLineScanner({ offset, limit }: LineRange) {
   };
 }
 
-/** A line that was kept in part is made longer than a page shows, so that the page marks it as cut. */
+/** Pads an incomplete line beyond the length that a page shows, so that the page marks it as cut. */
 function textOf(bytes: Buffer, length: number): string {
   const text = bytes.toString("utf8").replace(/\r$/, "");
   return bytes.length < length && text.length <= MAX_LINE_CHARACTERS ? text.padEnd(MAX_LINE_CHARACTERS + 1) : text;

@@ -27,11 +27,11 @@ export interface ReadDependencies {
 }
 
 const DEFAULT_LINES = 2_000;
-/** What is read of a longer file that is known already: at most this, and less where few lines are wanted. */
+/** Maximum number of bytes read from the start of a longer file that is already known; fewer for a small range. */
 const FIRST_BYTES = 64 * 1024;
 const LEAST_BYTES = 8 * 1024;
 const BYTES_PER_LINE = 512;
-/** Larger files are searched for the asked lines piece by piece. */
+/** Larger files are read chunk by chunk. */
 const MAX_WHOLE_BYTES = 10 * 1024 * 1024;
 
 export function createReadTool(dependencies: ReadDependencies): Tool {
@@ -69,7 +69,7 @@ async function read(input: JsonObject, context: ToolContext, dependencies: Known
   return show(content, context, dependencies);
 }
 
-/** Of a file that is known and has not changed, its first bytes are often enough. */
+/** Reads only the first bytes of a file that is known and unchanged; they often contain the requested lines. */
 async function readAgain(
   file: Content["file"],
   range: LineRange,
@@ -116,7 +116,7 @@ function show(content: Content, context: ToolContext, dependencies: Known): Tool
 
 interface ShownText extends Omit<Content, "bytes">, FoundLines {
   readonly encoding: Encoding;
-  /** Of a notebook, whose lines have no numbers. */
+  /** Images of a notebook; its lines are not numbered. */
   readonly images?: readonly ImageBlock[];
 }
 
@@ -136,7 +136,7 @@ function notebookOf(bytes: Uint8Array, encoding: Encoding): ReturnType<typeof re
   return renderNotebook(decodeAs(encoding, bytes.subarray(markLength[encoding])));
 }
 
-/** A page of a saved result. Nothing else can open it, so long lines are folded here rather than cut. */
+/** Reads a page of a saved result. Folds long lines instead of cutting them, because no other tool can open a result. */
 async function readResult(address: string, range: LineRange, results: ResultStore | undefined): Promise<ToolOutput> {
   const text = await results?.read(address);
   if (text === undefined) return failed(`There is no saved result ${address}. Repeat the call that made it.`);
@@ -163,11 +163,11 @@ function fold(line: string): string[] {
   return folded;
 }
 
-/** What reading the whole of a file has shown: a long one is read in parts, and by many agents. */
+/** Facts about a file that was read completely. Long files are read in parts, and by many agents. */
 interface KnownText {
   readonly version: string;
   readonly encoding: Encoding;
-  /** Lines it has. */
+  /** Number of lines. */
   readonly total: number;
 }
 

@@ -9,10 +9,10 @@ export interface RenderedNotebook {
 const MAX_OUTPUT_CHARACTERS = 4_000;
 const MAX_IMAGES = 5;
 const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
-/** In the order of preference: what reads best as text. */
+/** In the order of preference. */
 const textTypes = ["text/plain", "text/markdown", "text/latex", "text/html", "application/json"];
 
-/** Cells with their outputs, as text; undefined for what is not a notebook, which is then shown as the text it is. */
+/** Renders cells with their outputs as text; returns undefined for a file that is not a notebook. */
 export function renderNotebook(json: string): RenderedNotebook | undefined {
   const cells = cellsOf(json);
   if (!cells) return undefined;
@@ -73,7 +73,7 @@ function bounded(text: string): string {
 }
 
 function withoutColours(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are removed
   return text.replace(/\u001b\[[0-9;]*m/g, "");
 }
 

@@ -1,4 +1,4 @@
-/** Cuts a stream of bytes into records that end in `separator`. A record longer than `maxBytes` loses its end. */
+/** Splits a stream of bytes into records that end in `separator`. Truncates records longer than `maxBytes`. */
 export function createRecordSplitter(
   separator: number,
   onRecord: (record: string) => void,
@@ -11,7 +11,7 @@ export function createRecordSplitter(
     const room = maxBytes - size;
     if (room <= 0 || bytes.length === 0) return;
     const kept = bytes.subarray(0, room);
-    // A copy: the stream may use its memory again.
+    // Copied because the stream may reuse its memory.
     pending.push(Buffer.from(kept));
     size += kept.length;
   }

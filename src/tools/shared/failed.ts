@@ -1,6 +1,6 @@
 import type { FileFailure, ToolOutput } from "../../ports/index.ts";
 
-/** An expected failure, told to the model: what is wrong and what to do next. */
+/** Reports an expected failure to the model: what is wrong and what to do next. */
 export function failed(message: string): ToolOutput {
   return { content: message, isError: true };
 }

@@ -9,8 +9,8 @@ export type Located =
   | { readonly ok: false; readonly output: ToolOutput };
 
 /**
- * Finds out what a path is, now. The call was judged before; where links lead elsewhere than the path says, the real
- * path is judged again, for the link may be younger than the judgement.
+ * Resolves a path. If symlinks lead elsewhere, the real path is authorized again, because a link may have been created
+ * after the call was authorized.
  */
 export async function locate(
   path: string,
@@ -30,7 +30,7 @@ export async function locate(
   return { ok: true, real: resolved.real, kind: resolved.kind, name: nameFor(resolved.real, place.workspace.root) };
 }
 
-/** Relative to the workspace where inside, else absolute. */
+/** Returns the path relative to the workspace if it is inside, otherwise the absolute path. */
 export function nameFor(real: string, root: string): string {
   const inside = relative(root, real);
   if (inside === "") return ".";
@@ -40,13 +40,13 @@ export function nameFor(real: string, root: string): string {
 function unusable(path: string): string {
   const shown = JSON.stringify(path);
   if (path === "") return "The path is empty. Give the path of a file, absolute or relative to the workspace.";
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused
   if (/[\u0000-\u001f\u007f-\u009f]/.test(path))
     return `${shown} contains control characters, which no path may have here.`;
   return `${shown} can't be followed: its links form a loop, a directory on the way may not be entered, or a name is too long.`;
 }
 
-/** Says that a file is missing, and which names the model may have meant. */
+/** Reports a missing file and suggests names that the model may have meant. */
 export async function explainMissing(
   file: { readonly real: string; readonly name: string },
   place: { readonly workspace: Workspace; readonly context: ToolContext },
@@ -66,7 +66,7 @@ export async function explainMissing(
   return failed(`${file.name} does not exist. ${mayLook ? `List ${where} with LS or find it` : "Find it"} with Glob.`);
 }
 
-/** Names are told only where the agent may list them itself. */
+/** Returns names only if the agent may list them itself. */
 async function namesIn(
   directory: string,
   { workspace, context }: { readonly workspace: Workspace; readonly context: ToolContext },

@@ -2,9 +2,9 @@ import { formatCount, plural } from "../../lib/index.ts";
 
 export interface Lines {
   readonly lines: readonly string[];
-  /** The number of the first of them. */
+  /** Number of the first line. */
   readonly first: number;
-  /** How many there are in all; undefined when nobody counted, and then more follow. */
+  /** Number of lines in the file; undefined if they were not counted, and then more lines follow. */
   readonly total: number | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface PageLimits {
 
 export const MAX_LINE_CHARACTERS = 2_000;
 
-/** As many lines as fit, and how to get at the rest. At least one line, so that every call gets on. */
+/** Shows as many lines as fit, but at least one, and says how to get the rest. */
 export function pageLines({ lines, first, total }: Lines, limits: PageLimits): Page {
   let text = "";
   let shown = 0;
@@ -39,14 +39,14 @@ export function pageLines({ lines, first, total }: Lines, limits: PageLimits): P
   return { text: text + notes({ first, last, total, cut }), first, last };
 }
 
-/** The lines of a text, without their ends; a newline at the very end begins no further line. */
+/** Splits a text into lines without their line breaks. A trailing newline does not start another line. */
 export function splitLines(text: string): string[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   return text.includes("\r") ? lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line)) : lines;
 }
 
-/** Cut at `MAX_LINE_CHARACTERS`, never within a character of two code units. */
+/** Cuts a line at `MAX_LINE_CHARACTERS`, but not between two surrogates. */
 export function cutLine(line: string): string {
   const before = line.charCodeAt(MAX_LINE_CHARACTERS - 1);
   const end = before >= 0xd800 && before <= 0xdbff ? MAX_LINE_CHARACTERS - 1 : MAX_LINE_CHARACTERS;

@@ -2,20 +2,20 @@ import type { ToolOutput } from "../../ports/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { failed } from "./failed.ts";
 
-/** What each agent knows of the files it works on, so that nothing it has not seen is overwritten. */
+/** Tracks which parts of which files each agent has seen, so that it does not overwrite unseen content. */
 export interface SeenFiles {
   of(agentId: AgentId): SeenByAgent;
-  /** The first knows what the other knows now; each goes on by itself. */
+  /** Copies what another agent has seen so far. */
   inherit(agentId: AgentId, from: AgentId): void;
   release(agentId: AgentId): void;
 }
 
 export interface SeenByAgent {
-  /** Lines `first` to `last` of `total` were shown; the parts shown of one version add up. */
+  /** Records that lines `first` to `last` of `total` were shown; parts of the same version add up. */
   lines(path: string, shown: { version: string; first: number; last: number; total: number | undefined }): void;
-  /** The agent knows the whole content: it was shown in full or written by the agent. */
+  /** Records that the agent knows the whole content, because it was shown completely or written by the agent. */
   whole(path: string, version: string): void;
-  /** The agent changed a part of what it had seen. */
+  /** Records that the agent changed a part of the file. */
   edited(path: string, version: string): void;
   versionOf(path: string): string | undefined;
   knowsWhole(path: string): boolean;
@@ -24,12 +24,12 @@ export interface SeenByAgent {
 interface Knowledge {
   version: string;
   whole: boolean;
-  /** Parts that were shown, in order, neither touching nor overlapping. */
+  /** Parts that were shown, in order; adjacent and overlapping parts are merged. */
   parts: readonly Part[];
 }
 type Part = readonly [first: number, last: number];
 
-/** An agent that has seen more forgets the oldest; it would have to read those again. */
+/** Maximum number of files per agent; beyond it, the oldest are forgotten and must be read again. */
 const MAX_FILES = 10_000;
 
 export function createSeenFiles(): SeenFiles {
@@ -63,7 +63,7 @@ function seenByAgent(files: Files): SeenByAgent {
       remember(path, { version, whole, parts });
     },
     whole: (path, version) => remember(path, { version, whole: true, parts: [] }),
-    // Line numbers moved, so parts that were seen no longer tell anything.
+    // Line numbers have changed, so the parts are no longer valid.
     edited: (path, version) => remember(path, { version, whole: files.get(path)?.whole === true, parts: [] }),
     versionOf: (path) => files.get(path)?.version,
     knowsWhole: (path) => files.get(path)?.whole === true,
@@ -83,7 +83,7 @@ function covers(parts: readonly Part[], total: number): boolean {
   return others.length === 0 && only !== undefined && only[0] <= 1 && only[1] >= total;
 }
 
-/** Refuses to touch what the agent has not seen as it is now. */
+/** Refuses to change a file whose current version the agent has not seen. */
 export function refuseUnseen(
   file: { readonly real: string; readonly name: string; readonly version: string },
   known: SeenByAgent,

@@ -1,14 +1,14 @@
 import { isUtf8 } from "node:buffer";
 
-/** Latin-1 stands for every unknown single- or multi-byte encoding: wrong letters perhaps, but each byte survives an edit. */
+/** Latin-1 is used for all unknown encodings: letters may be wrong, but every byte survives an edit. */
 export type Encoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "latin1";
 
-/** What it is instead of text, in words. */
+/** Describes content that is not text. */
 type NoText = { readonly ok: false; readonly what: string };
 
 export type Decoded = { readonly ok: true; readonly text: string; readonly encoding: Encoding } | NoText;
 
-/** The text without byte order mark, line ends as they are. Encoding it again gives the same bytes. */
+/** Decodes text without its byte order mark and keeps line breaks. Encoding it again gives the same bytes. */
 export function decodeText(bytes: Uint8Array): Decoded {
   const found = detectEncoding(bytes);
   if (!found.ok) return found;
@@ -26,7 +26,7 @@ export function detectEncoding(bytes: Uint8Array): { readonly ok: true; readonly
   return { ok: true, encoding: hasMark ? "utf-8-bom" : "utf-8" };
 }
 
-/** How many bytes stand before the text. */
+/** Length of the byte order mark. */
 export const markLength: Record<Encoding, number> = {
   "utf-8": 0,
   "utf-8-bom": 3,
@@ -35,7 +35,7 @@ export const markLength: Record<Encoding, number> = {
   latin1: 0,
 };
 
-/** Bytes after the byte order mark. */
+/** Takes the bytes after the byte order mark. */
 export function decodeAs(encoding: Encoding, bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (encoding === "utf-16le") return buffer.toString("utf16le");
@@ -43,7 +43,7 @@ export function decodeAs(encoding: Encoding, bytes: Uint8Array): string {
   return buffer.toString(encoding === "latin1" ? "latin1" : "utf8");
 }
 
-/** Undefined when the encoding has no place for a character of the text. */
+/** Returns undefined if the encoding can't represent a character of the text. */
 export function encodeText(text: string, encoding: Encoding): Uint8Array | undefined {
   if (encoding === "utf-8") return Buffer.from(text, "utf8");
   if (encoding === "utf-8-bom") return Buffer.from(`\ufeff${text}`, "utf8");
@@ -70,7 +70,7 @@ export function describeBinary(bytes: Uint8Array): string {
   return signatures.find(([signature]) => start.startsWith(signature))?.[1] ?? "binary data";
 }
 
-/** True when most lines of the text end in CRLF. */
+/** Returns true if most lines of the text end in CRLF. */
 export function usesCrlf(text: string): boolean {
   if (!text.includes("\r\n")) return false;
   const crlf = text.split("\r\n").length - 1;

@@ -7,7 +7,7 @@ export interface TestContext extends ToolContext {
   readonly told: string[];
 }
 
-/** Allows what `allow` says, hides what `hidden` says, remembers what it was asked and told. */
+/** Allows what `allow` returns true for, hides what `hidden` returns true for, and records accesses and progress. */
 export function testContext({
   agentId = "main",
   callId = "call1",
@@ -44,7 +44,7 @@ export function textOfOutput({ content }: { content: string | readonly { type: s
   return content;
 }
 
-/** Whether a process lives; one that has ended and was not yet collected by its parent does not. */
+/** Returns whether a process is running; zombies are not. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

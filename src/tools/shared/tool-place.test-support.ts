@@ -16,7 +16,7 @@ export interface ToolPlace {
   remove(): void;
 }
 
-/** A temporary directory with a real workspace on it. */
+/** Creates a temporary directory with a real workspace. */
 export function createToolPlace(): ToolPlace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "tool-")));
   return {
@@ -34,7 +34,7 @@ export function createToolPlace(): ToolPlace {
   };
 }
 
-/** Everything is allowed and nothing hidden, unless the test says otherwise. */
+/** Allows everything and hides nothing, unless the test overrides it. */
 export function toolContext(own: Partial<ToolContext> = {}): ToolContext {
   return {
     agentId: "main",
@@ -48,7 +48,7 @@ export function toolContext(own: Partial<ToolContext> = {}): ToolContext {
   };
 }
 
-/** As hands do: the input is checked against the schema first. */
+/** Checks the input against the schema first, as the executor does. */
 export async function callTool(tool: Tool, input: JsonObject, context = toolContext()): Promise<ToolOutput> {
   const coerced = coerceInput(tool.declaration.inputSchema, input) as JsonObject;
   const problems = checkSchema(tool.declaration.inputSchema, coerced);

@@ -18,7 +18,7 @@ async function useSkill(input: JsonObject, skills: Skills, { authorize }: ToolCo
   const loaded = await skills.load(input["skill"] as string);
   if (!loaded.ok) return failed(loaded.message);
   const { name, directory } = loaded;
-  // A rule may speak of the whole name where the call has a short one.
+  // A rule may use the full name of the skill where the call uses a short one.
   const { effect, reason } = await authorize({ kind: "skill", name });
   if (effect !== "allow") return failed(`The skill ${name} was not loaded. ${reason}`);
   const body = fillArguments(loaded.body, (input["args"] as string | undefined) ?? "").trim();
@@ -28,7 +28,7 @@ async function useSkill(input: JsonObject, skills: Skills, { authorize }: ToolCo
   };
 }
 
-/** The arguments go where `$ARGUMENTS` stands, else to the end. Nothing in them is interpreted. */
+/** Replaces `$ARGUMENTS` with the arguments, or appends them. They are inserted literally. */
 export function fillArguments(body: string, args: string): string {
   const given = args.trim();
   let stands = false;
@@ -39,5 +39,5 @@ export function fillArguments(body: string, args: string): string {
   return stands || given === "" ? filled : `${body.trimEnd()}\n\nArguments: ${given}`;
 }
 
-/** Not the longer name that begins like it, nor one argument of several. */
+/** Excludes longer names with this prefix, and `$ARGUMENTS[0]`. */
 const placeholder = /\$ARGUMENTS(?![\w[])/g;

@@ -1,7 +1,7 @@
 import type { Skills, ToolFace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-/** The only face that depends on something: the skills there are. */
+/** Depends on the available skills, which it lists. */
 export function skillSpec(skills: Skills): ToolFace {
   return {
     declaration: {

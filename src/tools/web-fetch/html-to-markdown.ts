@@ -9,8 +9,8 @@ export interface HtmlPage {
 }
 
 /**
- * The readable part of a page as Markdown. Runs in a thread of its own, with bounded time and memory, because a page
- * can be made to cost any amount of both; one that does is given as plain text instead.
+ * Converts the readable part of a page to Markdown. Runs in a thread with limited time and memory, because a malicious
+ * page can take any amount of both; such a page is returned as plain text.
  */
 export async function htmlToMarkdown(
   html: string,
@@ -28,7 +28,7 @@ interface Job {
   readonly modules: Readonly<Record<keyof Libraries, string>>;
 }
 
-/** A thread can't see what a bundler made of `import()`, so it is told where the packages are. */
+/** Resolves the packages for the thread, which can't use the `import()` of a bundle. */
 function modulePaths(): Readonly<Record<keyof Libraries, string>> | undefined {
   const require = createRequire(import.meta.url);
   const address = (path: string) => pathToFileURL(path).href;
@@ -70,7 +70,7 @@ function convertInThread(
 }
 
 interface Libraries {
-  // biome-ignore lint/suspicious/noExplicitAny: linkedom's document is close to, but not, the DOM's
+  // biome-ignore lint/suspicious/noExplicitAny: linkedom's document differs from the DOM's
   linkedom: { parseHTML(html: string): { document: any } };
   readability: {
     Readability: new (
@@ -82,7 +82,7 @@ interface Libraries {
   };
 }
 
-// Its source text is what runs in the thread: it may use nothing from outside itself.
+// The thread runs the source text of this function, so it must not use anything outside of it.
 function convert(
   { html, url }: { html: string; url: string },
   { linkedom, readability, turndown }: Libraries,

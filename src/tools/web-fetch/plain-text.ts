@@ -1,4 +1,4 @@
-/** HTML without its tags, in time that grows with its length only. For pages the real converter can't take. */
+/** Removes the tags from HTML in linear time, for pages that the Markdown converter can't handle. */
 export function plainText(html: string): string {
   const pieces: string[] = [];
   let position = 0;

@@ -16,10 +16,10 @@ export type Lookup = (hostname: string) => Promise<readonly Address[]>;
 export interface RequestOptions {
   readonly signal: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of the body after decompression. */
+  /** Maximum size of the body after decompression. */
   readonly maxBytes: number;
   readonly lookup?: Lookup | undefined;
-  /** `loopback` is for tests; `any` for a server that the user's own settings name. */
+  /** Allows other than public addresses: `loopback` for tests, `any` for a server from the user's own settings. */
   readonly alsoAllow?: "loopback" | "any" | undefined;
 }
 
@@ -29,14 +29,14 @@ export type Reply =
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
       readonly body: Uint8Array;
-      /** The body was longer than `maxBytes`, or broke off. */
+      /** Whether the body is longer than `maxBytes`, or the connection broke. */
       readonly cut: "no" | "too_long" | "broken";
     }
   | { readonly ok: false; readonly reason: string };
 
 /**
- * One GET, no redirects followed, no cookies, no credentials, no proxy. The name is resolved once, every address is
- * checked, and the connection goes to a checked address only. Never rejects.
+ * Sends one GET request without following redirects, without cookies, credentials or a proxy. Resolves the name once,
+ * checks every address, and connects only to a checked address. Never rejects.
  */
 export async function request(url: URL, options: RequestOptions): Promise<Reply> {
   const resolved = await resolve(url, options);
@@ -78,7 +78,7 @@ function lookUp(hostname: string): Promise<readonly Address[]> {
   return systemLookup(hostname, { all: true, verbatim: true });
 }
 
-/** Node asks for an address when it connects; it gets those that were checked, whatever the name means by then. */
+/** Makes Node connect to the checked addresses, even if the name resolves to others by then. */
 function pinned(addresses: readonly Address[]): LookupFunction {
   return (_hostname, options, callback) => {
     const usable = addresses.filter(({ family }) => !options.family || options.family === family);
@@ -130,7 +130,7 @@ interface Body {
   readonly cut: "no" | "too_long" | "broken";
 }
 
-/** Reads at most `maxBytes` after decompression, and no more than that from the wire either; then hangs up. */
+/** Reads at most `maxBytes`, before and after decompression, then closes the connection. */
 function readBody(response: IncomingMessage, maxBytes: number): Promise<Body> {
   const decoder = decoderFor(response.headers["content-encoding"]);
   if (decoder === "unknown") {

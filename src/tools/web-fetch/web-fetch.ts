@@ -7,7 +7,7 @@ import { webFetchSpec } from "./spec.ts";
 
 export interface WebFetchDependencies {
   readonly lookup?: Lookup | undefined;
-  /** For tests with a server of their own. Never from settings or the environment. */
+  /** For tests with a local server. Never set from settings or the environment. */
   readonly allowLoopback?: boolean;
   readonly timeoutMs?: number | undefined;
   readonly maxBytes?: number;

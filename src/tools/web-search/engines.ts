@@ -5,7 +5,7 @@ import type { Search, SearchHit, SearchOptions, SearchOutcome } from "./search.t
 
 const maxBytes = 2_000_000;
 
-/** A SearXNG server of the user's choice, on this machine too. */
+/** Searches with a SearXNG server of the user's choice, which may run on this machine. */
 export function createSearxngSearch({ baseUrl }: { readonly baseUrl: URL }): Search {
   return (query, options, signal) =>
     ask({
@@ -36,13 +36,13 @@ interface Question {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** By status. */
+  /** What to do, by HTTP status. */
   readonly cures: Readonly<Record<number, string>>;
   readonly hits: (answer: JsonObject) => SearchHit[];
 }
 
 async function ask({ engine, url, headers, signal, cures, hits }: Question): Promise<SearchOutcome> {
-  // The user's own settings name the server, so it may stand in a private network.
+  // The server comes from the user's own settings, so it may be in a private network.
   const reply = await request(url, {
     signal,
     maxBytes,
@@ -70,7 +70,7 @@ function withQuery(
   return url;
 }
 
-/** Engines know `site:`; the tool filters what they return anyway. */
+/** Adds `site:` filters, which engines support; the tool filters the results as well. */
 function narrowed(query: string, { allowedDomains, blockedDomains }: SearchOptions): string {
   const allowed = allowedDomains.map((domain) => `site:${domain}`).join(" OR ");
   const blocked = blockedDomains.map((domain) => `-site:${domain}`).join(" ");

@@ -5,7 +5,7 @@ export type SearchChoice = { readonly engine: Search } | { readonly absent: stri
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The engine that the settings ask for, or why there is no WebSearch. `given.anthropic` is made by the model room. */
+/** Returns the engine from the settings, or why there is no WebSearch. The model module creates `given.anthropic`. */
 export function searchEngineFor(
   settings: SearchSettings | undefined,
   environment: Environment,
@@ -57,7 +57,7 @@ function badUrl(baseUrl: string): string {
   return `WebSearch has no engine: \`search.baseUrl\` is ${JSON.stringify(baseUrl)}, which is not an http or https URL.`;
 }
 
-/** What speaks HTTP is loaded with the first search. */
+/** Loads the HTTP code with the first search. */
 function lazily(make: (engines: typeof import("./engines.ts")) => Search): Search {
   return async (query, options, signal) => make(await import("./engines.ts"))(query, options, signal);
 }

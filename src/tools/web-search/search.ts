@@ -11,12 +11,12 @@ export type SearchOutcome =
   | ({
       readonly ok: true;
       readonly hits: readonly SearchHit[];
-      /** What the engine says in its own words, if it does. */
+      /** The engine's own summary, if it gives one. */
       readonly summary?: string | undefined;
     } & SearchCost)
   | ({ readonly ok: false; readonly message: string } & SearchCost);
 
-/** Where asking cost tokens. */
+/** Cost of a search that uses a model. */
 interface SearchCost {
   readonly usage?: Usage | undefined;
   readonly costUsd?: number | undefined;
@@ -30,6 +30,6 @@ export interface SearchOptions {
 /** Asks a search engine. Never rejects. */
 export interface Search {
   (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchOutcome>;
-  /** What it may cost at most to ask once; absent: nothing. */
+  /** Maximum cost of one search; absent if it is free. */
   readonly takes?: SpendEstimate | undefined;
 }

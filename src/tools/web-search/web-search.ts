@@ -7,7 +7,7 @@ import { webSearchSpec } from "./spec.ts";
 const maxHits = 10;
 const maxSnippet = 400;
 const limitMs = 30_000;
-/** What is set aside for a search counts on it; engines take less. */
+/** The budget reserved for a search assumes this limit; engines accept less. */
 const maxInput = 4_000;
 
 export function createWebSearchTool({ search }: { readonly search: Search }): Tool {

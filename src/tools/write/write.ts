@@ -14,7 +14,7 @@ export interface WriteDependencies {
   readonly seen: SeenFiles;
 }
 
-/** Of a larger file neither encoding nor line ends are looked at, and no diff is made. */
+/** For a larger file, encoding and line breaks are not detected and no diff is created. */
 const MAX_COMPARED_BYTES = 10 * 1024 * 1024;
 
 export function createWriteTool(dependencies: WriteDependencies): Tool {
@@ -55,7 +55,7 @@ async function write(input: JsonObject, context: ToolContext, dependencies: Writ
 }
 
 interface Before {
-  /** Undefined where it is not text or too large to compare. */
+  /** Undefined if it is not text, or too large to compare. */
   readonly text: string | undefined;
   readonly encoding: Encoding;
   readonly crlf: boolean;
