@@ -2,8 +2,8 @@ export interface UserErrorOptions {
   /** Stable code for programs, such as `definition_invalid`. */
   code: string;
   /** Tells the user what to do, as a sentence. */
-  cure?: string;
-  exitCode?: number;
+  cure?: string | undefined;
+  exitCode?: number | undefined;
   cause?: unknown;
 }
 

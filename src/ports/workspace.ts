@@ -52,7 +52,7 @@ export interface RunningProcess {
   pause(): void;
   resume(): void;
   /** Only with `stdinOpen`. */
-  readonly input?: ProcessInput;
+  readonly input?: ProcessInput | undefined;
   /** Only with `confined`: what the sandbox has to do with how it ended, for who must act. */
   explain?(output: string, failed: boolean): string | undefined;
 }

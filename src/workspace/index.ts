@@ -1,8 +1,7 @@
-// Owns: files and processes of one place: real paths, reading and writing without following links, a scrubbed environment; the sandbox; worktrees.
+// Owns: files and processes of one directory: real paths, reading and writing without following links, a scrubbed environment; the sandbox; worktrees.
 // Does not own: who may touch what (permissions), what a tool does with a file (tools), ending process trees (lib).
 // Called by: app, which gives a workspace to hands and tools.
-export type { LocalWorkspaceOptions } from "./local-workspace.ts";
-export { createLocalWorkspace } from "./local-workspace.ts";
+export { createLocalWorkspace, type LocalWorkspaceOptions } from "./local-workspace.ts";
 export { createSandbox, type Sandbox, type SandboxOptions, type SandboxState } from "./sandbox/create-sandbox.ts";
 export { scrubEnvironment } from "./scrub-environment.ts";
 export {
@@ -12,7 +11,12 @@ export {
   type WorktreeRequest,
 } from "./worktrees/create-worktree.ts";
 export { describeState, type WorktreeState } from "./worktrees/examine-worktree.ts";
-export { type ListedWorktree, listWorktrees } from "./worktrees/list-worktrees.ts";
-export { type PrunedWorktrees, type PruneOptions, pruneWorktrees } from "./worktrees/prune-worktrees.ts";
+export {
+  type ListedWorktree,
+  listWorktrees,
+  type PrunedWorktrees,
+  type PruneOptions,
+  pruneWorktrees,
+} from "./worktrees/list-worktrees.ts";
 export type { WorktreeRecord } from "./worktrees/record.ts";
-export { type SettledWorktree, settleWorktree } from "./worktrees/settle-worktree.ts";
+export { type SettledWorktree, settleWorktree } from "./worktrees/remove-worktree.ts";

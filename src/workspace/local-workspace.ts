@@ -1,14 +1,14 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import type { Workspace } from "../ports/index.ts";
-import { statPath } from "./file-stat.ts";
-import { listDirectory } from "./list-directory.ts";
-import { readRegularFile } from "./read-regular-file.ts";
-import { resolvePath } from "./resolve-path.ts";
+import { listDirectory } from "./files/checked-directory.ts";
+import { statPath } from "./files/file-stat.ts";
+import { readRegularFile } from "./files/read-regular-file.ts";
+import { resolvePath } from "./files/resolve-path.ts";
+import { writeWholeFile } from "./files/write-whole-file.ts";
 import type { Sandbox } from "./sandbox/create-sandbox.ts";
 import { scrubEnvironment } from "./scrub-environment.ts";
 import { spawnProcess } from "./spawn-process.ts";
-import { writeWholeFile } from "./write-whole-file.ts";
 
 export interface LocalWorkspaceOptions {
   /** Must exist; throws otherwise. */
@@ -16,11 +16,11 @@ export interface LocalWorkspaceOptions {
   /** Where processes get their environment from, before it is scrubbed. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What `~/` stands for. */
-  readonly home?: string;
+  readonly home?: string | undefined;
   /** When the session began that works here (milliseconds since 1970); now, if absent. */
-  readonly since?: number;
+  readonly since?: number | undefined;
   /** For what models wrote. */
-  readonly sandbox?: Sandbox;
+  readonly sandbox?: Sandbox | undefined;
 }
 
 /** A directory of this machine. */
@@ -36,8 +36,8 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     read: readRegularFile,
     write: writeWholeFile,
     list: listDirectory,
-    changedHooks: async () => (await import("./changed-hooks.ts")).changedHooks(root, since),
+    changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),
     spawn: (request) => spawnProcess(request, { root, environment, sandbox }),
-    ...(sandbox === undefined ? {} : { confinement: () => sandbox.ready() }),
+    confinement: async () => (await sandbox?.ready()) ?? { kind: "off" },
   };
 }

@@ -1,10 +1,11 @@
+import { readFileSync } from "node:fs";
 import type { Writable } from "node:stream";
+import { setTimeout as wait } from "node:timers/promises";
 import { endProcessTree, type StartedProcess, startProcess } from "../lib/index.ts";
 import type { ProcessInput, RunningProcess, SpawnOptions } from "../ports/index.ts";
-import { askConfined } from "./sandbox/ask-confined.ts";
 import type { Sandbox } from "./sandbox/create-sandbox.ts";
 
-interface Place {
+interface ProcessContext {
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly sandbox: Sandbox | undefined;
@@ -18,18 +19,19 @@ const DRAIN_MS = 1_000;
 /**
  * Starts a program in the workspace. What it left running may go on to give output after `exited`, until `end()`.
  */
-export function spawnProcess(options: SpawnOptions, place: Place): RunningProcess {
+export function spawnProcess(options: SpawnOptions, place: ProcessContext): RunningProcess {
   const { root } = place;
   const { command, args, cwd = root } = options;
   const environment = { ...place.environment, ...options.env };
   const confined = options.confined ? place.sandbox?.confine({ root, cwd, command, args, environment }) : undefined;
   const started = startProcess({
-    ...(confined ?? { command, args }),
+    command: confined?.command ?? command,
+    args: confined?.args ?? args,
     cwd,
     env: confined?.environment ?? environment,
     tag: options.tag,
-    ...(options.stdin === undefined ? {} : { stdin: options.stdin }),
-    ...(options.stdinOpen === undefined ? {} : { stdinOpen: options.stdinOpen }),
+    stdin: options.stdin,
+    stdinOpen: options.stdinOpen,
   });
   const output = readOutput(started, options.onOutput);
   return {
@@ -41,13 +43,13 @@ export function spawnProcess(options: SpawnOptions, place: Place): RunningProces
     }),
     end: async () => {
       output.resume();
-      if (confined) await askConfined(started);
+      if (confined) await terminateConfined(started);
       await endProcessTree(started);
     },
     pause: output.pause,
     resume: output.resume,
-    ...(confined && { explain: confined.explain }),
-    ...(started.stdin === undefined ? {} : { input: writeTo(started.stdin) }),
+    explain: (text, failed) => confined?.explain(text, failed),
+    input: started.stdin && writeTo(started.stdin),
   };
 }
 
@@ -95,4 +97,40 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
       }
     },
   };
+}
+
+const GRACE_MS = 2_000;
+
+/**
+ * Asks what runs in a sandbox to end, and waits a moment. The sandbox's own two processes are not asked: they would go
+ * at once, and take everything in it with them before it could put its things in order.
+ */
+async function terminateConfined({ pid, exit, hasExited }: StartedProcess): Promise<void> {
+  if (pid === undefined || hasExited) return;
+  const inner = childrenOf(pid).flatMap(childrenOf);
+  if (inner.length === 0) return;
+  for (const each of descendants(inner)) signal(each);
+  const waited = new AbortController();
+  await Promise.race([exit, wait(GRACE_MS, undefined, { signal: waited.signal }).catch(() => undefined)]);
+  waited.abort();
+}
+
+function descendants(pids: readonly number[]): readonly number[] {
+  return pids.flatMap((pid) => [pid, ...descendants(childrenOf(pid))]);
+}
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function signal(pid: number): void {
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch {
+    // It has ended by itself.
+  }
 }

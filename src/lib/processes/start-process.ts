@@ -8,19 +8,19 @@ import { tagEnvironment } from "./process-tag.ts";
 
 export interface ProcessRequest {
   command: string;
-  args?: readonly string[];
-  cwd?: string;
+  args?: readonly string[] | undefined;
+  cwd?: string | undefined;
   /** The complete environment; defaults to that of this process. */
-  env?: Readonly<Record<string, string | undefined>>;
+  env?: Readonly<Record<string, string | undefined>> | undefined;
   /**
    * Marks the process and everything it starts. A list of tags goes from the widest group to the process itself:
    * `endProcessTree` uses only the last tag, `sweepTagged` takes any of them.
    */
   tag: string | readonly string[];
   /** Input of the process; empty by default. */
-  stdin?: string | Uint8Array;
+  stdin?: string | Uint8Array | undefined;
   /** Keeps the input open after writing `stdin`. */
-  stdinOpen?: boolean;
+  stdinOpen?: boolean | undefined;
 }
 
 export interface ProcessExit {

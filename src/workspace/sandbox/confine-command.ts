@@ -1,12 +1,10 @@
 import { mkdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DomainProxy } from "./domain-proxy.ts";
-import { entryIdentity } from "./entry-identity.ts";
 import { explainRefusal, explainTemporary } from "./explain-refusal.ts";
-import { mountArguments } from "./mounts.ts";
-import { type NetworkPlace, type NetworkPrograms, PROXY_PORT } from "./network-place.ts";
-import { planMounts, type SandboxPlaces, type SandboxPlan } from "./plan-mounts.ts";
-import { verifyMounts } from "./verify-mounts.ts";
+import { entryIdentity, mountArguments, verifyMounts } from "./mounts.ts";
+import { planMounts, type SandboxPaths, type SandboxPlan } from "./plan-mounts.ts";
+import { type NetworkPrograms, PROXY_PORT, type SharedNetwork } from "./shared-network.ts";
 
 export interface ConfinedRequest {
   readonly root: string;
@@ -26,15 +24,15 @@ export interface ConfinedCommand {
   ended(): void;
 }
 
-export interface Confinement extends Omit<SandboxPlaces, "root"> {
+export interface Confinement extends Omit<SandboxPaths, "root"> {
   readonly domains: readonly string[];
   readonly tell: (message: string) => void;
 }
 
 /** What confined commands of a session share. */
-export interface SandboxMeans {
+export interface SandboxResources {
   readonly programs: NetworkPrograms;
-  readonly network: NetworkPlace;
+  readonly network: SharedNetwork;
   readonly proxy: DomainProxy | undefined;
   readonly separate: readonly string[];
 }
@@ -42,7 +40,7 @@ export interface SandboxMeans {
 /** How to start a command so that it writes only where it may, and reaches nobody. */
 export function confineCommand(
   request: ConfinedRequest,
-  { programs, network, proxy, separate }: SandboxMeans,
+  { programs, network, proxy, separate }: SandboxResources,
   { tell, domains, ...places }: Confinement,
 ): ConfinedCommand {
   const { root } = request;
@@ -87,7 +85,7 @@ function environmentFor(
     ...kept,
     TMPDIR: scratch,
     RETINUE_SANDBOX: "1",
-    ...(proxied && proxies),
+    ...(proxied ? proxies : undefined),
   };
 }
 

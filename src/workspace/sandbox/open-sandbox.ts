@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { accessSync, constants, mkdirSync } from "node:fs";
 import { platform } from "node:os";
+import { join } from "node:path";
 import { describeError } from "../../lib/index.ts";
 import { type ConfinedCommand, type ConfinedRequest, type Confinement, confineCommand } from "./confine-command.ts";
 import { type DomainProxy, openDomainProxy } from "./domain-proxy.ts";
-import { findProgram } from "./find-program.ts";
 import { mountArguments } from "./mounts.ts";
-import { type NetworkPlace, type NetworkPrograms, openNetworkPlace } from "./network-place.ts";
+import { type NetworkPrograms, openSharedNetwork, type SharedNetwork } from "./shared-network.ts";
 
 export interface OpenSandbox {
   /** False: what it stands on has gone. */
@@ -26,19 +26,19 @@ export async function openSandbox(scratch: string, domains: readonly string[]): 
   const programs = findPrograms();
   if ("reason" in programs) return programs;
   let proxy: DomainProxy | undefined;
-  let network: NetworkPlace | undefined;
+  let network: SharedNetwork | undefined;
   try {
     mkdirSync(scratch, { recursive: true, mode: 0o700 });
     proxy = domains.length === 0 ? undefined : await openDomainProxy(domains);
-    network = await openNetworkPlace(programs, proxy?.socket);
+    network = await openSharedNetwork(programs, proxy?.socket);
     const separate = await chooseSeparation(programs, network);
-    const means = { programs, network, proxy, separate };
+    const resources = { programs, network, proxy, separate };
     return {
-      isOpen: () => means.network.isOpen,
-      confine: (request, confinement) => confineCommand(request, means, confinement),
+      isOpen: () => resources.network.isOpen,
+      confine: (request, confinement) => confineCommand(request, resources, confinement),
       shut: () => {
-        means.network.close();
-        means.proxy?.close();
+        resources.network.close();
+        resources.proxy?.close();
       },
     };
   } catch (error) {
@@ -74,7 +74,7 @@ const separations = [
   [...always, "--unshare-cgroup-try"],
 ];
 
-async function chooseSeparation(programs: NetworkPrograms, network: NetworkPlace): Promise<readonly string[]> {
+async function chooseSeparation(programs: NetworkPrograms, network: SharedNetwork): Promise<readonly string[]> {
   let failure = "";
   for (const separate of separations) {
     const mounts = mountArguments([], "/");
@@ -97,4 +97,20 @@ function tryCommand(program: string, args: readonly string[]): Promise<string | 
     child.once("error", (error) => resolve(describeError(error)));
     child.once("close", (code) => resolve(code === 0 ? undefined : said.trim() || `it ended with ${code}`));
   });
+}
+
+/** Where systems keep their programs. PATH does not count: it may lead into a workspace. */
+const directories = ["/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin"];
+
+function findProgram(name: string): string | undefined {
+  return directories.map((directory) => join(directory, name)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

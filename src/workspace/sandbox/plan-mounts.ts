@@ -1,11 +1,9 @@
-import { lstatSync, realpathSync, type Stats } from "node:fs";
+import { lstatSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { join } from "node:path";
-import { entryIdentity } from "./entry-identity.ts";
 import { gitDirectories } from "./git-directories.ts";
-import { isWithin, type Mount, mountAt, orderMounts } from "./mounts.ts";
-import { openSockets } from "./open-sockets.ts";
+import { entryIdentity, isWithin, type Mount, mountAt, orderMounts } from "./mounts.ts";
 
-export interface SandboxPlaces {
+export interface SandboxPaths {
   /** Absolute real path of the workspace. */
   readonly root: string;
   /** Temporary files of commands; also what they have as /tmp. */
@@ -29,7 +27,7 @@ export interface SandboxPlan {
 }
 
 /** What confined commands see of the disk as it is now. Paths that don't exist are left out. */
-export function planMounts(places: SandboxPlaces): SandboxPlan {
+export function planMounts(places: SandboxPaths): SandboxPlan {
   const { root, scratch, userHome } = places;
   const git = gitDirectories(root);
   const guarded = protectedNames.map((name) => join(root, name));
@@ -104,3 +102,25 @@ function entryAt(path: string): Stats | undefined {
     return undefined;
   }
 }
+
+/**
+ * Paths of the Unix sockets at which programs of this machine take connections or messages. A read-only file system does
+ * not keep anybody from talking to them, and some (docker, agents that hold keys) do whatever they are told.
+ */
+function openSockets(): readonly string[] {
+  let table: string;
+  try {
+    table = readFileSync("/proc/net/unix", "utf8");
+  } catch {
+    return [];
+  }
+  const paths = table.split("\n").flatMap((line) => {
+    const [, flags = "", type = "", path = ""] = /^\S+ \S+ \S+ (\S+) (\S+) \S+ +\d+ (\/.*)$/.exec(line) ?? [];
+    const accepts = (Number.parseInt(flags, 16) & ACCEPTS_CONNECTIONS) !== 0 || type === DATAGRAM;
+    return accepts ? [path] : [];
+  });
+  return [...new Set(paths)];
+}
+
+const ACCEPTS_CONNECTIONS = 0x10000;
+const DATAGRAM = "0002";

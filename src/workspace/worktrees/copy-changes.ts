@@ -2,9 +2,7 @@ import { existsSync, type Stats } from "node:fs";
 import { constants, copyFile, lstat, mkdir, readlink, rm, rmdir, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode, formatBytes, plural, UserError } from "../../lib/index.ts";
-import { withIndexCopy } from "./copy-index.ts";
-import { pathBelow, pathsOf } from "./git.ts";
-import type { Git } from "./open-git.ts";
+import { type Git, pathBelow, pathsOf, withIndexCopy } from "./git.ts";
 
 interface Trees {
   /** Of the working tree that is copied from, and of the new one. */
@@ -64,10 +62,9 @@ async function changedPaths(git: Git, beside: string): Promise<string[]> {
 
 /** An index can be out of date for every file, as after a copy of the whole repository. */
 async function differingPaths(git: Git, index?: string): Promise<string[]> {
-  const call = index === undefined ? {} : { index };
-  if (index !== undefined) await git.ask(["update-index", "-q", "--ignore-submodules", "--refresh"], call);
+  if (index !== undefined) await git.ask(["update-index", "-q", "--ignore-submodules", "--refresh"], { index });
   const args = ["diff-index", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", "HEAD"];
-  return pathsOf(await git.run(args, call));
+  return pathsOf(await git.run(args, { index }));
 }
 
 async function filteredPaths(git: Git): Promise<string[]> {

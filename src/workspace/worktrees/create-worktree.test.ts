@@ -19,10 +19,9 @@ import { plural } from "../../lib/index.ts";
 import { copyChanges } from "./copy-changes.ts";
 import { createWorktree } from "./create-worktree.ts";
 import { gitDirectoryOf } from "./find-repository.ts";
-import { askGit } from "./git.ts";
-import { openGit } from "./open-git.ts";
+import { askGit, openGit } from "./git.ts";
+import { settleWorktree } from "./remove-worktree.ts";
 import { createTestPlace, gitThat, type TestPlace } from "./repository.test-support.ts";
-import { settleWorktree } from "./settle-worktree.ts";
 
 const textOf = (...path: string[]): string => readFileSync(join(...path), "utf8");
 

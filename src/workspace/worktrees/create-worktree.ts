@@ -3,11 +3,9 @@ import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { describeError, errorCode, thisProcess, UserError } from "../../lib/index.ts";
 import { type CopiedChanges, copyChanges } from "./copy-changes.ts";
-import { copyIndex } from "./copy-index.ts";
-import { commitsOn } from "./count-commits.ts";
+import { commitsOn } from "./examine-worktree.ts";
 import { findRepository, gitDirectoryOf, type Repository, sameDirectoryIn } from "./find-repository.ts";
-import { type Environment, pathsOf, runGit } from "./git.ts";
-import { type Git, openGit } from "./open-git.ts";
+import { copyIndex, type Environment, type Git, openGit, pathsOf, runGit } from "./git.ts";
 import { baselinePath, isInUse, readRecord, type WorktreeRecord, writeRecord } from "./record.ts";
 import { removeWorktree } from "./remove-worktree.ts";
 
@@ -32,8 +30,8 @@ export interface WorktreeRequest {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** For whom it is. */
-  readonly session?: string;
-  readonly agent?: string;
+  readonly session?: string | undefined;
+  readonly agent?: string | undefined;
 }
 
 export type CreatedWorktree =
@@ -73,8 +71,8 @@ async function create(request: WorktreeRequest): Promise<Worktree> {
     base: repository.head,
     includesUncommitted: request.includeUncommitted,
     submodules: [],
-    ...(session === undefined ? {} : { session }),
-    ...(agent === undefined ? {} : { agent }),
+    session,
+    agent,
     createdAt: now,
     process: thisProcess(),
   };

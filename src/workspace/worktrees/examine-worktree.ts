@@ -1,11 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeError, errorCode, plural, UserError } from "../../lib/index.ts";
-import { withIndexCopy } from "./copy-index.ts";
-import { commitsOn } from "./count-commits.ts";
 import { gitDirectoryOf } from "./find-repository.ts";
-import { type Environment, pathBelow, pathsOf } from "./git.ts";
-import { type Git, openGit } from "./open-git.ts";
+import { askGit, type Environment, type Git, openGit, pathBelow, pathsOf, runGit, withIndexCopy } from "./git.ts";
 import { baselinePath, isInUse, type WorktreeRecord } from "./record.ts";
 
 export type WorktreeState =
@@ -18,7 +15,7 @@ export type WorktreeState =
       /** What else would be lost with it. */
       readonly also: readonly string[];
       /** Where its branch stands, if other branches or tags have all that is in it. */
-      readonly merged?: string;
+      readonly merged?: string | undefined;
     }
   /** Its creation was cut off; nobody has worked in it. */
   | { readonly kind: "unfinished" }
@@ -76,7 +73,7 @@ async function examine(record: WorktreeRecord, environment: Environment): Promis
   ];
   if (files + commits + also.length === 0) return { kind: "clean" };
   const merged = commits > 0 && also.length === 0 && (await isMerged(git, { record, tips }));
-  return { kind: "changed", files, commits, also, ...(merged ? { merged: tips.at(-1)! } : {}) };
+  return { kind: "changed", files, commits, also, merged: merged ? tips.at(-1) : undefined };
 }
 
 /** What makes looking closer pointless or unsafe. */
@@ -188,4 +185,15 @@ async function isMerged(git: Git, { record, tips }: Merging): Promise<boolean> {
   const index = join(git.place.gitDirectory ?? "", "index");
   const staged = await git.ask(["diff-index", "--cached", "--quiet", "HEAD"]);
   return staged.code === 0 && (await changedFiles(git, index)) === 0;
+}
+
+/** How many commits its branch has that were not there when it was made; 0 where the branch or the repository is gone. */
+export async function commitsOn(record: WorktreeRecord, environment: Environment): Promise<number> {
+  const { commonDirectory, branch, base } = record;
+  if (!existsSync(commonDirectory)) return 0;
+  const place = { environment, cwd: commonDirectory, gitDirectory: commonDirectory };
+  const tip = await askGit(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}^{commit}`], place);
+  if (tip.code !== 0) return 0;
+  const count = await runGit(["rev-list", "--count", tip.output.toString("latin1").trim(), `^${base}`], place);
+  return Number(count.toString("latin1"));
 }

@@ -71,5 +71,5 @@ function problemOf(cwd: string, { told }: GitAnswer): UserError {
 }
 
 function unfit(message: string, cure?: string): UserError {
-  return new UserError(message, { code: "worktree", ...(cure === undefined ? {} : { cure }) });
+  return new UserError(message, { code: "worktree", cure });
 }

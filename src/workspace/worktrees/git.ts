@@ -1,3 +1,5 @@
+import { copyFile, mkdtemp, rm, stat, utimes } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import {
   createId,
@@ -22,7 +24,7 @@ export interface GitPlace {
 export interface GitCall {
   readonly input?: string;
   /** Another index than the working tree's own. */
-  readonly index?: string;
+  readonly index?: string | undefined;
   readonly settings?: readonly GitSetting[];
   readonly limitMs?: number;
 }
@@ -45,7 +47,7 @@ export async function askGit(args: readonly string[], place: GitPlace, call: Git
     cwd: place.cwd,
     env: environmentOf(place, call),
     tag: `git-${createId()}`,
-    ...(call.input === undefined ? {} : { stdin: Buffer.from(call.input, "latin1") }),
+    stdin: call.input === undefined ? undefined : Buffer.from(call.input, "latin1"),
   });
   const { limitMs = LIMIT_MS } = call;
   let isLate = false;
@@ -116,10 +118,10 @@ function environmentOf(place: GitPlace, { index, settings = [] }: GitCall): Reco
     GIT_OPTIONAL_LOCKS: "0",
     // Of a partial clone nothing is fetched: that would need the remote's programs and somebody's credentials.
     GIT_ALLOW_PROTOCOL: "none",
-    ...(place.gitDirectory === undefined ? {} : { GIT_DIR: place.gitDirectory }),
-    ...(place.workTree === undefined ? {} : { GIT_WORK_TREE: place.workTree }),
-    ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
   });
+  if (place.gitDirectory !== undefined) environment["GIT_DIR"] = place.gitDirectory;
+  if (place.workTree !== undefined) environment["GIT_WORK_TREE"] = place.workTree;
+  if (index !== undefined) environment["GIT_INDEX_FILE"] = index;
   // By variables and not by -c, since a key may contain "=".
   const all = [...harmless, ...settings];
   for (const [position, [key, value]] of all.entries()) {
@@ -154,4 +156,63 @@ function gitError(args: readonly string[], told: string): UserError {
   const lock = isLocked(told) ? " If no git is running there, delete that .lock file." : "";
   const [started] = /^(Could not start git|git \S+ was ended)\b/.exec(told) ?? [];
   return new UserError(started === undefined ? `git ${command} failed: ${words}${lock}` : told, { code: "git" });
+}
+
+export interface Git {
+  readonly place: GitPlace;
+  /** Filter programs that are configured here, all of them switched off. */
+  readonly filters: readonly string[];
+  /** Throws a `UserError` where git fails. */
+  run(args: readonly string[], call?: GitCall): Promise<Buffer>;
+  /** For calls that may fail. */
+  ask(args: readonly string[], call?: GitCall): Promise<GitAnswer>;
+}
+
+/**
+ * Git for one working tree, without its filter programs (`filter.NAME.smudge`, as of git-lfs). Which there are is asked
+ * in the same place as they would count: a configuration may hold for one branch or directory only.
+ */
+export async function openGit(place: GitPlace): Promise<Git> {
+  const { code, output, told } = await askGit(["config", "-z", "--name-only", "--get-regexp", "^filter\\."], place);
+  // 1: there are none. Whoever can't be asked could have some.
+  if (code !== 0 && code !== 1) throw new UserError(`The git configuration can't be read: ${told}`, { code: "git" });
+  const keys = output.toString("utf8");
+  // Its name could not be given to git again, so it could not be switched off.
+  if (!Buffer.from(keys).equals(output))
+    throw new UserError("A git filter has a name that is not UTF-8", { code: "git" });
+  const filters = new Set(keys.split("\0").flatMap((key) => /^filter\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []));
+  const settings = [...filters].flatMap((name): GitSetting[] => [
+    [`filter.${name}.smudge`, ""],
+    [`filter.${name}.clean`, ""],
+    [`filter.${name}.process`, ""],
+    [`filter.${name}.required`, "false"],
+  ]);
+  return {
+    place,
+    filters: [...filters],
+    run: (args, call = {}) => runGit(args, place, { ...call, settings }),
+    ask: (args, call = {}) => askGit(args, place, { ...call, settings }),
+  };
+}
+
+/** With its time, by which git knows which files may have changed since. */
+export async function copyIndex(from: string, to: string): Promise<void> {
+  const { atime, mtime } = await stat(from);
+  await copyFile(from, to);
+  await utimes(to, atime, mtime);
+}
+
+/** For looking with an index that git writes to. `beside`: a git directory of a worktree, with which it goes at the latest. */
+export async function withIndexCopy<Result>(
+  { from, beside }: { readonly from: string; readonly beside: string },
+  work: (index: string) => Promise<Result>,
+): Promise<Result> {
+  const directory = await mkdtemp(join(beside, "retinue-"));
+  try {
+    const index = join(directory, "index");
+    await copyIndex(from, index);
+    return await work(index);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
 }

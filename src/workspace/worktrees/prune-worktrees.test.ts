@@ -6,10 +6,9 @@ import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeState } from "./examine-worktree.ts";
-import { type ListedWorktree, listWorktrees } from "./list-worktrees.ts";
-import { pruneWorktrees } from "./prune-worktrees.ts";
+import { type ListedWorktree, listWorktrees, pruneWorktrees } from "./list-worktrees.ts";
+import { settleWorktree } from "./remove-worktree.ts";
 import { createTestPlace, gitThat, type TestPlace, untilNoGitRuns } from "./repository.test-support.ts";
-import { settleWorktree } from "./settle-worktree.ts";
 
 let directory: string;
 let program: string;

@@ -22,8 +22,8 @@ export interface WorktreeRecord {
   readonly base: string;
   readonly includesUncommitted: boolean;
   readonly submodules: readonly string[];
-  readonly session?: string;
-  readonly agent?: string;
+  readonly session?: string | undefined;
+  readonly agent?: string | undefined;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly process: ProcessIdentity;

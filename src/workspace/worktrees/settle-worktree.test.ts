@@ -12,8 +12,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Worktree } from "./create-worktree.ts";
+import { settleWorktree } from "./remove-worktree.ts";
 import { createTestPlace, type TestPlace } from "./repository.test-support.ts";
-import { settleWorktree } from "./settle-worktree.ts";
 
 type Work = (git: (...args: string[]) => string, worktree: Worktree, place: TestPlace) => void;
 

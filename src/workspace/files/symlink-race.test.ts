@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createLocalWorkspace } from "./local-workspace.ts";
+import { createLocalWorkspace } from "../local-workspace.ts";
 
 /** Swaps a directory for a link to the outside and back, as fast as it can. Renames only: making links anew is slow. */
 const swapper = `

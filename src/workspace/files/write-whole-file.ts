@@ -13,10 +13,9 @@ import {
 } from "node:fs";
 import { basename, dirname, isAbsolute } from "node:path";
 import { promisify } from "node:util";
-import type { FileFailure, FileStat, Workspace } from "../ports/index.ts";
-import { type CheckedDirectory, openCheckedDirectory } from "./checked-directory.ts";
+import type { FileFailure, FileStat, Workspace } from "../../ports/index.ts";
+import { type CheckedDirectory, noFollow, openCheckedDirectory } from "./checked-directory.ts";
 import { codeOf, failure, missing, systemFailure, toFileStat } from "./file-stat.ts";
-import { noFollow } from "./opened-path.ts";
 import { hasControls } from "./resolve-path.ts";
 
 type WriteOptions = Parameters<Workspace["write"]>[2];

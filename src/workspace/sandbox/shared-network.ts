@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
  * A network of its own that all confined commands of a session share: it has a loopback and nothing else, so a server
  * that one command starts is reached by the next, and nobody else's is. Held by a process that ends with this one.
  */
-export interface NetworkPlace {
+export interface SharedNetwork {
   /** What to put before a command, so that it starts in this network. */
   readonly enter: readonly string[];
   readonly isOpen: boolean;
@@ -31,7 +31,7 @@ process.stdin.on("end", () => process.exit()).resume();
 `;
 
 /** Rejects with what the system says against it. */
-export async function openNetworkPlace(programs: NetworkPrograms, proxySocket?: string): Promise<NetworkPlace> {
+export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?: string): Promise<SharedNetwork> {
   const program =
     proxySocket === undefined ? ["sh", "-c", "echo ready; exec cat"] : [process.execPath, "-e", forwarder, proxySocket];
   const separate = [

@@ -1,5 +1,5 @@
 import { type BigIntStats, lstatSync, type Stats } from "node:fs";
-import type { FileFailure, FileStat } from "../ports/index.ts";
+import type { FileFailure, FileStat } from "../../ports/index.ts";
 
 export const missing: FileStat = { kind: "missing", size: 0, version: "missing", mode: 0 };
 

@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { ResolvedPath } from "../protocol/index.ts";
+import type { ResolvedPath } from "../../protocol/index.ts";
 import { codeOf, kindOf } from "./file-stat.ts";
 
 /** As many links as Linux follows in one path. */

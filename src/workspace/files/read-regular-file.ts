@@ -1,9 +1,9 @@
 import { close, closeSync, constants, fstatSync, lstatSync, openSync, read, readSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { promisify } from "node:util";
-import type { FileFailure, FileStat, Workspace } from "../ports/index.ts";
+import type { FileFailure, FileStat, Workspace } from "../../ports/index.ts";
+import { isOpenedPath, noFollow } from "./checked-directory.ts";
 import { failure, kindOf, systemFailure, toFileStat } from "./file-stat.ts";
-import { isOpenedPath, noFollow } from "./opened-path.ts";
 
 type ReadOptions = Parameters<Workspace["read"]>[1];
 type ReadResult = Awaited<ReturnType<Workspace["read"]>>;

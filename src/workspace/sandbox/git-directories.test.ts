@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, uti
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { changedHooks } from "./changed-hooks.ts";
+import { changedHooks } from "./git-directories.ts";
 
 function repository(): { readonly root: string; readonly hooks: string } {
   const root = mkdtempSync(join(tmpdir(), "changed-hooks-"));
