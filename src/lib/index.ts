@@ -21,7 +21,14 @@ export {
 } from "./ids.ts";
 export { type BadLine, type JsonLine, type JsonLines, parseJsonLines } from "./json/json-lines.ts";
 export { type JsoncResult, type JsonIssue, parseJsonc } from "./json/jsonc.ts";
-export { checkSchema, coerceInput, describeProblems, isRecord, type Schema, type SchemaProblem } from "./json/schema.ts";
+export {
+  checkSchema,
+  coerceInput,
+  describeProblems,
+  isRecord,
+  type Schema,
+  type SchemaProblem,
+} from "./json/schema.ts";
 export { bareHost, belongsTo, checkUrl, type UrlCheck } from "./network/check-url.ts";
 export { isLoopback, judgeAddress } from "./network/judge-address.ts";
 export {

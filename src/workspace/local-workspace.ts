@@ -11,19 +11,19 @@ import { scrubEnvironment } from "./scrub-environment.ts";
 import { spawnProcess } from "./spawn-process.ts";
 
 export interface LocalWorkspaceOptions {
-  /** Must exist; throws otherwise. */
+  /** Directory of the workspace. Throws if it does not exist. */
   readonly root: string;
-  /** Where processes get their environment from, before it is scrubbed. */
+  /** Environment for processes, before it is scrubbed. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What `~/` stands for. */
+  /** Directory that `~/` refers to. */
   readonly home?: string | undefined;
-  /** When the session began that works here (milliseconds since 1970); now, if absent. */
+  /** Start of the session in milliseconds since 1970; defaults to now. */
   readonly since?: number | undefined;
-  /** For what models wrote. */
+  /** Sandbox for commands that models write. */
   readonly sandbox?: Sandbox | undefined;
 }
 
-/** A directory of this machine. */
+/** Creates a workspace for a directory of this machine. */
 export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace {
   const root = realpathSync.native(options.root);
   const home = options.home ?? homedir();

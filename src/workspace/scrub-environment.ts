@@ -1,14 +1,14 @@
 import { delimiter, isAbsolute } from "node:path";
 
 const secret = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|_PASS$|_PAT$/i;
-/** Harmless although their names look like secrets. */
+/** Harmless variables whose names look like secrets. */
 const kept = new Set(["TOKENIZERS_PARALLELISM", "KEYTIMEOUT", "SSH_AUTH_SOCK"]);
 const gitKey = /^GIT_CONFIG_KEY_\d+$/;
-/** Run code in, or change the meaning of, every shell that inherits them. */
+/** Variables that run code in shells that inherit them, or change how they work. */
 const shellHooks =
   /^(BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|IFS|PS4|BASH_FUNC_.*|FORCE_COLOR)$/;
 
-/** Nobody sits before these processes: nothing may page, prompt or colour, and a look at git must not take its locks. */
+/** Disables pagers, prompts, colours and optional locks of git, because these processes are not interactive. */
 const quiet = {
   GIT_PAGER: "cat",
   PAGER: "cat",
@@ -17,13 +17,13 @@ const quiet = {
   NO_COLOR: "1",
 };
 
-/** Programs that a repository's own configuration would have git run while somebody only looks. */
+/** Disables programs that git would run for read-only commands because of a repository's configuration. */
 const gitConfiguration = [
   ["core.fsmonitor", "false"],
   ["log.showSignature", "false"],
 ] as const;
 
-/** What a process of the workspace may see of our environment: no keys, tokens or passwords. */
+/** Removes keys, tokens and passwords from the environment for processes of the workspace. */
 export function scrubEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
@@ -36,14 +36,14 @@ export function scrubEnvironment(
   return { ...scrubbed, ...absolutePath(scrubbed), ...quiet, ...configureGit(scrubbed) };
 }
 
-/** A relative entry, or an empty one, would let every directory we work in say what `git` or `ls` is. */
+/** Removes relative and empty entries, which would let the current directory provide `git` or `ls`. */
 function absolutePath({ PATH }: Record<string, string>): Record<string, string> {
   if (PATH === undefined) return {};
-  // Left empty it would stand for the directory we work in.
+  // An empty PATH would mean the current directory.
   return { PATH: PATH.split(delimiter).filter(isAbsolute).join(delimiter) || "/usr/local/bin:/usr/bin:/bin" };
 }
 
-/** Added behind what the user configured this way: the last word counts. */
+/** Adds our configuration after the user's, because the last value wins. */
 function configureGit({ GIT_CONFIG_COUNT: before = "" }: Record<string, string>): Record<string, string> {
   const first = /^\d{1,4}$/.test(before) ? Number(before) : 0;
   const entries = gitConfiguration.flatMap(([key, value], index) => [

@@ -11,13 +11,13 @@ interface ProcessContext {
   readonly sandbox: Sandbox | undefined;
 }
 
-/** Without news from its output for this long, an ended process is taken to have said everything. */
+/** An ended process is considered drained after this time without output. */
 const QUIET_MS = 100;
-/** Children that keep writing into the output of their ended parent don't hold up its end for longer. */
+/** Maximum time that children which keep writing can delay the end of their parent. */
 const DRAIN_MS = 1_000;
 
 /**
- * Starts a program in the workspace. What it left running may go on to give output after `exited`, until `end()`.
+ * Starts a program in the workspace. Processes that it left running may write output after `exited`, until `end()`.
  */
 export function spawnProcess(options: SpawnOptions, place: ProcessContext): RunningProcess {
   const { root } = place;
@@ -55,7 +55,7 @@ export function spawnProcess(options: SpawnOptions, place: ProcessContext): Runn
 
 function writeTo(stdin: Writable): ProcessInput {
   return {
-    // The error itself is of no interest: a process that does not read is gone or soon will be, and `exited` says why.
+    // The error itself does not matter: a process that does not read has ended or will soon, and `exited` tells why.
     write: (data) => new Promise((resolve) => stdin.write(data, (error) => resolve(!error))),
     end: () => void stdin.end(),
   };
@@ -70,7 +70,7 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
       lastNews = performance.now();
       onOutput(chunk, name);
     });
-    // The read end of a pipe breaks only when its process is gone, and `exit` tells of that.
+    // The read end of a pipe breaks only when its process has ended, and `exit` reports that.
     streams[name].on("error", () => {});
   }
   return {
@@ -82,7 +82,7 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
       paused = false;
       for (const stream of Object.values(streams)) stream.resume();
     },
-    /** Resolves when children still hold the output open but nothing more comes. */
+    /** Resolves when children hold the output open but no longer write. */
     async quiet(): Promise<void> {
       const end = performance.now();
       lastNews = end;
@@ -102,8 +102,8 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
 const GRACE_MS = 2_000;
 
 /**
- * Asks what runs in a sandbox to end, and waits a moment. The sandbox's own two processes are not asked: they would go
- * at once, and take everything in it with them before it could put its things in order.
+ * Sends TERM to the processes in a sandbox and waits a moment. The two processes of the sandbox itself get no signal: they
+ * would end at once and kill everything in it before it could clean up.
  */
 async function terminateConfined({ pid, exit, hasExited }: StartedProcess): Promise<void> {
   if (pid === undefined || hasExited) return;
@@ -131,6 +131,6 @@ function signal(pid: number): void {
   try {
     process.kill(pid, "SIGTERM");
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }

@@ -18,25 +18,25 @@ export interface CheckedDirectory {
   readonly ok: true;
   readonly path: string;
   readonly descriptor: number;
-  /** For use at once: names that entry of this very directory, whatever its path leads to by now. */
+  /** Returns a path to an entry of this directory, even if the directory's own path leads elsewhere by now. Use it at once. */
   within(name: string): string;
-  /** False once the path leads elsewhere. */
+  /** Returns false once the path leads elsewhere. */
   isStillThere(): boolean;
   close(): void;
 }
 
-/** Linux tells the path of an open descriptor, and lets it stand for a directory in another path. */
+/** On Linux, gives the path of an open descriptor, and can be used as a directory in other paths. */
 const descriptors = process.platform === "linux" ? "/proc/self/fd" : undefined;
 
 /**
- * For opening what must not be reached through a link. The system of Apple refuses links anywhere in the path
- * (O_NOFOLLOW_ANY, which Node has no name for), others only at its end: `isOpenedPath` checks the rest.
+ * Flag for opening paths that must not contain symlinks. macOS refuses links anywhere in the path (O_NOFOLLOW_ANY, for
+ * which Node has no name), other systems only at its end; `isOpenedPath` checks the rest.
  */
 export const noFollow = process.platform === "darwin" ? 0x2000_0000 : (constants.O_NOFOLLOW ?? 0);
 
 const flags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | noFollow;
 
-/** Opens a directory by its real path and holds on to it. With `create`, missing ones are made one by one, never through a link. */
+/** Opens a directory by its real path and keeps it open. With `create`, creates missing directories one by one, never through a symlink. */
 export function openCheckedDirectory(
   realPath: string,
   options: { readonly create?: boolean } = {},
@@ -86,7 +86,7 @@ function checked(descriptor: number, path: string): CheckedDirectory | FileFailu
   };
 }
 
-/** True when the descriptor is what `realPath` names and no link was followed on the way, now. */
+/** Returns true if the descriptor currently is the file at `realPath`, and no symlink was followed. */
 export function isOpenedPath(descriptor: number, realPath: string): boolean {
   try {
     if (descriptors) return readlinkSync(`${descriptors}/${descriptor}`) === realPath;
@@ -99,7 +99,7 @@ export function isOpenedPath(descriptor: number, realPath: string): boolean {
   }
 }
 
-/** A path to `name` in an open directory that stays in it even when its path was swapped for a link. */
+/** Returns a path to `name` that stays in the open directory, even if its path was replaced by a symlink. */
 function pathWithin(directory: { readonly descriptor: number; readonly path: string }, name: string): string {
   return descriptors ? `${descriptors}/${directory.descriptor}/${name}` : `${directory.path}/${name}`;
 }
@@ -107,10 +107,10 @@ function pathWithin(directory: { readonly descriptor: number; readonly path: str
 type ListResult = Awaited<ReturnType<Workspace["list"]>>;
 
 const MAX_ENTRIES = 100_000;
-/** Sizes beyond this many entries are not looked up: nobody reads them, and each costs a system call. */
+/** Number of entries whose sizes are looked up, since each one costs a system call. */
 const MAX_SIZES = 5_000;
 
-/** Names in no particular order. `size` is -1 where it was not looked up. */
+/** Lists a directory in no particular order. `size` is -1 if it was not looked up. */
 export async function listDirectory(realPath: string): Promise<ListResult> {
   if (!isAbsolute(realPath)) return failure("invalid_path", `not an absolute path: ${JSON.stringify(realPath)}`);
   const directory = openCheckedDirectory(realPath);

@@ -3,7 +3,7 @@ import type { FileFailure, FileStat } from "../../ports/index.ts";
 
 export const missing: FileStat = { kind: "missing", size: 0, version: "missing", mode: 0 };
 
-/** Links are not followed: a link is `other`. What can't be looked at counts as `other`, not as missing. */
+/** Does not follow symlinks. Symlinks and entries that can't be examined are `other`, not `missing`. */
 export function statPath(path: string): FileStat {
   try {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -55,7 +55,7 @@ const words: Readonly<Record<string, string>> = {
   EFBIG: "the file would be too large",
 };
 
-/** An expected failure of the system, with its own code. Rethrows what is not one: that is a bug. */
+/** Converts a system error to a failure with its code. Rethrows any other error, which is a bug. */
 export function systemFailure(error: unknown, path: string): FileFailure {
   const code = codeOf(error);
   if (code === "EUNKNOWN" || code.startsWith("ERR_")) throw error;

@@ -8,13 +8,13 @@ import { failure, kindOf, systemFailure, toFileStat } from "./file-stat.ts";
 type ReadOptions = Parameters<Workspace["read"]>[1];
 type ReadResult = Awaited<ReturnType<Workspace["read"]>>;
 
-/** Up to here a synchronous read is quicker than the way through the thread pool. */
+/** Up to this size, a synchronous read is faster than one in the thread pool. */
 const SMALL = 256 * 1024;
 const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | noFollow;
 const readLater = promisify(read);
 const closeLater = promisify(close);
 
-/** Without `offset` the whole file or a failure; with it the bytes from there on, at most `maxBytes` of them. */
+/** Reads the whole file or fails; with `offset`, reads at most `maxBytes` bytes from there. */
 export async function readRegularFile(realPath: string, options: ReadOptions): Promise<ReadResult> {
   const opened = openRegularFile(realPath);
   if (!opened.ok) return opened;
@@ -25,7 +25,7 @@ export async function readRegularFile(realPath: string, options: ReadOptions): P
     closeSync(descriptor);
     return tooLarge(realPath, stat.size, options.maxBytes);
   }
-  // One byte more than expected shows whether a file grew, or (in /proc) has content although its size is 0.
+  // One extra byte shows whether a file has grown, or has content although its size is 0 (as in /proc).
   const wanted = Math.min(Math.max(stat.size - offset, 0) + 1, options.maxBytes + (whole ? 1 : 0));
   const window = { descriptor, offset, limit: options.maxBytes + (whole ? 1 : 0) };
   try {
@@ -46,7 +46,7 @@ function openRegularFile(realPath: string): Opened {
   if (!isAbsolute(realPath)) return failure("invalid_path", `not an absolute path: ${JSON.stringify(realPath)}`);
   let descriptor: number | undefined;
   try {
-    // Looked at before it is opened: opening alone can wake the writer of a FIFO or start a device.
+    // Examined before opening, because opening can wake the writer of a FIFO or start a device.
     const named = lstatSync(realPath);
     if (!named.isFile()) return notRegular(realPath, named.isSymbolicLink() ? "link" : kindOf(named));
     descriptor = openSync(realPath, flags);

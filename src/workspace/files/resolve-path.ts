@@ -3,12 +3,12 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { ResolvedPath } from "../../protocol/index.ts";
 import { codeOf, kindOf } from "./file-stat.ts";
 
-/** As many links as Linux follows in one path. */
+/** Number of symlinks that Linux follows in one path. */
 const MAX_LINKS = 40;
 
 /**
- * Says where a path really leads. A path that can't be followed (control characters, a link loop, a directory that may
- * not be searched) has kind `other` and the empty string as `real`: no root contains it and no method opens it.
+ * Resolves a path. A path that can't be followed (control characters, a loop of symlinks, a directory without search
+ * permission) has kind `other` and an empty `real` path, which is in no root and can't be opened.
  */
 export function resolvePath(requested: string, place: { readonly root: string; readonly home: string }): ResolvedPath {
   const absolute = resolve(place.root, expandHome(requested, place.home));
@@ -31,7 +31,7 @@ function expandHome(path: string, home: string): string {
 
 type Found = Pick<ResolvedPath, "real" | "kind">;
 
-/** Undefined where nobody can follow it. Asks before it looks closer: an exception costs more than all the rest. */
+/** Returns undefined if the path can't be followed. Checks for existence first, because exceptions are slow. */
 function followLinks(path: string, linksLeft: number): Found | undefined {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false });
@@ -42,7 +42,7 @@ function followLinks(path: string, linksLeft: number): Found | undefined {
     const code = codeOf(error);
     if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
   }
-  // A link to nothing: a write through it would land where it points, so that is what must be judged.
+  // A write through a dangling symlink would create its target, so the target is what must be authorized.
   const target = linkTarget(path);
   if (target === undefined) return missingAt(path, linksLeft);
   const parent = followLinks(dirname(path), linksLeft);

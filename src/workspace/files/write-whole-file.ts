@@ -26,12 +26,12 @@ const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFoll
 const writeLater = promisify(write);
 const syncLater = promisify(fdatasync);
 
-/** Replaces or makes a regular file. Whoever swaps a directory of the path for a link meanwhile gets nothing written. */
+/** Replaces or creates a regular file. Writes nothing if a directory of the path is replaced by a symlink meanwhile. */
 export async function writeWholeFile(realPath: string, bytes: Uint8Array, options: WriteOptions): Promise<WriteResult> {
   if (!isAbsolute(realPath) || hasControls(realPath) || basename(realPath) === "")
     return failure("invalid_path", `not a path of a file: ${JSON.stringify(realPath)}`);
   const before = targetAt(realPath, realPath);
-  // Asked before directories are made: a refused write leaves nothing behind.
+  // Checked before directories are created, so that a refused write leaves nothing behind.
   const refusal = refusalFor(before, { realPath, expect: options.expect });
   if (refusal) return refusal;
   const directory = await openDirectory(dirname(realPath), options);
@@ -43,7 +43,7 @@ export async function writeWholeFile(realPath: string, bytes: Uint8Array, option
   }
 }
 
-/** Making one is a change. */
+/** Waits for `before` if directories must be created, because that is a change. */
 async function openDirectory(path: string, { before }: WriteOptions): Promise<CheckedDirectory | FileFailure> {
   const found = openCheckedDirectory(path);
   if (found.ok || found.code !== "ENOENT") return found;
@@ -80,7 +80,7 @@ async function replaceWithin(directory: CheckedDirectory, request: Replacement):
   }
 }
 
-/** Made with the mode and, where we may, the owner of the file it will replace; a new file gets what the umask leaves. */
+/** Creates the file with the mode and, if permitted, the owner of the file it will replace; the umask applies to a new file. */
 async function writeTemporary(
   path: string,
   content: { readonly bytes: Uint8Array; readonly before: Target | FileFailure },
@@ -150,6 +150,6 @@ function removeQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // It was never made, or is gone with its directory: there is nothing to clean up.
+    // It was never created, or was deleted with its directory.
   }
 }

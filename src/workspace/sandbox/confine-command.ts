@@ -18,9 +18,9 @@ export interface ConfinedCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** What the sandbox has to do with how the command ended, for who must act. */
+  /** Explains whether the sandbox caused the failure, and what to do. */
   explain(output: string, failed: boolean): string | undefined;
-  /** To be called when it has ended. */
+  /** Must be called when the command has ended. */
   ended(): void;
 }
 
@@ -29,7 +29,7 @@ export interface Confinement extends Omit<SandboxPaths, "root"> {
   readonly tell: (message: string) => void;
 }
 
-/** What confined commands of a session share. */
+/** Resources that all confined commands of a session share. */
 export interface SandboxResources {
   readonly programs: NetworkPrograms;
   readonly network: SharedNetwork;
@@ -37,7 +37,7 @@ export interface SandboxResources {
   readonly separate: readonly string[];
 }
 
-/** How to start a command so that it writes only where it may, and reaches nobody. */
+/** Wraps a command so that it can write only to allowed paths and has no network. */
 export function confineCommand(
   request: ConfinedRequest,
   { programs, network, proxy, separate }: SandboxResources,
@@ -67,7 +67,7 @@ export function confineCommand(
   };
 }
 
-/** Ways to programs outside, useless or dangerous in there. */
+/** Variables that refer to programs outside the sandbox. */
 const outward = [
   ...["SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DOCKER_HOST"],
   ...["DISPLAY", "WAYLAND_DISPLAY", "TMUX", "STY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"],
@@ -79,7 +79,7 @@ function environmentFor(
 ): Readonly<Record<string, string>> {
   const dropped = new Set(outward.flatMap((name) => [name, name.toUpperCase()]));
   const kept = Object.fromEntries(Object.entries(given).filter(([name]) => !dropped.has(name)));
-  // Go refuses to build without a place for its cache.
+  // Go does not build without a directory for its cache.
   return {
     GOCACHE: join(scratch, "go-build"),
     ...kept,
@@ -96,7 +96,7 @@ const proxies = {
   ...{ no_proxy: local, NO_PROXY: local },
 };
 
-/** A mount protects only what was there. What nobody else makes is removed, of the rest the user is told. */
+/** Checks for protected paths that a command created, since mounts protect only existing paths. Removes or reports them. */
 function lookAfter({ absent, forbidden }: SandboxPlan, tell: (message: string) => void): void {
   for (const path of forbidden.filter((each) => entryIdentity(each) !== undefined)) {
     rmSync(path, { recursive: true, force: true });

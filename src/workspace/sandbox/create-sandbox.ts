@@ -4,22 +4,22 @@ import type { Absence, OpenSandbox } from "./open-sandbox.ts";
 
 export interface SandboxOptions extends Confinement {
   readonly mode: SandboxMode;
-  /** Takes what a person should know: that there is no sandbox, or that a command made something dangerous. */
+  /** Tells the user that there is no sandbox, or that a command created something dangerous. */
   readonly tell: (message: string) => void;
 }
 
-/** One for a session; its workspaces share it. */
+/** Sandbox of a session, shared by its workspaces. */
 export interface Sandbox {
-  /** Whether commands can be confined. The first time it is tried for real. */
+  /** Returns whether commands can be confined. The first call tries it. */
   ready(): Promise<SandboxState>;
-  /** Only after `ready` said `on`. */
+  /** May be called only after `ready` has returned `on`. */
   confine(request: ConfinedRequest): ConfinedCommand;
   close(): Promise<void>;
 }
 
 export type SandboxState =
   | { readonly kind: "on" }
-  /** Commands run as they are. */
+  /** Commands run without a sandbox. */
   | ({ readonly kind: "off" } & Absence)
   /** Commands must not run. */
   | ({ readonly kind: "missing" } & Absence);
@@ -35,7 +35,7 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
         open.shut();
         open = opening = undefined;
       }
-      // Loaded when the first command comes: most sessions only read for a while.
+      // Loaded with the first command, because most sessions only read at first.
       opening ??= import("./open-sandbox.ts").then(({ openSandbox }) => openSandbox(options.scratch, options.domains));
       const result = await opening;
       if (!("reason" in result)) {

@@ -7,14 +7,14 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { describeError, judgeAddress } from "../../lib/index.ts";
 
-/** An HTTP proxy that leads to the allowed domains and nowhere else. */
+/** HTTP proxy that connects only to the allowed domains. */
 export interface DomainProxy {
-  /** The Unix socket it listens at. */
+  /** Path of its Unix socket. */
   readonly socket: string;
   close(): void;
 }
 
-/** Allowed domains: `example.com` is that host alone, `*.example.com` every host below it. */
+/** Opens a proxy for the allowed domains: `example.com` is only that host, `*.example.com` all hosts below it. */
 export async function openDomainProxy(domains: readonly string[]): Promise<DomainProxy> {
   const directory = mkdtempSync(join(tmpdir(), "retinue-proxy-"));
   const socket = join(directory, "socket");
@@ -78,7 +78,7 @@ async function passOn(
   return request({ host, port: target.port || 80, path: target.pathname + target.search, method, headers });
 }
 
-/** The address to connect to. Rejects for hosts that are not allowed, and for local addresses that are not listed themselves. */
+/** Resolves a host. Rejects hosts that are not allowed, and local addresses that are not listed themselves. */
 async function addressOf(host: string, domains: readonly string[]): Promise<string> {
   const denial = `The sandbox does not let commands reach ${host}`;
   if (!isAllowed(host, domains)) throw new Error(`${denial}: it is not in sandbox.network.allowedDomains.`);

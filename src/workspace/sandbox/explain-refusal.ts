@@ -8,18 +8,18 @@ export interface RefusalFacts {
   /** Parents before children. */
   readonly mounts: readonly Mount[];
   readonly domains: readonly string[];
-  /** As the model wrote it. */
+  /** The command that the model wrote. */
   readonly command: string;
 }
 
-/** What of a failed command's output is the sandbox's doing, in words for who must act; undefined: nothing of it. */
+/** Explains which part of a failed command's output the sandbox caused, and what to do; undefined if none. */
 export function explainRefusal(output: string, facts: RefusalFacts): string | undefined {
   if (output.startsWith("bwrap: "))
     return "Sandbox: it could not be set up, and the command was not run. Run it again.";
   return explainWrite(output, facts) ?? explainHidden(output, facts) ?? explainNetwork(output, facts);
 }
 
-/** Tools that are not commands see another /tmp. */
+/** Tells where the files in /tmp are, because other tools see another /tmp. */
 export function explainTemporary({ command, root, scratch }: RefusalFacts): string | undefined {
   if (!/(?<![\w.-])\/tmp\//.test(command.replaceAll(root, ""))) return undefined;
   return `Sandbox: /tmp of commands is ${scratch}; other tools find its files there.`;
@@ -37,7 +37,7 @@ function explainWrite(output: string, facts: RefusalFacts): string | undefined {
   const isProtected = guard?.kind === "readOnly" && isWithin(guard.path, root);
   if (isBusy && guard?.kind === "writable" && guard.path === path)
     return `Sandbox: commands can't move or remove ${path} as a whole.`;
-  // Something else may be busy too.
+  // Something else may be busy.
   if (isBusy && !isProtected) return undefined;
   if (isProtected)
     return `Sandbox: ${guard.path} is read-only for commands, because programs outside the sandbox obey it. Change it with Write or Edit, which ask.`;
@@ -45,7 +45,7 @@ function explainWrite(output: string, facts: RefusalFacts): string | undefined {
   return `Sandbox: commands write only in ${root} and in $TMPDIR (${scratch}); ${what} is outside. Use one of them, or ask the user to add a directory to sandbox.filesystem.allowWrite in the user settings.`;
 }
 
-/** The path a message is about: quoted, or the last word that looks like one. */
+/** Finds the path in a message: a quoted one, or the last word that looks like a path. */
 function pathIn(line: string, root: string): string | undefined {
   const quoted = /['"‘`]([^'"’`]*\/[^'"’`]*|\.[\w.-]+)['"’`]/.exec(line)?.[1];
   const word = line
@@ -59,7 +59,7 @@ function pathIn(line: string, root: string): string | undefined {
 const unreachable =
   /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known|Network is unreachable|Failed to connect to|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|CONNECT tunnel failed|sandbox\.network\.allowedDomains|Could not resolve hostname/i;
 
-/** They may fail for want of a network without a word about it. */
+/** Commands that may fail without a network, without saying so. */
 const networked =
   /(?<![\w./-])(?:curl|wget|ssh|scp|rsync|npx|(?:npm|pnpm|yarn) (?:i|ci|add|install|update)|pip3? install|git (?:fetch|pull|push|clone|ls-remote)|apt(?:-get)? (?:install|update)|cargo (?:add|fetch|install|update)|go (?:get|install|mod))\b/;
 

@@ -2,19 +2,19 @@ import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSyn
 import { basename, dirname, join, resolve } from "node:path";
 
 export interface GitDirectories {
-  /** What git must be able to write for a commit here. */
+  /** Paths that git must be able to write for a commit. */
   readonly writable: readonly string[];
-  /** What decides which programs git runs, and parts of other checkouts; some of it may not exist. */
+  /** Paths that determine which programs git runs, and parts of other checkouts. Some may not exist. */
   readonly readOnly: readonly string[];
-  /** A file that would make git obey another directory, and that nobody makes here. */
+  /** Files that would redirect git to another directory, and that git itself never creates here. */
   readonly forbidden: readonly string[];
-  /** Where git looks for programs to run by itself. */
+  /** Directory of git's hooks. */
   readonly hooks?: string;
 }
 
 const none: GitDirectories = { writable: [], readOnly: [], forbidden: [] };
 
-/** The repository around a directory. What a `.git` file says counts only if the repository it names says the same. */
+/** Finds the repository that contains a directory. A `.git` file is trusted only if the repository refers back to it. */
 export function gitDirectories(root: string): GitDirectories {
   for (let directory = root; ; directory = dirname(directory)) {
     const place = join(directory, ".git");
@@ -34,7 +34,7 @@ function ofRepository(directory: string): GitDirectories {
   };
 }
 
-/** Files of a git directory by which git finds programs to run. */
+/** Files of a git directory that determine which programs git runs. */
 const obeyed = ["config", "config.worktree", "hooks", "info"];
 
 function ofWorktree(link: string): GitDirectories {
@@ -80,14 +80,14 @@ function real(path: string): string | undefined {
 }
 
 /**
- * Programs that git would run by itself in the repository around a directory, and that are there or as they are only since
- * then (milliseconds since 1970). By the time of the last change, which nobody can set.
+ * Lists git hooks of the repository that were created or changed since a time (milliseconds since 1970). Uses the time of
+ * the last status change, which programs can't set.
  */
 export function changedHooks(root: string, since: number): readonly string[] {
   const { hooks } = gitDirectories(root);
   const directory = hooks === undefined ? undefined : lstatSync(hooks, { throwIfNoEntry: false });
   if (hooks === undefined || directory === undefined) return [];
-  // Another directory in its place has files that are older than it.
+  // If the directory itself was replaced, its files may be older.
   const isOther = isSince(directory, since);
   return namesIn(hooks)
     .map((name) => join(hooks, name))
@@ -99,7 +99,7 @@ export function changedHooks(root: string, since: number): readonly string[] {
     });
 }
 
-/** Git ignores its own examples. */
+/** Skips the samples, which git ignores. */
 function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory).filter((name) => !name.endsWith(".sample"));

@@ -1,8 +1,8 @@
 import { lstatSync } from "node:fs";
 
 /**
- * What a confined command sees at a path and below it. `private`: the temporary directory of its own. `hidden`: an empty
- * directory or file in place of what is there.
+ * Determines what a confined command sees at a path and below it. `private`: its own temporary directory. `hidden`: an
+ * empty directory or file.
  */
 export type MountKind = "writable" | "readOnly" | "private" | "hidden" | "hiddenFile";
 
@@ -12,22 +12,22 @@ export interface Mount {
   readonly kind: MountKind;
 }
 
-/** Where two of a kind meet at one path, the later of these holds: a workspace may be anywhere, also where keys are kept. */
+/** Precedence of mounts at the same path, lowest first: a workspace may be anywhere, even where keys are stored. */
 const strength: readonly MountKind[] = ["private", "hidden", "hiddenFile", "readOnly", "writable"];
 
-/** The arguments for bubblewrap. The deeper path holds, so a directory can be shown again below a hidden one. */
+/** Returns the arguments for bubblewrap. Deeper paths win, so a directory can be shown below a hidden one. */
 export function mountArguments(mounts: readonly Mount[], scratch: string): readonly string[] {
   const [base, ordered] = splitRoot(orderMounts(mounts));
   const hidden = ordered.filter(({ kind }) => kind === "hidden");
   return [
     ...[base, "/", "/", "--dev", "/dev", "--proc", "/proc"],
     ...ordered.flatMap(({ path, kind }) => oneMount(path, kind, scratch)),
-    // At last: directories are still made in them for what is shown again below.
+    // Last, because bubblewrap creates directories in them for the mounts below.
     ...hidden.flatMap(({ path }) => ["--remount-ro", path]),
   ];
 }
 
-/** Whoever works in the root itself may write there, but must still not see the processes and devices of the machine. */
+/** Handles a workspace at `/`: it is writable, but processes and devices of the machine stay hidden. */
 function splitRoot(ordered: readonly Mount[]): readonly [string, readonly Mount[]] {
   const isRootWritable = ordered.some(({ path, kind }) => path === "/" && kind === "writable");
   return [isRootWritable ? "--bind" : "--ro-bind", ordered.filter(({ path }) => !systemPlaces.includes(path))];
@@ -50,7 +50,7 @@ function oneMount(path: string, kind: MountKind, scratch: string): readonly stri
   }
 }
 
-/** Parents before children, one for each path. */
+/** Sorts parents before children and keeps one mount for each path. */
 export function orderMounts(mounts: readonly Mount[]): readonly Mount[] {
   const strongest = new Map<string, Mount>();
   for (const mount of mounts) {
@@ -60,7 +60,7 @@ export function orderMounts(mounts: readonly Mount[]): readonly Mount[] {
   return [...strongest.values()].sort((left, right) => depth(left.path) - depth(right.path));
 }
 
-/** The mount that decides about a path; undefined: it is as it is outside, and can't be written. */
+/** Returns the mount that applies to a path; undefined if it is visible and read-only, like the rest of the system. */
 export function mountAt(path: string, ordered: readonly Mount[]): Mount | undefined {
   return ordered.findLast((mount) => isWithin(path, mount.path));
 }
@@ -73,7 +73,7 @@ function depth(path: string): number {
   return path === "/" ? 0 : path.split("/").length;
 }
 
-/** The device and inode of what is at a path, links not followed; undefined: nothing, or nothing that can be looked at. */
+/** Returns the device and inode at a path without following symlinks; undefined if it is missing or can't be examined. */
 export function entryIdentity(path: string): string | undefined {
   try {
     const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -84,9 +84,9 @@ export function entryIdentity(path: string): string | undefined {
 }
 
 /**
- * A program to start first in the sandbox: it starts the command if every mount is where and what it should be. Paths
- * in the workspace are given to bubblewrap by name, and a command that still runs could swap one of them for a link in
- * the moment between our look and its mount; the mount would land, or come from, anywhere.
+ * Returns a program that runs first in the sandbox and starts the command only if every mount is correct. Bubblewrap gets
+ * the paths in the workspace by name, and a command that is still running could replace one of them by a symlink between
+ * our check and the mount, which would then be anywhere.
  */
 export function verifyMounts(mounts: readonly Mount[]): readonly string[] {
   const known = mounts.flatMap(({ path, kind }) => {
@@ -96,7 +96,7 @@ export function verifyMounts(mounts: readonly Mount[]): readonly string[] {
   const points = known.map(({ path }) => quoted(escaped(path))).join(" ");
   const paths = known.map(({ path }) => quoted(path)).join(" ");
   const identities = quoted(known.map(({ identity }) => identity).join("\n"));
-  // Not by `read`, which takes the table byte by byte.
+  // Avoids `read`, which reads the table byte by byte.
   const script = `
 refuse() { echo 'The sandbox was not set up: a directory changed at that moment. Run the command again.' >&2; exit 125; }
 points="
@@ -110,7 +110,7 @@ exec "$@"`;
   return ["/bin/sh", "-c", script, "sh"];
 }
 
-/** As the kernel writes paths in its table of mounts. */
+/** Escapes a path like the kernel does in its table of mounts. */
 function escaped(path: string): string {
   return path.replace(/[ \t\n\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`);
 }

@@ -9,19 +9,19 @@ import { mountArguments } from "./mounts.ts";
 import { type NetworkPrograms, openSharedNetwork, type SharedNetwork } from "./shared-network.ts";
 
 export interface OpenSandbox {
-  /** False: what it stands on has gone. */
+  /** Returns false if the shared network has ended. */
   isOpen(): boolean;
   confine(request: ConfinedRequest, confinement: Confinement): ConfinedCommand;
   shut(): void;
 }
 
-/** Why there is none, with the cure. */
+/** Explains why there is no sandbox, and what to do. */
 export interface Absence {
   readonly reason: string;
   readonly cure?: string;
 }
 
-/** Tries it for real: programs that are there need not work. */
+/** Opens a sandbox and tries it, because installed programs may not work. */
 export async function openSandbox(scratch: string, domains: readonly string[]): Promise<OpenSandbox | Absence> {
   const programs = findPrograms();
   if ("reason" in programs) return programs;
@@ -68,7 +68,7 @@ const always = [
   "--unshare-uts",
   "--unshare-user",
 ];
-/** From the strictest on; older versions of bubblewrap know less. */
+/** From the strictest on; older versions of bubblewrap support fewer options. */
 const separations = [
   [...always, "--unshare-cgroup-try", "--disable-userns"],
   [...always, "--unshare-cgroup-try"],
@@ -86,7 +86,7 @@ async function chooseSeparation(programs: NetworkPrograms, network: SharedNetwor
   throw new Error(failure);
 }
 
-/** What is said against it; undefined: it works. */
+/** Returns the error message; undefined on success. */
 function tryCommand(program: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], timeout: 10_000 });
@@ -99,7 +99,7 @@ function tryCommand(program: string, args: readonly string[]): Promise<string | 
   });
 }
 
-/** Where systems keep their programs. PATH does not count: it may lead into a workspace. */
+/** System directories for programs. PATH is not used because it may lead into a workspace. */
 const directories = ["/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin"];
 
 function findProgram(name: string): string | undefined {

@@ -6,27 +6,27 @@ import { entryIdentity, isWithin, type Mount, mountAt, orderMounts } from "./mou
 export interface SandboxPaths {
   /** Absolute real path of the workspace. */
   readonly root: string;
-  /** Temporary files of commands; also what they have as /tmp. */
+  /** Directory for temporary files of commands, which is also their /tmp. */
   readonly scratch: string;
   readonly userHome: string;
-  /** May be written beside the workspace. */
+  /** Paths that commands may write besides the workspace. */
   readonly writable: readonly string[];
-  /** Ours, with other sessions in it. */
+  /** Paths of Retinue, which contain other sessions. */
   readonly hidden: readonly string[];
-  /** Shown although below what is hidden. */
+  /** Paths that are shown although they are below a hidden one. */
   readonly shown: readonly string[];
 }
 
 export interface SandboxPlan {
   /** Parents before children. */
   readonly mounts: readonly Mount[];
-  /** Protected names of the workspace that are not there: a mount can't keep a command from making them. */
+  /** Protected paths of the workspace that do not exist: a mount can't prevent a command from creating them. */
   readonly absent: readonly string[];
-  /** Not there either, and nobody else makes them. */
+  /** Paths that do not exist and that no other program creates. */
   readonly forbidden: readonly string[];
 }
 
-/** What confined commands see of the disk as it is now. Paths that don't exist are left out. */
+/** Plans what confined commands see of the current file system. Skips paths that do not exist. */
 export function planMounts(places: SandboxPaths): SandboxPlan {
   const { root, scratch, userHome } = places;
   const git = gitDirectories(root);
@@ -51,7 +51,7 @@ export function planMounts(places: SandboxPaths): SandboxPlan {
   };
 }
 
-/** Programs outside obey these without being asked: settings of agents and editors, hooks, startup files of shells. */
+/** Files that programs outside the sandbox obey: settings of agents and editors, hooks, startup files of shells. */
 const protectedNames = [
   ...[".retinue", ".claude", ".agents", ".mcp.json", ".vscode", ".idea", ".husky", ".devcontainer", ".direnv"],
   ...[".envrc", ".gitmodules", ".gitconfig", ".pre-commit-config.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml"],
@@ -60,7 +60,7 @@ const protectedNames = [
   ...[".config/git", ".config/fish", ".config/autostart", ".local/bin"],
 ];
 
-/** Below the home directory. */
+/** Paths with keys, relative to the home directory. */
 const keyPlaces = [
   ...[".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh"],
   ...[".netrc", ".git-credentials", ".pypirc"],
@@ -76,7 +76,7 @@ function hide(path: string): Mount {
   return { path, kind: entryAt(path)?.isDirectory() ? "hidden" : "hiddenFile" };
 }
 
-/** Their real paths. */
+/** Returns the real paths of the existing ones. */
 function existing(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
     try {
@@ -87,7 +87,7 @@ function existing(paths: readonly string[]): readonly string[] {
   });
 }
 
-/** Those that are there by themselves: a mount on a link would land where it leads. */
+/** Keeps existing paths that are not symlinks: a mount on a symlink would be at its target. */
 function unlinked(paths: readonly string[]): readonly string[] {
   return paths.filter((path) => {
     const entry = entryAt(path);
@@ -104,8 +104,8 @@ function entryAt(path: string): Stats | undefined {
 }
 
 /**
- * Paths of the Unix sockets at which programs of this machine take connections or messages. A read-only file system does
- * not keep anybody from talking to them, and some (docker, agents that hold keys) do whatever they are told.
+ * Lists the Unix sockets of programs on this machine that accept connections or messages. A read-only file system does
+ * not prevent connections to them, and some (docker, key agents) do whatever they are told.
  */
 function openSockets(): readonly string[] {
   let table: string;

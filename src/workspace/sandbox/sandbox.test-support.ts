@@ -13,7 +13,7 @@ export interface SandboxPlace {
   readonly sandbox: Sandbox;
   readonly workspace: Workspace;
   readonly told: string[];
-  /** In the root, unless told otherwise. */
+  /** Working directory; defaults to the root. */
   run(command: string, root?: string): Promise<Ran>;
   remove(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface Ran {
   readonly why: string | undefined;
 }
 
-/** A workspace, a home directory and a sandbox of their own. Not in /tmp, which commands have one of their own of. */
+/** Creates a workspace, a home directory and a sandbox; not in /tmp, because commands have their own. */
 export function createSandboxPlace(own: Partial<SandboxOptions> = {}, parent = "/var/tmp"): SandboxPlace {
   const top = realpathSync(mkdtempSync(join(parent, "sandbox-")));
   const [root, home, scratch] = [join(top, "project"), join(top, "home"), join(top, "state/scratch")];
@@ -85,7 +85,7 @@ const state = await probe.ready();
 await probe.close();
 rmSync(join(tmpdir(), `sandbox-probe-${process.pid}`), { recursive: true, force: true });
 
-/** Whether these tests can run here; if not, says so where everybody sees it. */
+/** Returns whether the sandbox tests can run here; prints a message if not. */
 export const hasSandbox = state.kind === "on";
 if (state.kind !== "on")
   process.stderr.write(`\nSKIPPED: the tests of the sandbox, since there is none: ${state.reason}.\n`);

@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 
 /**
- * A network of its own that all confined commands of a session share: it has a loopback and nothing else, so a server
- * that one command starts is reached by the next, and nobody else's is. Held by a process that ends with this one.
+ * Network that all confined commands of a session share. It has only a loopback device, so a command can reach the servers
+ * that other commands of the session started, and no others. Held by a process that ends with this one.
  */
 export interface SharedNetwork {
-  /** What to put before a command, so that it starts in this network. */
+  /** Prefix of a command that starts it in this network. */
   readonly enter: readonly string[];
   readonly isOpen: boolean;
   close(): void;
@@ -17,7 +17,7 @@ export interface NetworkPrograms {
   readonly nsenter: string;
 }
 
-/** In it, this port leads to the given Unix socket, where a proxy listens. */
+/** Port in this network that forwards to the Unix socket of the proxy. */
 export const PROXY_PORT = 3128;
 
 const forwarder = `
@@ -30,7 +30,7 @@ net.createServer({ allowHalfOpen: true }, (near) => {
 process.stdin.on("end", () => process.exit()).resume();
 `;
 
-/** Rejects with what the system says against it. */
+/** Rejects with the error message of the system. */
 export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?: string): Promise<SharedNetwork> {
   const program =
     proxySocket === undefined ? ["sh", "-c", "echo ready; exec cat"] : [process.execPath, "-e", forwarder, proxySocket];
@@ -46,7 +46,7 @@ export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?:
   ];
   const holder = spawn(programs.bubblewrap, [...separate, "--info-fd", "3", "--", ...program], {
     stdio: ["pipe", "pipe", "pipe", "pipe"],
-    // Whoever shares the network must find nothing of our environment in its holder.
+    // Commands in the network must not find our environment in the process that holds it.
     env: { PATH: "/usr/bin:/bin" },
   });
   const pid = await untilReady(holder);
@@ -67,7 +67,7 @@ export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?:
   };
 }
 
-/** The pid of the first process in it, once it can be entered: it is told a moment before, the word from inside after. */
+/** Returns the pid of the first process once the network can be entered: after both the pid and the output from inside. */
 function untilReady(holder: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     const said = { info: "", out: "", error: "" };
@@ -86,7 +86,7 @@ function untilReady(holder: ChildProcess): Promise<number> {
   });
 }
 
-/** It must not keep this process from ending; its input closes then, and it ends too. */
+/** Lets this process exit; the holder ends then, because its input closes. */
 function letGo(holder: ChildProcess): void {
   holder.unref();
   for (const stream of holder.stdio) (stream as { unref?: () => void } | null)?.unref?.();

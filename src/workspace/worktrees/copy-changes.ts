@@ -5,11 +5,11 @@ import { errorCode, formatBytes, plural, UserError } from "../../lib/index.ts";
 import { type Git, pathBelow, pathsOf, withIndexCopy } from "./git.ts";
 
 interface Trees {
-  /** Of the working tree that is copied from, and of the new one. */
+  /** Working tree to copy from; `to` is the new one. */
   readonly from: Git;
   readonly to: Git;
   readonly includeUncommitted: boolean;
-  /** More than this is refused: it is generated, or nobody's idea of a change. */
+  /** Maximum amount of changes; more than this is probably generated. */
   readonly most?: { readonly files: number; readonly bytes: number };
 }
 
@@ -20,8 +20,8 @@ export interface CopiedChanges {
 }
 
 /**
- * Makes files of a new worktree what they are in the other one: those that were changed there, if asked for, and those
- * that only a filter program could have written (git-lfs), since none is run.
+ * Copies files from another working tree to a new worktree: uncommitted changes, if requested, and files that need a
+ * filter program (git-lfs), since none is run.
  */
 export async function copyChanges({ from, to, includeUncommitted, most = MOST }: Trees): Promise<CopiedChanges> {
   const [changed, filtered] = await Promise.all([
@@ -41,7 +41,7 @@ export async function copyChanges({ from, to, includeUncommitted, most = MOST }:
   }
   const copied = [...found.keys()].filter((path) => found.get(path) !== undefined);
   const removed = [...new Set(changed)].filter((path) => found.get(path) === undefined);
-  // First what is gone: a directory may stand now where a file was, and a file where a directory was.
+  // Removed files first: a directory may replace a file, and a file a directory.
   for (const path of removed) await removeBelow(target, path);
   for (const path of copied) await copyBelow(path, { source, target, stats: found.get(path)! });
   const isLink = (path: string): boolean => found.get(path)?.isSymbolicLink() === true;
@@ -56,11 +56,11 @@ async function changedPaths(git: Git, beside: string): Promise<string[]> {
     existsSync(from) ? withIndexCopy({ from, beside }, (copy) => differingPaths(git, copy)) : differingPaths(git),
     git.run(["ls-files", "-z", "--others", "--exclude-standard"]),
   ]);
-  // What ends in a slash is a repository of its own.
+  // A path that ends in a slash is a separate repository.
   return [...tracked, ...pathsOf(untracked).filter((path) => !path.endsWith("/"))];
 }
 
-/** An index can be out of date for every file, as after a copy of the whole repository. */
+/** Refreshes the index first, which can be outdated for every file, for example after the repository was copied. */
 async function differingPaths(git: Git, index?: string): Promise<string[]> {
   if (index !== undefined) await git.ask(["update-index", "-q", "--ignore-submodules", "--refresh"], { index });
   const args = ["diff-index", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", "HEAD"];
@@ -77,7 +77,7 @@ async function filteredPaths(git: Git): Promise<string[]> {
   return paths;
 }
 
-/** Undefined where git would see nothing: what lies behind a link is not in the working tree. */
+/** Returns undefined where git sees nothing: paths behind a symlink are not in the working tree. */
 async function statBelow(root: string, path: string): Promise<Stats | undefined> {
   for (const parent of parentsOf(path)) {
     if (!(await statOf(pathBelow(root, parent)))?.isDirectory()) return undefined;
@@ -117,7 +117,7 @@ async function copyBelow(path: string, { source, target, stats }: Copying): Prom
   else await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
 }
 
-/** `a`, `a/b` of `a/b/c`. */
+/** Returns `a` and `a/b` for `a/b/c`. */
 function parentsOf(path: string): string[] {
   const names = path.split("/").slice(0, -1);
   return names.map((_, index) => names.slice(0, index + 1).join("/"));

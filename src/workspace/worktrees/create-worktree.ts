@@ -12,24 +12,24 @@ import { removeWorktree } from "./remove-worktree.ts";
 export interface Worktree {
   readonly path: string;
   readonly branch: string;
-  /** The commit it was made from. */
+  /** Commit that it was created from. */
   readonly base: string;
-  /** Where the directory it was made for stands in it: `path`, or a directory below. */
+  /** The requested directory within the worktree: `path`, or a directory below. */
   readonly directory: string;
 }
 
 export interface WorktreeRequest {
-  /** A directory of the repository. */
+  /** Directory in the repository. */
   readonly repository: string;
-  /** Where the worktree shall be; its record stands beside it. */
+  /** Path of the new worktree; its record is stored beside it. */
   readonly directory: string;
   readonly branch: string;
-  /** Changed, staged and untracked files as they are now, except ignored ones. */
+  /** Copies changed, staged and untracked files, except ignored ones. */
   readonly includeUncommitted: boolean;
   readonly environment: Environment;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** For whom it is. */
+  /** Session and agent that it is for. */
   readonly session?: string | undefined;
   readonly agent?: string | undefined;
 }
@@ -39,8 +39,8 @@ export type CreatedWorktree =
   | { readonly ok: false; readonly message: string };
 
 /**
- * A git worktree of its own on a branch of its own. No hook and no filter program runs. If there is one in that place
- * for that repository already, it is taken up again as it is; one whose creation was cut off is made anew.
+ * Creates a git worktree on a new branch, without running hooks or filter programs. Reuses an existing worktree of the
+ * same repository at the path; creates it again if its creation was interrupted.
  */
 export async function createWorktree(request: WorktreeRequest): Promise<CreatedWorktree> {
   try {
@@ -90,7 +90,7 @@ interface Surroundings {
   readonly environment: Environment;
 }
 
-/** Undefined: there is nothing left of the earlier one, it can be made anew. */
+/** Returns undefined if nothing is left of the earlier worktree, so that it can be created again. */
 async function takeUp(record: WorktreeRecord, surroundings: Surroundings): Promise<WorktreeRecord | undefined> {
   const { repository, environment } = surroundings;
   const { path, branch, process: owner } = record;
@@ -131,7 +131,7 @@ async function mustBeFree(branch: string, { repository, environment }: Surroundi
   throw refusal(`The repository ${root} has a branch ${branch} already, left by an earlier run`, cure);
 }
 
-/** From the branch to the files. Each step may be the last: `creating` in the record says that nobody has worked in it. */
+/** Creates the branch and the files. May be interrupted anywhere: `creating` in the record shows that it is unused. */
 async function fill(record: WorktreeRecord, { repository, environment }: Surroundings): Promise<WorktreeRecord> {
   const { path, branch, base } = record;
   const { root, gitDirectory } = repository;
@@ -159,7 +159,7 @@ async function fill(record: WorktreeRecord, { repository, environment }: Surroun
   return ready;
 }
 
-/** Notes every file as it is now, in an index of our own that no agent's git touches. Gives the submodules. */
+/** Records the current files in a separate index that the agent's git does not use. Returns the submodules. */
 async function keepBaseline(
   { files, links, removed }: CopiedChanges,
   { git, path }: { readonly git: Git; readonly path: string },
@@ -171,7 +171,7 @@ async function keepBaseline(
     if (paths.length > 0) await git.run(["update-index", ...how, "-z", "--stdin"], { index, input });
   };
   await note(removed, "--force-remove");
-  // Without objects: the user's repository need not keep what is only compared. Git compares a link only with an object.
+  // Without objects, because the user's repository need not store what is only compared. Symlinks need an object.
   await note(files, "--info-only", "--add", "--replace");
   await note(links, "--add", "--replace");
   const entries = pathsOf(await git.run(["ls-files", "--stage", "-z"], { index }));

@@ -6,25 +6,25 @@ import { askGit, type Environment, type Git, openGit, pathBelow, pathsOf, runGit
 import { baselinePath, isInUse, type WorktreeRecord } from "./record.ts";
 
 export type WorktreeState =
-  /** As it was handed over. */
+  /** Unchanged since it was created. */
   | { readonly kind: "clean" }
   | {
       readonly kind: "changed";
       readonly files: number;
       readonly commits: number;
-      /** What else would be lost with it. */
+      /** Other things that would be lost with it. */
       readonly also: readonly string[];
-      /** Where its branch stands, if other branches or tags have all that is in it. */
+      /** Tip of its branch, if other branches or tags contain everything in it. */
       readonly merged?: string | undefined;
     }
-  /** Its creation was cut off; nobody has worked in it. */
+  /** Its creation was interrupted, so it is unused. */
   | { readonly kind: "unfinished" }
   /** Its directory was deleted. */
   | { readonly kind: "gone"; readonly commits: number }
-  /** There is nothing to compare it with. */
+  /** Its original state is unknown. */
   | { readonly kind: "orphan"; readonly why: string };
 
-/** What somebody left in a worktree. Ignored files don't count. Never throws: where it can't tell, it is an orphan. */
+/** Determines what was changed in a worktree, except ignored files. Never throws: it is an orphan if that can't be determined. */
 export async function examineWorktree(record: WorktreeRecord, environment: Environment): Promise<WorktreeState> {
   try {
     return await examine(record, environment);
@@ -34,7 +34,7 @@ export async function examineWorktree(record: WorktreeRecord, environment: Envir
   }
 }
 
-/** One line for people: `3 files changed, 1 commit`. */
+/** Describes a state in one line for the user: `3 files changed, 1 commit`. */
 export function describeState(state: WorktreeState): string {
   if (state.kind === "orphan") return `orphan: ${state.why}`;
   if (state.kind === "gone")
@@ -58,7 +58,7 @@ async function examine(record: WorktreeRecord, environment: Environment): Promis
   if (!existsSync(baselinePath(path))) return { kind: "orphan", why: "the record of its files is missing" };
   const git = await openGit({ environment, cwd: path, workTree: path, gitDirectory });
   const obstacles = obstaclesOf(record, gitDirectory);
-  // A filled submodule would have git look into it, by the configuration that is in there.
+  // Git would look into a filled submodule and use the configuration in it.
   if (obstacles.length > 0) return { kind: "changed", files: 0, commits: 0, also: obstacles };
   const tips = await tipsOf(git, record);
   const [files, commits, dropped, staged] = await Promise.all([
@@ -76,7 +76,7 @@ async function examine(record: WorktreeRecord, environment: Environment): Promis
   return { kind: "changed", files, commits, also, merged: merged ? tips.at(-1) : undefined };
 }
 
-/** What makes looking closer pointless or unsafe. */
+/** Lists conditions that make a closer look pointless or unsafe. */
 function obstaclesOf({ path, submodules }: WorktreeRecord, gitDirectory: string): string[] {
   const found: string[] = [];
   if (gitDirectoryOf(path) !== gitDirectory) found.push("its .git was replaced");
@@ -107,7 +107,7 @@ function isEmpty(directory: Buffer): boolean {
   }
 }
 
-/** Where HEAD stands and where its branch does, if there still is one. */
+/** Returns the commits of HEAD and of the branch, if it still exists. */
 async function tipsOf(git: Git, { branch }: WorktreeRecord): Promise<string[]> {
   const { output, told } = await git.ask(["rev-parse", "HEAD^{commit}", `refs/heads/${branch}^{commit}`]);
   const tips = output
@@ -118,7 +118,7 @@ async function tipsOf(git: Git, { branch }: WorktreeRecord): Promise<string[]> {
   return tips;
 }
 
-/** Compared with an index: files that differ from it or are not in it. A repository in a directory counts as one. */
+/** Counts files that differ from an index or are not in it. A nested repository counts as one file. */
 async function changedFiles(git: Git, reference: string): Promise<number> {
   return withIndexCopy({ from: reference, beside: git.place.gitDirectory ?? "" }, async (index) => {
     await git.ask(["update-index", "-q", "--ignore-submodules", "--refresh"], { index });
@@ -146,7 +146,7 @@ async function countCommits(git: Git, revisions: readonly string[]): Promise<num
   return Number((await git.run(["rev-list", "--count", ...revisions])).toString("latin1"));
 }
 
-/** Commits that were made here and are on no branch any more, as after `git reset`. */
+/** Counts commits that were created here and are no longer on a branch, as after `git reset`. */
 async function droppedCommits(git: Git, { record, gitDirectory, tips }: Commits): Promise<number> {
   const log = join(gitDirectory, "logs", "HEAD");
   const text = existsSync(log) ? readFileSync(log, "latin1") : "";
@@ -156,7 +156,7 @@ async function droppedCommits(git: Git, { record, gitDirectory, tips }: Commits)
   return countCommits(git, ["--ignore-missing", ...seen, "--not", record.base, ...tips, "--glob=refs/*"]);
 }
 
-/** Files whose content is nowhere but in the worktree's index: neither committed nor as they were handed over. */
+/** Counts files whose content exists only in the worktree's index: neither committed nor part of the original state. */
 async function stagedOnly(git: Git, { path }: WorktreeRecord): Promise<number> {
   const fields = pathsOf(
     await git.run(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "HEAD"]),
@@ -176,7 +176,7 @@ interface Merging {
   readonly tips: readonly string[];
 }
 
-/** All of it is in commits, and those are on branches or tags that agents don't own. */
+/** Returns true if everything is committed, and the commits are on branches or tags that no agent owns. */
 async function isMerged(git: Git, { record, tips }: Merging): Promise<boolean> {
   const [head, branch] = tips;
   if (branch === undefined || head !== branch) return false;
@@ -187,7 +187,7 @@ async function isMerged(git: Git, { record, tips }: Merging): Promise<boolean> {
   return staged.code === 0 && (await changedFiles(git, index)) === 0;
 }
 
-/** How many commits its branch has that were not there when it was made; 0 where the branch or the repository is gone. */
+/** Counts the commits on the branch since it was created; 0 if the branch or the repository no longer exists. */
 export async function commitsOn(record: WorktreeRecord, environment: Environment): Promise<number> {
   const { commonDirectory, branch, base } = record;
   if (!existsSync(commonDirectory)) return 0;

@@ -4,21 +4,21 @@ import { errorCode, UserError } from "../../lib/index.ts";
 import { askGit, type Environment, type GitAnswer } from "./git.ts";
 
 export interface Repository {
-  /** Of the working tree. */
+  /** Root of the working tree. */
   readonly root: string;
-  /** Where the directory asked about stands in it: `packages/a`, or nothing. */
+  /** Path of the requested directory within it, such as `packages/a`; may be empty. */
   readonly prefix: string;
-  /** That of the working tree, and the one all working trees share. */
+  /** Git directory of this working tree; `commonDirectory` is shared by all working trees. */
   readonly gitDirectory: string;
   readonly commonDirectory: string;
-  /** The commit it stands at. */
+  /** Current commit. */
   readonly head: string;
 }
 
-/** Throws a `UserError` where there is no repository that could have a worktree. */
+/** Throws a `UserError` if there is no repository that supports worktrees. */
 export async function findRepository(directory: string, environment: Environment): Promise<Repository> {
   const cwd = realpathSync.native(directory);
-  // In one call: it answers one after the other, up to the first it can't.
+  // One call: git answers the questions in order, up to the first one that fails.
   const args = ["--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir"];
   const place = ["--show-toplevel", "--show-prefix", "HEAD^{commit}"];
   const answer = await askGit(["rev-parse", ...args, ...place], { environment, cwd });
@@ -28,7 +28,7 @@ export async function findRepository(directory: string, environment: Environment
   if (gitDirectory === undefined || common === undefined) throw problemOf(cwd, answer);
   if (isBare === "true") throw unfit(`${cwd} is a bare git repository`, "Work in a checkout of it.");
   if (isInside !== "true") throw unfit(`${cwd} is inside the files of git itself`, "Work in the checkout.");
-  // A configuration can name any directory as the working tree; then the files in it are not the repository's.
+  // The configuration can set any directory as the working tree; its files are then not those of the repository.
   if (!root || gitDirectoryOf(root) !== realpathSync.native(gitDirectory) || resolve(root, prefix) !== cwd) {
     throw unfit(`The working tree of ${gitDirectory} is set to another directory`, "Unset core.worktree.");
   }
@@ -44,7 +44,7 @@ export async function findRepository(directory: string, environment: Environment
   };
 }
 
-/** What the `.git` of a working tree is or points to, by its real path; undefined where there is none. */
+/** Returns the real path of the git directory that the `.git` of a working tree is or points to. */
 export function gitDirectoryOf(workTree: string): string | undefined {
   const path = join(workTree, ".git");
   try {
@@ -59,7 +59,7 @@ export function gitDirectoryOf(workTree: string): string | undefined {
   }
 }
 
-/** Where a directory of the repository stands in a worktree of it. */
+/** Returns the path of the requested directory within a worktree. */
 export function sameDirectoryIn(worktree: string, { prefix }: Pick<Repository, "prefix">): string {
   return prefix === "" ? worktree : join(worktree, prefix);
 }

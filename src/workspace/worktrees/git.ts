@@ -16,14 +16,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface GitPlace {
   readonly environment: Environment;
   readonly cwd: string;
-  /** Named outright where it is known: a file in a working tree can't lead git to another repository then. */
+  /** Set explicitly if known, so that a file in the working tree can't lead git to another repository. */
   readonly gitDirectory?: string;
   readonly workTree?: string;
 }
 
 export interface GitCall {
   readonly input?: string;
-  /** Another index than the working tree's own. */
+  /** Uses this index instead of the one of the working tree. */
   readonly index?: string | undefined;
   readonly settings?: readonly GitSetting[];
   readonly limitMs?: number;
@@ -32,14 +32,14 @@ export interface GitCall {
 export type GitSetting = readonly [key: string, value: string];
 
 export interface GitAnswer {
-  /** Null when it could not be started. */
+  /** Null if git could not be started. */
   readonly code: number | null;
   readonly output: Buffer;
-  /** What it said on standard error, as one line. */
+  /** Standard error, as one line. */
   readonly told: string;
 }
 
-/** Runs git with none of the programs a repository could ask for, except filters: those are switched off by name. */
+/** Runs git without the programs that a repository can configure, except filters, which must be disabled by name. */
 export async function askGit(args: readonly string[], place: GitPlace, call: GitCall = {}): Promise<GitAnswer> {
   const git = startProcess({
     command: "git",
@@ -67,7 +67,7 @@ export async function askGit(args: readonly string[], place: GitPlace, call: Git
   }
 }
 
-/** The same, for what must succeed. Waits while another git holds a lock; throws a `UserError` with git's words. */
+/** Runs git like `askGit`. Waits while another git holds a lock; throws a `UserError` with git's message if it fails. */
 export async function runGit(args: readonly string[], place: GitPlace, call: GitCall = {}): Promise<Buffer> {
   for (let attempt = 1; ; attempt += 1) {
     const { code, output, told } = await askGit(args, place, call);
@@ -77,12 +77,12 @@ export async function runGit(args: readonly string[], place: GitPlace, call: Git
   }
 }
 
-/** Paths that end in NUL, each as a string with one character per byte: a name need not be UTF-8. */
+/** Splits paths that end in NUL. Each string has one character per byte, because names need not be UTF-8. */
 export function pathsOf(output: Buffer): string[] {
   return output.toString("latin1").split("\0").slice(0, -1);
 }
 
-/** The bytes of such a path below a directory. */
+/** Returns the bytes of such a path below a directory. */
 export function pathBelow(directory: string, path: string): Buffer {
   return Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(path, "latin1")]);
 }
@@ -91,7 +91,7 @@ const LIMIT_MS = 120_000;
 const ATTEMPTS = 60;
 const LONGEST_OUTPUT = 256 * 1024 * 1024;
 
-/** In this order of purpose: nothing of the repository is run; what is compared is compared for certain. */
+/** First, settings against running programs of the repository; then settings for reliable comparisons. */
 const harmless: readonly GitSetting[] = [
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
@@ -116,13 +116,13 @@ function environmentOf(place: GitPlace, { index, settings = [] }: GitCall): Reco
     LC_ALL: "C",
     GIT_TERMINAL_PROMPT: "0",
     GIT_OPTIONAL_LOCKS: "0",
-    // Of a partial clone nothing is fetched: that would need the remote's programs and somebody's credentials.
+    // Prevents fetching in a partial clone, which would need the remote's programs and the user's credentials.
     GIT_ALLOW_PROTOCOL: "none",
   });
   if (place.gitDirectory !== undefined) environment["GIT_DIR"] = place.gitDirectory;
   if (place.workTree !== undefined) environment["GIT_WORK_TREE"] = place.workTree;
   if (index !== undefined) environment["GIT_INDEX_FILE"] = index;
-  // By variables and not by -c, since a key may contain "=".
+  // Passed by variables instead of -c, because a key may contain "=".
   const all = [...harmless, ...settings];
   for (const [position, [key, value]] of all.entries()) {
     environment[`GIT_CONFIG_KEY_${position}`] = key;
@@ -142,7 +142,7 @@ async function collect(stream: AsyncIterable<Uint8Array>, git: StartedProcess): 
   return Buffer.concat(chunks);
 }
 
-/** Another git is at work in the same repository; it will be done soon. */
+/** Returns true if another git is working in the same repository. */
 function isLocked(told: string): boolean {
   if (/exists; cannot create|reference already exists/i.test(told)) return false;
   return /\.lock'?: File exists|cannot lock ref|could not lock|unable to lock|failed to read .*commondir|another git process/i.test(
@@ -160,24 +160,24 @@ function gitError(args: readonly string[], told: string): UserError {
 
 export interface Git {
   readonly place: GitPlace;
-  /** Filter programs that are configured here, all of them switched off. */
+  /** Names of the configured filter programs, which are all disabled. */
   readonly filters: readonly string[];
-  /** Throws a `UserError` where git fails. */
+  /** Throws a `UserError` if git fails. */
   run(args: readonly string[], call?: GitCall): Promise<Buffer>;
-  /** For calls that may fail. */
+  /** Runs a command that may fail. */
   ask(args: readonly string[], call?: GitCall): Promise<GitAnswer>;
 }
 
 /**
- * Git for one working tree, without its filter programs (`filter.NAME.smudge`, as of git-lfs). Which there are is asked
- * in the same place as they would count: a configuration may hold for one branch or directory only.
+ * Opens git for one working tree and disables its filter programs (`filter.NAME.smudge`, as for git-lfs). Looks them up in
+ * the same directory, because a configuration may apply to one branch or directory only.
  */
 export async function openGit(place: GitPlace): Promise<Git> {
   const { code, output, told } = await askGit(["config", "-z", "--name-only", "--get-regexp", "^filter\\."], place);
-  // 1: there are none. Whoever can't be asked could have some.
+  // Code 1: there are none. After any other failure, there may be some.
   if (code !== 0 && code !== 1) throw new UserError(`The git configuration can't be read: ${told}`, { code: "git" });
   const keys = output.toString("utf8");
-  // Its name could not be given to git again, so it could not be switched off.
+  // Such a name can't be passed to git, so the filter can't be disabled.
   if (!Buffer.from(keys).equals(output))
     throw new UserError("A git filter has a name that is not UTF-8", { code: "git" });
   const filters = new Set(keys.split("\0").flatMap((key) => /^filter\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []));
@@ -195,14 +195,14 @@ export async function openGit(place: GitPlace): Promise<Git> {
   };
 }
 
-/** With its time, by which git knows which files may have changed since. */
+/** Copies an index with its modification time, which git uses to detect changed files. */
 export async function copyIndex(from: string, to: string): Promise<void> {
   const { atime, mtime } = await stat(from);
   await copyFile(from, to);
   await utimes(to, atime, mtime);
 }
 
-/** For looking with an index that git writes to. `beside`: a git directory of a worktree, with which it goes at the latest. */
+/** Runs `work` with a copy of an index, because git writes to it. The copy is in `beside`, the git directory of a worktree. */
 export async function withIndexCopy<Result>(
   { from, beside }: { readonly from: string; readonly beside: string },
   work: (index: string) => Promise<Result>,

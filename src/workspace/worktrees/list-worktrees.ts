@@ -8,14 +8,14 @@ import { deleteTree, removeWorktree } from "./remove-worktree.ts";
 
 export interface ListedWorktree {
   readonly path: string;
-  /** Absent where nothing is known of the directory. */
+  /** Absent if the directory has no record. */
   readonly record?: WorktreeRecord;
-  /** A process makes it or works in it. */
+  /** True while a process creates it or works in it. */
   readonly inUse: boolean;
   readonly state: WorktreeState;
 }
 
-/** All of them in `<home>/worktrees`, oldest first. */
+/** Lists the worktrees in `<home>/worktrees`, oldest first. */
 export async function listWorktrees(home: string, environment: Environment): Promise<readonly ListedWorktree[]> {
   const listed: ListedWorktree[] = [];
   for (const path of worktreePaths(home)) {
@@ -27,7 +27,7 @@ export async function listWorktrees(home: string, environment: Environment): Pro
   return listed.sort((left, right) => (left.record?.createdAt ?? 0) - (right.record?.createdAt ?? 0));
 }
 
-/** The directories of projects, by their real paths. */
+/** Returns the real paths of the project directories. */
 function projectDirectories(home: string): string[] {
   const root = join(home, "worktrees");
   return entriesOf(root)
@@ -58,7 +58,7 @@ function worktreePaths(home: string): string[] {
 
 export interface PruneOptions {
   readonly environment: Environment;
-  /** Only says what would be done. */
+  /** Reports what would be removed without removing it. */
   readonly dryRun: boolean;
 }
 
@@ -69,8 +69,8 @@ export interface PrunedWorktrees {
 }
 
 /**
- * Removes worktrees that nobody uses and with which nothing is lost: unchanged, merged, cut off while they were created;
- * and what is left of those whose directory was deleted. A branch with commits stays, unless others have them too.
+ * Removes unused worktrees that have no changes, are merged or incomplete, and the remains of those whose directory was
+ * deleted. Keeps a branch with commits, unless other branches contain them.
  */
 export async function pruneWorktrees(home: string, { environment, dryRun }: PruneOptions): Promise<PrunedWorktrees> {
   const removed: ListedWorktree[] = [];
@@ -78,7 +78,7 @@ export async function pruneWorktrees(home: string, { environment, dryRun }: Prun
   const failed: { worktree: ListedWorktree; message: string }[] = [];
   for (const worktree of await listWorktrees(home, environment)) {
     const { path, record, state } = worktree;
-    // Looked at again: an agent may have been resumed in it meanwhile.
+    // Read again, because an agent may have been resumed in it meanwhile.
     const now = readRecord(path);
     if (record === undefined || now === undefined || isInUse(now) || !isRemovable(worktree)) {
       kept.push(worktree);
@@ -101,7 +101,7 @@ function isRemovable({ state }: ListedWorktree): boolean {
   return state.kind !== "orphan";
 }
 
-/** What removals and creations left that were cut off, and directories that are empty now. */
+/** Deletes the remains of interrupted removals and creations, and empty directories. */
 async function sweep(home: string): Promise<void> {
   for (const directory of projectDirectories(home)) {
     for (const { name } of entriesOf(directory)) {

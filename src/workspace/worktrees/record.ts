@@ -7,16 +7,16 @@ import {
   writeAtomically,
 } from "../../lib/index.ts";
 
-/** What is known of a worktree, in a file beside it: `a1.json` for the directory `a1`. */
+/** Describes a worktree, in a file beside it: `a1.json` for the directory `a1`. */
 export interface WorktreeRecord {
   readonly v: 1;
-  /** `creating` until somebody may work in it; `kept` when that agent was done and had changed it. */
+  /** `creating` until it can be used; `kept` after its agent has finished and changed it. */
   readonly state: "creating" | "ready" | "kept";
   readonly path: string;
-  /** The working tree it was made from. */
+  /** Working tree that it was created from. */
   readonly repository: string;
   readonly commonDirectory: string;
-  /** Of the worktree itself, inside the repository's; absent while it is being created. */
+  /** Git directory of the worktree, inside that of the repository; absent while it is being created. */
   readonly gitDirectory?: string;
   readonly branch: string;
   readonly base: string;
@@ -33,17 +33,17 @@ export function recordPath(path: string): string {
   return `${path}.json`;
 }
 
-/** The index of the worktree as it was handed over: what it is compared with. */
+/** Path of the index with the original state of the worktree. */
 export function baselinePath(path: string): string {
   return `${path}.index`;
 }
 
-/** Where a worktree goes whose end was decided: what is found there can be deleted. */
+/** Path to which a worktree is moved before it is deleted; anything there can be deleted. */
 export function trashPath(path: string): string {
   return `${path}.removing`;
 }
 
-/** Undefined where there is none, or none that can be read. */
+/** Returns undefined if the record is missing or invalid. */
 export function readRecord(path: string): WorktreeRecord | undefined {
   try {
     const record = parseRecord(readFileSync(recordPath(path), "utf8"));
@@ -59,7 +59,7 @@ export async function writeRecord(record: WorktreeRecord): Promise<void> {
   await writeAtomically(recordPath(record.path), `${JSON.stringify(record, null, 2)}\n`);
 }
 
-/** Whether a process is creating it or working in it. Another machine's can't be checked and counts as in use. */
+/** Returns whether a process creates it or works in it. A process on another machine can't be checked and counts. */
 export function isInUse({ state, process: owner }: WorktreeRecord): boolean {
   return state !== "kept" && mayBeRunning(owner);
 }

@@ -8,24 +8,24 @@ import { baselinePath, readRecord, recordPath, trashPath, type WorktreeRecord, w
 
 export interface Removal {
   readonly environment: Environment;
-  /** Where the branch stands whose end is meant; one that has moved on stays. Where it was made, if absent. */
+  /** Expected tip of the branch; a branch that has moved is kept. Defaults to its base. */
   readonly tip?: string | undefined;
 }
 
 /**
- * Takes a worktree away with its branch, whatever is in it: whoever calls has made sure that nothing is lost. Cut off
- * anywhere, it can be begun again: the record goes last.
+ * Removes a worktree and its branch with everything in it; the caller must have made sure that nothing is lost. Can be
+ * repeated after an interruption, because the record is removed last.
  */
 export async function removeWorktree(record: WorktreeRecord, { environment, tip }: Removal): Promise<void> {
   const { path, commonDirectory, branch, base, state } = record;
   await deleteTree(trashPath(path));
-  // In one step: a directory that is half deleted would look like somebody's work.
+  // Renamed first, because a partly deleted directory would look like changes.
   await rename(path, trashPath(path)).catch((error: unknown) => {
     if (errorCode(error) !== "ENOENT") throw error;
   });
   if (existsSync(commonDirectory)) {
     const place = { environment, cwd: commonDirectory, gitDirectory: commonDirectory };
-    // A creation that was cut off is locked by git itself, which only a second --force overcomes.
+    // Git locks a worktree whose creation was interrupted; only a second --force overrides that.
     const force = state === "creating" ? ["--force", "--force"] : ["--force"];
     await askGit(["worktree", "remove", ...force, "--", path], place);
     await askGit(["update-ref", "-d", `refs/heads/${branch}`, tip ?? base], place);
@@ -35,7 +35,7 @@ export async function removeWorktree(record: WorktreeRecord, { environment, tip 
   await rm(recordPath(path), { force: true });
 }
 
-/** Also directories that may not be written to, as package caches have them. */
+/** Deletes read-only directories as well, which package caches contain. */
 export async function deleteTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });
@@ -60,11 +60,11 @@ export type SettledWorktree =
       readonly state: "kept";
       readonly path: string;
       readonly branch: string;
-      /** One line for people: `3 files changed, 1 commit`. */
+      /** Describes a state in one line for the user: `3 files changed, 1 commit`. */
       readonly changes: string;
     };
 
-/** What an agent left: removed with its branch if nothing was changed, otherwise kept. In doubt it is kept. Never throws. */
+/** Removes a worktree and its branch after its agent has ended, unless it was changed or can't be examined. Never throws. */
 export async function settleWorktree(
   { path, branch }: Pick<WorktreeRecord, "path" | "branch">,
   { environment }: { readonly environment: Environment },

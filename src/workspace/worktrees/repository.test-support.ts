@@ -7,7 +7,7 @@ import { type CreatedWorktree, createWorktree, type Worktree, type WorktreeReque
 
 type Files = Readonly<Record<string, string>>;
 
-/** Nothing of the machine's own configuration of git. */
+/** Does not use the git configuration of the machine. */
 export interface TestPlace {
   readonly root: string;
   readonly repository: string;
@@ -20,7 +20,7 @@ export interface TestPlace {
   create(agent?: string, more?: Partial<WorktreeRequest>): Promise<Worktree>;
 }
 
-/** A repository with one commit, and a state directory; gone after the test. */
+/** Creates a repository with one commit and a state directory; both are deleted after the test. */
 export function createTestPlace(): TestPlace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-worktree-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
@@ -55,7 +55,7 @@ export function createTestPlace(): TestPlace {
   };
 }
 
-/** A `git` before the real one that behaves otherwise for one of its commands; `$real` is the real one. */
+/** Puts a `git` on the PATH that runs the script for one command; `$real` is the real git. */
 export function gitThat(place: TestPlace, script: string, command: string): Record<string, string> {
   const directory = mkdtempSync(join(place.root, "git-"));
   mkdirSync(runningIn(place), { recursive: true });
@@ -71,7 +71,7 @@ export function gitThat(place: TestPlace, script: string, command: string): Reco
   return { ...place.environment, PATH: `${directory}:${place.environment["PATH"]}` };
 }
 
-/** When every git of `gitThat` has ended: one may outlive the process that started it. */
+/** Waits until every git of `gitThat` has ended: one may outlive the process that started it. */
 export async function untilNoGitRuns(place: TestPlace): Promise<void> {
   while (readdirSync(runningIn(place)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -83,7 +83,7 @@ afterAll(() => {
   if (template !== undefined) rmSync(template, { recursive: true, force: true });
 });
 
-/** Made once: to copy it is quicker. */
+/** Created once, because copying it is faster. */
 function makeTemplate(): string {
   const cwd = mkdtempSync(join(tmpdir(), "retinue-worktree-template-"));
   const place = { cwd, environment: { PATH: process.env["PATH"] ?? "", HOME: cwd } };
