@@ -24,9 +24,9 @@ async function figuresOf(): Promise<Figure[]> {
   const bytes = await requestBytes();
   const alone = await measure({ children: 1, rounds: 3, latencyMs, bytes });
   const sizes = [
-    { children: 64, limit: 1.15, rounds: 5 },
-    { children: 256, limit: 1.25, rounds: 3 },
-    { children: 1_000, limit: 1.4, rounds: 3 },
+    { children: 64, limit: 1.2, rounds: 5 },
+    { children: 256, limit: 1.4, rounds: 3 },
+    { children: 1_000, limit: 1.7, rounds: 3 },
   ];
   const figures: Figure[] = [];
   for (const { children, limit, rounds } of sizes) {
