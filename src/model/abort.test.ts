@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { ModelProgress } from "../ports/index.ts";
-import { createLimiter } from "./limiter.ts";
+import { createLimiter } from "./limits/limiter.ts";
 import {
   atEnd,
   callerFor,

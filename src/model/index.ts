@@ -5,12 +5,12 @@ export {
   createAnthropicSearch,
   type ProviderSearch,
   type ProviderSearchOutcome,
-} from "./anthropic-search.ts";
-export { type Connections, createConnections } from "./connections.ts";
-export { describeModel } from "./describe-model.ts";
-export { createLimiter, type Limiter, type LimiterState } from "./limiter.ts";
-export { listModels, type ModelList } from "./list-models.ts";
-export { type ProviderChoice, type ProviderWish, resolveProvider } from "./resolve-provider.ts";
-export type { ResolvedProvider } from "./resolved-provider.ts";
-export type { RetryPolicy } from "./retry.ts";
+} from "./anthropic/anthropic-search.ts";
+export { createLimiter, type Limiter, type LimiterState } from "./limits/limiter.ts";
+export type { RetryPolicy } from "./limits/retry.ts";
+export { describeModel } from "./providers/describe-model.ts";
+export { listModels, type ModelList } from "./providers/list-models.ts";
+export { type ProviderChoice, type ProviderWish, resolveProvider } from "./providers/resolve-provider.ts";
+export type { ResolvedProvider } from "./providers/resolved-provider.ts";
+export { type Connections, createConnections } from "./transport/connections.ts";
 export { createWireModel, type WireModelOptions } from "./wire-model.ts";

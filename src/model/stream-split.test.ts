@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import type { ModelProgress } from "../ports/index.ts";
 import { createApiServer, type Reply } from "../testing/index.ts";
 import type { AnswerReader } from "./answer.ts";
-import { createAnthropicReader } from "./anthropic-reader.ts";
-import { createOpenaiReader } from "./openai-reader.ts";
-import { createUtf8Decoder } from "./utf8-decoder.ts";
+import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
+import { createOpenaiReader } from "./openai/openai-reader.ts";
+import { createUtf8Decoder } from "./transport/utf8-decoder.ts";
 import { callerFor, type Dialect, promptOf, testKey, textDeltas } from "./wire.test-support.ts";
 
 /** The bytes a server really sends for a reply. */

@@ -1,19 +1,19 @@
 import type { Clock, Model, ModelProgress, ModelRequest } from "../ports/index.ts";
 import type { AssistantBlock, ModelOutcome, Usage } from "../protocol/index.ts";
 import { addUsage, noUsage } from "../protocol/index.ts";
-import { type About, aboutProvider } from "./about.ts";
 import type { AnswerReader, CompleteAnswer } from "./answer.ts";
-import { createAnthropicReader } from "./anthropic-reader.ts";
-import { type AttemptEnd, type AttemptOptions, attempt } from "./attempt.ts";
-import { type Connections, sharedConnections } from "./connections.ts";
-import { describeModel } from "./describe-model.ts";
-import { messagesUrl } from "./endpoint.ts";
-import { failure } from "./failure.ts";
+import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
 import { lengthOf } from "./http/write-request.ts";
-import type { Limiter, Pass } from "./limiter.ts";
-import { createOpenaiReader } from "./openai-reader.ts";
-import type { ResolvedProvider } from "./resolved-provider.ts";
-import { decideRetry, defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
+import type { Limiter, Pass } from "./limits/limiter.ts";
+import { decideRetry, defaultRetryPolicy, type RetryPolicy } from "./limits/retry.ts";
+import { createOpenaiReader } from "./openai/openai-reader.ts";
+import { type About, aboutProvider } from "./providers/about.ts";
+import { describeModel } from "./providers/describe-model.ts";
+import { messagesUrl } from "./providers/endpoint.ts";
+import type { ResolvedProvider } from "./providers/resolved-provider.ts";
+import { type AttemptEnd, type AttemptOptions, attempt } from "./transport/attempt.ts";
+import { type Connections, sharedConnections } from "./transport/connections.ts";
+import { failure } from "./transport/failure.ts";
 
 export interface WireModelOptions {
   readonly provider: ResolvedProvider;

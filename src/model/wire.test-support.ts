@@ -2,10 +2,10 @@ import { afterEach } from "vitest";
 import type { Clock, ModelProgress, ModelRequest, Prompt } from "../ports/index.ts";
 import type { ModelOutcome } from "../protocol/index.ts";
 import { type ApiServer, type ApiServerOptions, createApiServer } from "../testing/index.ts";
-import { type Connections, createConnections } from "./connections.ts";
-import type { Delay } from "./delay.ts";
-import { createLimiter, type Limiter } from "./limiter.ts";
-import type { ResolvedProvider } from "./resolved-provider.ts";
+import type { Delay } from "./limits/delay.ts";
+import { createLimiter, type Limiter } from "./limits/limiter.ts";
+import type { ResolvedProvider } from "./providers/resolved-provider.ts";
+import { type Connections, createConnections } from "./transport/connections.ts";
 import { createWireModel, type WireModelOptions } from "./wire-model.ts";
 
 export type Dialect = "anthropic" | "openai";

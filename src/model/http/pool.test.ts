@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { selfSigned } from "../self-signed.test-support.ts";
+import { selfSigned } from "../transport/self-signed.test-support.ts";
 import { atEnd } from "../wire.test-support.ts";
 import type { ExchangeListener } from "./connection.ts";
 import { dialDirectly } from "./dial.ts";

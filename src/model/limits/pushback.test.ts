@@ -1,0 +1,129 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import type { ModelOutcome } from "../../protocol/index.ts";
+import { type Fault, messagesOf, type RecordedRequest, type Reply } from "../../testing/index.ts";
+import { connectionsForTest, promptOf, providerAt, realClock, serve } from "../wire.test-support.ts";
+import { createWireModel } from "../wire-model.ts";
+import { createLimiter } from "./limiter.ts";
+
+/** Calls a model with real waits; all calls share one limiter, as all agents of a process do. */
+function createModel(url: string) {
+  const model = createWireModel({
+    provider: providerAt(url, "anthropic"),
+    model: "test-model",
+    limiter: createLimiter({ clock: realClock }),
+    clock: realClock,
+    connections: connectionsForTest(),
+    retry: { baseMs: 200 },
+  });
+  return (text: string, onRetry: () => void = () => {}): Promise<ModelOutcome> => {
+    const request = { prompt: promptOf(text), maxTokens: 1_000, callId: String, signal: new AbortController().signal };
+    return model.call(request, (event) => event.type === "retried" && onRetry());
+  };
+}
+
+function textOf(request: RecordedRequest): string {
+  return messagesOf(request)[0]?.text ?? "";
+}
+
+describe("a request that the provider failed", () => {
+  /** The order in which the server sees two requests of which the first one fails once. */
+  const orderAfter = async (fault: Fault) => {
+    const server = await serve({
+      script: (_, { ordinal }): Reply => ({ content: "ok", ...(ordinal === 1 ? { fault } : {}) }),
+    });
+    const call = createModel(server.url);
+    let failed = () => {};
+    const hasFailed = new Promise<void>((resolve) => {
+      failed = resolve;
+    });
+    const first = call("first", failed);
+    await hasFailed;
+    const outcomes = await Promise.all([first, call("second")]);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, true]);
+    return server.requests.map(textOf);
+  };
+
+  it.each<Fault>([
+    { kind: "status", status: 500 },
+    { kind: "status", status: 503 },
+    { kind: "status", status: 503, errorType: "overloaded_error" },
+    { kind: "status", status: 529 },
+    { kind: "error-event" },
+    { kind: "error-event", errorType: "api_error" },
+  ])("does not delay others: %j", async (fault) => {
+    expect(await orderAfter(fault)).toEqual(["first", "second", "first"]);
+  });
+
+  it.each<Fault>([
+    { kind: "status", status: 429 },
+    { kind: "status", status: 429, retryAfter: { milliseconds: 50 } },
+    { kind: "status", status: 500, retryAfter: { milliseconds: 50 } },
+    { kind: "status", status: 503, retryAfter: { milliseconds: 50 } },
+    { kind: "status", status: 529, retryAfter: { milliseconds: 50 } },
+    { kind: "error-event", errorType: "rate_limit_error" },
+  ])("delays others if the provider limits requests or says when to come again: %j", async (fault) => {
+    expect(await orderAfter(fault)).toEqual(["first", "first", "second"]);
+  });
+});
+
+describe("many agents at a server that fails every seventh request", () => {
+  it("go on while single requests wait", async () => {
+    const fault: Fault = { kind: "status", status: 503, errorType: "overloaded_error" };
+    const server = await serve({
+      script: async (_, { ordinal }): Promise<Reply> => {
+        if (ordinal % 7 === 0) return { content: "", fault };
+        await wait(20);
+        return { content: "ok" };
+      },
+    });
+    const call = createModel(server.url);
+    const agent = async (name: number) => {
+      const outcomes: boolean[] = [];
+      for (let step = 0; step < 3; step += 1) outcomes.push((await call(`agent ${name}, step ${step}`)).ok);
+      return outcomes;
+    };
+    const outcomes = await Promise.all(Array.from({ length: 16 }, (_, name) => agent(name)));
+    expect(outcomes.flat().filter(Boolean).length).toBe(48);
+    const failed = server.requests.filter(({ status }) => status === 503);
+    expect(server.requests.length).toBe(48 + failed.length);
+    // All 16 begin at once. Those that did not fail take their next step before the first retry.
+    const [first] = failed;
+    const retry = server.requests.find((other) => other !== first && first && textOf(other) === textOf(first));
+    const before = server.requests.filter(({ ordinal }) => ordinal < (retry?.ordinal ?? 0));
+    expect(before.filter((request) => textOf(request).endsWith("step 1")).length).toBeGreaterThanOrEqual(10);
+  });
+});
+
+describe("many agents at a server that admits four requests at a time", () => {
+  it("use places as they become free, and no refused request comes back early", async () => {
+    const [places, waitMs, calls] = [4, 500, 32];
+    const refusal: Fault = { kind: "status", status: 429, retryAfter: { milliseconds: waitMs } };
+    let inside = 0;
+    let filled = 0;
+    const served: string[] = [];
+    const server = await serve({
+      script: async (request): Promise<Reply> => {
+        if (inside >= places) return { content: "", fault: refusal };
+        inside += 1;
+        if (inside === places) filled += 1;
+        await wait(500);
+        inside -= 1;
+        served.push(textOf(request));
+        return { content: "ok" };
+      },
+    });
+    const call = createModel(server.url);
+    const outcomes = await Promise.all(Array.from({ length: calls }, (_, index) => call(`call ${index}`)));
+    expect(outcomes.every(({ ok }) => ok)).toBe(true);
+    expect(new Set(served).size).toBe(calls);
+    const refused = server.requests.filter(({ status }) => status === 429);
+    for (const request of refused) {
+      const isRetry = (other: RecordedRequest) => other.ordinal > request.ordinal && textOf(other) === textOf(request);
+      expect((server.requests.find(isRetry)?.arrivedAt ?? 0) - request.arrivedAt).toBeGreaterThanOrEqual(waitMs);
+    }
+    expect(refused.length).toBeLessThan(calls - places + 8);
+    // Once the limiter knows how many there are, each request that ends lets another one take the last place.
+    expect(filled).toBeGreaterThan(calls / 4);
+  });
+});

@@ -1,0 +1,65 @@
+import { formatDuration } from "../../lib/index.ts";
+import type { Failure } from "../transport/failure.ts";
+
+export interface RetryPolicy {
+  readonly maxAttempts: number;
+  /** For servers that answer wrongly or not at all. */
+  readonly fewAttempts: number;
+  /** Longest delay after the first attempt. It doubles with every attempt, up to `capMs`. */
+  readonly baseMs: number;
+  readonly capMs: number;
+  /** Who is asked to wait longer than this is told so instead of waiting in silence. */
+  readonly longestWaitMs: number;
+}
+
+export const defaultRetryPolicy: RetryPolicy = {
+  maxAttempts: 10,
+  fewAttempts: 3,
+  baseMs: 500,
+  capMs: 60_000,
+  longestWaitMs: 600_000,
+};
+
+export type RetryDecision =
+  | { readonly again: true; readonly delayMs: number; readonly maxAttempts: number }
+  | { readonly again: false; readonly failure: Failure };
+
+interface RetrySituation {
+  /** Tries made so far, at least 1. */
+  readonly attempt: number;
+  readonly policy: RetryPolicy;
+  readonly random: () => number;
+}
+
+export function decideRetry(failed: Failure, { attempt, policy, random }: RetrySituation): RetryDecision {
+  if (failed.retry === "no") return { again: false, failure: failed };
+  const { retryAfterMs = 0 } = failed;
+  if (retryAfterMs > policy.longestWaitMs) return { again: false, failure: waitTooLong(failed, retryAfterMs) };
+  const maxAttempts = failed.retry === "few" ? Math.min(policy.fewAttempts, policy.maxAttempts) : policy.maxAttempts;
+  if (attempt >= maxAttempts) return { again: false, failure: usedUp(failed, attempt) };
+  return { again: true, delayMs: Math.max(retryAfterMs, backoff(attempt, policy, random)), maxAttempts };
+}
+
+/** Between half and the whole of a delay that doubles: requests that failed together don't come back together. */
+function backoff(attempt: number, { baseMs, capMs }: RetryPolicy, random: () => number): number {
+  const longest = Math.min(capMs, baseMs * 2 ** Math.min(attempt - 1, 30));
+  return Math.round(longest * (0.5 + 0.5 * random()));
+}
+
+function waitTooLong(failed: Failure, retryAfterMs: number): Failure {
+  const wait = formatDuration(retryAfterMs);
+  return withMessage(failed, `${sentence(failed.error.message)} It asks to wait ${wait}: start again then.`);
+}
+
+function usedUp(failed: Failure, attempts: number): Failure {
+  if (attempts < 2) return failed;
+  return withMessage(failed, `${sentence(failed.error.message)} (Tried ${attempts} times.)`);
+}
+
+function withMessage(failed: Failure, message: string): Failure {
+  return { ...failed, error: { ...failed.error, message } };
+}
+
+function sentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
+}

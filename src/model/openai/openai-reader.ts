@@ -1,0 +1,208 @@
+import type { AssistantBlock, StopReason, Usage } from "../../protocol/index.ts";
+import {
+  type AnswerReader,
+  completeInput,
+  createPairKeeper,
+  type ProviderError,
+  parseObject,
+  type ReaderOptions,
+  wellFormed,
+} from "../answer.ts";
+import { createCallCollector, type WireCall } from "./openai-calls.ts";
+
+/**
+ * Reads the chat completions dialect. `[DONE]` after a finish reason completes an answer; so does a clean close after
+ * one, because some local servers send no `[DONE]`.
+ */
+export function createOpenaiReader({ origin, callId, emit }: ReaderOptions): AnswerReader {
+  const parts: Part[] = [];
+  const calls = createCallCollector(emit);
+  let finishReason: string | undefined;
+  let done = false;
+  let tokens: WireUsage | undefined;
+  let error: ProviderError | undefined;
+
+  function say(kind: Part["kind"], text: string): void {
+    let part = parts.at(-1);
+    if (part?.kind !== kind) {
+      part = { kind, text: "", keep: createPairKeeper() };
+      parts.push(part);
+    }
+    part.text += text;
+    const whole = part.keep(text);
+    if (whole !== "")
+      emit(kind === "text" ? { type: "text.delta", text: whole } : { type: "thinking.delta", text: whole });
+  }
+
+  function take(delta: WireDelta): void {
+    const thought = delta.reasoning_content ?? delta.reasoning;
+    if (typeof thought === "string" && thought !== "") say("thinking", thought);
+    const words = textOfContent(delta.content) || textOfContent(delta.refusal);
+    if (words !== "") say("text", words);
+    for (const call of delta.tool_calls ?? []) calls.take(call);
+  }
+
+  function takeChunk(chunk: WireChunk): string | undefined {
+    if (chunk.error) {
+      error = providerErrorOf(chunk.error);
+      return undefined;
+    }
+    if (chunk.usage) tokens = chunk.usage;
+    const choice = chunk.choices?.[0];
+    if (!choice) return undefined;
+    const delta = choice.delta ?? choice.message;
+    if (delta) take(delta);
+    if (choice.finish_reason) finishReason = choice.finish_reason;
+    return undefined;
+  }
+
+  function content(): AssistantBlock[] {
+    return parts.map(({ kind, text }) =>
+      kind === "text" ? { type: "text", text: wellFormed(text) } : { type: "thinking", text, origin },
+    );
+  }
+
+  return {
+    event(data) {
+      if (done) return undefined;
+      if (data.trim() === "[DONE]") {
+        done = true;
+        return finishReason === undefined ? "the stream ended without a finish reason" : undefined;
+      }
+      const chunk = parseObject(data);
+      return chunk === undefined ? "an event of the stream is not JSON" : takeChunk(chunk as WireChunk);
+    },
+    whole(body) {
+      const problem = takeChunk(body as WireChunk);
+      if (problem !== undefined || error) return problem;
+      if (finishReason === undefined) return "the answer is not a complete message";
+      done = true;
+      return undefined;
+    },
+    ended: () => done && finishReason !== undefined,
+    closed() {
+      if (finishReason !== undefined) done = true;
+    },
+    providerError: () => error,
+    answer() {
+      const blocks = content();
+      let incompleteCalls = 0;
+      const cut = mapFinishReason(finishReason) === "max_tokens";
+      const begun = calls.calls();
+      for (const call of begun) {
+        const last = call === begun.at(-1);
+        const inputJson = completeInput(call.json, !(cut && last));
+        if (inputJson === undefined || call.name === "") incompleteCalls += 1;
+        else blocks.push({ type: "tool_call", callId: callId(call.ordinal), name: call.name, inputJson });
+      }
+      const reason = mapFinishReason(finishReason);
+      const calling = blocks.some((block) => block.type === "tool_call");
+      return {
+        ok: true,
+        message: { role: "assistant", content: blocks },
+        stopReason: reason === "end_turn" && calling ? "tool_calls" : reason,
+        usage: usageOf(tokens),
+        incompleteCalls,
+      };
+    },
+    partial: content,
+    usage: () => (tokens ? usageOf(tokens) : undefined),
+  };
+}
+
+interface Part {
+  readonly kind: "text" | "thinking";
+  text: string;
+  readonly keep: (text: string) => string;
+}
+
+function textOfContent(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value)) return "";
+  return value.map((part: { text?: unknown } | null) => (typeof part?.text === "string" ? part.text : "")).join("");
+}
+
+function providerErrorOf(value: unknown): ProviderError {
+  if (typeof value === "string") return { type: "error", message: value };
+  const { code, type, message } = value as { code?: unknown; type?: unknown; message?: unknown };
+  return {
+    type: [type, code].filter((word) => typeof word === "string").join(" ") || "error",
+    message: String(message ?? ""),
+  };
+}
+
+function mapFinishReason(reason: string | undefined): StopReason {
+  return (reason === undefined ? undefined : finishReasons[reason]) ?? "end_turn";
+}
+
+const finishReasons: Readonly<Record<string, StopReason>> = {
+  stop: "end_turn",
+  length: "max_tokens",
+  tool_calls: "tool_calls",
+  function_call: "tool_calls",
+  content_filter: "refusal",
+};
+
+/** All of what was read from a cache or written to one is part of the prompt's tokens. */
+function usageOf(tokens: WireUsage | undefined): Usage {
+  const prompt = tokens?.prompt_tokens ?? 0;
+  const read = Math.min(prompt, most(cacheReads(tokens)));
+  const written = Math.min(prompt - read, most(cacheWrites(tokens)));
+  return {
+    inputTokens: prompt - read - written,
+    cacheReadTokens: read,
+    cacheWriteTokens: written,
+    outputTokens: tokens?.completion_tokens ?? 0,
+  };
+}
+
+function most(counts: readonly (number | null | undefined)[]): number {
+  return Math.max(0, ...counts.filter((count) => typeof count === "number"));
+}
+
+/** Servers of this dialect have several names for it: OpenAI's own, DeepSeek's, Moonshot's, Gemini's and those of gateways. */
+function cacheReads(tokens: WireUsage | undefined): readonly (number | null | undefined)[] {
+  return [
+    tokens?.prompt_tokens_details?.cached_tokens,
+    tokens?.prompt_cache_hit_tokens,
+    tokens?.cached_tokens,
+    tokens?.cached_content_token_count,
+    tokens?.cache_read_input_tokens,
+  ];
+}
+
+function cacheWrites(tokens: WireUsage | undefined): readonly (number | null | undefined)[] {
+  return [tokens?.prompt_tokens_details?.cache_write_tokens, tokens?.cache_creation_input_tokens];
+}
+
+interface WireChunk {
+  readonly choices?: readonly {
+    readonly delta?: WireDelta;
+    readonly message?: WireDelta;
+    readonly finish_reason?: string | null;
+  }[];
+  readonly usage?: WireUsage | null;
+  readonly error?: unknown;
+}
+
+interface WireDelta {
+  readonly content?: unknown;
+  readonly refusal?: unknown;
+  readonly reasoning_content?: unknown;
+  readonly reasoning?: unknown;
+  readonly tool_calls?: readonly WireCall[] | null;
+}
+
+interface WireUsage {
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+  readonly prompt_tokens_details?: {
+    readonly cached_tokens?: number | null;
+    readonly cache_write_tokens?: number | null;
+  } | null;
+  readonly prompt_cache_hit_tokens?: number | null;
+  readonly cached_tokens?: number | null;
+  readonly cached_content_token_count?: number | null;
+  readonly cache_read_input_tokens?: number | null;
+  readonly cache_creation_input_tokens?: number | null;
+}

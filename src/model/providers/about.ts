@@ -1,0 +1,41 @@
+import { stripControls } from "../../lib/index.ts";
+import type { Dialect } from "../../protocol/index.ts";
+import { hostOf } from "./endpoint.ts";
+import type { ResolvedProvider } from "./resolved-provider.ts";
+
+/** What messages may say about a provider. */
+export interface About {
+  readonly provider: string;
+  readonly dialect: Dialect;
+  readonly model: string;
+  readonly host: string;
+  readonly keyVariable: string | undefined;
+  /** Takes secrets out of a text that comes from outside, and makes one bounded line of it. */
+  readonly quote: (text: string) => string;
+}
+
+export function aboutProvider(provider: ResolvedProvider, model: string): About {
+  const secrets = Object.values(provider.secretHeaders())
+    .flatMap((value) => [value, value.replace(/^\S+ /, "")])
+    .filter((value) => value.length >= 6);
+  const { username, password } = new URL(provider.baseUrl);
+  if (password !== "") secrets.push(password, decodeURIComponent(password));
+  return {
+    provider: provider.name,
+    dialect: provider.dialect,
+    model,
+    host: hostOf(new URL(provider.baseUrl)),
+    keyVariable: provider.keyVariable,
+    quote: (text) => quote(secrets.concat(password === "" ? [] : [`${username}:${password}`]), text),
+  };
+}
+
+const longestQuote = 400;
+
+function quote(secrets: readonly string[], text: string): string {
+  let line = stripControls(text.slice(0, 20_000)).replace(/\s+/g, " ").trim();
+  for (const secret of secrets) line = line.replaceAll(secret, "***");
+  // Providers quote a part of a wrong key; even a part does not belong into a transcript.
+  line = line.replace(/\b[sp]k-[\w*.-]{6,}|\bBearer \S{6,}/g, "***");
+  return line.length > longestQuote ? `${line.slice(0, longestQuote - 1)}…` : line;
+}

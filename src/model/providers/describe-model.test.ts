@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { providerAt } from "../wire.test-support.ts";
+import { describeModel } from "./describe-model.ts";
+import { knownModel } from "./prices.ts";
+import { resolveProvider } from "./resolve-provider.ts";
+
+const provider = (name: string, dialect: "anthropic" | "openai" = "openai") => ({
+  ...providerAt("http://h.test", dialect),
+  name,
+});
+
+describe("what is known of a model", () => {
+  it("is found for every tier of the built-in providers, dated ids too", () => {
+    for (const name of ["anthropic", "openai"]) {
+      for (const tier of ["small", "medium", "large"]) {
+        const environment = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k" };
+        const choice = resolveProvider({ settings: {}, environment, flags: { provider: name, model: tier } });
+        if (choice.kind !== "wire") throw new Error(JSON.stringify(choice));
+        expect(describeModel(choice.provider, choice.model)).toMatchObject({
+          provider: name,
+          prices: expect.anything(),
+        });
+      }
+    }
+    expect(knownModel("anthropic", "claude-haiku-4-5-20251001")).toEqual(knownModel("anthropic", "claude-haiku-4-5"));
+    expect(knownModel("openai", "gpt-5-2025-08-07")).toEqual(knownModel("openai", "gpt-5"));
+  });
+
+  it("is a cautious guess for any other, without a price", () => {
+    expect(describeModel(provider("anthropic", "anthropic"), "claude-next")).toMatchObject({ window: 200_000 });
+    expect(describeModel(provider("ollama"), "llama")).toEqual({
+      provider: "ollama",
+      model: "llama",
+      dialect: "openai",
+      window: 128_000,
+      maxOutputTokens: 8_192,
+    });
+    expect(describeModel(provider("gateway"), "gpt-5").prices).toBeUndefined();
+    expect(describeModel(provider("openai"), "constructor").prices).toBeUndefined();
+  });
+
+  it("includes which levels of effort it has", () => {
+    const levels = (name: string, model: string) => describeModel(provider(name), model).efforts;
+    expect(levels("anthropic", "claude-opus-5-5")).toEqual(["low", "medium", "high", "xhigh", "max"]);
+    expect(levels("anthropic", "claude-opus-4-6")).toEqual(["low", "medium", "high", "max"]);
+    expect(levels("anthropic", "claude-haiku-4-5")).toEqual([]);
+    expect(levels("openai", "gpt-5.2")).toEqual(["low", "medium", "high", "xhigh"]);
+    expect(levels("openai", "gpt-5-mini")).toEqual(["low", "medium", "high"]);
+    expect(levels("gateway", "claude-opus-5-5")).toBeUndefined();
+  });
+
+  it("includes whether tools take the levels away", () => {
+    const without = (name: string, model: string) => describeModel(provider(name), model).noEffortWithTools;
+    for (const model of ["gpt-6-sol", "gpt-6-luna", "gpt-5.6-terra-2026-07-01"]) {
+      expect(without("openai", model)).toBe(true);
+    }
+    expect([without("openai", "gpt-5.1"), without("gateway", "gpt-6-sol")]).toEqual([undefined, undefined]);
+  });
+
+  it("is overruled by settings", () => {
+    const prices = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
+    const own = { ...provider("openai"), window: 9_000, maxOutputTokens: 900, prices: { "gpt-5": prices } };
+    expect(describeModel(own, "gpt-5")).toMatchObject({ window: 9_000, maxOutputTokens: 900, prices });
+  });
+});

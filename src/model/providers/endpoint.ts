@@ -1,0 +1,40 @@
+import type { Dialect } from "../../protocol/index.ts";
+
+const paths: Record<Dialect, string> = { anthropic: "/messages", openai: "/chat/completions" };
+
+/** Where messages are posted. The base URL may lack the version segment, or already be the whole address. */
+export function messagesUrl(baseUrl: string, dialect: Dialect): URL {
+  const url = new URL(baseUrl);
+  const base = withoutSlash(url.pathname);
+  url.pathname = base.endsWith(paths[dialect]) ? base : versioned(base) + paths[dialect];
+  return url;
+}
+
+export function modelsUrl(baseUrl: string, dialect: Dialect): URL {
+  const url = new URL(baseUrl);
+  const base = withoutSlash(url.pathname);
+  const own = paths[dialect];
+  url.pathname = `${versioned(base.endsWith(own) ? base.slice(0, -own.length) : base)}/models`;
+  return url;
+}
+
+/** Undefined when it is an address that can be used, else what is wrong with it. */
+export function baseUrlProblem(baseUrl: string): string | undefined {
+  if (!URL.canParse(baseUrl)) return `"${baseUrl}" is not a URL; it should look like http://127.0.0.1:8000/v1`;
+  const { protocol } = new URL(baseUrl);
+  if (protocol === "http:" || protocol === "https:") return undefined;
+  return `"${baseUrl}" must begin with http:// or https://`;
+}
+
+/** For messages: never user names, passwords or query strings. */
+export function hostOf(url: URL): string {
+  return url.port === "" ? url.hostname : `${url.hostname}:${url.port}`;
+}
+
+function versioned(path: string): string {
+  return path.split("/").some((segment) => /^v\d/.test(segment)) ? path : `${path}/v1`;
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/\/+$/, "");
+}

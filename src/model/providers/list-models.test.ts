@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import { connectionsForTest, providerAt, serve } from "../wire.test-support.ts";
+import { listModels } from "./list-models.ts";
+
+describe.each(["anthropic", "openai"] as const)("the list of models, %s", (dialect) => {
+  it("is what the provider offers", async () => {
+    const server = await serve({ script: [], models: ["one", "two"] });
+    const list = await listModels(providerAt(server.url, dialect), { connections: connectionsForTest() });
+    expect(list).toEqual({ ok: true, models: ["one", "two"] });
+    expect(server.requests[0]).toMatchObject({ method: "GET", path: "/v1/models" });
+  });
+
+  it("is a sentence with the cure when there is none", async () => {
+    const server = await serve({ script: [] });
+    const connections = connectionsForTest();
+    await server.close();
+    const list = await listModels(providerAt(server.url, dialect), { connections });
+    expect(list).toMatchObject({ ok: false, message: expect.stringMatching(/is the server running/) });
+  });
+});

@@ -1,0 +1,89 @@
+import { parseObject } from "../answer.ts";
+import type { Exchange, ExchangeListener } from "../http/connection.ts";
+import type { ResponseHead } from "../http/response-reader.ts";
+import { failureOfConnection } from "../transport/connection-failure.ts";
+import { type Connections, sharedConnections } from "../transport/connections.ts";
+import { createErrorBody } from "../transport/error-body.ts";
+import { failureOfStatus } from "../transport/http-failure.ts";
+import { aboutProvider } from "./about.ts";
+import { modelsUrl } from "./endpoint.ts";
+import type { ResolvedProvider } from "./resolved-provider.ts";
+
+export type ModelList =
+  | { readonly ok: true; readonly models: readonly string[] }
+  | { readonly ok: false; readonly message: string };
+
+interface ListOptions {
+  readonly connections?: Connections;
+  readonly timeoutMs?: number;
+}
+
+const maxBytes = 8_000_000;
+
+/** The ids of the models a provider offers: one short question, for people who check their setup. */
+export async function listModels(
+  provider: ResolvedProvider,
+  { connections = sharedConnections(), timeoutMs = 5_000 }: ListOptions = {},
+): Promise<ModelList> {
+  const url = modelsUrl(provider.baseUrl, provider.dialect);
+  const about = aboutProvider(provider, "");
+  const connector = await connections.prepare(url);
+  const headers = {
+    accept: "application/json",
+    "accept-encoding": "identity",
+    "user-agent": "retinue",
+    ...(provider.dialect === "anthropic" ? { "anthropic-version": "2023-06-01" } : {}),
+    ...provider.secretHeaders(),
+  };
+  return new Promise((resolve) => {
+    let exchange: Exchange | undefined;
+    let answer: ResponseHead | undefined;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const end = (list: ModelList) => {
+      clearTimeout(timer);
+      resolve(list);
+      exchange?.drop();
+    };
+    const fail = (message: string) => end({ ok: false, message });
+    const failed = (error: NodeJS.ErrnoException) =>
+      fail(failureOfConnection(error, { about, reached: false }).error.message);
+    const timer = setTimeout(() => fail(`${about.host} did not answer in time; is the server running?`), timeoutMs);
+    const listener: ExchangeListener = {
+      began() {},
+      gone() {},
+      head(head) {
+        answer = head;
+      },
+      data(piece) {
+        bytes += piece.length;
+        if (bytes > maxBytes) fail(`${about.host} sent too much for a list of models; check the base URL.`);
+        else chunks.push(Buffer.from(piece));
+      },
+      end(isComplete) {
+        if (!isComplete || answer === undefined)
+          return fail(`The connection to ${about.host} broke; check the network.`);
+        const body = Buffer.concat(chunks);
+        if (answer.status === 200) return end(readList(body.toString("utf8"), about.host));
+        const error = createErrorBody(answer.headers["content-encoding"]);
+        error.add(body);
+        fail(failureOfStatus({ ...answer, body: error.text(), now: 0 }, about).error.message);
+      },
+      failed,
+    };
+    try {
+      exchange = connector.send({ method: "GET", url, headers, body: [] }, listener);
+    } catch (error) {
+      failed(error as NodeJS.ErrnoException);
+    }
+  });
+}
+
+function readList(body: string, host: string): ModelList {
+  const { data } = (parseObject(body) ?? {}) as { data?: unknown };
+  if (!Array.isArray(data)) {
+    return { ok: false, message: `${host} did not answer with a list of models; check the base URL.` };
+  }
+  const ids = data.map((entry: { id?: unknown } | null) => entry?.id);
+  return { ok: true, models: ids.filter((id) => typeof id === "string") };
+}

@@ -1,0 +1,125 @@
+import type { Dialect, ModelTier, ProviderSettings } from "../../protocol/index.ts";
+
+/** A provider before its key is looked up. */
+export interface ProviderEntry extends ProviderSettings {
+  readonly name: string;
+  readonly dialect: Dialect;
+  readonly baseUrl: string;
+  /** The built-in address: without a key it can't be used. */
+  readonly keyRequired: boolean;
+}
+
+interface BuiltIn extends ProviderSettings {
+  readonly dialect: Dialect;
+  readonly baseUrl: string;
+  readonly baseUrlEnv?: string;
+}
+
+const builtIns: Readonly<Record<string, BuiltIn>> = {
+  anthropic: {
+    dialect: "anthropic",
+    baseUrl: "https://api.anthropic.com",
+    baseUrlEnv: "ANTHROPIC_BASE_URL",
+    apiKeyEnv: "ANTHROPIC_API_KEY",
+    models: { small: "claude-haiku-5-5", medium: "claude-sonnet-5-5", large: "claude-opus-5-5" },
+  },
+  openai: {
+    dialect: "openai",
+    baseUrl: "https://api.openai.com/v1",
+    baseUrlEnv: "OPENAI_BASE_URL",
+    apiKeyEnv: "OPENAI_API_KEY",
+    // The newest that take tools over Chat Completions.
+    models: { small: "gpt-6-luna", medium: "gpt-6-sol", large: "gpt-6-sol" },
+    maxTokensField: "max_completion_tokens",
+  },
+  ollama: { dialect: "openai", baseUrl: "http://127.0.0.1:11434/v1" },
+};
+
+export const OFFLINE = "offline";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+export type NamedProviders = Readonly<Record<string, ProviderSettings>>;
+
+export function providerNames(named: NamedProviders): readonly string[] {
+  return [...new Set([...Object.keys(named), ...Object.keys(builtIns), OFFLINE])];
+}
+
+/** Undefined when there is no such provider, a sentence when it can't be used as it is configured. */
+export function findProvider(
+  name: string,
+  named: NamedProviders,
+  environment: Environment,
+): ProviderEntry | string | undefined {
+  const own = Object.hasOwn(named, name) ? named[name] : undefined;
+  const builtIn = Object.hasOwn(builtIns, name) ? builtIns[name] : undefined;
+  if (own === undefined && builtIn === undefined) return undefined;
+  const { baseUrlEnv, ...basis } = builtIn ?? {};
+  const fromEnvironment = baseUrlEnv === undefined ? undefined : environment[baseUrlEnv]?.trim() || undefined;
+  const baseUrl = own?.baseUrl ?? fromEnvironment ?? builtIn?.baseUrl;
+  if (baseUrl === undefined) {
+    return `The provider "${name}" has no address: set providers.${name}.baseUrl in your settings.`;
+  }
+  const atHome = baseUrl === builtIn?.baseUrl;
+  const { maxTokensField, ...common } = basis as ProviderSettings;
+  return {
+    ...common,
+    // Compatible servers often know only the older name.
+    ...(atHome && maxTokensField !== undefined ? { maxTokensField } : {}),
+    ...own,
+    models: { ...builtIn?.models, ...own?.models },
+    name,
+    baseUrl,
+    dialect: own?.dialect ?? builtIn?.dialect ?? "openai",
+    // Behind another address there may be a local server, which needs no key; one named in settings is meant.
+    keyRequired: own?.apiKeyEnv !== undefined || (builtIn?.apiKeyEnv !== undefined && atHome),
+  };
+}
+
+/** The provider the environment speaks of, and the variable that does. */
+export function providerOfEnvironment(environment: Environment): { name: string; variable: string } | undefined {
+  for (const [variable, name] of speaking) if (environment[variable]?.trim()) return { name, variable };
+  return undefined;
+}
+
+export function environmentSpeaksOf(name: string, environment: Environment): boolean {
+  return speaking.some(([variable, provider]) => provider === name && environment[variable]?.trim());
+}
+
+const speaking: readonly (readonly [variable: string, provider: string])[] = [
+  ["ANTHROPIC_API_KEY", "anthropic"],
+  ["ANTHROPIC_AUTH_TOKEN", "anthropic"],
+  ["OPENAI_API_KEY", "openai"],
+  ["ANTHROPIC_BASE_URL", "anthropic"],
+  ["OPENAI_BASE_URL", "openai"],
+];
+
+const tiers: Readonly<Record<string, ModelTier>> = {
+  small: "small",
+  medium: "medium",
+  large: "large",
+  haiku: "small",
+  sonnet: "medium",
+  opus: "large",
+};
+
+export function tierOf(model: string): ModelTier | undefined {
+  return Object.hasOwn(tiers, model) ? tiers[model] : undefined;
+}
+
+/** The model of a tier, or of the nearest tier the provider has one for. */
+export function modelOfTier(models: ProviderSettings["models"], tier: ModelTier): string | undefined {
+  for (const candidate of nearestTiers[tier]) if (models?.[candidate]) return models[candidate];
+  return undefined;
+}
+
+const nearestTiers: Record<ModelTier, readonly ModelTier[]> = {
+  small: ["small", "medium", "large"],
+  medium: ["medium", "large", "small"],
+  large: ["large", "medium", "small"],
+};
+
+/** Whose model this is by its name; undefined where names tell nothing. */
+export function makerOf(model: string): string | undefined {
+  if (model.startsWith("claude-")) return "anthropic";
+  return /^(gpt-|o\d)/.test(model) ? "openai" : undefined;
+}

@@ -1,0 +1,169 @@
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Settings } from "../../protocol/index.ts";
+import { type ProviderChoice, type ProviderWish, resolveProvider } from "./resolve-provider.ts";
+
+type Wish = { settings?: Settings; environment?: ProviderWish["environment"]; flags?: ProviderWish["flags"] };
+
+function choose({ settings = {}, environment = {}, flags = {} }: Wish): ProviderChoice {
+  return resolveProvider({ settings, environment, flags });
+}
+
+function wired(wish: Wish): Extract<ProviderChoice, { kind: "wire" }> {
+  const choice = choose(wish);
+  if (choice.kind !== "wire") throw new Error(JSON.stringify(choice));
+  return choice;
+}
+
+const anthropicKey = { ANTHROPIC_API_KEY: "sk-ant-secret" };
+const openaiKey = { OPENAI_API_KEY: "sk-oai-secret" };
+const lab: Settings = {
+  providers: {
+    lab: { baseUrl: "http://lab.test:8000/v1", models: { small: "tiny", large: "huge" }, window: 32_000 },
+    gateway: { baseUrl: "https://gw.test", dialect: "anthropic", apiKeyEnv: "GW_KEY", headers: { "X-Team": "a" } },
+  },
+};
+
+describe("which provider answers", () => {
+  it("is the offline model when nothing is configured, and says how to change that", () => {
+    const choice = choose({});
+    expect(choice).toMatchObject({ kind: "offline" });
+    expect(choice.kind === "offline" && choice.notice).toMatch(/not a language model.*ANTHROPIC_API_KEY/);
+    expect(choose({ environment: { ANTHROPIC_API_KEY: " " } }).kind).toBe("offline");
+  });
+
+  it("is the offline model when it is named, whatever keys there are", () => {
+    expect(choose({ environment: anthropicKey, flags: { provider: "offline" } }).kind).toBe("offline");
+    expect(choose({ environment: anthropicKey, flags: { model: "offline" } }).kind).toBe("offline");
+    expect(choose({ environment: anthropicKey, settings: { provider: "offline" } }).kind).toBe("offline");
+  });
+
+  it("follows the environment, and sends each kind of key in its header", () => {
+    const byKey = wired({ environment: anthropicKey });
+    expect(byKey).toMatchObject({ provider: { name: "anthropic", keyVariable: "ANTHROPIC_API_KEY" }, requested: null });
+    expect(byKey.provider.secretHeaders()).toEqual({ "x-api-key": "sk-ant-secret" });
+    expect(byKey.reason).toContain("ANTHROPIC_API_KEY");
+    const byToken = wired({ environment: { ANTHROPIC_AUTH_TOKEN: "tok" } });
+    expect(byToken.provider.secretHeaders()).toEqual({ authorization: "Bearer tok" });
+    const openai = wired({ environment: openaiKey });
+    expect(openai.provider.name).toBe("openai");
+    expect(openai.provider.secretHeaders()).toEqual({ authorization: "Bearer sk-oai-secret" });
+  });
+
+  it("needs no key behind another address", () => {
+    const choice = wired({ environment: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, flags: { model: "qwen" } });
+    expect(choice).toMatchObject({ model: "qwen", provider: { name: "openai", baseUrl: "http://127.0.0.1:9/v1" } });
+    expect(choice.provider.secretHeaders()).toEqual({});
+    expect(wired({ environment: { ANTHROPIC_BASE_URL: "http://127.0.0.1:9" } }).provider.name).toBe("anthropic");
+  });
+
+  it("puts flags before settings before the environment", () => {
+    const environment = { ...anthropicKey, ...openaiKey };
+    expect(wired({ environment }).provider.name).toBe("anthropic");
+    expect(wired({ environment, settings: { provider: "openai" } }).provider.name).toBe("openai");
+    const flagged = wired({
+      environment,
+      settings: { provider: "openai", model: "gpt-x" },
+      flags: { provider: "anthropic" },
+    });
+    expect(flagged.provider.name).toBe("anthropic");
+    // The setting's model belongs to the setting's provider.
+    expect(flagged.model).not.toBe("gpt-x");
+  });
+
+  it("reads provider/model only where the first part is a provider", () => {
+    expect(wired({ settings: lab, flags: { model: "lab/org/model:7b" } })).toMatchObject({
+      model: "org/model:7b",
+      provider: { name: "lab" },
+    });
+    expect(wired({ settings: lab, flags: { provider: "lab", model: "org/model" } }).model).toBe("org/model");
+    expect(wired({ environment: anthropicKey, flags: { model: "ollama/llama3" } })).toMatchObject({
+      model: "llama3",
+      provider: { name: "ollama", baseUrl: "http://127.0.0.1:11434/v1" },
+    });
+    const settings = { ...lab, provider: "lab" };
+    expect(wired({ settings, environment: anthropicKey, flags: { model: "anthropic/claude-x" } })).toMatchObject({
+      model: "claude-x",
+      provider: { name: "anthropic" },
+    });
+  });
+
+  it("finds the maker of a model among several keys", () => {
+    const environment = { ...anthropicKey, ...openaiKey };
+    expect(wired({ environment, flags: { model: "gpt-6-sol" } }).provider.name).toBe("openai");
+    expect(wired({ environment, flags: { model: "claude-opus-5-5" } }).provider.name).toBe("anthropic");
+    expect(wired({ environment: openaiKey, flags: { model: "claude-opus-5-5" } }).provider.name).toBe("openai");
+  });
+
+  it("maps tiers and their other names per provider, to the nearest tier there is", () => {
+    for (const [alias, other] of [
+      ["small", "haiku"],
+      ["medium", "sonnet"],
+      ["large", "opus"],
+    ] as const) {
+      const model = wired({ environment: anthropicKey, flags: { model: alias } }).model;
+      expect(wired({ environment: anthropicKey, flags: { model: other } })).toMatchObject({ model, requested: other });
+      expect(model).toContain(other);
+    }
+    expect(wired({ settings: lab, flags: { model: "lab/haiku" } }).model).toBe("tiny");
+    expect(wired({ settings: lab, flags: { model: "lab/medium" } }).model).toBe("huge");
+    const settings = { providers: { anthropic: { models: { small: "mine" } } } };
+    expect(wired({ settings, environment: anthropicKey, flags: { model: "haiku" } }).model).toBe("mine");
+  });
+
+  it("carries what settings say of a named provider", () => {
+    const choice = wired({ settings: lab, environment: { GW_KEY: "gwsecret" }, flags: { model: "gateway/m" } });
+    expect(choice.provider.secretHeaders()).toEqual({ "x-api-key": "gwsecret", "x-team": "a" });
+    expect(wired({ settings: lab, flags: { provider: "lab" } }).provider).toMatchObject({
+      dialect: "openai",
+      window: 32_000,
+    });
+  });
+});
+
+describe("what can't be resolved is told with its cure", () => {
+  it.each<[string, Wish, RegExp]>([
+    ["a key is missing", { flags: { provider: "anthropic" } }, /ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN/],
+    ["a named key is missing", { settings: { ...lab, provider: "gateway" } }, /set GW_KEY in the environment/],
+    ["a provider is mistyped", { flags: { provider: "antropic" } }, /no provider "antropic".*Did you mean "anthropic"/],
+    ["a provider has no address", { settings: { provider: "x", providers: { x: {} } } }, /providers\.x\.baseUrl/],
+    ["an address is none", { settings: { provider: "x", providers: { x: { baseUrl: "lab:8000" } } } }, /http:\/\//],
+    ["a model is needed", { flags: { provider: "ollama" } }, /--model.*ollama list/],
+    ["a model has no provider", { flags: { model: "gpt-6-sol" } }, /OPENAI_API_KEY/],
+    [
+      "a key has a line break inside",
+      { environment: { ANTHROPIC_API_KEY: "a\nb" } },
+      /ANTHROPIC_API_KEY.*copy the key again/,
+    ],
+    [
+      "a header can't be sent",
+      { settings: { provider: "x", model: "m", providers: { x: { baseUrl: "http://h", headers: { "a b": "c" } } } } },
+      /providers\.x\.headers/,
+    ],
+  ])("%s", (_, wish, message) => {
+    const choice = choose(wish);
+    expect(choice).toMatchObject({ kind: "problem", message: expect.stringMatching(message) });
+  });
+
+  it("does not stumble over names of object members", () => {
+    for (const name of ["constructor", "__proto__", "toString"]) {
+      expect(choose({ flags: { provider: name } }).kind).toBe("problem");
+      expect(wired({ environment: anthropicKey, flags: { model: name } }).model).toBe(name);
+    }
+  });
+});
+
+describe("keys", () => {
+  it("appear in no text, whatever prints the choice", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(..."abcXYZ019-_"), minLength: 8, maxLength: 40 }), (key) => {
+        const choice = choose({ environment: { ANTHROPIC_API_KEY: key } });
+        expect(choice.kind).toBe("wire");
+        expect(JSON.stringify(choice)).not.toContain(key);
+        expect(inspect(choice, { depth: 9, showHidden: true })).not.toContain(key);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

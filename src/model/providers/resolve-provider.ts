@@ -1,0 +1,157 @@
+import { nearest } from "../../lib/index.ts";
+import type { Settings } from "../../protocol/index.ts";
+import { credentialFor } from "./credential.ts";
+import { baseUrlProblem } from "./endpoint.ts";
+import {
+  type Environment,
+  environmentSpeaksOf,
+  findProvider,
+  makerOf,
+  modelOfTier,
+  OFFLINE,
+  type ProviderEntry,
+  providerNames,
+  providerOfEnvironment,
+  tierOf,
+} from "./providers.ts";
+import type { ResolvedProvider } from "./resolved-provider.ts";
+
+export interface ProviderWish {
+  readonly settings: Settings;
+  readonly environment: Environment;
+  readonly flags: { readonly provider?: string | undefined; readonly model?: string | undefined };
+}
+
+export type ProviderChoice =
+  | {
+      readonly kind: "wire";
+      readonly provider: ResolvedProvider;
+      readonly model: string;
+      /** What chose provider and model. */
+      readonly reason: string;
+      /** The model as it was asked for; null when nobody asked. */
+      readonly requested: string | null;
+    }
+  | { readonly kind: "offline"; readonly notice: string }
+  | { readonly kind: "problem"; readonly message: string };
+
+/** Flags before settings before environment; with nothing configured the offline model works. */
+export function resolveProvider(wish: ProviderWish): ProviderChoice {
+  const model = askedModel(wish);
+  const provider = askedProvider(wish, model);
+  if (provider === undefined) return model === undefined ? offlineByDefault() : withoutProvider(model);
+  if (provider.name === OFFLINE) return { kind: "offline", notice: `${offlineIs} It was chosen by ${provider.by}.` };
+  const named = wish.settings.providers ?? {};
+  const entry = findProvider(provider.name, named, wish.environment);
+  if (entry === undefined) return unknownProvider(provider, providerNames(named));
+  if (typeof entry === "string") return { kind: "problem", message: entry };
+  const resolved = withKey(entry, wish.environment);
+  if (typeof resolved === "string") return { kind: "problem", message: resolved };
+  return withModel(resolved, provider, model);
+}
+
+interface Asked {
+  readonly name: string;
+  readonly by: string;
+  readonly isFlag: boolean;
+}
+
+/** The model that counts: a setting speaks for the provider of the settings, not for one a flag names. */
+function askedModel({ settings, flags }: ProviderWish): Asked | undefined {
+  if (flags.model) return { name: flags.model, by: "--model", isFlag: true };
+  if (!settings.model) return undefined;
+  const asked: Asked = { name: settings.model, by: "settings model", isFlag: false };
+  if (flags.provider === undefined || flags.provider === settings.provider) return asked;
+  return settings.model.startsWith(`${flags.provider}/`) || tierOf(settings.model) ? asked : undefined;
+}
+
+function askedProvider(wish: ProviderWish, model: Asked | undefined): Asked | undefined {
+  const { settings, environment, flags } = wish;
+  if (flags.provider) return { name: flags.provider, by: "--provider", isFlag: true };
+  const prefix = model?.isFlag || settings.provider === undefined ? prefixOf(model, wish) : undefined;
+  if (prefix !== undefined && model) return { name: prefix, by: model.by, isFlag: model.isFlag };
+  if (settings.provider) return { name: settings.provider, by: "settings provider", isFlag: false };
+  const maker = model === undefined ? undefined : makerOf(model.name);
+  if (model && maker !== undefined && environmentSpeaksOf(maker, environment)) {
+    return { name: maker, by: model.by, isFlag: model.isFlag };
+  }
+  const spoken = providerOfEnvironment(environment);
+  return spoken && { name: spoken.name, by: spoken.variable, isFlag: false };
+}
+
+/** `provider/model`, where the first part is a provider we know; model ids have slashes too. */
+function prefixOf(model: Asked | undefined, { settings }: ProviderWish): string | undefined {
+  if (model === undefined) return undefined;
+  const names = providerNames(settings.providers ?? {});
+  if (model.name === OFFLINE) return OFFLINE;
+  const prefix = model.name.slice(0, Math.max(0, model.name.indexOf("/")));
+  return names.includes(prefix) ? prefix : undefined;
+}
+
+function withKey(entry: ProviderEntry, environment: Environment): ResolvedProvider | string {
+  const problem = baseUrlProblem(entry.baseUrl);
+  if (problem !== undefined) return `The address of "${entry.name}" can't be used: ${problem}.`;
+  const credential = credentialFor(entry, environment);
+  if (typeof credential === "string") return credential;
+  return {
+    name: entry.name,
+    dialect: entry.dialect,
+    baseUrl: entry.baseUrl,
+    ...(credential.variable === undefined ? {} : { keyVariable: credential.variable }),
+    secretHeaders: () => credential.headers,
+    models: entry.models ?? {},
+    ...(entry.window === undefined ? {} : { window: entry.window }),
+    ...(entry.maxOutputTokens === undefined ? {} : { maxOutputTokens: entry.maxOutputTokens }),
+    ...(entry.prices === undefined ? {} : { prices: entry.prices }),
+    ...(entry.maxTokensField === undefined ? {} : { maxTokensField: entry.maxTokensField }),
+  };
+}
+
+function withModel(provider: ResolvedProvider, chosen: Asked, asked: Asked | undefined): ProviderChoice {
+  const { name } = provider;
+  const bare = asked?.name.startsWith(`${name}/`) ? asked.name.slice(name.length + 1) : asked?.name;
+  const tier = bare === undefined ? "medium" : tierOf(bare);
+  const model = tier === undefined ? bare : modelOfTier(provider.models, tier);
+  if (model === undefined || model === "") return { kind: "problem", message: noModel(name, bare) };
+  const modelReason = asked === undefined ? `${name}'s default model` : `model by ${asked.by}`;
+  return {
+    kind: "wire",
+    provider,
+    model,
+    reason: `provider by ${chosen.by}, ${modelReason}`,
+    requested: asked?.name ?? null,
+  };
+}
+
+function noModel(provider: string, asked: string | undefined): string {
+  const what = asked ? `has no model for "${asked}"` : "has no default model";
+  const where = provider === "ollama" ? ` ("ollama list" shows what is installed)` : "";
+  return `The provider "${provider}" ${what}: name one with --model${where}, or set providers.${provider}.models in your settings.`;
+}
+
+function withoutProvider(model: Asked): ProviderChoice {
+  if (!model.isFlag && tierOf(model.name)) return offlineByDefault();
+  const maker = makerOf(model.name);
+  const variable =
+    maker === undefined ? undefined : { anthropic: "ANTHROPIC_API_KEY", openai: "OPENAI_API_KEY" }[maker];
+  const cure = variable
+    ? `set ${variable}, or name another provider with --provider`
+    : "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with --provider";
+  return {
+    kind: "problem",
+    message: `No provider is configured for the model "${model.name}" (${model.by}): ${cure}.`,
+  };
+}
+
+function unknownProvider({ name, by }: Asked, names: readonly string[]): ProviderChoice {
+  const near = nearest(name, names, 3).map((word) => `"${word}"`);
+  const hint = near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `Known: ${names.join(", ")}.`;
+  return { kind: "problem", message: `There is no provider "${name}" (${by}). ${hint}` };
+}
+
+const offlineIs = "The embedded offline model answers: it is not a language model, but works with the real tools.";
+
+function offlineByDefault(): ProviderChoice {
+  const cure = "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with --provider, for a language model.";
+  return { kind: "offline", notice: `No provider is configured. ${offlineIs} ${cure}` };
+}

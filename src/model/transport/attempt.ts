@@ -1,0 +1,107 @@
+import type { Exchange, ExchangeListener } from "../http/connection.ts";
+import type { About } from "../providers/about.ts";
+import { failureOfConnection } from "./connection-failure.ts";
+import type { Connector } from "./connector.ts";
+import { type Failure, failure } from "./failure.ts";
+import { isAnswer, type ReceiveOptions, type Receiver, receiveAnswer, type Verdict } from "./receive-answer.ts";
+
+export interface AttemptOptions extends ReceiveOptions {
+  readonly connector: Connector;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: readonly Uint8Array[];
+  readonly signal: AbortSignal;
+  readonly idleMs: number;
+  /** The system has taken every byte of the request. */
+  readonly onGone: () => void;
+  /** The server has taken the request: its answer begins. */
+  readonly onTaken: () => void;
+}
+
+export type AttemptEnd =
+  | { readonly kind: "complete" }
+  | { readonly kind: "aborted" }
+  /** A kept-alive connection turned out to be closed before the server saw anything. */
+  | { readonly kind: "stale" }
+  | { readonly kind: "failed"; readonly failure: Failure };
+
+/** Sends one request and feeds the answer to the reader. Always settles; nothing is read or emitted afterwards. */
+export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
+  const { connector, url, headers, body, signal, idleMs, about } = options;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return resolve({ kind: "aborted" });
+    let settled = false;
+    let exchange: Exchange | undefined;
+    let receiver: Receiver | undefined;
+    let idle: NodeJS.Timeout | undefined;
+    const onAbort = () => end({ kind: "aborted" });
+
+    function heard(): void {
+      if (settled) return;
+      if (idle) idle.refresh();
+      else idle = setTimeout(() => end({ kind: "failed", failure: stalled(about, idleMs) }), idleMs);
+    }
+
+    function stop(): boolean {
+      if (settled) return false;
+      settled = true;
+      clearTimeout(idle);
+      signal.removeEventListener("abort", onAbort);
+      return true;
+    }
+
+    function end(result: AttemptEnd): void {
+      if (!stop()) return;
+      if (result.kind === "complete") exchange?.letGo();
+      else exchange?.drop();
+      resolve(result);
+    }
+
+    function failed(error: NodeJS.ErrnoException): void {
+      end({ kind: "failed", failure: failureOfConnection(error, { about, reached: connector.reached }) });
+    }
+
+    /** A bug in whoever listens to the answer must not take the process down from inside a socket's callback. */
+    function judge(verdict: () => Verdict | undefined): void {
+      if (settled) return;
+      try {
+        const known = verdict();
+        if (known === "complete") end({ kind: "complete" });
+        else if (known !== undefined) end({ kind: "failed", failure: known });
+      } catch (bug) {
+        if (stop()) exchange?.drop();
+        reject(bug);
+      }
+    }
+
+    const listener: ExchangeListener = {
+      // Waiting for one of few connections is not the server's silence.
+      began: heard,
+      gone: () => options.onGone(),
+      head(head) {
+        connector.reached = true;
+        heard();
+        if (isAnswer(head)) options.onTaken();
+        receiver = receiveAnswer(head, options);
+      },
+      data(bytes) {
+        heard();
+        judge(() => receiver?.data(bytes));
+      },
+      end: (isComplete) => judge(() => receiver?.end(isComplete)),
+      failed: (error, isStale) => (isStale ? end({ kind: "stale" }) : failed(error)),
+    };
+    try {
+      exchange = connector.send({ method: "POST", url, headers, body }, listener);
+    } catch (error) {
+      return failed(error as NodeJS.ErrnoException);
+    }
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+function stalled({ provider, host }: About, idleMs: number): Failure {
+  const seconds = Math.max(1, Math.round(idleMs / 1_000));
+  const message = `${provider} (${host}) sent nothing for ${seconds} s; check that the server is not stuck and try again.`;
+  return failure("stalled", { message, retry: "few" });
+}

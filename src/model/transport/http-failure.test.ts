@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { aboutProvider } from "../providers/about.ts";
+import { providerAt } from "../wire.test-support.ts";
+import { failureOfStatus } from "./http-failure.ts";
+
+const about = aboutProvider(providerAt("https://api.test", "anthropic"), "some-model");
+const of = (status: number, message: string, headers = {}) =>
+  failureOfStatus(
+    { status, headers, body: JSON.stringify({ error: { type: "invalid_request_error", message } }), now: 0 },
+    about,
+  );
+
+describe("what an error status means", () => {
+  it.each([
+    [400, "prompt is too long: 208310 tokens > 200000 maximum", "context_overflow"],
+    [400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", "context_overflow"],
+    [400, "This model's maximum context length is 128000 tokens. However, you requested more", "context_overflow"],
+    [400, "Your credit balance is too low to access the API", "spend_cap"],
+    [400, "You have reached your specified API usage limits. You will regain access on 2026-12-01", "spend_cap"],
+    [400, "messages.3: tool_use ids were found without tool_result blocks", "bad_request"],
+    [400, "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens", "bad_request"],
+    [404, "The model `x` does not exist or you do not have access to it", "unknown_model"],
+    [429, "Number of request tokens has exceeded your per-minute rate limit", "rate_limited"],
+    [400, "Function tools with reasoning_effort are not supported for x in /v1/chat/completions.", "unsupported"],
+    [503, "model is loading", "server"],
+  ])("%i %s: %s", (status, message, code) => {
+    expect(of(status, message).error).toMatchObject({ code, status });
+  });
+
+  it("follows the provider's word on retrying, except where asking again is useless", () => {
+    expect(of(500, "no", { "x-should-retry": "false" }).retry).toBe("no");
+    expect(of(400, "no", { "x-should-retry": "true" }).retry).toBe("yes");
+    expect(of(400, "Your credit balance is too low", { "x-should-retry": "true" }).retry).toBe("no");
+    expect(of(401, "no", { "x-should-retry": "true" }).retry).toBe("no");
+  });
+
+  it.each([
+    [429, {}, "refused"],
+    [429, { "retry-after": "1" }, "refused"],
+    [503, { "retry-after": "1" }, "refused"],
+    [529, { "retry-after-ms": "20" }, "refused"],
+    [500, {}, "overloaded"],
+    [503, {}, "overloaded"],
+    [529, {}, "overloaded"],
+    [408, {}, undefined],
+    [400, {}, undefined],
+  ])("tells how the provider pushed back: %i %j", (status, headers, pushback) => {
+    expect(of(status, "no", headers).pushback).toBe(pushback);
+  });
+
+  it("bounds what it quotes, on one line without controls", () => {
+    const { message } = of(400, `bad\u001b[31m\nline ${"x".repeat(9_000)}`).error;
+    expect(message.length).toBeLessThan(700);
+    expect(message).toMatch(/bad line x/);
+  });
+});
