@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rgPath } from "@vscode/ripgrep";
-import { createHands } from "../src/hands/index.ts";
+import { createExecutor } from "../src/executor/index.ts";
 import type { Policy } from "../src/protocol/index.ts";
 import { createTools } from "../src/tools/index.ts";
 import { createLocalWorkspace } from "../src/workspace/index.ts";
@@ -17,7 +17,7 @@ export async function grepCase(): Promise<Figure[]> {
   const workspace = createLocalWorkspace({ root, environment: process.env });
   const results = { save: async () => "", read: async () => undefined };
   const tools = createTools({ sessionId: "bench", workspace, results, outputDirectory: root });
-  const hands = createHands({ tools, workspace, results });
+  const executor = createExecutor({ tools, workspace, results });
   const policy: Policy = { mode: "default", pool: ["Grep"], rules: [], workspaceRoots: [root], readableRoots: [] };
   const inputJson = JSON.stringify({
     pattern: "needle in the \\w+",
@@ -33,12 +33,12 @@ export async function grepCase(): Promise<Figure[]> {
     const found = raw.stdout.toString().trim().split("\n").length;
     const startedAt = performance.now();
     const call = { callId: `c${round}`, name: "Grep", inputJson };
-    const result = await hands.execute({ agentId: "main", call, policy }, () => {}, new AbortController().signal);
+    const result = await executor.execute({ agentId: "main", call, policy }, () => {}, new AbortController().signal);
     ours.push(performance.now() - startedAt);
     if (result.outcome !== "ok" || found !== 200)
       throw new Error(`grep found ${found}: ${JSON.stringify(result.content)}`);
   }
-  await hands.close();
+  await executor.close();
   rmSync(root, { recursive: true });
   return [
     {

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createHands } from "../src/hands/index.ts";
-import type { Hands } from "../src/ports/index.ts";
+import { createExecutor } from "../src/executor/index.ts";
+import type { ToolExecutor } from "../src/ports/index.ts";
 import type { Policy } from "../src/protocol/index.ts";
 import { createTools } from "../src/tools/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../src/workspace/index.ts";
@@ -32,8 +32,8 @@ export async function sandboxCase(): Promise<Figure[]> {
 }
 
 async function measure(root: string, sandbox: Sandbox): Promise<Figure[]> {
-  const confined = handsAt(root, sandbox);
-  const free = handsAt(root);
+  const confined = executorAt(root, sandbox);
+  const free = executorAt(root);
   const ours: number[] = [];
   const floor: number[] = [];
   for (let round = 0; round < 41; round += 1) {
@@ -45,18 +45,18 @@ async function measure(root: string, sandbox: Sandbox): Promise<Figure[]> {
   return [{ name, ours: median(ours), floor: median(floor), unit: "ms", limit: 4 }];
 }
 
-function handsAt(root: string, sandbox?: Sandbox): Hands {
+function executorAt(root: string, sandbox?: Sandbox): ToolExecutor {
   const workspace = createLocalWorkspace({ root, environment: process.env, ...(sandbox && { sandbox }) });
   const results = { save: async () => "", read: async () => undefined };
   const tools = createTools({ sessionId: "bench", workspace, results, outputDirectory: root });
-  return createHands({ tools, workspace, results });
+  return createExecutor({ tools, workspace, results });
 }
 
-async function timeOf(hands: Hands, { root, round }: { root: string; round: number }): Promise<number> {
+async function timeOf(executor: ToolExecutor, { root, round }: { root: string; round: number }): Promise<number> {
   const policy: Policy = { mode: "default", pool: ["Bash"], rules: [], workspaceRoots: [root], readableRoots: [] };
   const call = { callId: `c${round}`, name: "Bash", inputJson: JSON.stringify({ command: "true" }) };
   const startedAt = performance.now();
-  const result = await hands.execute({ agentId: "main", call, policy }, () => {}, new AbortController().signal);
+  const result = await executor.execute({ agentId: "main", call, policy }, () => {}, new AbortController().signal);
   if (result.outcome !== "ok") throw new Error(JSON.stringify(result.content));
   return performance.now() - startedAt;
 }

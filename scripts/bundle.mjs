@@ -24,7 +24,7 @@ const lazy = [
 // What a run needs before its first request, and what its first tool call and its first agent need.
 const groups = [
   { name: "core", entries: ["src/cli/run-command.ts"] },
-  { name: "work", entries: ["src/app/tools/make-hands.ts"] },
+  { name: "work", entries: ["src/app/tools/create-tool-executor.ts"] },
 ];
 
 export async function bundle({ root, entry, directory }) {

@@ -1,4 +1,4 @@
-// Owns: putting the rooms together: a session with its model, tools, policy and transcript. The only place that wires.
+// Owns: putting the modules together: a session with its model, tools, policy and transcript. The only place that wires.
 // Does not own: any behaviour of its own.
 // Called by: cli, and programs that embed Retinue (src/index.ts).
 

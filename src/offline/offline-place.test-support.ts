@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createHands } from "../hands/index.ts";
-import type { Hands, ResultStore, Tool } from "../ports/index.ts";
+import { createExecutor } from "../executor/index.ts";
+import type { ResultStore, Tool, ToolExecutor } from "../ports/index.ts";
 import { callsOf, type Head, type Message, type Policy, type StopReason, textOf } from "../protocol/index.ts";
 import { createBashTool } from "../tools/bash/bash.ts";
 import { createShells } from "../tools/bash/shells.ts";
@@ -29,7 +29,7 @@ export interface OfflinePlace {
   put(files: Readonly<Record<string, string>>): void;
   has(path: string): boolean;
   git(...words: readonly string[]): void;
-  /** Asks until the model calls no more tools; every call goes through real hands and a policy. */
+  /** Asks until the model calls no more tools; every call goes through a real executor and a policy. */
   talk(
     text: string,
     options?: { readonly before?: readonly Message[]; readonly policy?: Partial<Policy> },
@@ -60,12 +60,12 @@ export function createOfflinePlace({ without = [], root: given }: PlaceOptions =
     createLsTool({ workspace }),
     createBashTool({ workspace, shells, outputDirectory: join(made, "output") }),
   ].filter((tool) => !without.includes(tool.declaration.name));
-  const hands = createHands({ tools, workspace, results, home: made });
+  const executor = createExecutor({ tools, workspace, results, home: made });
   const head: Head = {
     provider: "offline",
     model: "offline",
     dialect: "anthropic",
-    tools: hands.declarations(),
+    tools: executor.declarations(),
     system: "You are a test.",
     systemContext: "",
     userContext: "",
@@ -93,22 +93,22 @@ export function createOfflinePlace({ without = [], root: given }: PlaceOptions =
       execFileSync("git", [...who, ...words], { cwd: root, env: { ...environment, ...dates }, stdio: "pipe" });
     },
     talk: (text, options = {}) =>
-      talk(text, { hands, head, policy: { ...policy, ...options.policy }, before: options.before ?? [] }),
+      talk(text, { executor, head, policy: { ...policy, ...options.policy }, before: options.before ?? [] }),
     remove: async () => {
-      await hands.close();
+      await executor.close();
       rmSync(made, { recursive: true, force: true });
     },
   };
 }
 
 interface Talk {
-  readonly hands: Hands;
+  readonly executor: ToolExecutor;
   readonly head: Head;
   readonly policy: Policy;
   readonly before: readonly Message[];
 }
 
-async function talk(text: string, { hands, head, policy, before }: Talk): Promise<Conversation> {
+async function talk(text: string, { executor, head, policy, before }: Talk): Promise<Conversation> {
   const model = createOfflineModel();
   const messages: Message[] = [...before, { role: "user", content: [{ type: "text", text }] }];
   const calls: { name: string; input: string; isError: boolean }[] = [];
@@ -127,7 +127,7 @@ async function talk(text: string, { hands, head, policy, before }: Talk): Promis
       return { messages, report: textOf(outcome.message.content), stopReason: outcome.stopReason, turns, calls };
     const blocks = await Promise.all(
       wanted.map(async (call) => {
-        const result = await hands.execute({ agentId: "main", call, policy }, () => {}, signal);
+        const result = await executor.execute({ agentId: "main", call, policy }, () => {}, signal);
         const isError = result.outcome !== "ok";
         calls.push({ name: call.name, input: call.inputJson, isError });
         return { type: "tool_result" as const, callId: call.callId, content: result.content, isError };

@@ -1,6 +1,6 @@
 // Owns: rules and what follows from them: parse, accesses of a call, decide, modes, what is hidden. Pure.
-// Does not own: resolving paths (workspace), asking people (runs), running tools (hands).
-// Called by: hands, agents, runs, app.
+// Does not own: resolving paths (workspace), asking people (runs), running tools (executor).
+// Called by: executor, agents, runs, app.
 export { accesses, pathsOf, readsOnly } from "./decide/accesses.ts";
 export { decide } from "./decide/decide.ts";
 export { explainDenial, suggestRule } from "./decide/explain-denial.ts";

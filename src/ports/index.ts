@@ -1,9 +1,9 @@
-// Owns: what can be called across rooms, as types only.
+// Owns: what can be called across modules, as types only.
 // Does not own: any implementation.
-// Called by: rooms that implement a port, and rooms that are given one.
+// Called by: modules that implement a port, and modules that are given one.
 export type { Approvals, CountedAnswer, Inbox } from "./approvals.ts";
 export type { Clock } from "./clock.ts";
-export type { Hands, HandsRequest, Judgement, ResultStore } from "./hands.ts";
+export type { ExecuteRequest, Judgement, ResultStore, ToolExecutor } from "./executor.ts";
 export type { HookOutcome, HookScene, Hooks } from "./hooks.ts";
 export type { Checkpoint, Checkpoints, Journal, NewCheckpoint, OutputFile } from "./journal.ts";
 export type {
@@ -16,7 +16,7 @@ export type {
 } from "./mcp.ts";
 export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
 export type { SkillLoad, Skills } from "./skills.ts";
-export type { SpendEstimate, Tool, ToolContext, ToolFace, ToolOutput, ToolTraits } from "./tool.ts";
+export type { SpendEstimate, Tool, ToolContext, ToolOutput, ToolSpec, ToolTraits } from "./tool.ts";
 export type {
   Confinement,
   DirectoryEntry,

@@ -34,7 +34,7 @@ export interface SpendEstimate {
 }
 
 /** What is known of a tool before anything of it has to be loaded. */
-export interface ToolFace {
+export interface ToolSpec {
   readonly declaration: ToolDeclaration;
   readonly traits: ToolTraits;
   /** Inputs that are taken though no model is told of them: in every request they would only cost bytes. */
@@ -42,14 +42,14 @@ export interface ToolFace {
 }
 
 /** Made by a factory that captures its workspace, so that a worktree, a sandbox or a remote worker can take its place. */
-export interface Tool extends ToolFace {
-  /** How long this call may take; absent = the default of the hands. */
+export interface Tool extends ToolSpec {
+  /** How long this call may take; absent = the default of the executor. */
   timeoutMs?(input: JsonObject): number;
   /** How long it may take to say how far it came when it is aborted; absent = a moment. */
   readonly abortGraceMs?: number;
-  /** Characters of its result that the model is given; absent = the default of the hands. */
+  /** Characters of its result that the model is given; absent = the default of the executor. */
   readonly maxCharacters?: number;
-  /** The input fits the schema. Expected failure is `isError`; throwing is a bug that hands turn into an error result. */
+  /** The input fits the schema. Expected failure is `isError`; throwing is a bug that the executor turns into an error result. */
   run(input: JsonObject, context: ToolContext): Promise<ToolOutput>;
   /** A new agent goes on from the conversation of another: it knows what that one was shown. */
   inherit?(agentId: AgentId, from: AgentId): void;
@@ -72,7 +72,7 @@ export interface ToolContext {
 }
 
 export interface ToolOutput {
-  /** For the model. May be long: hands bound it once and keep the whole on disk. */
+  /** For the model. May be long: the executor truncates it once and keeps the whole text on disk. */
   readonly content: readonly ResultBlock[] | string;
   readonly isError?: boolean;
   readonly details?: JsonObject;

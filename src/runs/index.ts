@@ -27,4 +27,4 @@ export { type StopReceipt, stopWithReceipt } from "./subagents/stop-receipt.ts";
 export { isVerifier, type WorkingCopy } from "./subagents/working-copy.ts";
 export { Thread } from "./thread/thread.ts";
 export { delegationTools } from "./tools/delegation-tools.ts";
-export { type DelegationOffer, delegationFaces, planFaces } from "./tools/faces.ts";
+export { type DelegationOffer, delegationSpecs, planSpecs } from "./tools/specs.ts";

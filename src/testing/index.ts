@@ -1,5 +1,5 @@
 // Owns: what tests of this product and of programs built on it need: a scripted model API server with faults.
-// Does not own: anything a product room could need at run time; no product room imports it.
+// Does not own: anything the product needs at run time; no other module imports it.
 // Called by: tests, the bench and users of `retinue/testing`.
 export { createApiServer } from "./api-server/create-api-server.ts";
 export {

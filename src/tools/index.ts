@@ -1,5 +1,5 @@
 // Owns: the built-in tools: their specs for the model, and what they do with a workspace.
-// Does not own: whether a call is allowed (permissions, hands), bounding of results (hands), files and processes (workspace).
+// Does not own: whether a call is allowed (permissions, executor), bounding of results (executor), files and processes (workspace).
 // Called by: app.
 export { createTools, type ToolsRequest } from "./create-tools.ts";
 export { findRipgrep } from "./ripgrep/find-ripgrep.ts";

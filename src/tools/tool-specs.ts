@@ -1,4 +1,4 @@
-import type { Skills, ToolFace } from "../ports/index.ts";
+import type { Skills, ToolSpec } from "../ports/index.ts";
 import { bashSpec } from "./bash/spec.ts";
 import { bashOutputSpec } from "./bash-output/spec.ts";
 import { editSpec } from "./edit/spec.ts";
@@ -22,7 +22,7 @@ export function toolSpecs({
 }: {
   readonly search?: Pick<Search, "takes"> | undefined;
   readonly skills?: Skills | undefined;
-}): readonly ToolFace[] {
+}): readonly ToolSpec[] {
   return [
     readSpec,
     editSpec,

@@ -149,13 +149,13 @@ it("the offline model maps a small repository itself", async () => {
   expect(transcriptsOf(place, session_id).agents).toEqual([]);
 });
 
-it("the map of this repository names every room", async () => {
+it("the map of this repository names every module", async () => {
   const root = resolve(import.meta.dirname, "../..");
   const ended = await retinue(map, { ...createPlace(), cwd: root });
   expect(ended.code).toBe(0);
   const { result } = resultOf(ended);
-  const rooms = readdirSync(join(root, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  expect(rooms.length).toBeGreaterThan(10);
-  for (const { name } of rooms) expect(result).toContain(`- src/${name}/ `);
+  const modules = readdirSync(join(root, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(modules.length).toBeGreaterThan(10);
+  for (const { name } of modules) expect(result).toContain(`- src/${name}/ `);
   expect(headingsIn(result)).toContain("test");
 });

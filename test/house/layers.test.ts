@@ -106,7 +106,7 @@ describe("layers.cjs", () => {
 
 async function plant(file: string, text: string): Promise<void> {
   await mkdir(dirname(join(copy, file)), { recursive: true });
-  // An existing door keeps its text: what it exports may be imported by the real modules.
+  // An existing entry point keeps its text: what it exports may be imported by the real modules.
   await writeFile(join(copy, file), `${text}\n`, { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });

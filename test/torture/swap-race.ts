@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createHands } from "../../src/hands/index.ts";
-import type { Hands } from "../../src/ports/index.ts";
+import { createExecutor } from "../../src/executor/index.ts";
+import type { ToolExecutor } from "../../src/ports/index.ts";
 import { type Policy, textOf } from "../../src/protocol/index.ts";
 import { createTools } from "../../src/tools/index.ts";
 import { createLocalWorkspace } from "../../src/workspace/index.ts";
@@ -74,21 +74,21 @@ async function race(seed: number): Promise<Verdict> {
     for (const name of ["f.ipynb", "sub/f.ipynb"]) writeFileSync(join(place, name), notebook(content));
   }
   const before = contentOf(outside);
-  const hands = handsAt(root, top);
+  const executor = executorAt(root, top);
   const swapping = await startSwapping(join(root, kind.swapped), { link: join(top, kind.link), top, seed });
   const work = { races: 0, written: 0, caught: 0, denied: 0, swaps: 0 };
   const violations: string[] = [];
   try {
     for (let round = 0; work.races < RACES && round < TRIES; round += 1) {
       const tool = tools[Math.floor(random() * tools.length)] ?? "Write";
-      const done = await attack(hands, { tool, path: join(root, kind.target), root, round });
+      const done = await attack(executor, { tool, path: join(root, kind.target), root, round });
       work[done.end] += 1;
       if (done.end !== "denied") work.races += 1;
       if (done.said.includes("SECRET")) violations.push(`${tool} on ${kind.target} read what is outside`);
     }
   } finally {
     await end(swapping);
-    await hands.close();
+    await executor.close();
   }
   work.swaps = Number(readFileSync(join(top, "swaps"), "utf8"));
   const after = contentOf(outside);
@@ -109,7 +109,10 @@ interface Attack {
 }
 
 /** Reads first, as these tools demand; each of the two calls meets whatever is there at its moment. */
-async function attack(hands: Hands, { tool, path, root, round }: Attack): Promise<{ end: End; said: string }> {
+async function attack(
+  executor: ToolExecutor,
+  { tool, path, root, round }: Attack,
+): Promise<{ end: End; said: string }> {
   const policy: Policy = {
     mode: "acceptEdits",
     pool: ["Read", ...tools],
@@ -120,7 +123,7 @@ async function attack(hands: Hands, { tool, path, root, round }: Attack): Promis
   const call = async (name: string, input: object) => {
     const asked = { callId: `${name}-${round}`, name, inputJson: JSON.stringify(input) };
     const request = { agentId: "main", call: asked, policy };
-    const { outcome, content } = await hands.execute(request, () => undefined, new AbortController().signal);
+    const { outcome, content } = await executor.execute(request, () => undefined, new AbortController().signal);
     const end: End = outcome === "ok" ? "written" : outcome === "denied" ? "denied" : "caught";
     return { end, said: textOf(content) };
   };
@@ -134,11 +137,11 @@ async function attack(hands: Hands, { tool, path, root, round }: Attack): Promis
   return { end: done.end, said: read.said + done.said };
 }
 
-function handsAt(root: string, top: string): Hands {
+function executorAt(root: string, top: string): ToolExecutor {
   const workspace = createLocalWorkspace({ root, environment: {} });
   const results = { save: async () => "", read: async () => undefined };
   const all = createTools({ sessionId: "race", workspace, results, outputDirectory: join(top, "out") });
-  return createHands({ tools: all, workspace, results });
+  return createExecutor({ tools: all, workspace, results });
 }
 
 interface Swapping {

@@ -2,14 +2,14 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { createHands } from "../../hands/index.ts";
-import type { Hands } from "../../ports/index.ts";
+import { createExecutor } from "../../executor/index.ts";
+import type { ToolExecutor } from "../../ports/index.ts";
 import type { Policy, PolicyLayer, Rule, ToolResult } from "../../protocol/index.ts";
 import { createTools } from "../../tools/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import { limitLayers } from "./definition-rules.ts";
 
-function place(limits: readonly string[]): { hands: Hands; policy: Policy; root: string } {
+function place(limits: readonly string[]): { executor: ToolExecutor; policy: Policy; root: string } {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-limits-")));
   mkdirSync(join(root, "src"));
   writeFileSync(join(root, "src/a.txt"), "alpha\n");
@@ -17,14 +17,14 @@ function place(limits: readonly string[]): { hands: Hands; policy: Policy; root:
   const workspace = createLocalWorkspace({ root, environment: { PATH: process.env["PATH"] } });
   const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
   const tools = createTools({ sessionId: "limits", workspace, results, outputDirectory: join(root, "out") });
-  const hands = createHands({ tools, workspace, results });
+  const executor = createExecutor({ tools, workspace, results });
   onTestFinished(async () => {
-    await hands.close();
+    await executor.close();
     rmSync(root, { recursive: true, force: true });
   });
   const pool = ["Read", "Write", "Grep", "Bash"];
   return {
-    hands,
+    executor,
     root,
     policy: { ...bypass, pool, layers: limitsTo(limits), workspaceRoots: [root] },
   };
@@ -36,14 +36,14 @@ const limitsTo = (texts: readonly string[]): readonly PolicyLayer[] =>
   limitLayers(texts.map((text): Rule => ({ text, effect: "allow", scope: "project" })));
 
 async function use(
-  { hands, policy }: { readonly hands: Hands; readonly policy: Policy },
+  { executor, policy }: { readonly executor: ToolExecutor; readonly policy: Policy },
   name: string,
   input: object,
 ): Promise<{ judged: string; outcome: ToolResult["outcome"] }> {
   const call = { callId: "c1", name, inputJson: JSON.stringify(input) };
-  const judgement = await hands.judge(call, policy);
+  const judgement = await executor.judge(call, policy);
   const judged = judgement.kind === "decided" ? judgement.decision.effect : "invalid";
-  const { outcome } = await hands.execute(
+  const { outcome } = await executor.execute(
     { agentId: "main", call, policy },
     () => undefined,
     new AbortController().signal,

@@ -13,10 +13,10 @@ import {
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { createHands } from "../../hands/index.ts";
+import { createExecutor } from "../../executor/index.ts";
 import { describeError } from "../../lib/index.ts";
 import { hiddenPredicate } from "../../permissions/index.ts";
-import type { Hands, Judgement } from "../../ports/index.ts";
+import type { Judgement, ToolExecutor } from "../../ports/index.ts";
 import {
   type CallId,
   canonicalToolName,
@@ -63,20 +63,20 @@ export async function* checkRows(lines: AsyncIterable<string>, root?: string): A
   const top = root === undefined ? mkdtempSync(join(tmpdir(), "retinue-check-")) : root;
   mkdirSync(join(top, "proj"), { recursive: true });
   const stage = realpathSync(top);
-  const hands = handsAt(join(stage, "proj"));
+  const executor = executorAt(join(stage, "proj"));
   try {
     for await (const line of lines) {
-      if (line.trim() !== "") yield await checkLine(line, { stage, hands });
+      if (line.trim() !== "") yield await checkLine(line, { stage, executor });
     }
   } finally {
-    await hands.close();
+    await executor.close();
     if (root === undefined) rmSync(top, { recursive: true, force: true });
   }
 }
 
 interface Stage {
   readonly stage: string;
-  readonly hands: Hands;
+  readonly executor: ToolExecutor;
 }
 
 const HOME = "/home/u";
@@ -107,22 +107,22 @@ function programsOf(line: string, cwd: string): readonly string[] {
   return written.filter((path) => line.includes(`chmod +x ${path}`)).map((path) => resolve(cwd, path));
 }
 
-async function answer(row: Row, { stage, hands }: Stage): Promise<Omit<CheckedRow, "id">> {
+async function answer(row: Row, { stage, executor }: Stage): Promise<Omit<CheckedRow, "id">> {
   const { tool, ...input } = row.input;
   const policy = policyOf(row, stage);
   const callOf = (given: JsonObject) => ({ callId: "c1" as CallId, name: tool, inputJson: JSON.stringify(given) });
-  const first = flat(await hands.judge(callOf(input), policy));
-  if (first.decision === "error") return (await stricterAnswer(row, { hands, policy })) ?? first;
+  const first = flat(await executor.judge(callOf(input), policy));
+  if (first.decision === "error") return (await stricterAnswer(row, { executor, policy })) ?? first;
   if (first.decision !== "allow") return first;
   const location = /^\S+ answers 30\d Location: (.+)$/.exec(row.setup?.server ?? "")?.[1];
   if (location !== undefined && typeof input["url"] === "string") {
     const url = URL.canParse(location, input["url"]) ? new URL(location, input["url"]).href : location;
-    return flat(await hands.judge(callOf({ ...input, url }), policy));
+    return flat(await executor.judge(callOf({ ...input, url }), policy));
   }
   const denies = policy.rules.some(({ effect }) => effect === "deny");
   if (!denies || (tool !== "Grep" && tool !== "Glob")) return first;
   const request = { agentId: "main", call: callOf(input), policy };
-  const result = await hands.execute(request, () => undefined, new AbortController().signal);
+  const result = await executor.execute(request, () => undefined, new AbortController().signal);
   const hidden = hiddenPredicate(policy, [HOME]);
   const places = textOf(result.content)
     .split("\n")
@@ -134,12 +134,12 @@ async function answer(row: Row, { stage, hands }: Stage): Promise<Omit<CheckedRo
 /** What the call would be without words that its tool does not know; undefined where it would be allowed or is none. */
 async function stricterAnswer(
   { input: { tool, ...input } }: Row,
-  { hands, policy }: { readonly hands: Hands; readonly policy: Policy },
+  { executor, policy }: { readonly executor: ToolExecutor; readonly policy: Policy },
 ): Promise<Omit<CheckedRow, "id"> | undefined> {
-  const schema = hands.declarations().find(({ name }) => name === canonicalToolName(tool))?.inputSchema;
+  const schema = executor.declarations().find(({ name }) => name === canonicalToolName(tool))?.inputSchema;
   const known = Object.keys((schema?.["properties"] as object | undefined) ?? {});
   const inputJson = JSON.stringify(Object.fromEntries(Object.entries(input).filter(([key]) => known.includes(key))));
-  const answered = flat(await hands.judge({ callId: "c1" as CallId, name: tool, inputJson }, policy));
+  const answered = flat(await executor.judge({ callId: "c1" as CallId, name: tool, inputJson }, policy));
   return answered.decision === "ask" || answered.decision === "deny" ? answered : undefined;
 }
 
@@ -163,12 +163,12 @@ function policyOf({ setup = {} }: Row, stage: string): Policy {
   };
 }
 
-function handsAt(root: string): Hands {
+function executorAt(root: string): ToolExecutor {
   // There is no session: whatever hooks there are were put there for the row.
   const workspace = createLocalWorkspace({ root, environment: process.env, home: HOME, since: 0 });
   const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
   const tools = createTools({ sessionId: "check", workspace, results, outputDirectory: join(root, "..", "outputs") });
-  return createHands({ tools, workspace, results, home: HOME });
+  return createExecutor({ tools, workspace, results, home: HOME });
 }
 
 /** Paths in rows are those of `/w`; placeholders that nobody filled stand for something harmless. */

@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { UserError } from "../../lib/index.ts";
-import type { McpConnection, ToolFace } from "../../ports/index.ts";
+import type { McpConnection, ToolSpec } from "../../ports/index.ts";
 import {
   type AgentDefinition,
   type AgentId,
@@ -162,7 +162,7 @@ async function assemble(options: SessionOptions, served: ServedSession): Promise
       hooks: hooks.main,
       cwd,
       model: chosen.model,
-      hands: tools.hands,
+      executor: tools.executor,
       budget: await sessionBudget({
         settings,
         definition,
@@ -184,7 +184,7 @@ interface AgentParts extends ServedSession {
   readonly modelIsGiven: boolean;
   readonly interactive: boolean;
   /** Tools for plan mode. */
-  readonly planning: readonly ToolFace[];
+  readonly planning: readonly ToolSpec[];
   readonly tell: SessionOptions["onTrouble"];
 }
 
@@ -215,7 +215,7 @@ function createAgents(parts: AgentParts): {
     settings,
     environment,
     chosen,
-    delegation: { faces: offerDelegation({ agents, settings, environment, rules, forks, interactive }), dispatcher },
+    delegation: { specs: offerDelegation({ agents, settings, environment, rules, forks, interactive }), dispatcher },
     skills: agents.shelf,
     planning: parts.planning,
     serverTools: connection.tools,

@@ -33,7 +33,7 @@ export function resolveMain(options: SessionOptions, place: MainPlace): AgentRes
     maxTokensField: chosen.provider?.maxTokensField,
     // Unless settings say otherwise, a resumed conversation keeps its lifetime: the cached prefix would be lost.
     cacheLifetime: settings.cache?.lifetime ?? thread.conversation?.head.cacheLifetime,
-    tools: tools.hands.declarations(),
+    tools: tools.executor.declarations(),
     absentTools: tools.absent,
     rules,
     asked: { mode: options.permissionMode, effort: options.effort, maxTurns: options.maxTurns },

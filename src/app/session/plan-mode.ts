@@ -1,15 +1,15 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import type { PermissionMode, Settings } from "../../protocol/index.ts";
-import { planFaces, type RunRequest } from "../../runs/index.ts";
+import { planSpecs, type RunRequest } from "../../runs/index.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /** The tools to plan with, where somebody can approve a plan: elsewhere they would only cost bytes. */
 export function offerPlanMode(
   { interactive, approvals, onAsk, permissionMode }: SessionOptions,
   { permissions = {} }: Settings,
-): readonly ToolFace[] {
+): readonly ToolSpec[] {
   const isAnswered = interactive === true || approvals !== undefined || onAsk === "wait" || onAsk === "hook";
-  return isAnswered && (permissionMode ?? permissions.defaultMode) !== "dontAsk" ? planFaces : [];
+  return isAnswered && (permissionMode ?? permissions.defaultMode) !== "dontAsk" ? planSpecs : [];
 }
 
 /** What holds once plan mode is left, where a session began in it. */

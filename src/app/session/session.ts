@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
 import { newRunId } from "../../lib/index.ts";
-import type { ConnectedMcpServer, Hands, ModelDescription } from "../../ports/index.ts";
+import type { ConnectedMcpServer, ModelDescription, ToolExecutor } from "../../ports/index.ts";
 import {
   type AgentId,
   MAIN_AGENT,
@@ -66,7 +66,7 @@ export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers"
   readonly transcript: Transcript;
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
-  readonly services: RunServices & { readonly hands: Hands };
+  readonly services: RunServices & { readonly executor: ToolExecutor };
   readonly dispatcher: Dispatcher;
   /** A run ends only after the agents it has in the background. */
   readonly waits: boolean;
@@ -80,7 +80,7 @@ export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers"
   readonly acceptance?: Acceptance | undefined;
   /** Whether somebody else tries to break work that changed files. */
   readonly verify?: "suggest" | "auto" | undefined;
-  /** Lets go of what the session holds beside its hands. */
+  /** Releases what the session holds besides its executor. */
   readonly release: () => Promise<void>;
   readonly callback?: AgentCallback | undefined;
 }
@@ -168,7 +168,7 @@ export function createSessionOf({
       await running?.result;
       await dispatcher.registry.stopAll();
       if (isOpen) await tellOfSessionEnd(services, thread, agent);
-      await services.hands.close();
+      await services.executor.close();
       await release();
       await thread.clean().catch(() => undefined);
       thread.keep();

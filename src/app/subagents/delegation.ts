@@ -1,7 +1,7 @@
 import { delegationList } from "../../definitions/index.ts";
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import type { AgentDefinition, Rule, Settings } from "../../protocol/index.ts";
-import { delegationFaces, offeredAgents } from "../../runs/index.ts";
+import { delegationSpecs, offeredAgents } from "../../runs/index.ts";
 import { isBackgroundOff } from "../../settings/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { Environment } from "../places.ts";
@@ -25,12 +25,12 @@ export function offerDelegation({
   rules,
   forks,
   interactive,
-}: DelegationPlace): readonly ToolFace[] {
+}: DelegationPlace): readonly ToolSpec[] {
   const { subagents = {} } = settings;
   // Where nobody looks on there is no status line; who asks for it by name gets it.
   const offered = offeredAgents(agents, { rules }).filter((agent) => interactive || !setsUpStatusLine(agent));
   if (offered.length === 0 || subagents.maxDepth === 0) return [];
-  return delegationFaces({
+  return delegationSpecs({
     list: delegationList(offered),
     background: mayBackground({ settings, environment }),
     parallel: subagents.parallel !== false,

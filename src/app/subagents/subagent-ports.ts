@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { Clock, Hands, McpConnection } from "../../ports/index.ts";
+import type { Clock, McpConnection, ToolExecutor } from "../../ports/index.ts";
 import type { KeptWorktree, Settings } from "../../protocol/index.ts";
 import { isVerifier, type SubagentPorts } from "../../runs/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
@@ -37,7 +37,7 @@ export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
     home: environment["HOME"],
     interactive,
     mayBackground: mayBackground({ settings, environment }),
-    tools: () => parts.sessionTools().hands.declarations(),
+    tools: () => parts.sessionTools().executor.declarations(),
     get absentTools() {
       return parts.sessionTools().absent;
     },
@@ -48,13 +48,13 @@ export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
     connect: (uses, use) => servers.connect(uses, use),
     openCopy: (agentId, definition, cwd) => openCopy(parts, { agentId, definition, cwd }),
     hooksFor: (definition) => hooks.forAgent(definition),
-    addTools: async (hands, tools, root) => {
-      const [{ addTools, createHands }, { createLocalWorkspace }] = await Promise.all([
-        import("../../hands/index.ts"),
+    addTools: async (executor, tools, root) => {
+      const [{ addTools, createExecutor }, { createLocalWorkspace }] = await Promise.all([
+        import("../../executor/index.ts"),
         import("../../workspace/index.ts"),
       ]);
       const workspace = createLocalWorkspace({ root, environment });
-      return addTools(hands, createHands({ tools, workspace, results: parts.transcript.results }));
+      return addTools(executor, createExecutor({ tools, workspace, results: parts.transcript.results }));
     },
   };
 }
@@ -91,8 +91,8 @@ async function openCopy(
   try {
     const below = relative(worktree.path, worktree.directory);
     const original = below === "" ? cwd : cwd.slice(0, -below.length - 1);
-    const hands: Hands = await sessionTools().handsAt(worktree.directory);
-    return { ok: true, copy: { root: worktree.directory, top: worktree.path, original, hands, leave } };
+    const executor: ToolExecutor = await sessionTools().executorAt(worktree.directory);
+    return { ok: true, copy: { root: worktree.directory, top: worktree.path, original, executor, leave } };
   } catch (error) {
     await leave();
     throw error;

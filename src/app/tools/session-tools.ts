@@ -1,12 +1,12 @@
-import { lazyHands, leanToolSpec } from "../../hands/index.ts";
-import type { Hands, Skills, Tool, ToolFace } from "../../ports/index.ts";
+import { lazyExecutor, leanToolSpec } from "../../executor/index.ts";
+import type { Skills, Tool, ToolExecutor, ToolSpec } from "../../ports/index.ts";
 import type { Settings } from "../../protocol/index.ts";
 import { searchEngineFor, toolSpecs } from "../../tools/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
 import type { Sandbox } from "../../workspace/index.ts";
 import type { Environment } from "../places.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
-import type { Delegation } from "./make-hands.ts";
+import type { Delegation } from "./create-tool-executor.ts";
 
 export interface SessionToolsOptions {
   /** Absolute real path of the workspace. */
@@ -21,7 +21,7 @@ export interface SessionToolsOptions {
   readonly skills?: Skills | undefined;
   readonly delegation: Delegation;
   /** Those to plan with. */
-  readonly planning: readonly ToolFace[];
+  readonly planning: readonly ToolSpec[];
   /** Of MCP servers; declared behind all others. */
   readonly serverTools: readonly Tool[];
   /** Takes what a person should know at once. */
@@ -30,9 +30,9 @@ export interface SessionToolsOptions {
 
 /** The tools of a session. */
 export interface SessionTools {
-  readonly hands: Hands;
+  readonly executor: ToolExecutor;
   /** The same tools on another directory. */
-  readonly handsAt: (root: string) => Promise<Hands>;
+  readonly executorAt: (root: string) => Promise<ToolExecutor>;
   /** Tools that exist and are not there, and why. */
   readonly absent: readonly { readonly name: string; readonly reason: string }[];
 }
@@ -45,15 +45,15 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
   const choice = searchEngineFor(settings.search, environment, chosen.search ? { anthropic: chosen.search } : {});
   const search = "engine" in choice ? { search: choice.engine } : {};
   const { serverTools, planning } = options;
-  const delegation = { ...options.delegation, faces: [...options.delegation.faces, ...planning] };
+  const delegation = { ...options.delegation, specs: [...options.delegation.specs, ...planning] };
   const builtIn = toolSpecs({ ...search, ...skills });
   let sandbox: Sandbox | undefined;
   let since: number | undefined;
-  const handsAt = async (root: string): Promise<Hands> => {
-    const { beginningOf, makeHands, makeSandbox } = await import("./make-hands.ts");
+  const executorAt = async (root: string): Promise<ToolExecutor> => {
+    const { beginningOf, createToolExecutor, makeSandbox } = await import("./create-tool-executor.ts");
     sandbox ??= makeSandbox(options);
     since ??= beginningOf(transcript.path) ?? Date.now();
-    return makeHands({
+    return createToolExecutor({
       sandbox,
       since,
       root,
@@ -69,8 +69,8 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
     });
   };
   // Tools of others are shown as they are.
-  const faces = [...[...builtIn, ...delegation.faces].map(leanToolSpec), ...serverTools];
-  const own = lazyHands(faces, () => handsAt(options.root));
-  const hands = { ...own, close: () => own.close().then(() => sandbox?.close()) };
-  return { hands, handsAt, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };
+  const specs = [...[...builtIn, ...delegation.specs].map(leanToolSpec), ...serverTools];
+  const own = lazyExecutor(specs, () => executorAt(options.root));
+  const executor = { ...own, close: () => own.close().then(() => sandbox?.close()) };
+  return { executor, executorAt, absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [] };
 }

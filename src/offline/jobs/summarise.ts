@@ -147,8 +147,8 @@ function* summariseDirectory(path: string, seen: Seen): Job {
   const source = files
     .filter(({ name }) => languageOf(name)?.isCode && !isTest(joinPath(path, name)))
     .map(({ name }) => name);
-  const doors = source.filter((name) => /^(index|main|mod|lib|__init__|cli|app)\./.test(name));
-  const chosen = [...(readme ? [readme] : []), ...new Set([...doors, ...source])].slice(0, maxRead);
+  const entryPoints = source.filter((name) => /^(index|main|mod|lib|__init__|cli|app)\./.test(name));
+  const chosen = [...(readme ? [readme] : []), ...new Set([...entryPoints, ...source])].slice(0, maxRead);
   const [counted, defined, ...pages] = yield* askAll(`Reading what the files of ${path} say about themselves.`, [
     countLines(path),
     grep(anyDefinitionPattern, { path, glob: foreignGlob, output_mode: "content", head_limit: 250 }),

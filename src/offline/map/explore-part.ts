@@ -2,25 +2,25 @@ import { plural } from "../../lib/index.ts";
 import { ask, askAll, type Job, list, read, type Seen, textIn } from "../jobs/job.ts";
 import { clip, composePlain, rows } from "../jobs/report.ts";
 import { type Hit, parseCounts, parseHits, parseListing, parsePage } from "../jobs/results.ts";
-import { aboutFile, isDoor, keyFiles } from "./key-files.ts";
+import { aboutFile, isEntryPoint, keyFiles } from "./key-files.ts";
 import { baseName, isTest } from "./languages.ts";
-import { directoryLines, wordsOfDoor } from "./map-layout.ts";
+import { directoryLines, wordsOfEntryPoint } from "./map-layout.ts";
 import { aboutLines, entryLines, testLines } from "./map-report.ts";
 import { manifestNames, readManifest } from "./read-manifest.ts";
-import { countByNames, countLines, findDoors, joinPath, type Survey, surveyFiles } from "./survey-files.ts";
+import { countByNames, countLines, findEntryPoints, joinPath, type Survey, surveyFiles } from "./survey-files.ts";
 
 const maxDirectories = 30;
 const maxKeyFiles = 6;
 
 /** One directory, looked at for an agent that maps the whole. It needs tools that look, and sends nobody. */
 export function* explorePart(path: string): Job {
-  const { listing, counted, doors } = yield* ask(`Looking at ${path}.`, {
+  const { listing, counted, entryPoints } = yield* ask(`Looking at ${path}.`, {
     listing: list(path),
     counted: countLines(path),
-    doors: findDoors(path),
+    entryPoints: findEntryPoints(path),
   });
   const counts = counted.ok ? parseCounts(counted.text) : yield* countByNames(path);
-  if (counts.totalFiles === 0) return nothingSeen(path, [listing, counted, doors]);
+  if (counts.totalFiles === 0) return nothingSeen(path, [listing, counted, entryPoints]);
   const top = parseListing(textIn(listing));
   const survey = yield* surveyFiles(counts, { path, top, isIgnored: () => false, maxCounted: maxDirectories });
   const names = top.files.map(({ name }) => name);
@@ -37,7 +37,7 @@ export function* explorePart(path: string): Job {
   const manifests = [pageOf(manifestPath)].flatMap((seen) =>
     seen && manifestPath ? [readManifest(manifestPath, parsePage(seen.text))] : [],
   );
-  const speaking = parseHits(textIn(doors)).hits;
+  const speaking = parseHits(textIn(entryPoints)).hits;
   const text = composePlain(`${path}: ${sizeOf(survey)}`, [
     {
       heading: "What it is",
@@ -46,7 +46,7 @@ export function* explorePart(path: string): Job {
     { heading: "Size", lines: [`- ${sizeOf(survey)}`] },
     { heading: "Directories", lines: directoryLines(survey.directories, speaking, maxDirectories) },
     { heading: "Key files", lines: rows(key.map((file) => aboutFile(file, textIn(pageOf(file.path))))) },
-    { heading: "Entry points", lines: entryLines({ manifests, survey: withoutInnerDoors(survey, path), path }) },
+    { heading: "Entry points", lines: entryLines({ manifests, survey: withoutInnerEntryPoints(survey, path), path }) },
     { heading: "Tests", lines: testLines({ survey, manifests }) },
   ]);
   return { kind: "report", text };
@@ -58,16 +58,18 @@ function whatItIs(
   { path, survey, speaking }: { readonly path: string; readonly survey: Survey; readonly speaking: readonly Hit[] },
 ): readonly string[] {
   if (words.length > 0) return words;
-  const door = speaking.find((hit) => hit.line <= 3 && hit.path.slice(0, hit.path.lastIndexOf("/")) === path);
-  if (door) return [`- ${door.path}:${door.line}  ${clip(wordsOfDoor(door), 200)}`];
+  const entry = speaking.find((hit) => hit.line <= 3 && hit.path.slice(0, hit.path.lastIndexOf("/")) === path);
+  if (entry) return [`- ${entry.path}:${entry.line}  ${clip(wordsOfEntryPoint(entry), 200)}`];
   const tests = survey.files.filter((file) => isTest(file.path)).length;
   const kind = `${survey.languages[0]?.name ?? "unknown kinds"}${tests * 2 > survey.files.length ? " tests" : ""}`;
   return [`- ${path}/  mostly ${kind}; no README or first comment says what it is for`];
 }
 
-/** A door further down is the entry of its own directory only. */
-function withoutInnerDoors(survey: Survey, path: string): Survey {
-  const files = survey.files.filter((file) => !isDoor(file.path) || file.path === joinPath(path, baseName(file.path)));
+/** An entry point further down is the entry of its own directory only. */
+function withoutInnerEntryPoints(survey: Survey, path: string): Survey {
+  const files = survey.files.filter(
+    (file) => !isEntryPoint(file.path) || file.path === joinPath(path, baseName(file.path)),
+  );
   return { ...survey, files };
 }
 

@@ -20,20 +20,20 @@ export function keyFiles(
     .slice(0, most);
 }
 
-const ranks = { door: 0, start: 1, code: 2, test: 3, prose: 3, other: 4 } as const;
+const ranks = { entry: 0, start: 1, code: 2, test: 3, prose: 3, other: 4 } as const;
 
-/** Undefined: not worth opening. A door further down speaks for its own directory only. */
+/** Undefined: not worth opening. An entry point further down speaks for its own directory only. */
 function rankOf(file: string, directory: string): number | undefined {
   const name = baseName(file);
   const language = languageOf(file);
   if (language === undefined || /[.-]min\.|\.lock$|-lock\.|\.snap$/.test(name)) return undefined;
   if (isTest(file)) return ranks.test;
   if (!language.isCode) return /^(Markdown|reStructuredText)$/.test(language.name) ? ranks.prose : ranks.other;
-  if (isDoor(file)) return file === joinPath(directory, name) ? ranks.door : undefined;
+  if (isEntryPoint(file)) return file === joinPath(directory, name) ? ranks.entry : undefined;
   return /^(main|cli|app|server|__main__)\./.test(name) ? ranks.start : ranks.code;
 }
 
-export function isDoor(path: string): boolean {
+export function isEntryPoint(path: string): boolean {
   return /^(index|mod|lib|__init__)\.\w+$/.test(baseName(path));
 }
 

@@ -15,7 +15,7 @@ export interface MapFindings {
   readonly manifests: readonly Manifest[];
   readonly todos: { readonly hits: readonly Hit[]; readonly left: number };
   /** First comments of the files that speak for their directories. */
-  readonly doors: readonly Hit[];
+  readonly entryPoints: readonly Hit[];
   /** What agents told of the parts of a large repository; none of a small one. */
   readonly parts: readonly Part[];
   readonly log: Seen;

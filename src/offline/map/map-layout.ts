@@ -6,10 +6,10 @@ import type { Directory, Survey } from "./survey-files.ts";
 
 const maxRows = 12;
 
-export function layoutLines({ path, top, survey, nested, doors, parts }: MapFindings): string[] {
+export function layoutLines({ path, top, survey, nested, entryPoints, parts }: MapFindings): string[] {
   const { directories, total } = survey;
   const prefix = path === "." ? 0 : path.length + 1;
-  const lines = directoryLines(directories, doors);
+  const lines = directoryLines(directories, entryPoints);
   const others = directories
     .filter(({ files, path: name }) => files === 0 && !name.slice(prefix).startsWith("."))
     .map((directory) => `${directory.path.slice(prefix)}/`);
@@ -27,18 +27,22 @@ export function layoutLines({ path, top, survey, nested, doors, parts }: MapFind
 }
 
 /** Where one directory holds most of the files, the layout is inside it. */
-export function innerSection({ survey, doors, parts }: MapFindings): Section | undefined {
+export function innerSection({ survey, entryPoints, parts }: MapFindings): Section | undefined {
   const largest = [...survey.directories].sort((left, right) => right.files - left.files)[0];
   if (parts.some(({ directory, report }) => directory === largest && report.kind === "whole")) return undefined;
   const inner = survey.inner.filter(({ exact }) => exact);
   if (!largest || inner.length < 2 || largest.files * 2 < survey.total.files) return undefined;
-  const lines = directoryLines(inner, doors);
+  const lines = directoryLines(inner, entryPoints);
   const left = largest.inside.length - inner.length;
   if (left > 0) lines.push(`- and ${left} more, not counted one by one`);
   return { heading: `Inside ${largest.path}`, lines };
 }
 
-export function directoryLines(directories: readonly Directory[], doors: readonly Hit[], most = maxRows): string[] {
+export function directoryLines(
+  directories: readonly Directory[],
+  entryPoints: readonly Hit[],
+  most = maxRows,
+): string[] {
   const sorted = directories
     .filter(({ files }) => files > 0)
     .sort((left, right) => right.files - left.files || (left.path < right.path ? -1 : 1));
@@ -47,7 +51,7 @@ export function directoryLines(directories: readonly Directory[], doors: readonl
       `${directory.path}/`,
       `${directory.exact ? "" : "at least "}${plural(directory.files, "file")}`,
       amountOfLines(directory.lines),
-      aboutDirectory(directory, doors) || clip(directory.inside.join(", "), 90),
+      aboutDirectory(directory, entryPoints) || clip(directory.inside.join(", "), 90),
     ]),
   );
   const left = lines.length - most;
@@ -62,13 +66,13 @@ function pathsAfter(directories: readonly Directory[], count: number): string {
 }
 
 /** The first words of the file that speaks for the directory. */
-function aboutDirectory({ path }: Directory, doors: readonly Hit[]): string {
-  const own = doors.filter((hit) => hit.line <= 3 && hit.path.slice(0, hit.path.lastIndexOf("/")) === path);
+function aboutDirectory({ path }: Directory, entryPoints: readonly Hit[]): string {
+  const own = entryPoints.filter((hit) => hit.line <= 3 && hit.path.slice(0, hit.path.lastIndexOf("/")) === path);
   const hit = own.sort((left, right) => left.line - right.line)[0];
-  return hit ? clip(wordsOfDoor(hit), 90) : "";
+  return hit ? clip(wordsOfEntryPoint(hit), 90) : "";
 }
 
-export function wordsOfDoor({ text }: Hit): string {
+export function wordsOfEntryPoint({ text }: Hit): string {
   return text.replace(/^(\/\/!?|#+|\/\*\*?|""")\s*/, "").replace(/\s*(\*\/|""")$/, "");
 }
 

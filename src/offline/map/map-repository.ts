@@ -6,7 +6,15 @@ import { exploreParts, partsOf } from "./explore-parts.ts";
 import type { MapFindings } from "./map-findings.ts";
 import { mapReport } from "./map-report.ts";
 import { manifestNames, readManifest } from "./read-manifest.ts";
-import { countByNames, countLines, findDoors, foreignGlob, isOwn, joinPath, surveyFiles } from "./survey-files.ts";
+import {
+  countByNames,
+  countLines,
+  findEntryPoints,
+  foreignGlob,
+  isOwn,
+  joinPath,
+  surveyFiles,
+} from "./survey-files.ts";
 
 const maxManifests = 4;
 const maxNested = 3;
@@ -26,12 +34,12 @@ export function* mapRepository(path = ".", { canDelegate = false }: { readonly c
   const readme = top.files.find(({ name }) => /^readme(\.\w+)?$/i.test(name))?.name;
   const kept = [readme, top.files.find(({ name }) => name === ".gitignore")?.name].filter((name) => name !== undefined);
   const told = [log, status];
-  const [counted, todos, doors, below, ...files] = yield* askAll(
+  const [counted, todos, entryPoints, below, ...files] = yield* askAll(
     "Counting files and lines, reading what describes the project.",
     [
       countLines(path),
       grep(todoPattern, { path, glob: foreignGlob, output_mode: "content", head_limit: 10 }),
-      findDoors(path),
+      findEntryPoints(path),
       glob("*/**/{package.json,pyproject.toml,Cargo.toml,go.mod,pom.xml}", path),
       ...kept.map((name) => read(joinPath(path, name), 120)),
       ...manifests.map((name) => read(name, 1_000)),
@@ -58,7 +66,7 @@ export function* mapRepository(path = ".", { canDelegate = false }: { readonly c
     ),
     manifests: [...files, ...inner].flatMap((seen) => manifestOf(seen, [...manifests, ...nested])),
     todos: parseHits(textIn(todos)),
-    doors: parseHits(textIn(doors)).hits,
+    entryPoints: parseHits(textIn(entryPoints)).hits,
     parts,
     log,
     status,

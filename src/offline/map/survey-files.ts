@@ -55,11 +55,11 @@ export function isOwn(path: string): boolean {
 }
 
 /** The file of a directory that speaks for the others, and how it begins where it says what they are for. */
-const doorGlob = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";
-const doorPattern = '^(//!?|#|/\\*\\*?|""")\\s?[A-Z].*';
+const entryPointGlob = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";
+const entryPointPattern = '^(//!?|#|/\\*\\*?|""")\\s?[A-Z].*';
 
-export function findDoors(path: string): PlannedCall {
-  return grep(doorPattern, { path, glob: doorGlob, output_mode: "content", head_limit: 250 });
+export function findEntryPoints(path: string): PlannedCall {
+  return grep(entryPointPattern, { path, glob: entryPointGlob, output_mode: "content", head_limit: 250 });
 }
 
 /** From one count of everything; where its list was cut, from counts by directory and by language. */

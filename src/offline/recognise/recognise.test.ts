@@ -25,21 +25,21 @@ describe("recognise", () => {
   });
 
   it.each([
-    "where is createHands defined",
-    "Where is the function `createHands` defined?",
-    "find usages of createHands",
-    "Who calls createHands()?",
-    "find createHands",
-    "find the definition of createHands",
-    "where is createHands defined and used?",
-    "where do we use createHands",
-    "show me where createHands is used",
-    "which files import createHands",
-    "how is createHands used",
-    "what is createHands?",
-    "WHERE IS createHands USED",
+    "where is createExecutor defined",
+    "Where is the function `createExecutor` defined?",
+    "find usages of createExecutor",
+    "Who calls createExecutor()?",
+    "find createExecutor",
+    "find the definition of createExecutor",
+    "where is createExecutor defined and used?",
+    "where do we use createExecutor",
+    "show me where createExecutor is used",
+    "which files import createExecutor",
+    "how is createExecutor used",
+    "what is createExecutor?",
+    "WHERE IS createExecutor USED",
   ])("finds a name: %s", (words) => {
-    expect(recognise(words)).toEqual({ kind: "find", symbol: "createHands", path: "." });
+    expect(recognise(words)).toEqual({ kind: "find", symbol: "createExecutor", path: "." });
   });
 
   it("lists the directory it stands in", () => {
@@ -60,7 +60,7 @@ describe("recognise", () => {
     ["what does src/lib/ do?", "src/lib"],
     ["explain package.json", "package.json"],
     ["summarise the lib directory", "lib"],
-    ["what does the hands room do", "hands"],
+    ["what does the executor room do", "executor"],
     ["summarise src/history.ts", "src/history.ts"],
   ])("summarises: %s", (words, path) => {
     expect(recognise(words)).toEqual({ kind: "summarise", path });

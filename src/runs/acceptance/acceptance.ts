@@ -1,4 +1,4 @@
-import type { Hands } from "../../ports/index.ts";
+import type { ToolExecutor } from "../../ports/index.ts";
 import {
   type AcceptanceResult,
   type ApprovalAnswer,
@@ -20,7 +20,7 @@ export interface AcceptanceRequest {
   readonly runId: RunId;
   /** Of the agent whose work it is. */
   readonly policy: Policy;
-  readonly hands: Hands;
+  readonly executor: ToolExecutor;
   /** Absent: who gave the command has allowed it. */
   readonly approvals?: ApprovalQueue;
   readonly signal: AbortSignal;
@@ -30,7 +30,7 @@ export interface AcceptanceRequest {
 
 /** Runs the command that says whether an agent's work holds, as a command of that agent: decided, asked about, limited in time. Never rejects. */
 async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceResult> {
-  const { command, runId, policy, hands } = request;
+  const { command, runId, policy, executor } = request;
   const call: ToolCall = {
     callId: `${runId}_acceptance` as CallId,
     name: "Bash",
@@ -38,7 +38,7 @@ async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceRe
   };
   const notRun = (why: string): AcceptanceResult => ({ command, ok: false, exitCode: null, output: why });
   try {
-    const judged = await hands.judge(call, policy);
+    const judged = await executor.judge(call, policy);
     if (judged.kind === "invalid") return notRun(judged.message);
     const { decision, denial = decision.reason } = judged;
     if (decision.effect === "deny") return notRun(denial);
@@ -47,7 +47,7 @@ async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceRe
     if (answer?.answer === "deny") return notRun(answer.message ?? denial);
     const grant = asks ? { grant: { callId: call.callId, inputJson: call.inputJson, by: "person" as const } } : {};
     const { who, signal } = request;
-    const result = await hands.execute({ agentId: who.agentId, call, policy, ...grant }, () => {}, signal);
+    const result = await executor.execute({ agentId: who.agentId, call, policy, ...grant }, () => {}, signal);
     const exitCode = result.facts?.command?.exitCode ?? null;
     return {
       command,
@@ -62,12 +62,12 @@ async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceRe
 
 async function ask(
   call: ToolCall,
-  { who, policy, hands, signal, decision, pause }: AcceptanceRequest & { readonly decision: Decision },
+  { who, policy, executor, signal, decision, pause }: AcceptanceRequest & { readonly decision: Decision },
   approvals: ApprovalQueue,
 ): Promise<ApprovalAnswer> {
   const { questionAbout, ruleSettling } = await import("../approvals/question.ts");
-  const question = await questionAbout({ ...who, call, decision, policy, hands });
-  const settledBy = () => ruleSettling(call, { hands, policy, now: approvals.policyFor(policy) });
+  const question = await questionAbout({ ...who, call, decision, policy, executor });
+  const settledBy = () => ruleSettling(call, { executor, policy, now: approvals.policyFor(policy) });
   const goOn = pause();
   const answer = await approvals.ask(question, { signal, settledBy, onOpen: async () => {} }).finally(goOn);
   // What the check is, is not for who answers to change.
@@ -101,7 +101,7 @@ export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise
 /** Or the last success, when there is none. */
 async function firstFailure(host: RunHost, { commands, policy, granted = [] }: Acceptance): Promise<AcceptanceResult> {
   const { services, thread, request, outlet } = host;
-  const { hands, approvals, retinue } = services;
+  const { executor, approvals, retinue } = services;
   const { runId } = request;
   const { signal } = outlet;
   let result: AcceptanceResult = { command: "", ok: true, exitCode: 0, output: "" };
@@ -111,7 +111,7 @@ async function firstFailure(host: RunHost, { commands, policy, granted = [] }: A
       who: askerOf(host),
       runId,
       policy: approvals.policyFor(retinue?.policyOf(thread.agentId, policy) ?? policy),
-      hands,
+      executor,
       ...(granted.includes(command) ? {} : { approvals }),
       signal,
       pause: () => host.pause(),

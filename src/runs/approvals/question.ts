@@ -21,11 +21,11 @@ export function requestIdOf(
 
 interface Asked extends Asker, Pick<ApprovalQuestion, "call" | "decision"> {
   readonly policy: Policy;
-  readonly hands: RunServices["hands"];
+  readonly executor: RunServices["executor"];
 }
 
 /** What somebody is asked about a call. */
-export async function questionAbout({ policy, hands, ...asked }: Asked): Promise<ApprovalQuestion> {
+export async function questionAbout({ policy, executor, ...asked }: Asked): Promise<ApprovalQuestion> {
   const { call } = asked;
   const always: string[] = [];
   for (const rule of (await isAllowed(policy)) ? [] : alwaysRules(call)) {
@@ -36,25 +36,25 @@ export async function questionAbout({ policy, hands, ...asked }: Asked): Promise
 
   /** Where rules allow it already a hook wants it to be asked, and no rule changes that. */
   async function isAllowed(rules: Policy): Promise<boolean> {
-    return (await ruleAllowing(call, { hands, policy: rules })) !== undefined;
+    return (await ruleAllowing(call, { executor, policy: rules })) !== undefined;
   }
 }
 
-interface Changed extends Pick<Asked, "hands" | "policy"> {
+interface Changed extends Pick<Asked, "executor" | "policy"> {
   readonly now: Policy;
 }
 
 /** The rule that has come to allow a call. What rules allowed before is asked about because a hook wants that. */
-export async function ruleSettling(call: ToolCall, { hands, policy, now }: Changed): Promise<string | undefined> {
-  if ((await ruleAllowing(call, { hands, policy })) !== undefined) return undefined;
-  return ruleAllowing(call, { hands, policy: now });
+export async function ruleSettling(call: ToolCall, { executor, policy, now }: Changed): Promise<string | undefined> {
+  if ((await ruleAllowing(call, { executor, policy })) !== undefined) return undefined;
+  return ruleAllowing(call, { executor, policy: now });
 }
 
 async function ruleAllowing(
   call: ToolCall,
-  { hands, policy }: Pick<Asked, "hands" | "policy">,
+  { executor, policy }: Pick<Asked, "executor" | "policy">,
 ): Promise<string | undefined> {
-  const judged = await hands.judge(call, policy);
+  const judged = await executor.judge(call, policy);
   return judged.kind === "decided" && judged.decision.effect === "allow" ? judged.decision.rule : undefined;
 }
 

@@ -43,9 +43,9 @@ export async function askPerson(host: RunHost, asked: OpenCall, policy: Policy):
 
 async function ask(host: RunHost, { call, decision, requested }: OpenCall, policy: Policy) {
   const { services, outlet } = host;
-  const { approvals, hands } = services;
+  const { approvals, executor } = services;
   const { callId, name, inputJson } = call;
-  const question = await questionAbout({ ...askerOf(host), call, decision, policy, hands });
+  const question = await questionAbout({ ...askerOf(host), call, decision, policy, executor });
   const { requestId, always } = question;
   const choices = always.length === 0 ? {} : { always };
   const resume = host.pause();
@@ -64,7 +64,7 @@ async function ask(host: RunHost, { call, decision, requested }: OpenCall, polic
         // It is waited for below.
         telling.catch(() => {});
       },
-      settledBy: () => ruleSettling(call, { hands, policy, now: approvals.policyFor(policy) }),
+      settledBy: () => ruleSettling(call, { executor, policy, now: approvals.policyFor(policy) }),
     })
     .finally(resume);
   await telling;

@@ -18,7 +18,7 @@ const MOST_CHANGES = 5;
 export async function decideCall(host: RunHost, made: ToolCall, policy: Policy): Promise<DecidedCall> {
   let call = made;
   for (let changes = 0; changes <= MOST_CHANGES; changes++) {
-    const judgement = await host.services.hands.judge(call, policy);
+    const judgement = await host.services.executor.judge(call, policy);
     const about = { call, requested: requestedEvent(call, judgement) };
     if (judgement.kind === "invalid")
       return { ...about, effect: "refused", outcome: "error", message: judgement.message };
@@ -42,7 +42,7 @@ export function grantOf({ callId, inputJson }: ToolCall, by: Grant["by"]): Grant
   return { callId, inputJson, by };
 }
 
-/** The hands have read it: it is JSON, or the call would have come to nothing. */
+/** Parses an input that the executor has already found to be JSON. */
 export function inputOf({ inputJson }: ToolCall): JsonValue {
   try {
     return JSON.parse(inputJson) as JsonValue;

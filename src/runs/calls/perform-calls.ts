@@ -1,5 +1,5 @@
 import { findCall } from "../../loop/index.ts";
-import type { HandsRequest } from "../../ports/index.ts";
+import type { ExecuteRequest } from "../../ports/index.ts";
 import type {
   CallOutcome,
   DurableEvent,
@@ -48,7 +48,7 @@ async function performTogether(host: RunHost, batch: readonly ToolCall[]): Promi
 }
 
 function sideBySide(host: RunHost, call: ToolCall | undefined): boolean {
-  return call !== undefined && host.services.hands.traits(call.name).parallel;
+  return call !== undefined && host.services.executor.traits(call.name).parallel;
 }
 
 async function performCall(host: RunHost, made: ToolCall): Promise<void> {
@@ -77,7 +77,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   if (decided.effect === "refused")
     return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
   let { grant } = decided.effect === "allow" ? decided : {};
-  const { effects, momentary, resumable } = services.hands.traits(name);
+  const { effects, momentary, resumable } = services.executor.traits(name);
   const started: DurableEvent = { type: "tool.started", callId, resumable };
   let unwritten: readonly DurableEvent[] = [requested, started];
   if (decided.effect === "ask") {
@@ -127,13 +127,13 @@ async function finish(host: RunHost, call: ToolCall, { ended, unwritten = [] }: 
   );
 }
 
-type Execution = Omit<HandsRequest, "agentId" | "policy">;
+type Execution = Omit<ExecuteRequest, "agentId" | "policy">;
 
 /** A call that asks a model by itself is a request like any other: what it may take is set aside before. */
 async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
   const { services, outlet, clocks } = host;
-  const { takes } = services.hands.traits(request.call.name);
-  if (takes === undefined) return executeByHands(host, request);
+  const { takes } = services.executor.traits(request.call.name);
+  if (takes === undefined) return executeWithTools(host, request);
   const goOn = clocks.pause();
   const reserved = await services.budget.reserveInTurn({ ...takes, isCall: true }, outlet.signal).finally(goOn);
   if (outlet.signal.aborted) {
@@ -148,7 +148,7 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
   };
   await host.record([{ type: "spend.reserved", request: request.call.callId, reserved: spend }]);
   try {
-    const result = await executeByHands(host, request);
+    const result = await executeWithTools(host, request);
     if (result.facts?.spent) reserved.settle(result.facts.spent);
     return result;
   } finally {
@@ -157,12 +157,12 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
 }
 
 /** By what holds then: while a person was asked, plan mode may have begun. */
-function executeByHands(host: RunHost, request: Execution): Promise<ToolResult> {
+function executeWithTools(host: RunHost, request: Execution): Promise<ToolResult> {
   const { services, outlet, thread } = host;
   const { callId } = request.call;
   const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId, text });
   const { agentId } = thread;
-  return services.hands.execute({ agentId, policy: policyNow(host), ...request }, progress, outlet.signal);
+  return services.executor.execute({ agentId, policy: policyNow(host), ...request }, progress, outlet.signal);
 }
 
 function policyNow(host: RunHost): Policy {

@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
 import { next, sizeOf, userTurn } from "../../loop/index.ts";
-import type { Hands, Journal, Model } from "../../ports/index.ts";
+import type { Journal, Model, ToolExecutor } from "../../ports/index.ts";
 import { type DurableEvent, type Head, type Message, noUsage, type ToolCall } from "../../protocol/index.ts";
 import { createMemorySession } from "../../transcript/index.ts";
 import { createApprovalQueue } from "../approvals/create-approval-queue.ts";
@@ -71,7 +71,7 @@ export async function testRun(
       version: "0",
       cwd: "/",
       model,
-      hands: {} as Hands,
+      executor: {} as ToolExecutor,
       approvals: createApprovalQueue({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
       clock,
       budget: createBudget({ limits: budget, clock }),

@@ -154,7 +154,7 @@ function listener(
       if (progress.type === "waiting") return;
       if (progress.type === "sent") {
         // A run's first connection takes its time to open: what calls need is loaded meanwhile.
-        if (host.thread.state.run?.turns === 1) setImmediate(() => services.hands.prepare?.());
+        if (host.thread.state.run?.turns === 1) setImmediate(() => services.executor.prepare?.());
         return;
       }
       if (progress.type === "gone") return void prompt.fingerprint();

@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
 import type { LoopState } from "../../loop/index.ts";
-import type { Clock, Hands, Hooks, Model, Prompt } from "../../ports/index.ts";
+import type { Clock, Hooks, Model, Prompt, ToolExecutor } from "../../ports/index.ts";
 import type {
   AcceptanceResult,
   AgentId,
@@ -30,7 +30,7 @@ export interface RunServices {
   readonly version: string;
   readonly cwd: string;
   readonly model: Model;
-  readonly hands: Hands;
+  readonly executor: ToolExecutor;
   readonly approvals: ApprovalQueue;
   readonly clock: Clock;
   readonly budget: Budget;

@@ -32,7 +32,7 @@ export class Forks {
     const { gate, siblings } = this.groupOf(parent.thread, `${prepared.agent.agentType} ${turns ?? "all"}`);
     const { origin, past } = forkPoint(parent.thread, { kind, turns, siblings });
     thread.inherit(past);
-    prepared.hands.inherit?.(thread.agentId, parent.agentId);
+    prepared.executor.inherit?.(thread.agentId, parent.agentId);
     const model = gate.guard(prepared.model);
     const bounded = origin.turns === undefined ? [] : [boundedNotice(origin.turns)];
     return {

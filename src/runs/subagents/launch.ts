@@ -13,7 +13,7 @@ import type { Registry } from "./registry.ts";
 import { resultOf, type Subagent, type SubagentResult, specOf } from "./subagent.ts";
 
 /** What all runs of a session have in common. */
-export type SharedServices = Omit<RunServices, "model" | "hands" | "cwd" | "budget" | "limits" | "retinue">;
+export type SharedServices = Omit<RunServices, "model" | "executor" | "cwd" | "budget" | "limits" | "retinue">;
 
 export interface LaunchOptions {
   readonly prepared: PreparedAgent;
@@ -32,7 +32,7 @@ export interface LaunchOptions {
 /** Starts a run of a subagent. Its record follows the run, and has an end once everything is released. */
 export function launch(subagent: Subagent, options: LaunchOptions): void {
   const { prepared, thread, prompt, parent, shared, retinue, registry, journal } = options;
-  const { agent, model, hands, cwd, limits, background, tools, notices } = prepared;
+  const { agent, model, executor, cwd, limits, background, tools, notices } = prepared;
   const { agentId, agentType, runId } = subagent;
   const output = createAgentOutput(journal, { agentId, background });
   const policy = recordPolicy(agent.policy);
@@ -47,7 +47,7 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
   const budget = parent.services.budget.child(prepared.budget, agentType);
   if (options.spent) budget.restore(options.spent);
   const hooks = prepared.hooks ?? shared.hooks;
-  const services = { ...shared, cwd, model, hands, budget, limits, hooks, retinue };
+  const services = { ...shared, cwd, model, executor, budget, limits, hooks, retinue };
   const run = startRun(services, thread, {
     runId,
     agent,
@@ -75,7 +75,7 @@ async function cleanUp(
   const record = async (event: DurableEvent): Promise<void> => {
     for (const line of await thread.record([event]).catch(() => [])) onUpdate(line);
   };
-  await prepared.hands.release(thread.agentId).catch(() => undefined);
+  await prepared.executor.release(thread.agentId).catch(() => undefined);
   for (const event of (await prepared.followUp?.(result)) ?? []) await record(event);
   const worktree = await prepared.release().catch(() => undefined);
   await record({ type: "run.cleaned", runId: result.runId, worktree });

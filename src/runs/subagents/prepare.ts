@@ -2,7 +2,7 @@ import { platform } from "node:os";
 import { createHeadCache, forkAgent, judgeAgent, type ResolvedAgent, resolveSubagent } from "../../agents/index.ts";
 import { describeError, nearest, UserError } from "../../lib/index.ts";
 import { parseRule } from "../../permissions/index.ts";
-import type { Hands, Hooks, McpConnection, Model, Tool } from "../../ports/index.ts";
+import type { Hooks, McpConnection, Model, Tool, ToolExecutor } from "../../ports/index.ts";
 import {
   type AgentBudget,
   type AgentDefinition,
@@ -61,7 +61,7 @@ export interface SubagentPorts {
   /** Hooks of the session together with those of a definition. */
   hooksFor(definition: AgentDefinition): Promise<Hooks | undefined>;
   /** Adds tools of an agent's own MCP servers to the tools it has in `root`. */
-  addTools(hands: Hands, tools: readonly Tool[], root: string): Promise<Hands>;
+  addTools(executor: ToolExecutor, tools: readonly Tool[], root: string): Promise<ToolExecutor>;
 }
 
 export interface PrepareRequest {
@@ -84,7 +84,7 @@ export interface PreparedAgent {
   readonly ok: true;
   readonly agent: ResolvedAgent;
   readonly model: Model;
-  readonly hands: Hands;
+  readonly executor: ToolExecutor;
   readonly cwd: string;
   readonly tools: ToolReport;
   readonly budget: AgentBudget;
@@ -153,7 +153,7 @@ async function prepareDefined(
   const { tools } = own;
   return {
     ...prepared,
-    hands: tools.length === 0 ? prepared.hands : await ports.addTools(prepared.hands, tools, root),
+    executor: tools.length === 0 ? prepared.executor : await ports.addTools(prepared.executor, tools, root),
     hooks: definition.hooks && (await ports.hooksFor(definition)),
   };
 }
@@ -211,7 +211,7 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
   if (!resolution.ok) return resolution;
   const verifies = copy !== undefined && isVerifier(definition);
   const agent = withInstructions(resolution.agent, [ports.connection, own]);
-  const base = copy ? (verifies ? keepInCopy(copy.hands, copy) : copy.hands) : parent.services.hands;
+  const base = copy ? (verifies ? keepInCopy(copy.executor, copy) : copy.executor) : parent.services.executor;
   return {
     ok: true,
     agent: {
@@ -220,7 +220,7 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
       policy: verifies ? verifierPolicy(agent.policy, above) : agent.policy,
     },
     model,
-    hands: base,
+    executor: base,
     cwd: root,
     tools: resolution.report,
     budget: definition.budget ?? {},
@@ -244,7 +244,7 @@ function prepareFork(
   const denial = denialOf({ name: FORK_TYPE }, parent.agent.policy);
   if (denial !== undefined) return refuse(denial);
   const background = ports.mayBackground && terms.background;
-  const { hands, cwd, hooks, model } = parent.services;
+  const { executor, cwd, hooks, model } = parent.services;
   const { provider, model: name } = model.describe();
   // A fork keeps the head of its conversation unless its model is gone.
   const isSame = fork.head.provider === provider && fork.head.model === name;
@@ -272,7 +272,7 @@ function prepareFork(
     agent,
     inherits: "fork",
     model,
-    hands,
+    executor,
     cwd,
     tools: report,
     budget: {},

@@ -1,4 +1,4 @@
-import type { Hands } from "../../ports/index.ts";
+import type { ToolExecutor } from "../../ports/index.ts";
 import {
   type AgentDefinition,
   canonicalToolName,
@@ -19,7 +19,7 @@ export interface WorkingCopy {
   /** Directory that it is a copy of. */
   readonly original: string;
   /** The session's tools on the copy, without the limits of any agent. */
-  readonly hands: Hands;
+  readonly executor: ToolExecutor;
   /** Called after everything that ran there has ended. Returns undefined if nothing was changed and the copy is gone. */
   leave(): Promise<KeptWorktree | undefined>;
 }
@@ -67,21 +67,24 @@ export function verifierPolicy(policy: Policy, parent: Policy): Policy {
 }
 
 /** Returns tools that refuse commands which name the original instead of the copy. A net against mistakes, not a sandbox. */
-export function keepInCopy(hands: Hands, { original, top }: Pick<WorkingCopy, "original" | "top">): Hands {
-  if (top.startsWith(`${original}/`)) return hands;
+export function keepInCopy(
+  executor: ToolExecutor,
+  { original, top }: Pick<WorkingCopy, "original" | "top">,
+): ToolExecutor {
+  if (top.startsWith(`${original}/`)) return executor;
   const isInCopy = ({ name, inputJson }: ToolCall): boolean =>
     canonicalToolName(name) !== "Bash" || !commandNames(inputJson, original);
   const reason = `The command names ${original}, and you work in a copy of it: ${top}. Use relative paths.`;
   const decision: Decision = { effect: "deny", rule: "copy", scope: "builtin", reason };
   return {
-    ...hands,
+    ...executor,
     judge: async (call, policy) => {
-      const judged = await hands.judge(call, policy);
+      const judged = await executor.judge(call, policy);
       if (judged.kind === "invalid" || isInCopy(call)) return judged;
       return { ...judged, decision, denial: `${call.name} was not run. ${reason}` };
     },
     execute: async (request, emit, signal) => {
-      if (isInCopy(request.call)) return hands.execute(request, emit, signal);
+      if (isInCopy(request.call)) return executor.execute(request, emit, signal);
       return { outcome: "denied", content: [{ type: "text", text: reason }] };
     },
   };

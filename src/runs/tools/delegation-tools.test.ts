@@ -9,10 +9,10 @@ import type { LiveAgent } from "../host/run-host.ts";
 import { Dispatcher } from "../subagents/dispatcher.ts";
 import { forkWords } from "../subagents/forks.ts";
 import { delegationTools } from "./delegation-tools.ts";
-import { delegationFaces, planFaces } from "./faces.ts";
+import { delegationSpecs, planSpecs } from "./specs.ts";
 
 const clock = { now: () => 0, monotonic: () => 0 };
-const faces = delegationFaces({
+const specs = delegationSpecs({
   list: {
     text: "- Explore: looks",
     tokens: 4,
@@ -55,8 +55,8 @@ function sessionWith(agentId: string, maxDepth: number, words: readonly string[]
   const conversation = new Chain(agent.head);
   conversation.append({ role: "user", content: words.map((text) => ({ type: "text", text })) });
   dispatcher.registry.enter({ agentId, agent, thread: { conversation } } as unknown as LiveAgent);
-  const tools = delegationTools(dispatcher, faces);
-  return { tools, plan: delegationTools(dispatcher, planFaces), prepared: () => prepared };
+  const tools = delegationTools(dispatcher, specs);
+  return { tools, plan: delegationTools(dispatcher, planSpecs), prepared: () => prepared };
 }
 
 function contextOf(agentId: string): ToolContext {
@@ -114,7 +114,7 @@ describe("a tool of delegation", () => {
   });
 
   it("takes any name of an agent, though it shows those of the list", () => {
-    const [shown] = faces;
+    const [shown] = specs;
     const [task] = sessionWith("a1", 2).tools;
     expect(shown?.declaration.inputSchema).toMatchObject({ properties: { subagent_type: { enum: ["Explore"] } } });
     const schema = task?.declaration.inputSchema ?? {};

@@ -1,4 +1,4 @@
-import type { Tool, ToolFace } from "../../ports/index.ts";
+import type { Tool, ToolSpec } from "../../ports/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { forDelegators } from "./may-delegate.ts";
 import { createEnterPlanMode, createExitPlanMode } from "./plan-tools.ts";
@@ -8,17 +8,17 @@ import { takingAnyName } from "./task-input.ts";
 import { createTaskOutput, takingOffset } from "./task-output.ts";
 import { createTaskStop } from "./task-stop.ts";
 
-const makers: Readonly<Record<string, (dispatcher: Dispatcher, face: ToolFace) => Tool>> = {
-  Task: (dispatcher, face) => forDelegators(dispatcher, { ...takingAnyName(face), ...createTask(dispatcher) }),
-  TaskOutput: (dispatcher, face) =>
-    forDelegators(dispatcher, { ...takingOffset(face), ...createTaskOutput(dispatcher) }),
-  TaskStop: (dispatcher, face) => forDelegators(dispatcher, { ...face, ...createTaskStop(dispatcher) }),
-  SendMessage: (dispatcher, face) => ({ ...face, ...createSendMessage(dispatcher) }),
-  EnterPlanMode: (dispatcher, face) => ({ ...face, ...createEnterPlanMode(dispatcher) }),
-  ExitPlanMode: (dispatcher, face) => ({ ...face, ...createExitPlanMode(dispatcher) }),
+const makers: Readonly<Record<string, (dispatcher: Dispatcher, spec: ToolSpec) => Tool>> = {
+  Task: (dispatcher, spec) => forDelegators(dispatcher, { ...takingAnyName(spec), ...createTask(dispatcher) }),
+  TaskOutput: (dispatcher, spec) =>
+    forDelegators(dispatcher, { ...takingOffset(spec), ...createTaskOutput(dispatcher) }),
+  TaskStop: (dispatcher, spec) => forDelegators(dispatcher, { ...spec, ...createTaskStop(dispatcher) }),
+  SendMessage: (dispatcher, spec) => ({ ...spec, ...createSendMessage(dispatcher) }),
+  EnterPlanMode: (dispatcher, spec) => ({ ...spec, ...createEnterPlanMode(dispatcher) }),
+  ExitPlanMode: (dispatcher, spec) => ({ ...spec, ...createExitPlanMode(dispatcher) }),
 };
 
-/** The tools behind the faces that were declared. */
-export function delegationTools(dispatcher: Dispatcher, faces: readonly ToolFace[]): readonly Tool[] {
-  return faces.flatMap((face) => makers[face.declaration.name]?.(dispatcher, face) ?? []);
+/** Creates the tools whose specs were declared. */
+export function delegationTools(dispatcher: Dispatcher, specs: readonly ToolSpec[]): readonly Tool[] {
+  return specs.flatMap((spec) => makers[spec.declaration.name]?.(dispatcher, spec) ?? []);
 }

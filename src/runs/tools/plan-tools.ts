@@ -1,8 +1,8 @@
-import type { Tool, ToolFace, ToolOutput } from "../../ports/index.ts";
+import type { Tool, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import { type AgentId, type DurableEvent, MAIN_AGENT } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 
-type Behaviour = Omit<Tool, keyof ToolFace>;
+type Behaviour = Omit<Tool, keyof ToolSpec>;
 
 export function createEnterPlanMode(dispatcher: Dispatcher): Behaviour {
   return {

@@ -1,5 +1,5 @@
 import { judgeAgent } from "../../agents/index.ts";
-import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import type { Subagent } from "../subagents/subagent.ts";
@@ -7,7 +7,7 @@ import { neutral } from "../subagents/task-text.ts";
 import { mayDelegate, notADelegator } from "./may-delegate.ts";
 import { unknownId } from "./task.ts";
 
-export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
+export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof ToolSpec> {
   return {
     run: async (input, context): Promise<ToolOutput> => {
       const to = String(input["to"]);

@@ -1,4 +1,4 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { FORK_TYPE, type JsonObject, type JsonSchema } from "../../protocol/index.ts";
 import type { ForkBounds, SpawnRequest } from "../subagents/subagent.ts";
 
@@ -52,7 +52,7 @@ export function textIn(input: JsonObject, name: string): string | undefined {
  * Models are shown the names that are on the list, and what is taken is more: the catalog knows agents by other names
  * too, and has a better answer to one it does not know. In every request that would only cost bytes.
  */
-export function takingAnyName({ declaration, ...face }: ToolFace): ToolFace {
+export function takingAnyName({ declaration, ...spec }: ToolSpec): ToolSpec {
   const { inputSchema } = declaration;
   const required = inputSchema["required"] as readonly string[];
   const text = { type: "string" };
@@ -65,7 +65,7 @@ export function takingAnyName({ declaration, ...face }: ToolFace): ToolFace {
   );
   const prompt = { type: "string", minLength: 1 };
   return {
-    ...face,
+    ...spec,
     declaration: { ...declaration, inputSchema: { ...inputSchema, properties: { ...properties, prompt } } },
   };
 }

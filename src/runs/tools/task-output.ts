@@ -1,5 +1,5 @@
 import { formatCount, withTimeLimit } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { AgentId, JsonObject } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { rosterText } from "../subagents/roster-text.ts";
@@ -10,7 +10,7 @@ import { textIn } from "./task-input.ts";
 
 const usualWait = 30_000;
 
-export function createTaskOutput(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
+export function createTaskOutput(dispatcher: Dispatcher): Omit<Tool, keyof ToolSpec> {
   return {
     // It waits no longer than it was told to, and then perhaps for the place that it lent meanwhile.
     timeoutMs: () => Number.MAX_SAFE_INTEGER,
@@ -75,10 +75,10 @@ async function listed(dispatcher: Dispatcher, caller: AgentId): Promise<string> 
  * What a report that is read page by page goes on with is told where it matters; in every request it would only cost
  * bytes. Who leaves out the id gets a list instead of an error.
  */
-export function takingOffset({ declaration, ...face }: ToolFace): ToolFace {
+export function takingOffset({ declaration, ...spec }: ToolSpec): ToolSpec {
   const { inputSchema } = declaration;
   const properties = { ...(inputSchema["properties"] as JsonObject), offset: { type: "integer", minimum: 0 } };
-  return { ...face, declaration: { ...declaration, inputSchema: { ...inputSchema, properties, required: [] } } };
+  return { ...spec, declaration: { ...declaration, inputSchema: { ...inputSchema, properties, required: [] } } };
 }
 
 /** Whole lines where they fit, never half a character. */

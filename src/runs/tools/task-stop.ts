@@ -1,11 +1,11 @@
 import { plural } from "../../lib/index.ts";
-import type { Tool, ToolFace } from "../../ports/index.ts";
+import type { Tool, ToolSpec } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { stopWithReceipt, type WorkingRun } from "../subagents/stop-receipt.ts";
 import { unknownId } from "./task.ts";
 
-export function createTaskStop(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
+export function createTaskStop(dispatcher: Dispatcher): Omit<Tool, keyof ToolSpec> {
   return {
     run: async (input, { agentId: caller }) => {
       const id = String(input["task_id"]);

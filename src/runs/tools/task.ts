@@ -1,5 +1,5 @@
 import { expectedTokens } from "../../loop/index.ts";
-import type { Tool, ToolContext, ToolFace, ToolOutput } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import { type AgentId, isSameAgent, type JsonObject, MAIN_AGENT } from "../../protocol/index.ts";
 import { contextLimits } from "../compaction/context-limits.ts";
 import type { LiveAgent } from "../host/run-host.ts";
@@ -18,7 +18,7 @@ import { forkBounds, readRequest, textIn } from "./task-input.ts";
 /** Its agent has clocks of its own. */
 const noLimit = Number.MAX_SAFE_INTEGER;
 
-export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolFace> {
+export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolSpec> {
   return {
     timeoutMs: () => noLimit,
     abortGraceMs: 5_000,
@@ -200,12 +200,12 @@ function refused(agentType: string, message: string): ToolOutput {
 const CHARACTERS_PER_TOKEN = 3;
 /** Enough for how a report begins and ends. */
 const LEAST = 400;
-/** With what the runtime says behind it, still within what hands let pass. */
+/** With what the runtime says behind it, still within what the executor lets pass. */
 const MOST = LONGEST_REPORT - 2_000;
 
 /**
  * Characters that one report may have: the calls of one answer share what is left of their caller's window. Undefined
- * for the usual length, at which hands keep the whole for Read; anything else only where TaskOutput can show the rest.
+ * for the usual length, at which the executor keeps the whole for Read; anything else only where TaskOutput can show the rest.
  */
 function reportRoom({ agent, services, thread: { state } }: LiveAgent): number | undefined {
   const { head, contextTokens, policy } = agent;

@@ -1,6 +1,6 @@
 import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 
-/** A bare client for this room's tests: it reads the wire by itself and knows nothing of the server's code. */
+/** A bare client for this module's tests: it reads the wire by itself and knows nothing of the server's code. */
 export type Received = {
   status: number;
   headers: IncomingHttpHeaders;

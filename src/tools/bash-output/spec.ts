@@ -1,7 +1,7 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const bashOutputSpec: ToolFace = {
+export const bashOutputSpec: ToolSpec = {
   declaration: {
     name: "BashOutput",
     description: descriptions.bashOutput,

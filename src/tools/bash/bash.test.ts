@@ -128,7 +128,7 @@ describe("Bash", () => {
     expect(facts?.command?.exitCode).toBeNull();
   });
 
-  it("gives hands the time to hear of the timeout first", () => {
+  it("gives the executor the time to hear of the timeout first", () => {
     const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
     expect(tool.timeoutMs?.({ timeout: 1_000 })).toBeGreaterThan(1_000);
     expect(tool.timeoutMs?.({})).toBeGreaterThan(120_000);

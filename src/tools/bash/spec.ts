@@ -1,9 +1,9 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
 export const LONGEST_TIMEOUT = 600_000;
 
-export const bashSpec: ToolFace = {
+export const bashSpec: ToolSpec = {
   declaration: {
     name: "Bash",
     description: descriptions.bash,

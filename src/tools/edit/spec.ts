@@ -1,7 +1,7 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const editSpec: ToolFace = {
+export const editSpec: ToolSpec = {
   declaration: {
     name: "Edit",
     description: descriptions.edit,

@@ -1,7 +1,7 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const globSpec: ToolFace = {
+export const globSpec: ToolSpec = {
   declaration: {
     name: "Glob",
     description: descriptions.glob,

@@ -1,10 +1,10 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
 const flag = { type: "boolean" };
 const count = { type: "integer", minimum: 0 };
 
-export const grepSpec: ToolFace = {
+export const grepSpec: ToolSpec = {
   declaration: {
     name: "Grep",
     description: descriptions.grep,

@@ -1,7 +1,7 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const killShellSpec: ToolFace = {
+export const killShellSpec: ToolSpec = {
   declaration: {
     name: "KillShell",
     description: descriptions.killShell,

@@ -1,7 +1,7 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const lsSpec: ToolFace = {
+export const lsSpec: ToolSpec = {
   declaration: {
     name: "LS",
     description: descriptions.ls,

@@ -1,7 +1,7 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const notebookEditSpec: ToolFace = {
+export const notebookEditSpec: ToolSpec = {
   declaration: {
     name: "NotebookEdit",
     description: descriptions.notebookEdit,

@@ -1,7 +1,7 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const readSpec: ToolFace = {
+export const readSpec: ToolSpec = {
   declaration: {
     name: "Read",
     description: descriptions.read,

@@ -1,8 +1,8 @@
-import type { Skills, ToolFace } from "../../ports/index.ts";
+import type { Skills, ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
 /** Depends on the available skills, which it lists. */
-export function skillSpec(skills: Skills): ToolFace {
+export function skillSpec(skills: Skills): ToolSpec {
   return {
     declaration: {
       name: "Skill",

@@ -1,7 +1,7 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const todoWriteSpec: ToolFace = {
+export const todoWriteSpec: ToolSpec = {
   declaration: {
     name: "TodoWrite",
     description: descriptions.todoWrite,

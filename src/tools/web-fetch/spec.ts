@@ -1,7 +1,7 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const webFetchSpec: ToolFace = {
+export const webFetchSpec: ToolSpec = {
   declaration: {
     name: "WebFetch",
     description: descriptions.webFetch,

@@ -1,10 +1,10 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 import type { Search } from "./search.ts";
 
 const domains = { type: "array", items: { type: "string" } };
 
-export function webSearchSpec({ takes }: Pick<Search, "takes">): ToolFace {
+export function webSearchSpec({ takes }: Pick<Search, "takes">): ToolSpec {
   return {
     declaration: {
       name: "WebSearch",

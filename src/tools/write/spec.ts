@@ -1,7 +1,7 @@
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 
-export const writeSpec: ToolFace = {
+export const writeSpec: ToolSpec = {
   declaration: {
     name: "Write",
     description: descriptions.write,

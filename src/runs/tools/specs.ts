@@ -1,5 +1,5 @@
 import type { DelegationList } from "../../definitions/index.ts";
-import type { ToolFace } from "../../ports/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
 import { FORK_TYPE } from "../../protocol/index.ts";
 import { forkProperties } from "./task-input.ts";
 
@@ -14,11 +14,11 @@ export interface DelegationOffer {
 }
 
 /** The tools of delegation, in the order they are declared. The same offer gives the same bytes. */
-export function delegationFaces(offer: DelegationOffer): readonly ToolFace[] {
-  return [taskFace(offer), ...(offer.background ? [taskOutputFace, taskStopFace, sendMessageFace] : [])];
+export function delegationSpecs(offer: DelegationOffer): readonly ToolSpec[] {
+  return [taskSpec(offer), ...(offer.background ? [taskOutputSpec, taskStopSpec, sendMessageSpec] : [])];
 }
 
-function taskFace(offer: DelegationOffer): ToolFace {
+function taskSpec(offer: DelegationOffer): ToolSpec {
   const { list, background, forks } = offer;
   const names = [...list.agents.map(({ name }) => name), ...(forks ? [FORK_TYPE] : [])];
   return {
@@ -59,7 +59,7 @@ function describeTask({ list, background, parallel, forks }: DelegationOffer): s
 const aboutForks =
   "- Without subagent_type: a fork with your tools that knows this conversation; its prompt says only what to do. Only forks take context_turns (the newest), allowed_tools, read_only.";
 
-const taskOutputFace: ToolFace = {
+const taskOutputSpec: ToolSpec = {
   declaration: {
     name: "TaskOutput",
     description: "How far a background agent is, or how it ended; `block` waits for its end.",
@@ -77,7 +77,7 @@ const taskOutputFace: ToolFace = {
   traits: { parallel: true, effects: false },
 };
 
-const taskStopFace: ToolFace = {
+const taskStopSpec: ToolSpec = {
   declaration: {
     name: "TaskStop",
     description: "Ends an agent. It can be resumed.",
@@ -90,7 +90,7 @@ const taskStopFace: ToolFace = {
   traits: { parallel: true, effects: false },
 };
 
-const sendMessageFace: ToolFace = {
+const sendMessageSpec: ToolSpec = {
   declaration: {
     name: "SendMessage",
     description: "Tells an agent (id or name) something; one that ended goes on with it.",
@@ -106,7 +106,7 @@ const sendMessageFace: ToolFace = {
 const traits = { parallel: false, effects: false };
 
 /** To plan before anything is changed; for sessions in which somebody can approve a plan. */
-export const planFaces: readonly ToolFace[] = [
+export const planSpecs: readonly ToolSpec[] = [
   {
     declaration: {
       name: "EnterPlanMode",

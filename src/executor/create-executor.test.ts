@@ -2,17 +2,17 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Hands, ResultStore, Tool, ToolContext, ToolOutput } from "../ports/index.ts";
+import type { ResultStore, Tool, ToolContext, ToolExecutor, ToolOutput } from "../ports/index.ts";
 import { type JsonObject, type Policy, type Rule, type ToolCall, textOf } from "../protocol/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
-import { createHands, type HandsLimits } from "./index.ts";
+import { createExecutor, type ExecutorLimits } from "./index.ts";
 
 let top = "";
 let root = "";
 let saved: Map<string, string>;
 
 beforeEach(() => {
-  top = realpathSync(mkdtempSync(join(tmpdir(), "hands-")));
+  top = realpathSync(mkdtempSync(join(tmpdir(), "executor-")));
   root = join(top, "project");
   mkdirSync(root);
   saved = new Map();
@@ -45,9 +45,9 @@ function tool(name: string, run: Run, more: Partial<Tool> = {}): Tool {
   };
 }
 
-function hands(tools: readonly Tool[], limits: HandsLimits = {}): Hands {
+function executor(tools: readonly Tool[], limits: ExecutorLimits = {}): ToolExecutor {
   const workspace = createLocalWorkspace({ root, environment: {}, home: top });
-  return createHands({ tools, workspace, results, home: top, limits: { graceMs: 10, abortGraceMs: 20, ...limits } });
+  return createExecutor({ tools, workspace, results, home: top, limits: { graceMs: 10, abortGraceMs: 20, ...limits } });
 }
 
 function policy(more: Partial<Policy> = {}, ...rules: [Rule["effect"], string][]): Policy {
@@ -73,7 +73,7 @@ const writer = () =>
 
 describe("judge", () => {
   it("decides on the canonical tool, whichever name the model used", async () => {
-    const judgement = await hands([tool("Read", async () => ({ content: "" }))]).judge(
+    const judgement = await executor([tool("Read", async () => ({ content: "" }))]).judge(
       call("read_file", { file_path: "a.ts" }),
       policy(),
     );
@@ -81,7 +81,7 @@ describe("judge", () => {
   });
 
   it("tells the nearest name for an unknown tool", async () => {
-    const judgement = await hands([
+    const judgement = await executor([
       tool("Write", async () => ({ content: "" })),
       tool("Grep", async () => ({ content: "" })),
     ]).judge(call("Grpe", {}), policy());
@@ -89,18 +89,18 @@ describe("judge", () => {
   });
 
   it("names only tools that are there for who calls", async () => {
-    const all = hands(["Read", "Task"].map((name) => tool(name, async () => ({ content: "" }))));
+    const all = executor(["Read", "Task"].map((name) => tool(name, async () => ({ content: "" }))));
     const judgement = await all.judge(call("none", {}), policy());
     expect(judgement).toEqual({ kind: "invalid", message: 'There is no tool named "none". The tools are: Read.' });
   });
 
   it.each(["[1]", "null", "{", '"x"'])("refuses the input %s", async (inputJson) => {
-    const judgement = await hands([writer()]).judge({ callId: "c1", name: "Write", inputJson }, policy());
+    const judgement = await executor([writer()]).judge({ callId: "c1", name: "Write", inputJson }, policy());
     expect(judgement).toMatchObject({ kind: "invalid" });
   });
 
   it("names a wrong property", async () => {
-    const judgement = await hands([writer()]).judge(call("Write", { file_pth: "x" }), policy());
+    const judgement = await executor([writer()]).judge(call("Write", { file_pth: "x" }), policy());
     expect(judgement).toEqual({ kind: "invalid", message: expect.stringContaining("file_path") });
   });
 });
@@ -112,7 +112,7 @@ describe("execute", () => {
       seen.push(input);
       return { content: "text", details: { lines: 1 } };
     });
-    const result = await hands([read]).execute(
+    const result = await executor([read]).execute(
       { agentId: "main", call: call("Read", { file_path: "a", limit: "3" }), policy: policy() },
       silent,
       never,
@@ -122,7 +122,7 @@ describe("execute", () => {
   });
 
   it("denies an ask without a grant, and says which flag would allow it", async () => {
-    const result = await hands([writer()]).execute(
+    const result = await executor([writer()]).execute(
       { agentId: "main", call: call("Write", { file_path: "a", content: "x" }), policy: policy() },
       silent,
       never,
@@ -138,7 +138,7 @@ describe("execute", () => {
     const { callId, inputJson } = asked;
     const attempt = async (grant: { callId: string; inputJson: string }, rules: Policy = policy()) =>
       (
-        await hands([writer()]).execute(
+        await executor([writer()]).execute(
           { agentId: "main", call: asked, policy: rules, grant: { ...grant, by: "person" } },
           silent,
           never,
@@ -162,7 +162,7 @@ describe("execute", () => {
         return { content: "" };
       };
     const prepares = { parallel: false, effects: true, prepares: true } as const;
-    const both = hands([tool("Write", note("write"), { traits: prepares }), tool("TodoWrite", note("other"))]);
+    const both = executor([tool("Write", note("write"), { traits: prepares }), tool("TodoWrite", note("other"))]);
     for (const name of ["Write", "TodoWrite"]) {
       const recorded = new Promise<void>((resolve) => setImmediate(() => resolve(void order.push("recorded"))));
       const input = name === "Write" ? { file_path: "a", content: "x" } : {};
@@ -176,7 +176,7 @@ describe("execute", () => {
     const broken = tool("Read", () => {
       throw new Error("no luck");
     });
-    const result = await hands([broken]).execute(
+    const result = await executor([broken]).execute(
       { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() },
       silent,
       never,
@@ -195,7 +195,7 @@ describe("execute", () => {
       },
       { timeoutMs: () => 20 },
     );
-    const result = await hands([stuck]).execute(
+    const result = await executor([stuck]).execute(
       { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() },
       silent,
       never,
@@ -218,7 +218,7 @@ describe("execute", () => {
         };
       });
     });
-    const result = await hands([deaf]).execute(
+    const result = await executor([deaf]).execute(
       { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() },
       (text) => heard.push(text),
       abort.signal,
@@ -236,7 +236,7 @@ describe("execute", () => {
         context.signal.addEventListener("abort", () => resolve({ content: "half", facts: { filesChanged: ["a"] } }));
       });
     });
-    const result = await hands([obedient], { abortGraceMs: 10_000 }).execute(
+    const result = await executor([obedient], { abortGraceMs: 10_000 }).execute(
       { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() },
       silent,
       abort.signal,
@@ -252,7 +252,7 @@ describe("long results", () => {
   it("are kept whole and cut for the model, with the address in the last line", async () => {
     const long = Array.from({ length: 2_000 }, (_, index) => `line ${index}`).join("\n");
     const read = tool("Read", async () => ({ content: [{ type: "text", text: long }, image] }));
-    const result = await hands([read], { maxCharacters: 1_000 }).execute(
+    const result = await executor([read], { maxCharacters: 1_000 }).execute(
       { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy() },
       silent,
       never,
@@ -268,7 +268,7 @@ describe("long results", () => {
     const workspace = createLocalWorkspace({ root, environment: {} });
     const failing: ResultStore = { ...results, save: () => Promise.reject(new Error("disk full")) };
     const read = tool("Read", async () => ({ content: "x".repeat(5_000) }));
-    const result = await createHands({
+    const result = await createExecutor({
       tools: [read],
       workspace,
       results: failing,
@@ -286,7 +286,7 @@ describe("authorize", () => {
   const granted = async (access: Parameters<ToolContext["authorize"]>[0], rules: Policy) => {
     const asked = call("WebFetch", { url: "https://example.com/a" });
     const grant = { callId: asked.callId, inputJson: asked.inputJson, by: "person" } as const;
-    const result = await hands([asking(access)]).execute(
+    const result = await executor([asking(access)]).execute(
       { agentId: "main", call: asked, policy: rules, grant },
       silent,
       never,
@@ -311,7 +311,7 @@ describe("authorize", () => {
       const decision = await context.authorize({ kind: "read", path: "link/passwd" });
       return { content: `${decision.effect} ${context.hidden("/etc/passwd")} ${context.hidden(join(root, "a"))}` };
     });
-    const result = await hands([read]).execute(
+    const result = await executor([read]).execute(
       { agentId: "main", call: call("Read", { file_path: "a" }), policy: policy({}, ["deny", "Read(//etc/**)"]) },
       silent,
       never,
@@ -338,7 +338,7 @@ describe("release and close", () => {
     const other = tool("Grep", async () => ({ content: "" }), {
       release: async (agentId) => void released.push(agentId),
     });
-    const both = hands([stuck, other]);
+    const both = executor([stuck, other]);
     const execution = both.execute(
       { agentId: "a1", call: call("Read", { file_path: "a" }), policy: policy() },
       silent,
@@ -355,7 +355,7 @@ describe("release and close", () => {
 
 it("declares tools in the given order", () => {
   const names = ["Write", "Read", "Grep"];
-  const made = hands(names.map((name) => tool(name, async () => ({ content: "" }))));
+  const made = executor(names.map((name) => tool(name, async () => ({ content: "" }))));
   expect(made.declarations().map(({ name }) => name)).toEqual(names);
   expect(made.traits("write_file")).toEqual({ parallel: false, effects: true });
 });

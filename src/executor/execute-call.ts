@@ -1,6 +1,6 @@
 import { boundText, describeError, formatCount, formatDuration } from "../lib/index.ts";
 import { explainDenial, hiddenPredicate } from "../permissions/index.ts";
-import type { HandsRequest, ResultStore, Tool, ToolContext, ToolOutput } from "../ports/index.ts";
+import type { ExecuteRequest, ResultStore, Tool, ToolContext, ToolOutput } from "../ports/index.ts";
 import type {
   CallId,
   CallOutcome,
@@ -41,7 +41,7 @@ export interface ExecutionContext {
 }
 
 /** Decides on a call unless that was just done, runs the tool within its limits and truncates its result. Never rejects. */
-export async function executeCall(request: HandsRequest, execution: ExecutionContext): Promise<ToolResult> {
+export async function executeCall(request: ExecuteRequest, execution: ExecutionContext): Promise<ToolResult> {
   const { limits, signal, running } = execution;
   const known = takeAllowed(request, execution.allowed);
   const read = known?.read ?? readCall(request.call, { tools: execution.tools, pool: request.policy.pool });
@@ -73,14 +73,14 @@ export async function executeCall(request: HandsRequest, execution: ExecutionCon
   }
 }
 
-function takeAllowed({ call, policy }: HandsRequest, allowed: AllowedCalls): AllowedCall | undefined {
+function takeAllowed({ call, policy }: ExecuteRequest, allowed: AllowedCalls): AllowedCall | undefined {
   const known = allowed.get(call);
   allowed.delete(call);
   return known?.policy === policy ? known : undefined;
 }
 
 interface Attempt {
-  readonly request: HandsRequest;
+  readonly request: ExecuteRequest;
   readonly tool: Tool;
   readonly input: JsonObject;
   readonly judged: JudgedCall | undefined;

@@ -1,13 +1,13 @@
 import { statSync } from "node:fs";
-import { createHands } from "../../hands/index.ts";
-import type { Hands, Tool, ToolFace } from "../../ports/index.ts";
+import { createExecutor } from "../../executor/index.ts";
+import type { Tool, ToolExecutor, ToolSpec } from "../../ports/index.ts";
 import { type Dispatcher, delegationTools } from "../../runs/index.ts";
 import { createTools, type ToolsRequest } from "../../tools/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../../workspace/index.ts";
 import type { Environment } from "../places.ts";
 import { type SandboxRequest, sandboxOptions } from "./sandbox-options.ts";
 
-export interface HandsRequest extends Omit<ToolsRequest, "workspace"> {
+export interface ExecuteRequest extends Omit<ToolsRequest, "workspace"> {
   readonly root: string;
   readonly environment: Environment;
   readonly delegation: Delegation;
@@ -24,7 +24,7 @@ export function makeSandbox(request: SandboxRequest): Sandbox {
 
 /** The tools of delegation, and what makes them work. */
 export interface Delegation {
-  readonly faces: readonly ToolFace[];
+  readonly specs: readonly ToolSpec[];
   readonly dispatcher: Dispatcher;
 }
 
@@ -35,7 +35,7 @@ export function beginningOf(transcriptPath: string | undefined): number | undefi
 }
 
 /** The built-in tools on the files and processes of one directory. */
-export function makeHands({
+export function createToolExecutor({
   root,
   environment,
   delegation,
@@ -43,12 +43,12 @@ export function makeHands({
   sandbox,
   since,
   ...rest
-}: HandsRequest): Hands {
+}: ExecuteRequest): ToolExecutor {
   const workspace = createLocalWorkspace({ root, environment, sandbox, since });
-  return createHands({
+  return createExecutor({
     tools: [
       ...createTools({ ...rest, workspace }),
-      ...delegationTools(delegation.dispatcher, delegation.faces),
+      ...delegationTools(delegation.dispatcher, delegation.specs),
       ...serverTools,
     ],
     workspace,

@@ -2,14 +2,14 @@ import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { describeError } from "../lib/index.ts";
 import { explainDenial, readsOnly } from "../permissions/index.ts";
-import type { Hands, HandsRequest, Judgement, ResultStore, Tool, Workspace } from "../ports/index.ts";
+import type { ExecuteRequest, Judgement, ResultStore, Tool, ToolExecutor, Workspace } from "../ports/index.ts";
 import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
 import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
 import { judgeCall } from "./judge-call.ts";
-import { unknownTraits } from "./lazy-hands.ts";
+import { unknownTraits } from "./lazy-executor.ts";
 import { readCall } from "./read-call.ts";
 
-export interface HandsLimits {
+export interface ExecutorLimits {
   /** Limit for tools that have none of their own. */
   readonly timeoutMs?: number;
   /** Additional time in which a tool can end its work by itself. */
@@ -22,18 +22,18 @@ export interface HandsLimits {
   readonly maxCharacters?: number;
 }
 
-export interface HandsOptions {
+export interface ExecutorOptions {
   /** Tools in the order in which they are declared to models. */
   readonly tools: readonly Tool[];
   readonly workspace: Workspace;
   readonly results: ResultStore;
-  readonly limits?: HandsLimits | undefined;
+  readonly limits?: ExecutorLimits | undefined;
   /** Directory that `~/` in rules refers to; absent: the home directory of this process. */
   readonly home?: string | undefined;
 }
 
 /** Creates an executor that runs tools in this process. */
-export function createHands(options: HandsOptions): Hands {
+export function createExecutor(options: ExecutorOptions): ToolExecutor {
   const { workspace, results } = options;
   const tools = new Map(options.tools.map((tool) => [tool.declaration.name, tool]));
   const declarations = options.tools.map((tool) => tool.declaration);
@@ -59,7 +59,7 @@ export function createHands(options: HandsOptions): Hands {
     };
   }
 
-  async function execute(request: HandsRequest, emit: (progress: string) => void, signal: AbortSignal) {
+  async function execute(request: ExecuteRequest, emit: (progress: string) => void, signal: AbortSignal) {
     if (closed) return textResult("cancelled", "The call was not started: the session is ending.");
     const mine = running.get(request.agentId) ?? new Set();
     running.set(request.agentId, mine);
@@ -92,7 +92,7 @@ export function createHands(options: HandsOptions): Hands {
   };
 }
 
-const defaultLimits: Required<HandsLimits> = {
+const defaultLimits: Required<ExecutorLimits> = {
   timeoutMs: 120_000,
   graceMs: 1_500,
   abortGraceMs: 250,
@@ -120,24 +120,24 @@ async function releaseAgent(agentId: AgentId, tools: readonly Tool[], releaseMs:
   clearTimeout(timer);
 }
 
-/** Combines two executors: calls of `own` tools go to `own`, all others to `hands`, which is not closed with it. */
-export function addTools(hands: Hands, own: Hands): Hands {
+/** Combines two executors: calls of `own` tools go to `own`, all others to `executor`, which is not closed with it. */
+export function addTools(executor: ToolExecutor, own: ToolExecutor): ToolExecutor {
   const declared = own.declarations();
   const names = new Set(declared.map(({ name }) => name));
-  const declarations = [...hands.declarations().filter(({ name }) => !names.has(name)), ...declared];
-  const pick = (toolName: string): Hands => (names.has(canonicalToolName(toolName)) ? own : hands);
+  const declarations = [...executor.declarations().filter(({ name }) => !names.has(name)), ...declared];
+  const pick = (toolName: string): ToolExecutor => (names.has(canonicalToolName(toolName)) ? own : executor);
   return {
     declarations: () => declarations,
     traits: (toolName) => pick(toolName).traits(toolName),
-    prepare: () => hands.prepare?.(),
+    prepare: () => executor.prepare?.(),
     judge: (call, policy) => pick(call.name).judge(call, policy),
     execute: (request, emit, signal) => pick(request.call.name).execute(request, emit, signal),
     inherit: (agentId, from) => {
-      hands.inherit?.(agentId, from);
+      executor.inherit?.(agentId, from);
       own.inherit?.(agentId, from);
     },
     release: async (agentId) => {
-      await Promise.all([hands.release(agentId), own.release(agentId)]);
+      await Promise.all([executor.release(agentId), own.release(agentId)]);
     },
     close: () => own.close(),
   };

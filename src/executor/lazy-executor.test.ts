@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { JsonSchema } from "../protocol/index.ts";
 import { toolSpecs } from "../tools/index.ts";
-import { leanToolSpec } from "./lazy-hands.ts";
+import { leanToolSpec } from "./lazy-executor.ts";
 
 const named = (schema: JsonSchema) => Object.keys(schema["properties"] ?? {});
 

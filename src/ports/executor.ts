@@ -10,13 +10,13 @@ import type {
 } from "../protocol/index.ts";
 import type { ToolTraits } from "./tool.ts";
 
-export interface HandsRequest {
+export interface ExecuteRequest {
   readonly agentId: AgentId;
   readonly call: ToolCall;
   readonly policy: Policy;
   /** Needed where the policy says `ask`; useless where it says `deny`. */
   readonly grant?: Grant | undefined;
-  /** Nothing is changed before this: what is about to be done survives a power cut. Hands elsewhere are asked after it. */
+  /** Nothing is changed before this: what is about to be done survives a power cut. ToolExecutor elsewhere are asked after it. */
   readonly recorded?: Promise<void> | undefined;
 }
 
@@ -34,14 +34,14 @@ export type Judgement =
     };
 
 /** What performs tool calls: tools + workspace + decision. JSON in and out, so it may be in another process. */
-export interface Hands {
+export interface ToolExecutor {
   declarations(): readonly ToolDeclaration[];
   traits(toolName: string): ToolTraits;
   /** There is time now for what the first call would have to wait for. */
   prepare?(): void;
   judge(call: ToolCall, policy: Policy): Promise<Judgement>;
   /** Decides again, then acts. Never rejects; always settles, also after abort and after the tool's time limit. */
-  execute(request: HandsRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;
+  execute(request: ExecuteRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;
   /** A new agent goes on from the conversation of another: it knows what that one was shown. */
   inherit?(agentId: AgentId, from: AgentId): void;
   /** Ends what an agent left running. */

@@ -11,18 +11,18 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Hands, ResultStore } from "../ports/index.ts";
+import type { ResultStore, ToolExecutor } from "../ports/index.ts";
 import { type Policy, type Rule, textOf } from "../protocol/index.ts";
 import { createTools } from "../tools/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
-import { createHands } from "./index.ts";
+import { createExecutor } from "./index.ts";
 
 let top = "";
 let root = "";
-let hands: Hands;
+let executor: ToolExecutor;
 
 beforeEach(() => {
-  top = realpathSync(mkdtempSync(join(tmpdir(), "hands-real-")));
+  top = realpathSync(mkdtempSync(join(tmpdir(), "executor-real-")));
   root = join(top, "project");
   mkdirSync(join(root, "src"), { recursive: true });
   writeFileSync(join(root, "src/a.ts"), "const key = 1;\n");
@@ -39,10 +39,10 @@ beforeEach(() => {
   };
   const workspace = createLocalWorkspace({ root, environment: process.env, home: top });
   const tools = createTools({ sessionId: "real", workspace, results, outputDirectory: join(top, "out") });
-  hands = createHands({ tools, workspace, results, home: top, limits: { maxCharacters: 2_000 } });
+  executor = createExecutor({ tools, workspace, results, home: top, limits: { maxCharacters: 2_000 } });
 });
 afterEach(async () => {
-  await hands.close();
+  await executor.close();
   rmSync(top, { recursive: true, force: true });
 });
 
@@ -62,7 +62,7 @@ async function call(name: string, input: object, more: Partial<Policy> & { grant
   const asked = { callId: `c${calls}`, name, inputJson: JSON.stringify(input) };
   const grant = { callId: asked.callId, inputJson: asked.inputJson, by: "person" } as const;
   const request = { agentId: "main", call: asked, policy, ...(granted && { grant }) };
-  const { outcome, content } = await hands.execute(request, () => {}, new AbortController().signal);
+  const { outcome, content } = await executor.execute(request, () => {}, new AbortController().signal);
   return { outcome, text: textOf(content) };
 }
 
