@@ -151,27 +151,6 @@ describe("execute", () => {
     expect(readFileSync(join(root, "a"), "utf8")).toBe("x");
   });
 
-  it("runs nothing before its intent is recorded, but for a tool that waits for that itself", async () => {
-    const order: string[] = [];
-    const note =
-      (word: string): Run =>
-      async (_, context) => {
-        order.push(word);
-        await context.recorded();
-        order.push(`${word} goes on`);
-        return { content: "" };
-      };
-    const prepares = { parallel: false, effects: true, prepares: true } as const;
-    const both = executor([tool("Write", note("write"), { traits: prepares }), tool("TodoWrite", note("other"))]);
-    for (const name of ["Write", "TodoWrite"]) {
-      const recorded = new Promise<void>((resolve) => setImmediate(() => resolve(void order.push("recorded"))));
-      const input = name === "Write" ? { file_path: "a", content: "x" } : {};
-      const request = { agentId: "main", call: call(name, input), policy: policy({ mode: "acceptEdits" }), recorded };
-      await both.execute(request, silent, never);
-    }
-    expect(order).toEqual(["write", "recorded", "write goes on", "recorded", "other", "other goes on"]);
-  });
-
   it("turns a throwing tool into an error with its words", async () => {
     const broken = tool("Read", () => {
       throw new Error("no luck");

@@ -2,11 +2,18 @@ import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { describeError } from "../lib/index.ts";
 import { explainDenial, readsOnly } from "../permissions/index.ts";
-import type { ExecuteRequest, Judgement, ResultStore, Tool, ToolExecutor, Workspace } from "../ports/index.ts";
+import type {
+  ExecuteRequest,
+  Judgement,
+  ResultStore,
+  Tool,
+  ToolExecutor,
+  ToolTraits,
+  Workspace,
+} from "../ports/index.ts";
 import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
 import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
 import { judgeCall } from "./judge-call.ts";
-import { unknownTraits } from "./lazy-executor.ts";
 import { readCall } from "./read-call.ts";
 
 export interface ExecutorLimits {
@@ -92,6 +99,9 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   };
 }
 
+/** Traits of an unknown tool, whose calls only return an error. */
+const unknownTraits: ToolTraits = { parallel: true, effects: false };
+
 const defaultLimits: Required<ExecutorLimits> = {
   timeoutMs: 120_000,
   graceMs: 1_500,
@@ -129,7 +139,6 @@ export function addTools(executor: ToolExecutor, own: ToolExecutor): ToolExecuto
   return {
     declarations: () => declarations,
     traits: (toolName) => pick(toolName).traits(toolName),
-    prepare: () => executor.prepare?.(),
     judge: (call, policy) => pick(call.name).judge(call, policy),
     execute: (request, emit, signal) => pick(request.call.name).execute(request, emit, signal),
     inherit: (agentId, from) => {

@@ -89,7 +89,7 @@ interface Attempt {
 }
 
 async function decideAndRun({ request, tool, input, judged: known, execution, signal }: Attempt): Promise<ToolResult> {
-  const { call, policy, grant, agentId, recorded } = request;
+  const { call, policy, grant, agentId } = request;
   const { place, results, limits, emit } = execution;
   const toolName = tool.declaration.name;
   const judged = known ?? (await judgeCall({ toolName, input, policy }, place));
@@ -98,7 +98,6 @@ async function decideAndRun({ request, tool, input, judged: known, execution, si
   if (decision.effect === "deny" || (decision.effect === "ask" && !granted)) {
     return textResult("denied", explainDenial(decision, call));
   }
-  if (!tool.traits.prepares) await recorded;
   if (signal.aborted) return textResult("cancelled", CANCELLED);
   let ended = false;
   let hidden: ((path: string) => boolean) | undefined;
@@ -106,7 +105,6 @@ async function decideAndRun({ request, tool, input, judged: known, execution, si
     agentId,
     callId: call.callId,
     signal,
-    recorded: async () => recorded,
     progress: (text) => {
       if (!ended && !signal.aborted) emit(text);
     },

@@ -2,4 +2,3 @@
 // Does not own: the tools, the workspace they act in (workspace), the rules (permissions), asking for approval (runs).
 // Called by: app, which gives an executor to runs.
 export { addTools, createExecutor, type ExecutorLimits, type ExecutorOptions } from "./create-executor.ts";
-export { lazyExecutor, leanToolSpec } from "./lazy-executor.ts";

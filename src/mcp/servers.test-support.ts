@@ -62,7 +62,6 @@ export function runTool(
     agentId: "main",
     callId: "c1" as CallId,
     signal,
-    recorded: async () => {},
     progress,
     authorize: () => Promise.reject(new Error("not asked for")),
     hidden: () => false,

@@ -16,8 +16,6 @@ export interface ExecuteRequest {
   readonly policy: Policy;
   /** Needed where the policy says `ask`; useless where it says `deny`. */
   readonly grant?: Grant | undefined;
-  /** Nothing is changed before this: what is about to be done survives a power cut. ToolExecutor elsewhere are asked after it. */
-  readonly recorded?: Promise<void> | undefined;
 }
 
 export type Judgement =
@@ -37,8 +35,6 @@ export type Judgement =
 export interface ToolExecutor {
   declarations(): readonly ToolDeclaration[];
   traits(toolName: string): ToolTraits;
-  /** There is time now for what the first call would have to wait for. */
-  prepare?(): void;
   judge(call: ToolCall, policy: Policy): Promise<Judgement>;
   /** Decides again, then acts. Never rejects; always settles, also after abort and after the tool's time limit. */
   execute(request: ExecuteRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;

@@ -16,10 +16,6 @@ export interface ToolTraits {
   readonly effects: boolean;
   /** A call whose process was lost is performed again: it continues what it began, and has no effect twice. */
   readonly resumable?: true;
-  /** Over before anybody could look: that it began is written together with how it ended. */
-  readonly momentary?: true;
-  /** Prepares its change while its intent is being synced, and waits for that (`ToolContext.recorded`) before it changes anything. */
-  readonly prepares?: true;
   /** It asks a model by itself: what one call may take at most. What it took stands in `ToolFacts.spent`. */
   readonly takes?: SpendEstimate | undefined;
 }
@@ -33,12 +29,10 @@ export interface SpendEstimate {
   readonly model?: string;
 }
 
-/** What is known of a tool before anything of it has to be loaded. */
+/** What the model and the runtime are told about a tool. */
 export interface ToolSpec {
   readonly declaration: ToolDeclaration;
   readonly traits: ToolTraits;
-  /** Inputs that are taken though no model is told of them: in every request they would only cost bytes. */
-  readonly untold?: readonly string[];
 }
 
 /** Made by a factory that captures its workspace, so that a worktree, a sandbox or a remote worker can take its place. */
@@ -61,8 +55,6 @@ export interface ToolContext {
   readonly agentId: AgentId;
   readonly callId: CallId;
   readonly signal: AbortSignal;
-  /** Resolves when the intent of the call survives a power cut. */
-  recorded(): Promise<void>;
   /** Shown while the call runs; may be dropped. */
   progress(text: string): void;
   /** Decides on what could not be known before the call (a redirect, what a path turned out to be). `ask` counts as no. */

@@ -76,12 +76,11 @@ export interface Workspace {
   /**
    * Replaces the whole file by temp + rename inside the checked directory; makes missing directories.
    * `expect` is the version the writer saw, `"missing"` for a new file: anything else there is a failure with code `changed`.
-   * `before` is waited for when all is prepared and nothing is changed yet.
    */
   write(
     realPath: string,
     bytes: Uint8Array,
-    options: { readonly expect?: string; readonly before?: () => Promise<void> },
+    options: { readonly expect?: string | undefined },
   ): Promise<{ readonly ok: true; readonly stat: FileStat } | FileFailure>;
   list(realPath: string): Promise<{ readonly ok: true; readonly entries: readonly DirectoryEntry[] } | FileFailure>;
   /** Programs that git would run by itself, and that somebody made or changed since the session began. Absent: not known. */

@@ -29,7 +29,7 @@ export interface ToolsRequest {
   readonly timeouts?: ToolTimeouts | undefined;
 }
 
-/** Creates the built-in tools for one workspace, in the order of `toolSpecs`. */
+/** Creates the built-in tools for one workspace, in the order in which the model sees them. The order never changes. */
 export function createTools({
   sessionId,
   workspace,

@@ -3,6 +3,5 @@
 // Called by: app.
 export { createTools, type ToolsRequest } from "./create-tools.ts";
 export { findRipgrep } from "./ripgrep/find-ripgrep.ts";
-export { toolSpecs } from "./tool-specs.ts";
 export type { Search, SearchHit, SearchOptions, SearchOutcome } from "./web-search/search.ts";
 export { type SearchChoice, searchEngineFor } from "./web-search/search-engine-for.ts";

@@ -31,14 +31,14 @@ describe("an answer that the budget cuts short", () => {
   it("is announced to the model, and the model is told when its answer was cut", async () => {
     const { server, result } = await talk(
       [
-        { content: [{ tool: "LS", input: { path: "." } }], usage: { ...usage, outputTokens: 10 } },
+        { content: [{ tool: "LS", input: { path: "." } }], usage: { ...usage, outputTokens: 2_500 } },
         { content: "I was going to say", stopReason: "max_tokens", usage: { ...usage, outputTokens: 300 } },
         { content: "In short: done.", usage: { ...usage, outputTokens: 10 } },
       ],
-      { settings: { budget: { tokens: 5_000 } } },
+      { settings: { budget: { tokens: 8_000 } } },
     );
     const [first, second, third] = server.requests;
-    expect(maxTokensOf(first as never)).toBeLessThan(5_000);
+    expect(maxTokensOf(first as never)).toBeLessThan(8_000);
     expect(maxTokensOf(second as never)).toBeLessThan(4_096);
     expect(second?.rawBody.toString()).toMatch(
       /The budget is almost used up: this answer can have at most \d+ tokens\. Give your result now\./,

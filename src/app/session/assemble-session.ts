@@ -215,9 +215,9 @@ function createAgents(parts: AgentParts): {
     settings,
     environment,
     chosen,
-    delegation: { specs: offerDelegation({ agents, settings, environment, rules, forks, interactive }), dispatcher },
+    delegation: [...offerDelegation({ agents, settings, environment, rules, forks, interactive }), ...parts.planning],
+    dispatcher,
     skills: agents.shelf,
-    planning: parts.planning,
     serverTools: connection.tools,
     tell: parts.tell,
   });

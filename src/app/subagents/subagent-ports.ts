@@ -91,7 +91,7 @@ async function openCopy(
   try {
     const below = relative(worktree.path, worktree.directory);
     const original = below === "" ? cwd : cwd.slice(0, -below.length - 1);
-    const executor: ToolExecutor = await sessionTools().executorAt(worktree.directory);
+    const executor: ToolExecutor = sessionTools().executorAt(worktree.directory);
     return { ok: true, copy: { root: worktree.directory, top: worktree.path, original, executor, leave } };
   } catch (error) {
     await leave();

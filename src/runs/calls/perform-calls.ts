@@ -65,8 +65,8 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const known = findCall(thread.state, callId);
   // Work was given away before a restart: decided, asked and begun it is already.
   if (known?.status === "started") {
-    const grant = known.granted ? { grant: grantOf(made, "person") } : {};
-    return finish(host, made, { ended: ended(await execute(host, { call: made, ...grant })) });
+    const grant = known.granted ? grantOf(made, "person") : undefined;
+    return finish(host, made, ended(await execute(host, { call: made, grant })));
   }
 
   const decided = await decideCall(host, made, policy);
@@ -77,9 +77,8 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   if (decided.effect === "refused")
     return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
   let { grant } = decided.effect === "allow" ? decided : {};
-  const { effects, momentary, resumable } = services.executor.traits(name);
+  const { effects, resumable } = services.executor.traits(name);
   const started: DurableEvent = { type: "tool.started", callId, resumable };
-  let unwritten: readonly DurableEvent[] = [requested, started];
   if (decided.effect === "ask") {
     const { askPerson } = await import("./ask-person.ts");
     const answer = await askPerson(host, decided, policy);
@@ -87,33 +86,21 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
     if (answer.kind === "refused") return host.record([ended(textResult(answer.outcome, answer.message))]);
     ({ call, grant } = answer);
     await host.record([started]);
-    unwritten = [];
-  } else if (!momentary) {
-    await host.record(unwritten);
-    unwritten = [];
+  } else {
+    await host.record([requested, started]);
   }
-
-  const recorded = effects ? { recorded: thread.sync() } : {};
-  // It is waited for below, and by the tool.
-  recorded.recorded?.catch(() => {});
-  const result = await execute(host, { call, grant, ...recorded });
-  await recorded.recorded;
-  await finish(host, call, { ended: ended(result), unwritten });
+  // The intent survives a power cut before anything is changed.
+  if (effects) await thread.sync();
+  await finish(host, call, ended(await execute(host, { call, grant })));
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
   if (effects) thread.syncSoon();
 }
 
 type Ended = EventOf<"tool.ended">;
 
-interface Ending {
-  readonly ended: Ended;
-  /** What nobody needed to know before. */
-  readonly unwritten?: readonly DurableEvent[];
-}
-
-/** The result is kept before anybody is told of it: a hook may take its time. */
-async function finish(host: RunHost, call: ToolCall, { ended, unwritten = [] }: Ending): Promise<void> {
-  await host.record([...unwritten, ended]);
+/** Records the result before hooks hear of it, because a hook may take its time. */
+async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void> {
+  await host.record([ended]);
   const { result, milliseconds } = ended;
   if (!host.services.hooks?.has("PostToolUse") || result.outcome === "denied" || result.outcome === "cancelled") return;
   const { callId, name } = call;

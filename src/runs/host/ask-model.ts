@@ -143,7 +143,7 @@ function listener(
     spent,
   }: { readonly turn: number; readonly prompt: WrittenPrompt; readonly spent: (usage: Usage) => Spent },
 ): { emit: (progress: ModelProgress) => void; over: () => Promise<void> } {
-  const { services, clocks, outlet } = host;
+  const { clocks, outlet } = host;
   let retries: Promise<void> = Promise.resolve();
   let goOn: (() => void) | undefined;
   return {
@@ -152,11 +152,7 @@ function listener(
       goOn = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
       clocks.modelMoved();
       if (progress.type === "waiting") return;
-      if (progress.type === "sent") {
-        // A run's first connection takes its time to open: what calls need is loaded meanwhile.
-        if (host.thread.state.run?.turns === 1) setImmediate(() => services.executor.prepare?.());
-        return;
-      }
+      if (progress.type === "sent") return;
       if (progress.type === "gone") return void prompt.fingerprint();
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else {

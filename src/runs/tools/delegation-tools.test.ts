@@ -64,7 +64,6 @@ function contextOf(agentId: string): ToolContext {
     agentId,
     callId: `${agentId}_1_0`,
     signal: new AbortController().signal,
-    recorded: async () => {},
     progress: () => undefined,
     authorize: async () => ({ effect: "allow", rule: "x", scope: "session", reason: "x" }),
     hidden: () => false,

@@ -73,7 +73,6 @@ const taskOutputSpec: ToolSpec = {
       required: ["task_id"],
     },
   },
-  untold: ["timeout"],
   traits: { parallel: true, effects: false },
 };
 

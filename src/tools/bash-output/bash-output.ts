@@ -1,10 +1,23 @@
 import { runInNewContext } from "node:vm";
 import { describeError } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import { describeShell, noSuchShell, type Shell, type Shells } from "../bash/shells.ts";
 import { exitCodeOf } from "../bash/start-command.ts";
+import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
-import { bashOutputSpec } from "./spec.ts";
+
+const bashOutputSpec: ToolSpec = {
+  declaration: {
+    name: "BashOutput",
+    description: descriptions.bashOutput,
+    inputSchema: {
+      type: "object",
+      properties: { bash_id: { type: "string" }, filter: { type: "string" } },
+      required: ["bash_id"],
+    },
+  },
+  traits: { parallel: true, effects: false },
+};
 
 export interface BashOutputDependencies {
   readonly shells: Shells;

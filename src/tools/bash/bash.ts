@@ -1,11 +1,31 @@
 import { formatBytes, formatDuration } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
 import { type CommandOutput, type OutputLimits, outputLimits } from "./command-output.ts";
 import type { CommandPlace, Shell, Shells } from "./shells.ts";
-import { bashSpec, LONGEST_TIMEOUT } from "./spec.ts";
 import { describeEnd, exitCodeOf } from "./start-command.ts";
+
+const LONGEST_TIMEOUT = 600_000;
+
+const bashSpec: ToolSpec = {
+  declaration: {
+    name: "Bash",
+    description: descriptions.bash,
+    inputSchema: {
+      type: "object",
+      properties: {
+        command: { type: "string" },
+        timeout: { type: "integer", minimum: 1, maximum: LONGEST_TIMEOUT },
+        description: { type: "string" },
+        run_in_background: { type: "boolean" },
+      },
+      required: ["command"],
+    },
+  },
+  traits: { parallel: false, effects: true },
+};
 
 export interface BashDependencies extends CommandPlace {
   readonly shells: Shells;

@@ -1,6 +1,7 @@
 import { plural } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { explainMissing, locate } from "../shared/locate.ts";
@@ -8,7 +9,24 @@ import { refuseUnseen, type SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, encodeText } from "../shared/text-encoding.ts";
 import { applyEdit, type Edit, type Edited, MAX_MATCHES } from "./apply-edit.ts";
 import { explainMismatch, showPlace } from "./edit-report.ts";
-import { editSpec } from "./spec.ts";
+
+const editSpec: ToolSpec = {
+  declaration: {
+    name: "Edit",
+    description: descriptions.edit,
+    inputSchema: {
+      type: "object",
+      properties: {
+        file_path: { type: "string" },
+        old_string: { type: "string" },
+        new_string: { type: "string" },
+        replace_all: { type: "boolean" },
+      },
+      required: ["file_path", "old_string", "new_string"],
+    },
+  },
+  traits: { parallel: false, effects: true },
+};
 
 export interface EditDependencies {
   readonly workspace: Workspace;
@@ -61,7 +79,7 @@ async function edit(
     return failed(
       `${file.name} is not UTF-8, and new_string has characters that its encoding may lack. Convert it first.`,
     );
-  const written = await workspace.write(file.real, bytes, { expect: result.stat.version, before: context.recorded });
+  const written = await workspace.write(file.real, bytes, { expect: result.stat.version });
   if (!written.ok) return fileFailed(written);
   known.edited(file.real, written.stat.version);
   return {

@@ -1,10 +1,23 @@
 import { join } from "node:path";
 import { compileGlob, describeError, plural } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { createSearch, type SearchDependencies, type SearchFiles } from "../ripgrep/search-files.ts";
 import { failed } from "../shared/failed.ts";
 import { locate, nameFor } from "../shared/locate.ts";
-import { globSpec } from "./spec.ts";
+
+const globSpec: ToolSpec = {
+  declaration: {
+    name: "Glob",
+    description: descriptions.glob,
+    inputSchema: {
+      type: "object",
+      properties: { pattern: { type: "string", minLength: 1 }, path: { type: "string" } },
+      required: ["pattern"],
+    },
+  },
+  traits: { parallel: true, effects: false },
+};
 
 const maxShown = 100;
 

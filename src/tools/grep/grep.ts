@@ -1,11 +1,40 @@
 import { basename, dirname, join } from "node:path";
 import { plural } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { createSearch, type Hit, type SearchDependencies, type SearchRequest } from "../ripgrep/search-files.ts";
 import { failed } from "../shared/failed.ts";
 import { locate, nameFor } from "../shared/locate.ts";
-import { grepSpec } from "./spec.ts";
+
+const flag = { type: "boolean" };
+const count = { type: "integer", minimum: 0 };
+
+const grepSpec: ToolSpec = {
+  declaration: {
+    name: "Grep",
+    description: descriptions.grep,
+    inputSchema: {
+      type: "object",
+      properties: {
+        pattern: { type: "string" },
+        path: { type: "string" },
+        glob: { type: "string" },
+        type: { type: "string" },
+        output_mode: { enum: ["content", "files_with_matches", "count"] },
+        "-i": flag,
+        "-n": flag,
+        "-A": count,
+        "-B": count,
+        "-C": count,
+        multiline: flag,
+        head_limit: count,
+      },
+      required: ["pattern"],
+    },
+  },
+  traits: { parallel: true, effects: false },
+};
 
 const defaultLimit = 250;
 

@@ -1,7 +1,20 @@
-import type { Tool } from "../../ports/index.ts";
+import type { Tool, ToolSpec } from "../../ports/index.ts";
 import { describeShell, noSuchShell, type Shells } from "../bash/shells.ts";
+import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
-import { killShellSpec } from "./spec.ts";
+
+const killShellSpec: ToolSpec = {
+  declaration: {
+    name: "KillShell",
+    description: descriptions.killShell,
+    inputSchema: {
+      type: "object",
+      properties: { shell_id: { type: "string" } },
+      required: ["shell_id"],
+    },
+  },
+  traits: { parallel: true, effects: true },
+};
 
 export interface KillShellDependencies {
   readonly shells: Shells;

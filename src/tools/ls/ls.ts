@@ -1,10 +1,25 @@
 import { join } from "node:path";
 import { compileGlob, describeError, formatBytes, formatCount, plural, stripControls } from "../../lib/index.ts";
-import type { DirectoryEntry, Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { DirectoryEntry, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { explainMissing, locate } from "../shared/locate.ts";
-import { lsSpec } from "./spec.ts";
+
+const lsSpec: ToolSpec = {
+  declaration: {
+    name: "LS",
+    description: descriptions.ls,
+    inputSchema: {
+      type: "object",
+      properties: {
+        path: { type: "string" },
+        ignore: { type: "array", items: { type: "string" } },
+      },
+    },
+  },
+  traits: { parallel: true, effects: false },
+};
 
 export interface LsDependencies {
   readonly workspace: Workspace;

@@ -1,12 +1,31 @@
-import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { explainMissing, locate } from "../shared/locate.ts";
 import { refuseUnseen, type SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, encodeText } from "../shared/text-encoding.ts";
 import { type CellEdit, editCells } from "./edit-cells.ts";
-import { notebookEditSpec } from "./spec.ts";
+
+const notebookEditSpec: ToolSpec = {
+  declaration: {
+    name: "NotebookEdit",
+    description: descriptions.notebookEdit,
+    inputSchema: {
+      type: "object",
+      properties: {
+        notebook_path: { type: "string" },
+        cell_id: { type: "string" },
+        new_source: { type: "string" },
+        cell_type: { enum: ["code", "markdown"] },
+        edit_mode: { enum: ["replace", "insert", "delete"] },
+      },
+      required: ["notebook_path"],
+    },
+  },
+  traits: { parallel: false, effects: true },
+};
 
 export interface NotebookEditDependencies {
   readonly workspace: Workspace;
@@ -50,7 +69,7 @@ async function editNotebook(
   if (!edited.ok) return failed(`${file.name}: ${edited.message}`);
   const bytes = encodeText(edited.text, decoded.encoding);
   if (!bytes) return failed(`${file.name} is not UTF-8. Convert it first.`);
-  const written = await workspace.write(file.real, bytes, { expect: result.stat.version, before: context.recorded });
+  const written = await workspace.write(file.real, bytes, { expect: result.stat.version });
   if (!written.ok) return fileFailed(written);
   known.edited(file.real, written.stat.version);
   return {

@@ -1,5 +1,6 @@
-import type { ResultStore, Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { ResultStore, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { ImageBlock, JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { explainMissing, type Located, locate } from "../shared/locate.ts";
 import { MAX_LINE_CHARACTERS, pageLines, splitLines } from "../shared/page-lines.ts";
@@ -17,7 +18,23 @@ import {
 import { imageType, readImage } from "./read-image.ts";
 import { readLargeFile } from "./read-large-file.ts";
 import { renderNotebook } from "./render-notebook.ts";
-import { readSpec } from "./spec.ts";
+
+const readSpec: ToolSpec = {
+  declaration: {
+    name: "Read",
+    description: descriptions.read,
+    inputSchema: {
+      type: "object",
+      properties: {
+        file_path: { type: "string" },
+        offset: { type: "integer", minimum: 0 },
+        limit: { type: "integer", minimum: 1 },
+      },
+      required: ["file_path"],
+    },
+  },
+  traits: { parallel: true, effects: false },
+};
 
 export interface ReadDependencies {
   readonly workspace: Workspace;

@@ -30,7 +30,6 @@ export function testContext({
     asked,
     told,
     hidden,
-    recorded: async () => {},
     progress: (text) => told.push(text),
     authorize: async (access): Promise<Decision> => {
       asked.push(access);

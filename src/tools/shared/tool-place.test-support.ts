@@ -40,7 +40,6 @@ export function toolContext(own: Partial<ToolContext> = {}): ToolContext {
     agentId: "main",
     callId: "c1",
     signal: new AbortController().signal,
-    recorded: async () => {},
     progress: () => {},
     authorize: async () => ({ effect: "allow", rule: "test", scope: "session", reason: "a test" }),
     hidden: () => false,

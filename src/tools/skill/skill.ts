@@ -1,7 +1,23 @@
-import type { Skills, Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
+import type { Skills, Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
-import { skillSpec } from "./spec.ts";
+
+/** Depends on the available skills, which it lists. */
+function skillSpec(skills: Skills): ToolSpec {
+  return {
+    declaration: {
+      name: "Skill",
+      description: `${descriptions.skill}\n\n${skills.list()}`,
+      inputSchema: {
+        type: "object",
+        properties: { skill: { type: "string" }, args: { type: "string" } },
+        required: ["skill"],
+      },
+    },
+    traits: { parallel: true, effects: false },
+  };
+}
 
 export interface SkillDependencies {
   readonly skills: Skills;

@@ -1,7 +1,32 @@
-import type { Tool, ToolOutput } from "../../ports/index.ts";
+import type { Tool, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
-import { todoWriteSpec } from "./spec.ts";
+
+const todoWriteSpec: ToolSpec = {
+  declaration: {
+    name: "TodoWrite",
+    description: descriptions.todoWrite,
+    inputSchema: {
+      type: "object",
+      properties: {
+        todos: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: {
+              content: { type: "string" },
+              status: { enum: ["pending", "in_progress", "completed"] },
+            },
+            required: ["content", "status"],
+          },
+        },
+      },
+      required: ["todos"],
+    },
+  },
+  traits: { parallel: false, effects: false },
+};
 
 interface Todo {
   readonly content: string;

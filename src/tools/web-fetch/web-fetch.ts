@@ -1,9 +1,22 @@
 import { checkUrl, formatBytes, withTimeLimit } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { chooseSections, pageText } from "./page-text.ts";
 import { type Lookup, type Reply, request } from "./request.ts";
-import { webFetchSpec } from "./spec.ts";
+
+const webFetchSpec: ToolSpec = {
+  declaration: {
+    name: "WebFetch",
+    description: descriptions.webFetch,
+    inputSchema: {
+      type: "object",
+      properties: { url: { type: "string" }, prompt: { type: "string" } },
+      required: ["url"],
+    },
+  },
+  traits: { parallel: true, effects: false },
+};
 
 export interface WebFetchDependencies {
   readonly lookup?: Lookup | undefined;

@@ -1,8 +1,23 @@
 import { belongsTo, stripControls, withTimeLimit } from "../../lib/index.ts";
-import type { Tool, ToolOutput } from "../../ports/index.ts";
+import type { Tool, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { JsonValue } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import type { Search, SearchHit, SearchOptions, SearchOutcome } from "./search.ts";
-import { webSearchSpec } from "./spec.ts";
+
+function webSearchSpec({ takes }: Pick<Search, "takes">): ToolSpec {
+  return {
+    declaration: {
+      name: "WebSearch",
+      description: descriptions.webSearch,
+      inputSchema: {
+        type: "object",
+        properties: { query: { type: "string", minLength: 2 }, allowed_domains: domains, blocked_domains: domains },
+        required: ["query"],
+      },
+    },
+    traits: { parallel: true, effects: false, takes },
+  };
+}
 
 const maxHits = 10;
 const maxSnippet = 400;
@@ -75,3 +90,5 @@ function oneLine(text: string): string {
 function listOf(value: JsonValue | undefined): string[] {
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === "string" && each !== "") : [];
 }
+
+const domains = { type: "array", items: { type: "string" } };

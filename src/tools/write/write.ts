@@ -1,13 +1,26 @@
 import { plural } from "../../lib/index.ts";
-import type { Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
 import { failed, fileFailed } from "../shared/failed.ts";
 import { locate } from "../shared/locate.ts";
 import { splitLines } from "../shared/page-lines.ts";
 import { refuseUnseen, type SeenFiles } from "../shared/seen-files.ts";
 import { decodeText, type Encoding, encodeText, toCrlf, usesCrlf } from "../shared/text-encoding.ts";
-import { writeSpec } from "./spec.ts";
+
+const writeSpec: ToolSpec = {
+  declaration: {
+    name: "Write",
+    description: descriptions.write,
+    inputSchema: {
+      type: "object",
+      properties: { file_path: { type: "string" }, content: { type: "string" } },
+      required: ["file_path", "content"],
+    },
+  },
+  traits: { parallel: false, effects: true },
+};
 
 export interface WriteDependencies {
   readonly workspace: Workspace;
@@ -43,7 +56,7 @@ async function write(input: JsonObject, context: ToolContext, dependencies: Writ
   if (stat.kind === "file" && before.text === after)
     return { content: `${file.name} has exactly this content already.` };
   const bytes = encodeText(after, before.encoding) ?? Buffer.from(after);
-  const written = await workspace.write(file.real, bytes, { expect: stat.version, before: context.recorded });
+  const written = await workspace.write(file.real, bytes, { expect: stat.version });
   if (!written.ok) return fileFailed(written);
   known.whole(file.real, written.stat.version);
   const size = plural(splitLines(after).length, "line");

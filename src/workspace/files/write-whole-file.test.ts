@@ -57,24 +57,6 @@ describe("writeWholeFile", () => {
     expect(statSync(path).mode & 0o7777).toBe(0o751);
   });
 
-  it("changes nothing before it may, and leaves nothing behind when it may not", async () => {
-    const file = join(root, "old.txt");
-    writeFileSync(file, "old");
-    const seen: unknown[] = [];
-    const before = async () => {
-      seen.push(readFileSync(file, "utf8"), existsSync(join(root, "new")));
-    };
-    const write = (path: string, options: Parameters<typeof writeWholeFile>[2]) =>
-      writeWholeFile(path, Buffer.from("new"), options);
-    expect(await write(file, { before })).toMatchObject({ ok: true });
-    expect(await write(join(root, "new", "file.txt"), { before })).toMatchObject({ ok: true });
-    expect(seen.slice(0, 4)).toEqual(["old", false, "new", false]);
-    const refuse = () => Promise.reject(new Error("The disk is full."));
-    await expect(write(file, { before: refuse })).rejects.toThrow("full");
-    expect(readFileSync(file, "utf8")).toBe("new");
-    expect(readdirSync(root).sort()).toEqual(["new", "old.txt"]);
-  });
-
   it("refuses what is not the expected version, and leaves it alone", async () => {
     const path = join(root, "f");
     writeFileSync(path, "one");

@@ -34,21 +34,13 @@ export async function writeWholeFile(realPath: string, bytes: Uint8Array, option
   // Checked before directories are created, so that a refused write leaves nothing behind.
   const refusal = refusalFor(before, { realPath, expect: options.expect });
   if (refusal) return refusal;
-  const directory = await openDirectory(dirname(realPath), options);
+  const directory = openCheckedDirectory(dirname(realPath), { create: true });
   if (!directory.ok) return directory;
   try {
     return await replaceWithin(directory, { realPath, bytes, ...options });
   } finally {
     directory.close();
   }
-}
-
-/** Waits for `before` if directories must be created, because that is a change. */
-async function openDirectory(path: string, { before }: WriteOptions): Promise<CheckedDirectory | FileFailure> {
-  const found = openCheckedDirectory(path);
-  if (found.ok || found.code !== "ENOENT") return found;
-  await before?.();
-  return openCheckedDirectory(path, { create: true });
 }
 
 interface Replacement extends WriteOptions {
@@ -65,7 +57,6 @@ async function replaceWithin(directory: CheckedDirectory, request: Replacement):
   const temporary = temporaryName();
   try {
     await writeTemporary(directory.within(temporary), { bytes: request.bytes, before });
-    await request.before?.();
     const late = refusalFor(target(), request);
     if (late ?? !directory.isStillThere()) {
       removeQuietly(directory.within(temporary));
