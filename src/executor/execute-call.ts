@@ -105,6 +105,7 @@ async function decideAndRun({ request, tool, input, judged: known, execution, si
     agentId,
     callId: call.callId,
     signal,
+    paths: judged.resolved,
     progress: (text) => {
       if (!ended && !signal.aborted) emit(text);
     },

@@ -62,6 +62,7 @@ export function runTool(
     agentId: "main",
     callId: "c1" as CallId,
     signal,
+    paths: [],
     progress,
     authorize: () => Promise.reject(new Error("not asked for")),
     hidden: () => false,

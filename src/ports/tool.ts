@@ -4,6 +4,7 @@ import type {
   CallId,
   Decision,
   JsonObject,
+  ResolvedPath,
   ResultBlock,
   ToolDeclaration,
   ToolFacts,
@@ -55,6 +56,8 @@ export interface ToolContext {
   readonly agentId: AgentId;
   readonly callId: CallId;
   readonly signal: AbortSignal;
+  /** Paths of the call as they were resolved when it was decided. Empty if the tool's accesses are not known before it runs. */
+  readonly paths: readonly ResolvedPath[];
   /** Shown while the call runs; may be dropped. */
   progress(text: string): void;
   /** Decides on what could not be known before the call (a redirect, what a path turned out to be). `ask` counts as no. */

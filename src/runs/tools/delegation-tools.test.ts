@@ -64,6 +64,7 @@ function contextOf(agentId: string): ToolContext {
     agentId,
     callId: `${agentId}_1_0`,
     signal: new AbortController().signal,
+    paths: [],
     progress: () => undefined,
     authorize: async () => ({ effect: "allow", rule: "x", scope: "session", reason: "x" }),
     hidden: () => false,

@@ -9,17 +9,18 @@ export type Located =
   | { readonly ok: false; readonly output: ToolOutput };
 
 /**
- * Resolves a path. If symlinks lead elsewhere, the real path is authorized again, because a link may have been created
- * after the call was authorized.
+ * Finds where a path of a call leads. Files are opened by their real path without following links, so for them the path of
+ * the decision still holds. Searches follow links: their path is resolved again, and authorized if it leads elsewhere now.
  */
 export async function locate(
   path: string,
   access: "read" | "write" | "search",
   place: { readonly workspace: Workspace; readonly context: ToolContext },
 ): Promise<Located> {
-  const [resolved] = await place.workspace.resolve([path]);
+  const decided = access === "search" ? undefined : place.context.paths.find(({ requested }) => requested === path);
+  const resolved = decided ?? (await place.workspace.resolve([path]))[0];
   if (!resolved || resolved.real === "") return { ok: false, output: failed(unusable(path)) };
-  if (resolved.real !== resolved.absolute) {
+  if (!decided && resolved.real !== resolved.absolute) {
     const decision = await place.context.authorize({ kind: access, path: resolved.real });
     if (decision.effect !== "allow")
       return {

@@ -27,6 +27,7 @@ export function testContext({
     agentId,
     callId,
     signal,
+    paths: [],
     asked,
     told,
     hidden,

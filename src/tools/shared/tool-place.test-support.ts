@@ -40,6 +40,7 @@ export function toolContext(own: Partial<ToolContext> = {}): ToolContext {
     agentId: "main",
     callId: "c1",
     signal: new AbortController().signal,
+    paths: [],
     progress: () => {},
     authorize: async () => ({ effect: "allow", rule: "test", scope: "session", reason: "a test" }),
     hidden: () => false,
