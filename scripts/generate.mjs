@@ -1,64 +1,76 @@
-// Writes src/tools/descriptions.ts from src/tools/<name>/<name>.md, what each tool tells the model about itself.
-//   --check   write nothing; fail when the file is not what would be written
+// Writes the files that are made from others: `npm run generate`.
+//   src/tools/descriptions.ts   what each tool tells the model about itself, from src/tools/<name>/<name>.md
+//   docs/architecture.md        the diagram of the modules, from layers.cjs
+//   --check   write nothing; fail if a file is not what would be written
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
-const tools = join(root, "src/tools");
-const target = join(tools, "descriptions.ts");
+const targets = {
+  "src/tools/descriptions.ts": renderDescriptions,
+  "docs/architecture.md": renderArchitecture,
+};
+const isCheck = process.argv.includes("--check");
 
-process.exit(main(process.argv.includes("--check")));
-
-function main(check) {
-  if (!existsSync(tools)) return 0;
-  const { descriptions, problems } = readDescriptions();
-  if (problems.length > 0) {
-    for (const problem of problems) console.error(`generate: ${problem}`);
-    return 1;
+for (const [target, render] of Object.entries(targets)) {
+  const path = join(root, target);
+  const current = readFileSync(path, "utf8");
+  const text = render(current);
+  if (current === text) continue;
+  if (isCheck) {
+    fail(`${target} is stale. Run \`npm run generate\` and commit the result.`);
+  } else {
+    writeFileSync(path, text);
+    console.log(`generate: wrote ${target}`);
   }
-  const text = render(descriptions);
-  const current = existsSync(target) ? readFileSync(target, "utf8") : undefined;
-  if (current === text || (current === undefined && descriptions.length === 0)) return 0;
-  if (check) {
-    console.error("generate: src/tools/descriptions.ts is stale. Run `npm run generate` and commit the result.");
-    return 1;
-  }
-  writeFileSync(target, text);
-  console.log(`generate: wrote src/tools/descriptions.ts (${descriptions.length} tools)`);
-  return 0;
 }
 
-function readDescriptions() {
-  const descriptions = [];
-  const problems = [];
-  const folders = readdirSync(tools, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  for (const { name } of folders) {
+function fail(problem) {
+  console.error(`generate: ${problem}`);
+  process.exitCode = 1;
+}
+
+function renderDescriptions() {
+  const tools = join(root, "src/tools");
+  const lines = [];
+  for (const { name } of readdirSync(tools, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
     for (const file of readdirSync(join(tools, name)).filter((each) => each.endsWith(".md"))) {
-      if (file !== `${name}.md`) problems.push(`src/tools/${name}/${file}: a tool's description is named ${name}.md`);
-      else descriptions.push([camelCase(name), readDescription(join(tools, name, file))]);
+      const text = readFileSync(join(tools, name, file), "utf8")
+        .replaceAll("\r\n", "\n")
+        .trimEnd();
+      if (file !== `${name}.md`) fail(`src/tools/${name}/${file}: a tool's description is named ${name}.md`);
+      if (text === "") fail(`src/tools/${name}/${file} is empty`);
+      lines.push(`  ${camelCase(name)}: ${JSON.stringify(text)},`);
     }
   }
-  for (const [key, text] of descriptions) if (text === "") problems.push(`the description of ${key} is empty`);
-  descriptions.sort(([a], [b]) => (a < b ? -1 : 1));
-  return { descriptions, problems };
-}
-
-function readDescription(path) {
-  return readFileSync(path, "utf8").replaceAll("\r\n", "\n").trimEnd();
+  return [
+    "// Generated from src/tools/*/*.md by scripts/generate.mjs. Change the .md and run `npm run generate`.",
+    "export const descriptions = {",
+    ...lines.sort(),
+    "} as const;",
+    "",
+  ].join("\n");
 }
 
 function camelCase(name) {
   return name.replace(/-+(.)/g, (_, letter) => letter.toUpperCase());
 }
 
-function render(descriptions) {
-  const lines = descriptions.map(([key, text]) => `  ${key}: ${JSON.stringify(text)},`);
-  return [
-    "// Generated from src/tools/*/*.md by scripts/generate.mjs. Change the .md and run `npm run generate`.",
-    "export const descriptions = {",
-    ...lines,
-    "} as const;",
-    "",
-  ].join("\n");
+/** Replaces the first Mermaid block of the page. */
+function renderArchitecture(page) {
+  const { modules } = createRequire(import.meta.url)("../layers.cjs");
+  return page.replace(/```mermaid\n[\s\S]*?```/, `\`\`\`mermaid\n${renderDiagram(modules)}\`\`\``);
+}
+
+/** Draws an arrow from a module to each module it imports, unless a longer path leads there too or every module may import it. */
+function renderDiagram(modules) {
+  const importsOf = (name) => modules[name].modules.filter((each) => !["protocol", "ports", "lib"].includes(each));
+  const reaches = (from, to) => importsOf(from).some((each) => each === to || reaches(each, to));
+  const arrows = Object.keys(modules).flatMap((name) => {
+    const direct = importsOf(name).filter((to) => !importsOf(name).some((other) => other !== to && reaches(other, to)));
+    return direct.map((to) => `  ${name} --> ${to}\n`);
+  });
+  return `flowchart TD\n${arrows.join("")}`;
 }
