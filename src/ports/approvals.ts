@@ -1,27 +1,27 @@
 import type { ApprovalAnswer, ApprovalQuestion, Rule } from "../protocol/index.ts";
 
-/** A program's own way to answer. Other processes may be quicker: then the signal fires. */
+/** Lets a program answer approval questions itself. The signal fires if another process answers first. */
 export interface Approvals {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer>;
 }
 
-/** What was asked and answered in a session, by whatever process. Nothing here is lost with this process. */
+/** Approval questions and answers of a session, from any process. They survive the death of this process. */
 export interface Inbox {
-  /** Resolves when everybody can see it. One that is there already stays as it is. */
+  /** Adds a question and resolves when other processes can see it. A question that exists already stays as it is. */
   request(question: ApprovalQuestion): Promise<void>;
-  /** Undefined: no such request was made, or nobody waits for an answer any more. */
+  /** Returns the answer that counts, or undefined if no one waits for an answer to this request. */
   answer(requestId: string, answer: ApprovalAnswer): Promise<CountedAnswer | undefined>;
   withdraw(requestId: string, reason: string): Promise<void>;
   answerTo(requestId: string): ApprovalAnswer | undefined;
-  /** Requests that wait. */
+  /** Returns the questions without an answer. */
   open(): readonly ApprovalQuestion[];
-  /** What "always" allowed in this session so far; the same list until it grows. */
+  /** Rules from "always" answers in this session. Returns the same list until it grows. */
   rules(): readonly Rule[];
-  /** Called after something has come in. The result ends that. */
+  /** Calls `onChange` after every change. Returns a function that ends that. */
   watch(onChange: () => void): () => void;
 }
 
-/** The answer that counts: the one just given, or that of who was quicker. */
+/** The answer that counts: the one just given, or an earlier one from another process. */
 export interface CountedAnswer {
   readonly answer: ApprovalAnswer;
   readonly isOwn: boolean;

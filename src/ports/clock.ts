@@ -1,6 +1,6 @@
 export interface Clock {
-  /** Milliseconds since 1970, for people. */
+  /** Milliseconds since 1970. */
   now(): number;
-  /** Milliseconds that never go back, for measuring and waiting. */
+  /** Milliseconds that never go backwards, for measuring and waiting. */
   monotonic(): number;
 }

@@ -14,41 +14,41 @@ export interface ExecuteRequest {
   readonly agentId: AgentId;
   readonly call: ToolCall;
   readonly policy: Policy;
-  /** Needed where the policy says `ask`; useless where it says `deny`. */
+  /** Approval of this call. Needed if the policy says `ask`; has no effect if it says `deny`. */
   readonly grant?: Grant | undefined;
 }
 
 export type Judgement =
-  /** Unknown tool or unusable input: told to the model, nothing to decide. */
+  /** Unknown tool or invalid input. The message goes to the model. */
   | { readonly kind: "invalid"; readonly message: string }
   | {
       readonly kind: "decided";
       readonly decision: Decision;
       readonly accesses: readonly Access[];
-      /** The call was proven to change nothing: everything it touches is only read. */
+      /** True if the call is proven to change nothing: it only reads. */
       readonly readsOnly?: true | undefined;
-      /** What the model is told if it stays at no; present unless the call is allowed. */
+      /** Message for the model if the call is not approved; absent if the call is allowed. */
       readonly denial?: string | undefined;
     };
 
-/** What performs tool calls: tools + workspace + decision. JSON in and out, so it may be in another process. */
+/** Performs tool calls: tools, a workspace and the decision. Takes and returns plain data, so it can run in another process. */
 export interface ToolExecutor {
   declarations(): readonly ToolDeclaration[];
   traits(toolName: string): ToolTraits;
   judge(call: ToolCall, policy: Policy): Promise<Judgement>;
-  /** Decides again, then acts. Never rejects; always settles, also after abort and after the tool's time limit. */
+  /** Decides again, then runs the tool. Never rejects; always settles, also after an abort and after the tool's time limit. */
   execute(request: ExecuteRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;
-  /** A new agent goes on from the conversation of another: it knows what that one was shown. */
+  /** Called when an agent starts from the conversation of another: it has seen the files that the other one has read. */
   inherit?(agentId: AgentId, from: AgentId): void;
-  /** Ends what an agent left running. */
+  /** Ends everything that an agent left running. */
   release(agentId: AgentId): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Keeps whole outputs that were cut for the model. */
+/** Stores the complete text of outputs that were truncated for the model. */
 export interface ResultStore {
   /** Returns an address that the Read tool understands: `retinue://result/<id>`. */
   save(id: string, text: string): Promise<string>;
-  /** Undefined when there is no such result. */
+  /** Returns undefined if there is no such result. */
   read(address: string): Promise<string | undefined>;
 }

@@ -1,6 +1,6 @@
 import type { AgentId, HookAnswer, HookEvent, HookFacts, HookSource, PermissionMode } from "../protocol/index.ts";
 
-/** Who does what a hook is told of. */
+/** The agent and the circumstances that a hook is called for. */
 export interface HookScene {
   readonly agentId: AgentId;
   readonly agentType: string;
@@ -12,19 +12,19 @@ export interface HookScene {
   readonly signal: AbortSignal;
 }
 
-/** What all hooks of one occasion said together. */
+/** Combined answer of all hooks that ran for one event. */
 export interface HookOutcome extends Omit<HookAnswer, "notice"> {
-  /** How many were run. */
+  /** Number of hooks that ran. */
   readonly ran: number;
-  /** With `allow`: whose word that is; the user's, if it is among them. */
+  /** With `allow`: where the allowing hook comes from; `user` if several allow and one is the user's. */
   readonly allowedBy?: HookSource | undefined;
   readonly notices: readonly string[];
 }
 
-/** What people and programs want to be asked or told. */
+/** Hooks of the user, a project, a plugin or a program. */
 export interface Hooks {
-  /** Whether there is any for the event; spares the work of telling nobody. */
+  /** Returns whether any hook is registered for the event. */
   has(event: HookEvent): boolean;
-  /** Runs all that want to know, side by side. Never rejects; settles soon after the signal fires. */
+  /** Runs all matching hooks in parallel. Never rejects; settles soon after the signal fires. */
   run<Event extends HookEvent>(event: Event, facts: HookFacts[Event], scene: HookScene): Promise<HookOutcome>;
 }

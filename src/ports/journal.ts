@@ -5,9 +5,9 @@ export interface OutputFile {
   append(text: string): void;
 }
 
-/** What follows from the first lines of an agent, kept so that they need not be read again. Never the truth: only lines are. */
+/** State that follows from the first lines of an agent, so that they need not be read again. The lines stay the source of truth. */
 export interface Checkpoint {
-  /** JSON. */
+  /** Plain JSON. */
   readonly facts: unknown;
   readonly bytes: Uint8Array;
 }
@@ -18,36 +18,36 @@ export interface NewCheckpoint {
 }
 
 export interface Checkpoints {
-  /** Of all lines there are; made only where it is worth it. Best effort: without it the next process reads the lines. */
+  /** Stores a checkpoint of all current lines if that is worth it. Best effort: without one, the next process reads the lines. */
   keep(agentId: AgentId, make: () => NewCheckpoint | undefined): void;
-  /** The one that fits the agent's lines to the byte, and the lines behind it. */
+  /** Returns the checkpoint that matches the agent's lines byte for byte, and the lines after it. */
   take(agentId: AgentId): { readonly checkpoint: Checkpoint; readonly lines: readonly Line[] } | undefined;
 }
 
-/** The transcript of a session's agents. One process holds it at a time. */
+/** Transcripts of a session's agents. One process holds the journal at a time. */
 export interface Journal {
   readonly sessionId: SessionId;
   /**
-   * Writes the events as the agent's next lines, all or none. When they are given back they survive the death of the
-   * process: at once, or later where a full disk makes it wait and try again (told through `onTrouble`). Never throws;
-   * it rejects only when writing has become impossible.
+   * Writes the events as the agent's next lines, all or none. The returned lines survive the death of the process. Returns
+   * a promise if the disk is full and it has to wait and retry (reported through `onTrouble`). Never throws; rejects only if
+   * writing has become impossible.
    */
   append(agentId: AgentId, events: readonly DurableEvent[]): readonly Line[] | Promise<readonly Line[]>;
-  /** Resolves when everything this agent appended before the call survives a power cut. One sync serves all who wait. */
+  /** Resolves when everything this agent appended before the call survives a power cut. Concurrent calls share one sync. */
   sync(agentId: AgentId): Promise<void>;
-  /** Begins the same a moment later; nobody waits for it. */
+  /** Starts the same a moment later, without a way to wait for it. */
   syncSoon(agentId: AgentId): void;
-  /** All lines of an agent in order; empty for one that does not exist. */
+  /** Returns all lines of an agent in order; empty for an unknown agent. */
   read(agentId: AgentId): Promise<readonly Line[]>;
-  /** Absent where nothing is kept beside the lines. */
+  /** Absent if only lines are stored. */
   readonly checkpoints?: Checkpoints;
-  /** The subagents there are, the oldest first. */
+  /** Returns the ids of all subagents, oldest first. */
   agents(): Promise<readonly AgentId[]>;
-  /** The readable text that grows beside a background agent; undefined where nothing is kept. */
+  /** Returns the readable output file of a background agent; undefined if nothing is stored. */
   output(agentId: AgentId): OutputFile | undefined;
-  /** Stores a head once; returns its hash. */
+  /** Stores a head once and returns its hash. */
   saveHead(head: Head): Promise<string>;
   loadHead(hash: string): Promise<Head | undefined>;
-  /** Syncs, empties the write-ahead log, gives up the lock. */
+  /** Syncs, empties the write-ahead log and releases the lock. */
   close(): Promise<void>;
 }

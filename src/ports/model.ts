@@ -14,13 +14,13 @@ export interface ModelDescription {
   readonly provider: string;
   readonly model: string;
   readonly dialect: Dialect;
-  /** Tokens of context, output included. */
+  /** Context window in tokens, output included. */
   readonly window: number;
   readonly maxOutputTokens: number;
   readonly prices?: Prices;
-  /** The levels it has, lowest first; empty: none. Absent: nobody knows, so what is asked for is sent as it is. */
+  /** Supported effort levels, lowest first. Absent: unknown, so the requested level is sent as it is. */
   readonly efforts?: readonly Effort[];
-  /** Given tools, it takes none of them. */
+  /** True if the model accepts no effort level in requests with tools. */
   readonly noEffortWithTools?: true;
 }
 
@@ -28,20 +28,20 @@ export interface ModelDescription {
 export interface Prompt {
   readonly head: Head;
   messages(): readonly Message[];
-  /** The request body in pieces, cache marks included. The same prompt and limit give the same pieces. */
+  /** Returns the request body in pieces, cache marks included. The same prompt and limit give the same pieces. */
   body(dialect: Dialect, maxTokens: number): readonly Uint8Array[];
 }
 
 export interface ModelRequest {
   readonly prompt: Prompt;
-  /** The longest answer, in tokens, thinking included. */
+  /** Limit of the answer in tokens, thinking included. */
   readonly maxTokens: number;
-  /** Gives the id of the n-th tool call of this answer. */
+  /** Returns the id of the n-th tool call of this answer. */
   readonly callId: (index: number) => CallId;
   readonly signal: AbortSignal;
   /**
-   * Called before the request is sent again after an attempt that was paid for, with its cost. Resolves with the longest
-   * answer of the next attempt, or with why there can be none. Absent: always the same limit.
+   * Called before the request is sent again after a billed attempt, with that attempt's usage. Resolves to the token limit
+   * of the next attempt, or to the reason why there can be none. Absent: always the same limit.
    */
   readonly repeat?: (lost: Usage) => Promise<number | { readonly message: string }>;
 }
@@ -50,16 +50,16 @@ export type ModelProgress =
   | { readonly type: "text.delta"; readonly text: string }
   | { readonly type: "thinking.delta"; readonly text: string }
   | { readonly type: "call.delta"; readonly index: number; readonly name: string; readonly json: string }
-  /** Nothing is asked for the moment: others come first, or the provider wants a pause. `sent` ends it. */
+  /** The request waits for others, or because the provider asked for a pause. `sent` ends the wait. */
   | { readonly type: "waiting" }
   | { readonly type: "sent" }
   /** The whole request has left: nothing is to be done until the answer comes. */
   | { readonly type: "gone" }
-  /** What was streamed before a retry is void. */
+  /** The request is sent again. What was streamed before is void. */
   | { readonly type: "retried"; readonly retry: ModelRetry; readonly lost?: Usage | undefined };
 
 export interface Model {
   describe(): ModelDescription;
-  /** Never rejects: failure is an outcome. `emit` is called in order, and never after the promise settled. */
+  /** Never rejects: a failure is an outcome. `emit` is called in order, and never after the promise has settled. */
   call(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome>;
 }

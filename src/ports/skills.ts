@@ -1,8 +1,8 @@
-/** What a model may look up: instructions for one kind of work, kept in a directory with the files they speak of. */
+/** Skills that a model can load: instructions for one kind of work, in a directory with the files they refer to. */
 export interface Skills {
-  /** What a model reads to choose one. The same skills give the same text. */
+  /** Returns the list from which a model chooses. The same skills give the same text. */
   list(): string;
-  /** By name, with or without a leading `/`. Never rejects. */
+  /** Loads a skill by name, with or without a leading `/`. Never rejects. */
   load(name: string): Promise<SkillLoad>;
 }
 
@@ -10,10 +10,10 @@ export type SkillLoad =
   | {
       readonly ok: true;
       readonly name: string;
-      /** Without its frontmatter. */
+      /** Text without the frontmatter. */
       readonly body: string;
-      /** Absolute. */
+      /** Absolute path of the skill's directory. */
       readonly directory: string;
     }
-  /** In words for the model. */
+  /** The message goes to the model. */
   | { readonly ok: false; readonly message: string };

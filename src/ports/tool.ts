@@ -11,22 +11,22 @@ import type {
 } from "../protocol/index.ts";
 
 export interface ToolTraits {
-  /** May run beside other calls of the same turn. */
+  /** True if a call can run in parallel with other calls of the same turn. */
   readonly parallel: boolean;
-  /** Changes something outside the agent: its intent and result are synced to disk. */
+  /** True if a call changes something outside the agent. Its intent and its result are then synced to disk. */
   readonly effects: boolean;
-  /** A call whose process was lost is performed again: it continues what it began, and has no effect twice. */
+  /** True if a call whose process died can be performed again: it continues what it began and has no effect twice. */
   readonly resumable?: true;
-  /** It asks a model by itself: what one call may take at most. What it took stands in `ToolFacts.spent`. */
+  /** Most that one call can spend on model requests of its own. The actual spend is in `ToolFacts.spent`. */
   readonly takes?: SpendEstimate | undefined;
 }
 
-/** What asking a model may take. */
+/** Estimate of what a model request costs. */
 export interface SpendEstimate {
   readonly tokens: number;
-  /** Absent: nobody knows the price. */
+  /** Absent: the price is unknown. */
   readonly usd?: number;
-  /** To name it where its price is missing. */
+  /** Model id, for the message about a missing price. */
   readonly model?: string;
 }
 
@@ -36,19 +36,19 @@ export interface ToolSpec {
   readonly traits: ToolTraits;
 }
 
-/** Made by a factory that captures its workspace, so that a worktree, a sandbox or a remote worker can take its place. */
+/** Created by a factory that captures its workspace, which can be a worktree, a sandbox or a remote worker. */
 export interface Tool extends ToolSpec {
-  /** How long this call may take; absent = the default of the executor. */
+  /** Returns the time limit of a call; absent: the default of the executor. */
   timeoutMs?(input: JsonObject): number;
-  /** How long it may take to say how far it came when it is aborted; absent = a moment. */
+  /** Time in which an aborted call can report how far it came; absent: the default of the executor. */
   readonly abortGraceMs?: number;
-  /** Characters of its result that the model is given; absent = the default of the executor. */
+  /** Maximum length of its result for the model, in characters; absent: the default of the executor. */
   readonly maxCharacters?: number;
-  /** The input fits the schema. Expected failure is `isError`; throwing is a bug that the executor turns into an error result. */
+  /** Runs a call whose input fits the schema. An expected failure sets `isError`; throwing is a bug, which becomes an error result. */
   run(input: JsonObject, context: ToolContext): Promise<ToolOutput>;
-  /** A new agent goes on from the conversation of another: it knows what that one was shown. */
+  /** Called when an agent starts from the conversation of another: it has seen the files that the other one has read. */
   inherit?(agentId: AgentId, from: AgentId): void;
-  /** Lets go of what the tool holds for an agent (its shells, what it has read). */
+  /** Releases what the tool holds for an agent, such as its shells and the files it has read. */
   release?(agentId: AgentId): Promise<void>;
 }
 
@@ -58,16 +58,16 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Paths of the call as they were resolved when it was decided. Empty if the tool's accesses are not known before it runs. */
   readonly paths: readonly ResolvedPath[];
-  /** Shown while the call runs; may be dropped. */
+  /** Reports progress to show while the call runs. It may be dropped. */
   progress(text: string): void;
-  /** Decides on what could not be known before the call (a redirect, what a path turned out to be). `ask` counts as no. */
+  /** Decides on an access that was not known before the call, such as a redirect. `ask` counts as deny. */
   authorize(access: Access): Promise<Decision>;
-  /** True for paths that deny rules hide from listings and searches. Takes absolute paths; cheap. */
+  /** Returns true for an absolute path that deny rules hide from listings and searches. Cheap. */
   hidden(path: string): boolean;
 }
 
 export interface ToolOutput {
-  /** For the model. May be long: the executor truncates it once and keeps the whole text on disk. */
+  /** Result for the model. The executor truncates it if it is long and keeps the complete text on disk. */
   readonly content: readonly ResultBlock[] | string;
   readonly isError?: boolean;
   readonly details?: JsonObject;
