@@ -9,7 +9,7 @@ export { createBudget } from "./budget/create-budget.ts";
 export { spendingIn, sumSpending } from "./budget/spent-of.ts";
 export { clockLimits, connectionSilenceMs } from "./host/clock-limits.ts";
 export type { Run, StopCause } from "./host/run.ts";
-export { tellOfSessionEnd } from "./host/run-hooks.ts";
+export { runSessionEndHooks } from "./host/run-hooks.ts";
 export type { Acceptance, RunRequest, RunServices } from "./host/run-host.ts";
 export { startRun } from "./host/start-run.ts";
 export type { AgentUpdates } from "./subagents/agent-updates.ts";

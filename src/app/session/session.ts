@@ -14,12 +14,12 @@ import {
   type Dispatcher,
   type Run,
   type RunServices,
+  runSessionEndHooks,
   type StopCause,
   type StopReceipt,
   startRun,
   stopWithReceipt,
   type Thread,
-  tellOfSessionEnd,
 } from "../../runs/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
 import type { AgentCallback } from "../agents/define-agent.ts";
@@ -167,7 +167,7 @@ export function createSessionOf({
       running?.stop("stopped");
       await running?.result;
       await dispatcher.registry.stopAll();
-      if (isOpen) await tellOfSessionEnd(services, thread, agent);
+      if (isOpen) await runSessionEndHooks(services, thread, agent);
       await services.executor.close();
       await release();
       await thread.clean().catch(() => undefined);

@@ -7,11 +7,11 @@ export interface Occasion<Event extends HookEvent = HookEvent> {
   readonly event: Event;
   readonly callId?: CallId;
   readonly runId?: RunId;
-  /** What the model's words about it begin with; the event's name if absent. */
+  /** Start of the text for the model; absent: the name of the event. */
   readonly about?: string;
 }
 
-/** Asks or tells a run's hooks and records what they said. Undefined: nobody wanted to know. */
+/** Runs the hooks of an event and records their answer. Returns undefined if no hook ran. */
 export async function askHooks<Event extends HookEvent>(
   host: RunHost,
   occasion: Occasion<Event>,
@@ -20,24 +20,24 @@ export async function askHooks<Event extends HookEvent>(
   const { hooks } = host.services;
   const { event } = occasion;
   if (!hooks?.has(event)) return undefined;
-  const goOn = host.clocks.pause();
-  const outcome = heard(event, await hooks.run(event, facts, sceneOf(host)).finally(goOn));
+  const resume = host.clocks.pause();
+  const outcome = withReadContext(event, await hooks.run(event, facts, sceneOf(host)).finally(resume));
   const events = hookLines(occasion, outcome);
   if (events.length > 0) await host.record(events);
   return outcome.ran === 0 ? undefined : outcome;
 }
 
-/** Words for an agent that ends, or about a prompt that was sent back, have nobody to read them: they would wait for the next one. */
-function heard(event: HookEvent, outcome: HookOutcome): HookOutcome {
-  const isForNobody = (event === "Stop") !== (outcome.decision === "deny");
-  return isForNobody && (event === "Stop" || event === "UserPromptSubmit") ? withoutContext(outcome) : outcome;
+/** Removes context for an agent that ends, or about a rejected prompt: it would only reach the next prompt. */
+function withReadContext(event: HookEvent, outcome: HookOutcome): HookOutcome {
+  const isUnread = (event === "Stop") !== (outcome.decision === "deny");
+  return isUnread && (event === "Stop" || event === "UserPromptSubmit") ? withoutContext(outcome) : outcome;
 }
 
 export function withoutContext({ context: _, ...outcome }: HookOutcome): HookOutcome {
   return outcome;
 }
 
-/** What stands in the transcript of hooks that were run. */
+/** Returns the lines that record what hooks answered. */
 export function hookLines(
   { about, ...of }: Occasion,
   { ran, decision, reason, input, context, notices }: HookOutcome,
@@ -47,8 +47,8 @@ export function hookLines(
     ran,
     decision,
     reason,
-    ...(input === undefined ? {} : { inputJson: JSON.stringify(input) }),
-    ...(context === undefined ? {} : { context: `[${about ?? `${of.event} hook`}: ${context}]` }),
+    inputJson: input === undefined ? undefined : JSON.stringify(input),
+    context: context === undefined ? undefined : `[${about ?? `${of.event} hook`}: ${context}]`,
   };
   const raised = notices.map((message): DurableEvent => ({ type: "notice.raised", code: "hook", message }));
   return [...raised, ...(ran === 0 ? [] : [{ type: "hooks.ran" as const, ...record }])];
@@ -60,7 +60,7 @@ export function sceneOf(host: RunHost): HookScene {
   return {
     agentId: thread.agentId,
     agentType: request.agent.agentType,
-    ...(spec === undefined ? {} : { parent: spec.parent.agentId }),
+    parent: spec?.parent.agentId,
     depth: spec?.depth ?? 0,
     cwd: services.cwd,
     permissionMode: currentPolicy(host).mode,

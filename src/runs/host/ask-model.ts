@@ -16,7 +16,7 @@ import { headSize } from "../compaction/context-limits.ts";
 import { endedInBackground } from "./notices.ts";
 import type { RunHost } from "./run-host.ts";
 
-/** Sends one request, with what the model has to be told before it, and records the answer. Returns a refusal if the budget has no room for it. */
+/** Sends one request and records the answer. Returns a refusal if the budget has no room for it. */
 export async function askModel(host: RunHost, turn: number): Promise<BudgetRefusal | undefined> {
   const { services, thread, request, outlet, clocks } = host;
   const { budget, model } = services;
@@ -52,8 +52,8 @@ async function callModel(host: RunHost, turn: number, { reservation, reserved }:
   const prompt = await sealTurn(host, turn, reserved);
   const startedAt = clock.monotonic();
   const { prices } = model.describe();
-  const spent = (usage: Usage): Spent => ({ usage, ...(prices ? { costUsd: costOf(usage, prices) } : {}) });
-  const { emit, over } = listener(host, { turn, prompt, spent });
+  const spent = (usage: Usage): Spent => ({ usage, costUsd: prices && costOf(usage, prices) });
+  const { emit, settled } = listener(host, { turn, prompt, spent });
   const { agentId, requests } = thread;
   const callId = (index: number): string => `${agentId}_${requests}_${index}`;
   clocks.modelAsked();
@@ -62,14 +62,14 @@ async function callModel(host: RunHost, turn: number, { reservation, reserved }:
   const maxTokens = reservation.answerTokens;
   const given = await model.call({ prompt, maxTokens, callId, signal, repeat }, emit);
   clocks.modelEnded();
-  await over();
+  await settled();
   const outcome = given.ok ? { ...given, usage: countedUsage(given, prompt) } : given;
   const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
-  const { costUsd } = usage ? spent(usage) : {};
-  const cost = costUsd === undefined ? {} : { costUsd };
-  if (usage) reservation.settle({ usage, ...cost });
+  const bill = usage && spent(usage);
+  if (bill) reservation.settle(bill);
   const milliseconds = Math.round(clock.monotonic() - startedAt);
-  await host.record([answerEvent(outcome, { turn, ...cost, milliseconds, fingerprint: prompt.fingerprint() })]);
+  const fingerprint = prompt.fingerprint();
+  await host.record([answerEvent(outcome, { turn, costUsd: bill?.costUsd, milliseconds, fingerprint })]);
 }
 
 const CHARACTERS_PER_TOKEN = 4;
@@ -90,7 +90,7 @@ function countedUsage({ usage, message }: Extract<ModelOutcome, { ok: true }>, p
   };
 }
 
-/** Everything said up to here belongs to the request. */
+/** Records the request with everything that belongs to its user turn, and returns its prompt. */
 async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): Promise<WrittenPrompt> {
   const { services, thread } = host;
   const warning = services.budget.warning();
@@ -126,7 +126,7 @@ function shortAnswer({ shortened, outputTokens }: ReservedSpend): DurableEvent[]
 /** Below this, a model is told how long its answer can be. */
 const SHORT_ANSWER = 4_096;
 
-/** In brackets, as all the runtime says. Written with the request that seals it into a user turn. An answer that only paused goes on without a new turn. */
+/** Returns the agent's critical reminder for this user turn. An answer that only paused continues without a user turn. */
 function reminder({ request, thread }: RunHost): DurableEvent[] {
   const { criticalReminder } = request.agent;
   const { calls, said } = thread.state;
@@ -134,7 +134,7 @@ function reminder({ request, thread }: RunHost): DurableEvent[] {
   return [{ type: "context.added", cause: "reminder", text: `[${criticalReminder}]` }];
 }
 
-/** Hears the model: clocks stand still while a request waits for its permission to leave; `over` when nothing more can come. */
+/** Handles the progress of a request. Clocks stand still while the request waits to be sent. Call `settled` after the answer. */
 function listener(
   host: RunHost,
   {
@@ -142,14 +142,14 @@ function listener(
     prompt,
     spent,
   }: { readonly turn: number; readonly prompt: WrittenPrompt; readonly spent: (usage: Usage) => Spent },
-): { emit: (progress: ModelProgress) => void; over: () => Promise<void> } {
+): { emit: (progress: ModelProgress) => void; settled: () => Promise<void> } {
   const { clocks, outlet } = host;
   let retries: Promise<void> = Promise.resolve();
-  let goOn: (() => void) | undefined;
+  let resume: (() => void) | undefined;
   return {
     emit: (progress) => {
-      goOn?.();
-      goOn = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
+      resume?.();
+      resume = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
       clocks.modelMoved();
       if (progress.type === "waiting") return;
       if (progress.type === "sent") return;
@@ -157,11 +157,11 @@ function listener(
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else {
         const { retry, lost } = progress;
-        retries = host.record([{ type: "model.retried", turn, retry, ...(lost ? spent(lost) : {}) }]);
+        retries = host.record([{ type: "model.retried", turn, retry, ...(lost && spent(lost)) }]);
       }
     },
-    over: () => {
-      goOn?.();
+    settled: () => {
+      resume?.();
       return retries;
     },
   };
@@ -169,7 +169,7 @@ function listener(
 
 interface Bill {
   readonly turn: number;
-  readonly costUsd?: number;
+  readonly costUsd?: number | undefined;
   readonly milliseconds: number;
   readonly fingerprint: string;
 }
@@ -180,6 +180,5 @@ function answerEvent(outcome: ModelOutcome, { turn, ...bill }: Bill): DurableEve
     return { type: "model.failed", turn, error, partial, usage, ...bill };
   }
   const { message, stopReason, incompleteCalls, usage, lostUsage } = outcome;
-  const lost = lostUsage ? { lostUsage } : {};
-  return { type: "model.ended", turn, message, stopReason, incompleteCalls, usage, ...lost, ...bill };
+  return { type: "model.ended", turn, message, stopReason, incompleteCalls, usage, lostUsage, ...bill };
 }

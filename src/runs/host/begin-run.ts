@@ -1,22 +1,22 @@
 import { headFingerprints, headLength, SERIALIZER_VERSION } from "../../conversation/index.ts";
 import { recovery } from "../../loop/index.ts";
-import type { DurableEvent, EndReason, EventOf, PermissionMode, Prices } from "../../protocol/index.ts";
+import type { DurableEvent, EndReason, EventOf, PermissionMode } from "../../protocol/index.ts";
 import { backgroundRoster } from "./notices.ts";
 import { beginningMode, planEvents } from "./plan-mode.ts";
-import { tellOfBeginning } from "./run-hooks.ts";
+import { runStartHooks } from "./run-hooks.ts";
 import type { RunHost } from "./run-host.ts";
 
 /**
- * The first lines of a run: of a new agent who it is; its head where that is another; that it begins, and with what words.
- * Gives why there is nothing to do, if a hook sent the words back.
+ * Records the first lines of a run: the creation of a new agent, a changed head, the start and the prompt. Returns the reason
+ * if a hook rejected the prompt.
  */
 export async function beginRun(host: RunHost): Promise<string | undefined> {
   const { thread, request } = host;
-  // An earlier run of this process may have lost its journal in the middle.
+  // The journal may have failed in the middle of an earlier run of this process.
   const left = recovery(thread.state);
   if (left.length > 0) await host.record(left);
   const events: DurableEvent[] = [];
-  if (thread.isNew) events.push(birth(host));
+  if (thread.isNew) events.push(created(host));
   events.push(...planEvents(host));
   const hash = await thread.keepHead(request.agent.head);
   const isBounded = request.subagent?.spec.fork?.turns !== undefined;
@@ -36,17 +36,17 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   const from = request.subagent ? "agent" : "person";
   if (host.services.hooks) {
     await host.record(events.splice(0));
-    const refusal = await tellOfBeginning(host);
+    const refusal = await runStartHooks(host);
     if (refusal !== undefined) return refusal;
   }
   if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from });
   await host.record(events);
-  // The request may leave while this is being synced; the first side effect waits for it.
+  // The request can be sent while this is being synced; the first side effect waits for the sync.
   thread.syncSoon();
   return undefined;
 }
 
-function birth({ services, request: { subagent } }: RunHost): DurableEvent {
+function created({ services, request: { subagent } }: RunHost): DurableEvent {
   const { sessionId, cwd, version } = services;
   const made = { sessionId, cwd, version, serializer: SERIALIZER_VERSION };
   return subagent ? { type: "agent.created", ...made, ...subagent.spec } : { type: "session.created", ...made };
@@ -66,14 +66,15 @@ function runStarted({ services, request, thread }: RunHost, mode: PermissionMode
     modelReason: agent.modelReason,
     permissionMode: mode,
     maxTurns: agent.maxTurns,
-    ...pricesOf(services),
-    ...(waits ? { waits } : {}),
-    ...(subagent ? { tools: subagent.tools, policy: subagent.policy } : {}),
-    ...(subagent?.background ? { background: true } : {}),
+    prices: services.model.describe().prices,
+    waits: waits || undefined,
+    tools: subagent?.tools,
+    policy: subagent?.policy,
+    background: subagent?.background || undefined,
   };
 }
 
-/** The transcript of who was forked is not what it was: the bytes that were sent are gone, and nobody knows from where on. */
+/** Reports that the transcript a fork started from has changed. The bytes that were sent are lost, from an unknown point on. */
 function changedPast({ thread, request }: RunHost): DurableEvent[] {
   const message = `The conversation that ${thread.agentId} goes on from was changed since. It goes on with what is there now.`;
   return [
@@ -87,14 +88,9 @@ function changedPast({ thread, request }: RunHost): DurableEvent[] {
   ];
 }
 
-function pricesOf({ model }: RunHost["services"]): { readonly prices?: Prices } {
-  const { prices } = model.describe();
-  return prices ? { prices } : {};
-}
-
 function resumedText(reason: EndReason, { subagent }: RunHost["request"]): string {
   const isStopped = reason === "interrupted" || reason === "stopped";
   if (!isStopped) return `[Your previous run ended early: ${reason}.]`;
-  // Who stops a subagent need not be a person.
+  // A subagent can also be stopped by its parent.
   return subagent ? "[Your previous run was stopped.]" : "[The person interrupted your previous run.]";
 }

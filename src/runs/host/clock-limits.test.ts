@@ -5,13 +5,13 @@ const subagent: ClockLimitsInput = { definition: {}, settings: {}, background: f
 
 describe("clockLimits", () => {
   it.each<[string, Partial<ClockLimitsInput>, ReturnType<typeof clockLimits>]>([
-    ["a foreground subagent", {}, { idleMs: 300_000, wallMs: 300_000, atWall: "unless-behind" }],
+    ["a foreground subagent", {}, { idleMs: 300_000, wallMs: 300_000, atWall: "unless-background" }],
     ["one in the background", { background: true }, { idleMs: 300_000 }],
     ["the main agent", { isMain: true }, { idleMs: 300_000 }],
     [
       "a foreground subagent with settings",
       { settings: { subagents: { timeoutSeconds: 60, idleSeconds: 30 } } },
-      { idleMs: 30_000, wallMs: 60_000, atWall: "unless-behind" },
+      { idleMs: 30_000, wallMs: 60_000, atWall: "unless-background" },
     ],
     ["one without a limit", { settings: { subagents: { timeoutSeconds: 0 } } }, { idleMs: 300_000 }],
     [

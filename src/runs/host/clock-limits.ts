@@ -1,13 +1,13 @@
 import type { AgentDefinition, Settings } from "../../protocol/index.ts";
 
 export interface ClockLimits {
-  /** How long a model may be silent in the middle of a request. */
+  /** Time after which a request without any progress ends the run. */
   readonly idleMs: number;
-  /** Active time of a run; absent: no limit. */
+  /** Limit of a run's active time; absent: no limit. */
   readonly wallMs?: number;
-  /** Absent: it ends then. `background`: it goes on there. `unless-behind`: it ends if somebody still waits for it. */
-  readonly atWall?: "background" | "unless-behind";
-  /** How long it waits in all for its agents in the background, when nothing else is left to do; absent: no limit. */
+  /** At the limit, a run moves to the background, or ends unless it already is there. Absent: it ends. */
+  readonly atWall?: "background" | "unless-background";
+  /** Total time to wait for background agents when nothing else is left to do; absent: no limit. */
   readonly waitMs?: number;
 }
 
@@ -16,11 +16,11 @@ export interface ClockLimitsInput {
   readonly settings: Pick<Settings, "subagents" | "background">;
   readonly background: boolean;
   readonly isMain: boolean;
-  /** A person is there, and it may go on behind their back. */
+  /** A user is present, so a run can move to the background. */
   readonly mayDetach?: boolean;
 }
 
-/** A definition's `timeout` holds wherever its agent runs; without one only those somebody waits for have a limit, which is one of waiting. */
+/** Returns the time limits of a run. A `timeout` of the definition always applies; without one, only runs in the foreground have a limit. */
 export function clockLimits({ definition, settings, background, isMain, mayDetach }: ClockLimitsInput): ClockLimits {
   const { timeoutSeconds } = settings.subagents ?? {};
   const idleMs = silenceMs(settings);
@@ -29,15 +29,15 @@ export function clockLimits({ definition, settings, background, isMain, mayDetac
   if (definition.timeoutMs !== undefined) return { idleMs, wallMs: definition.timeoutMs, ...waiting };
   if (background || isMain || timeoutSeconds === 0) return { idleMs, ...waiting };
   const wallMs = timeoutSeconds === undefined ? FIVE_MINUTES : timeoutSeconds * 1_000;
-  return { idleMs, wallMs, atWall: mayDetach ? "background" : "unless-behind" };
+  return { idleMs, wallMs, atWall: mayDetach ? "background" : "unless-background" };
 }
 
-/** How long a model may be silent: the run ends then, and says so. */
+/** Returns the time after which a silent model ends a run. */
 function silenceMs({ subagents: { idleSeconds } = {} }: Pick<Settings, "subagents">): number {
   return idleSeconds === undefined ? FIVE_MINUTES : idleSeconds * 1_000;
 }
 
-/** Longer than any run waits, so that never the connection but always the run names a silent model. */
+/** Returns a limit that is longer than any run waits, so that the run reports a silent model, and not the connection. */
 export function connectionSilenceMs(settings: Pick<Settings, "subagents">): number {
   return silenceMs(settings) + ONE_MINUTE;
 }

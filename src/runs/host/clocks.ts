@@ -1,19 +1,19 @@
 import type { Clock } from "../../ports/index.ts";
 
-/** The clocks of one run, outside of its loop. Once one of them has struck, both are over, unless the run goes on. */
+/** Time limits of one run, watched outside of its loop. When one is reached, both end, unless the run continues. */
 export interface RunClocks {
-  /** A request leaves: from here on the model must not be silent for too long. */
+  /** A request is sent. From here on, the model must not be silent for too long. */
   modelAsked(): void;
-  /** A byte came. */
+  /** Part of an answer arrived. */
   modelMoved(): void;
-  /** The answer is complete, or failed: until the next request, tools have clocks of their own. */
+  /** The answer is complete or failed. Until the next request, tools have their own limits. */
   modelEnded(): void;
-  /** A person, the rate limiter, a budget, a place or a foreground child is waited for: both clocks stand still until all who paused have called the result. */
+  /** Stops both clocks while the run waits for a user, the rate limiter, a budget, a slot or a subagent. They run again when every caller has called the result. */
   pause(): () => void;
   end(): void;
 }
 
-/** So that a test can turn time itself. */
+/** Timers, replaceable in tests. */
 export interface Timers {
   set(action: () => void, milliseconds: number): unknown;
   clear(handle: unknown): void;
@@ -26,15 +26,15 @@ export interface ClockOptions {
   readonly clock: Pick<Clock, "monotonic">;
   readonly timers?: Timers;
   readonly onIdle: () => void;
-  /** True: the run goes on, and from here on only silence can end it. */
+  /** Returns true if the run continues; then only silence can end it. */
   readonly onWall: () => boolean;
 }
 
-/** No wait is longer than this, so that a machine that slept is noticed, and costs a run no more than this. */
+/** Longest timer, so that a machine that slept is noticed and costs a run no more than this. */
 const LONGEST_WAIT_MS = 10_000;
-/** A tick this late means that nobody could listen: the machine slept, or the process was stuck. */
+/** A timer that is this late means that the machine slept or the process was stuck. */
 const LATE_MS = 1_000;
-/** What came in meanwhile is read before anybody is called silent. */
+/** Time to read what arrived meanwhile before a model counts as silent. */
 const GRACE_MS = 50;
 
 export function startClocks(options: ClockOptions): RunClocks {
@@ -45,11 +45,11 @@ class Clocks implements RunClocks {
   private readonly options: ClockOptions;
   private readonly timers: Timers;
   private wallMs: number;
-  /** Milliseconds that count, up to `countedAt`. All limits are measured in them. */
+  /** Active milliseconds up to `countedAt`. All limits are measured in active time. */
   private active = 0;
   private countedAt: number;
   private pauses = 0;
-  /** When the model that is waited for was last heard of, in active time. */
+  /** Active time at the last progress of the current request. */
   private quietSince: number | undefined;
   private tick: { readonly due: number; readonly handle: unknown } | undefined;
   private wasLate = false;
@@ -69,7 +69,7 @@ class Clocks implements RunClocks {
     this.arm();
   }
 
-  /** For every piece of an answer, so it leaves the timer alone: that finds out when it fires. */
+  /** Called for every piece of an answer, so it does not reset the timer. The timer checks the time when it fires. */
   modelMoved(): void {
     if (this.quietSince === undefined) return;
     this.count();
@@ -80,7 +80,7 @@ class Clocks implements RunClocks {
     this.quietSince = undefined;
   }
 
-  /** Most pauses last a moment, so it leaves the timer alone too. */
+  /** Does not reset the timer either, because most pauses are short. */
   pause(): () => void {
     this.count();
     this.pauses += 1;
@@ -128,19 +128,19 @@ class Clocks implements RunClocks {
     this.tick = undefined;
     const isLate = this.countedAt - due > LATE_MS && !this.wasLate;
     this.wasLate = isLate;
-    const goesOn = isLate || (this.strikeWall() && this.strikeIdle());
-    if (goesOn) this.arm(isLate ? GRACE_MS : 0);
+    const continues = isLate || (this.checkWall() && this.checkIdle());
+    if (continues) this.arm(isLate ? GRACE_MS : 0);
     else this.end();
   }
 
-  /** Whether the run goes on. */
-  private strikeWall(): boolean {
+  /** Returns whether the run continues. */
+  private checkWall(): boolean {
     if (this.active < this.wallMs) return true;
     this.wallMs = Number.POSITIVE_INFINITY;
     return this.options.onWall();
   }
 
-  private strikeIdle(): boolean {
+  private checkIdle(): boolean {
     const { idleMs, onIdle } = this.options;
     if (this.quietSince === undefined || this.active - this.quietSince < idleMs) return true;
     onIdle();
@@ -148,7 +148,7 @@ class Clocks implements RunClocks {
   }
 }
 
-/** They don't keep the process alive. */
+/** Timers that don't keep the process alive. */
 const quietTimers: Timers = {
   set: (action, milliseconds) => setTimeout(action, milliseconds).unref(),
   clear: (handle) => clearTimeout(handle as NodeJS.Timeout),

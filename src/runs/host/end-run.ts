@@ -16,10 +16,10 @@ export async function endRun(host: RunHost, ending: Ending): Promise<RunResult> 
   return resultOf(host, event);
 }
 
-/** Undefined: it was done, but somebody said something in the last moment. */
-export async function endUnlessTold(host: RunHost, ending: Ending): Promise<RunResult | undefined> {
+/** Ends the run, unless a message arrived at the last moment: then it returns undefined and the run continues. */
+export async function endUnlessPrompted(host: RunHost, ending: Ending): Promise<RunResult | undefined> {
   const isDone = ending.reason === "done";
-  // Without the agents it wanted to start, its work is what could be done, not what was to be done.
+  // An agent that could not start subagents has not done all of its work.
   const cut = isDone && host.spawnRefusal;
   const event = runEnded(host, cut ? { reason: "budget", message: cut.message } : ending);
   const mayEnd = ({ said }: { readonly said: readonly unknown[] }) => !isDone || said.length === 0;
@@ -33,8 +33,8 @@ export function endStopped(host: RunHost): Promise<RunResult> {
   return endRun(host, { reason, message: stoppedText(host, reason) });
 }
 
-/** A bug or a journal that can't be written. The world is told even if the disk can't be. */
-export async function endBroken(host: RunHost, error: unknown): Promise<RunResult> {
+/** Ends the run after a bug or a failed journal. The end is reported even if it can't be recorded. */
+export async function endAfterError(host: RunHost, error: unknown): Promise<RunResult> {
   const reason = errorCode(error) === undefined ? "internal_error" : "journal_error";
   const ending: Ending = { reason, message: describeError(error) };
   try {
@@ -60,7 +60,7 @@ function runEnded({ thread, request, services, startedAt, acceptance }: RunHost,
     text: run?.text ?? "",
     turns: run?.turns ?? 0,
     usage: run?.usage ?? noUsage,
-    ...(run?.costUsd === undefined ? {} : { costUsd: run.costUsd }),
+    costUsd: run?.costUsd,
     milliseconds: Math.round(services.clock.monotonic() - startedAt),
     modelMilliseconds: run?.modelMilliseconds ?? 0,
     facts: factsOf(thread.state),

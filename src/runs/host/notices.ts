@@ -4,7 +4,7 @@ import { endedNotice } from "../subagents/subagent.ts";
 import { noticeText } from "../subagents/task-text.ts";
 import type { RunHost } from "./run-host.ts";
 
-/** Tells what ended in the background since it was last told; nothing when nothing did. */
+/** Returns a line with the background agents that ended since the last such line; empty if none did. */
 export async function endedInBackground({ services, thread }: RunHost): Promise<DurableEvent[]> {
   const { background } = thread.state;
   if (background.length === 0) return [];
@@ -13,7 +13,7 @@ export async function endedInBackground({ services, thread }: RunHost): Promise<
   return [{ type: "notices.delivered", notices: ended.map(endedNotice), text: noticeText(ended) }];
 }
 
-/** Who goes on while it has agents in the background is told again which of them work and which have ended. */
+/** Returns a line that tells a resumed agent which of its background agents run and which have ended. */
 export async function backgroundRoster({ services, thread }: RunHost): Promise<DurableEvent[]> {
   const { background } = thread.state;
   if (background.length === 0) return [];
@@ -21,12 +21,12 @@ export async function backgroundRoster({ services, thread }: RunHost): Promise<D
   return roster === "" ? [] : [{ type: "context.added", cause: "resumed", text: `[${roster}]` }];
 }
 
-/** Until one of its agents in the background has ended, and that is told; or the run is stopped. Who takes too long is ended. */
+/** Waits until a background agent ends, and records that. Stops agents that take longer than the limit. */
 export async function waitForBackground(host: RunHost): Promise<void> {
   const { services, thread, outlet } = host;
   const { retinue, clock, limits } = services;
   if (retinue === undefined) return;
-  const goOn = host.yield();
+  const resume = host.yield();
   const since = clock.monotonic();
   const { waitedMs = 0 } = host;
   const { background } = thread.state;
@@ -36,6 +36,6 @@ export async function waitForBackground(host: RunHost): Promise<void> {
   );
   host.waitedMs = waitedMs + clock.monotonic() - since;
   if (host.waitedMs >= waitMs) await retinue.registry.cut(background);
-  await goOn(outlet.signal);
+  await resume(outlet.signal);
   if (!outlet.signal.aborted) await host.record(await endedInBackground(host));
 }

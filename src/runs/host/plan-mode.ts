@@ -2,41 +2,41 @@ import type { ResolvedAgent } from "../../agents/index.ts";
 import type { DurableEvent, PermissionMode, Policy } from "../../protocol/index.ts";
 import type { RunHost } from "./run-host.ts";
 
-/** The same object for the same policy: what is made of it is made once. */
-export type Remake = (policy: Policy) => Policy;
+/** Derives a policy from another. The same policy gives the same object, because compiled rules belong to the object. */
+export type PolicyChange = (policy: Policy) => Policy;
 
-/** While the session's agent plans, it and all below it only look; whom nobody would have answered nobody answers. */
-export const inPlanMode: Remake = once((policy) => {
+/** Policy in plan mode: an agent and all agents below it only read. A mode without approvals stays without. */
+export const inPlanMode: PolicyChange = once((policy) => {
   if (policy.mode === "plan") return policy;
-  return { ...policy, mode: "plan", ...(policy.mode === "dontAsk" ? { unattended: true as const } : {}) };
+  return { ...policy, mode: "plan", unattended: policy.mode === "dontAsk" ? true : policy.unattended };
 });
 
-/** What holds for an agent that began in plan mode and has left it. */
-export function afterPlanMode(mode: PermissionMode): Remake {
+/** Returns the policy change for an agent that began in plan mode and has left it. */
+export function afterPlanMode(mode: PermissionMode): PolicyChange {
   return once((policy) => (policy.mode === "plan" ? { ...policy, mode } : policy));
 }
 
-/** An agent as others are measured by it now. */
-export function withPolicies(agent: ResolvedAgent, remake: Remake): ResolvedAgent {
-  const policy = remake(agent.policy);
-  const childPolicy = agent.childPolicy && remake(agent.childPolicy);
+/** Applies a policy change to an agent and to the policy that limits its subagents. */
+export function withPolicies(agent: ResolvedAgent, change: PolicyChange): ResolvedAgent {
+  const policy = change(agent.policy);
+  const childPolicy = agent.childPolicy && change(agent.childPolicy);
   if (policy === agent.policy && childPolicy === agent.childPolicy) return agent;
   return { ...agent, policy, childPolicy };
 }
 
-/** What a run's agent may do now. */
+/** Returns the policy of a run's agent as it is now. */
 export function currentPolicy({ services, thread, request: { agent } }: RunHost): Policy {
   return services.retinue?.policyOf(thread.agentId, agent.policy) ?? agent.policy;
 }
 
-/** The mode that a run begins in. */
+/** Returns the permission mode in which a run begins. */
 export function beginningMode(host: RunHost): PermissionMode {
   const { plan, agent } = host.request;
   if (plan === undefined) return currentPolicy(host).mode;
   return plan === "enter" ? "plan" : agent.policy.mode;
 }
 
-/** What stands before the words of a run that begins in another mode than the last one ended in. */
+/** Returns the lines before the prompt of a run that enters or leaves plan mode. */
 export function planEvents({ request: { plan, agent } }: RunHost): readonly DurableEvent[] {
   if (plan === undefined) return [];
   if (plan === "leave")
@@ -54,12 +54,12 @@ export function planEvents({ request: { plan, agent } }: RunHost): readonly Dura
   ];
 }
 
-function once(remake: Remake): Remake {
+function once(change: PolicyChange): PolicyChange {
   const made = new WeakMap<Policy, Policy>();
   return (policy) => {
     const known = made.get(policy);
     if (known !== undefined) return known;
-    const fresh = remake(policy);
+    const fresh = change(policy);
     made.set(policy, fresh);
     return fresh;
   };

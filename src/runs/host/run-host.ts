@@ -35,47 +35,47 @@ export interface RunServices {
   readonly clock: Clock;
   readonly budget: Budget;
   readonly limits: ClockLimits;
-  /** The share of the window at which conversations are compacted; absent: the usual. */
+  /** Percentage of the context window at which conversations are compacted; absent: the default. */
   readonly compactAtPercent?: number | undefined;
-  /** What is told of agents; absent: all. */
+  /** Selects which updates of agents are emitted; absent: all. */
   readonly agentUpdates?: AgentUpdates | undefined;
-  /** Who wants to be asked or told; absent where nobody does. */
+  /** Absent if there are no hooks. */
   readonly hooks?: Hooks | undefined;
-  /** The session's agents; absent where nobody can be delegated to. */
+  /** The session's subagents; absent if the agent can't delegate. */
   readonly retinue?: Retinue;
 }
 
 export interface RunRequest {
   readonly runId: RunId;
   readonly agent: ResolvedAgent;
-  /** Empty: go on with what is there. */
+  /** Empty to continue without a new prompt. */
   readonly prompt: readonly UserBlock[];
-  /** It ends only after its background agents, told of each. */
+  /** The run ends only after its background agents, and after the agent was notified of each. */
   readonly waits?: boolean;
-  /** It begins by going into plan mode, or out of it. */
+  /** The run begins by entering or leaving plan mode. */
   readonly plan?: "enter" | "leave";
-  /** The first run since the session was opened. */
+  /** Set for the first run after the session was opened. */
   readonly opens?: "startup" | "resume";
-  /** What its work has to stand before it ends as done. */
+  /** Check that the work must pass before the run ends as done. */
   readonly acceptance?: Acceptance | undefined;
-  /** Whether somebody else tries to break work that changed files: it is told that this is possible, or it happens. */
+  /** Whether an independent agent verifies work that changed files: suggested to the agent, or done automatically. */
   readonly verify?: "suggest" | "auto" | undefined;
-  /** What has changed around the agent since its last prompt, in words for it. Never rejects. */
+  /** Returns a text for the agent about what changed since its last prompt. Never rejects. */
   readonly news?: () => Promise<string | undefined>;
   /** Absent for the main agent. */
   readonly subagent?: SubagentRun | undefined;
 }
 
 export interface Acceptance {
-  /** All of them, in this order. */
+  /** Commands that must succeed, in this order. */
   readonly commands: readonly string[];
-  /** What they may do. */
+  /** Policy for the commands. */
   readonly policy: Policy;
-  /** Those that a person gave with the run: nobody is asked about them once more. */
+  /** Commands that the user passed with the run. They need no approval. */
   readonly granted?: readonly string[];
 }
 
-/** What a run of a subagent has that a run of the main agent has not. */
+/** Additional parts of a subagent's run. */
 export interface SubagentRun {
   readonly spec: SpawnSpec;
   readonly background: boolean;
@@ -83,7 +83,7 @@ export interface SubagentRun {
   readonly path: readonly AgentId[];
   readonly tools: ToolReport;
   readonly policy: RecordedPolicy;
-  /** What differs from what its definition or its call asks for. */
+  /** Notices about what differs from the definition or the call. */
   readonly notices: readonly string[];
   /** Receives every update in order, instead of an iterator of the run. */
   readonly onUpdate: (update: RunUpdate) => void;
@@ -98,22 +98,22 @@ export interface LiveAgent {
   readonly runId: RunId;
   emit(update: RunUpdate): void;
   record(events: readonly DurableEvent[]): Promise<void>;
-  /** The budget lets it start no more agents: its run goes on, and is not done when it ends. */
+  /** Called when the budget allows no more subagents. The run continues, and ends as incomplete. */
   refuseSpawn(refusal: BudgetRefusal): Promise<void>;
-  /** It waits for a place among those that may work at once. */
+  /** Returns whether it waits for a slot. */
   isQueued(): boolean;
-  /** Words it reads at its next request. False: its run has ended, and nothing was recorded. */
+  /** Adds a message to its next request. Returns false if its run has ended. */
   tell(text: string): Promise<boolean>;
-  /** While it waits for others its clocks stand still and its place is free. The result ends that. */
+  /** Stops its clocks and frees its slot while it waits for other agents. Call the result to end that. */
   yield(): (signal: AbortSignal) => Promise<void>;
 }
 
 /** What a run needs of the other agents of its session. */
 export interface Retinue {
   readonly registry: RunRegistry;
-  /** Gives work to a background agent that no call asked for, and waits for it. It is stopped when the signal fires. */
+  /** Starts a background agent without a call and waits for it. It is stopped when the signal fires. */
   entrust(work: EntrustedWork, signal: AbortSignal): Promise<SubagentResult | { readonly message: string }>;
-  /** The policy of an agent as it is now: plan mode and the background take permissions away. */
+  /** Returns the policy of an agent as it is now: plan mode and the background take permissions away. */
   policyOf(agent: AgentId, policy: Policy): Policy;
 }
 
@@ -121,13 +121,13 @@ export interface Retinue {
 export interface RunRegistry {
   enter(agent: LiveAgent): void;
   leave(agentId: AgentId): void;
-  /** Results of those of the runs that have ended. */
+  /** Returns the results of the runs that have ended. */
   ended(runs: readonly Notice[]): Promise<readonly SubagentResult[]>;
   /** Resolves when one of the runs has ended, or the signal fires. */
   oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void>;
-  /** Ends those of the runs that are under way because their time is up. */
+  /** Ends the active ones of the runs because their time is up. */
   cut(runs: readonly Notice[]): Promise<void>;
-  /** The subagents of an agent in words, with those whose end it was not told of. */
+  /** Describes the subagents of an agent, including those whose end it has not seen yet. */
   roster(agentId: AgentId, untold: readonly Notice[]): Promise<string>;
   /** Moves a run to the background: its caller stops waiting for it. Returns false if no one waits for it. */
   detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean>;
@@ -138,43 +138,43 @@ export interface RunRegistry {
 /** Work that the host gives to a subagent on behalf of another agent. */
 export interface EntrustedWork {
   readonly for: AgentId;
-  /** Takes the place of the id of a call. */
+  /** Used as the id of a call. */
   readonly callId: CallId;
   readonly agentType: string;
   readonly description: string;
   readonly prompt: string;
 }
 
-/** One run under way, as the parts that perform it know it. */
+/** An active run, for the functions that perform it. */
 export interface RunHost {
   readonly services: RunServices;
   readonly thread: Thread;
   readonly request: RunRequest;
   readonly outlet: RunOutlet;
   readonly clocks: RunClocks;
-  /** On the monotonic clock. */
+  /** Start on the monotonic clock. */
   readonly startedAt: number;
-  /** The last request before the head or the conversation was replaced, until the next one shows what that cost. */
+  /** The last request before the head or the conversation was replaced. The next request is compared with it. */
   before: Prompt | undefined;
-  /** Of the newest check of its work. */
+  /** Result of the last acceptance check. */
   acceptance: AcceptanceResult | undefined;
-  /** Hooks were told of its beginning. */
-  isTold?: true;
-  /** How many calls it had made when its work was verified last, or when it was told that it could be. */
+  /** SubagentStart hooks ran for this run. */
+  startHooksRan?: true;
+  /** Number of calls at the last verification, or when verification was last suggested. */
   verification?: { readonly calls: number; readonly result?: AcceptanceResult };
-  /** How long it has waited for agents in the background. */
+  /** Time the run has waited for background agents so far. */
   waitedMs?: number;
-  /** How often a Stop hook wanted more of it. */
-  keptGoing?: number;
-  /** An agent it wanted to start and may not. */
+  /** Number of times a Stop hook made the run continue. */
+  continuations?: number;
+  /** Set when the budget refused to start a subagent. */
   spawnRefusal: BudgetRefusal | undefined;
   /** Set when the budget's time is up while the run works; the run is stopped. */
   timeRefusal: BudgetRefusal | undefined;
-  /** Stops the run's clocks and the budget's time while it waits for a person or for other agents, until the result is called. */
+  /** Stops the run's clocks and the budget's time while it waits for a user or for other agents. Call the result to resume them. */
   pause(): () => void;
-  /** Like `pause`, and frees the agent's place meanwhile. */
+  /** Like `pause`, and also frees the agent's slot. */
   yield(): (signal: AbortSignal) => Promise<void>;
   record(events: readonly DurableEvent[]): Promise<void>;
-  /** False, and nothing recorded, when the state does not allow it once its turn to be written has come. */
+  /** Records the events if the state allows it at the time of writing. Returns false if nothing was recorded. */
   recordIf(allows: (state: LoopState) => boolean, events: readonly DurableEvent[]): Promise<boolean>;
 }

@@ -4,15 +4,15 @@ import type { LiveEvent, RunId, RunResult, RunUpdate } from "../../protocol/inde
 
 export type StopCause = "interrupted" | "stopped" | "timeout" | "stall" | "budget";
 
-/** One activation of an agent: what happens, in order, and one result. Both always settle. */
+/** One activation of an agent: its updates in order, and one result. Both always settle. */
 export interface Run extends AsyncIterable<RunUpdate> {
   readonly runId: RunId;
   readonly result: Promise<RunResult>;
-  /** Ends it at the next possible moment, with what was done so far. */
+  /** Ends the run as soon as possible, with what was done so far. */
   stop(cause: StopCause): void;
 }
 
-/** A reader who fell this far behind misses live events; recorded lines are never dropped. */
+/** A reader that is this many updates behind misses live events. Recorded lines are never dropped. */
 const LIVE_BACKLOG = 2000;
 
 export interface RunOutlet {
@@ -20,11 +20,11 @@ export interface RunOutlet {
   readonly signal: AbortSignal;
   /** Ends the run from within. */
   stop(cause: StopCause): void;
-  /** Why the signal fired. */
+  /** Returns why the run was stopped. */
   cause(): StopCause;
 }
 
-/** Gives the producer an outlet and the world a run. With a listener there is nothing to iterate. */
+/** Creates a run from its producer. With a listener, updates go there instead of to the iterator. */
 export function createRun(
   runId: RunId,
   produce: (outlet: RunOutlet) => Promise<RunResult>,
@@ -32,7 +32,7 @@ export function createRun(
 ): Run {
   const updates = createChannel<RunUpdate>();
   const abort = new AbortController();
-  // Every call of an answer listens, and there may be hundreds.
+  // Every call of an answer adds a listener, and there can be hundreds.
   setMaxListeners(0, abort.signal);
   let stopCause: StopCause = "interrupted";
   const stop = (cause: StopCause): void => {

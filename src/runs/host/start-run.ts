@@ -11,13 +11,13 @@ import { askHooks } from "./ask-hooks.ts";
 import { askModel } from "./ask-model.ts";
 import { beginRun } from "./begin-run.ts";
 import { type RunClocks, startClocks } from "./clocks.ts";
-import { endBroken, endRun, endStopped, endUnlessTold } from "./end-run.ts";
+import { endAfterError, endRun, endStopped, endUnlessPrompted } from "./end-run.ts";
 import { waitForBackground } from "./notices.ts";
 import { createRun, type Run, type RunOutlet } from "./run.ts";
-import { isKeptGoing, tellOfEnd } from "./run-hooks.ts";
+import { isContinuedByHook, runSubagentStopHooks } from "./run-hooks.ts";
 import type { LiveAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
 
-/** Starts or resumes an agent: the journal says which. The thread must have no run under way. */
+/** Starts or resumes an agent, depending on its journal. The thread must have no active run. */
 export function startRun(services: RunServices, thread: Thread, request: RunRequest): Run {
   const produce = (outlet: RunOutlet): Promise<RunResult> => new Host(services, thread, { request, outlet }).drive();
   return createRun(request.runId, produce, request.subagent?.onUpdate);
@@ -37,10 +37,10 @@ class Host implements RunHost {
   private pauses = 0;
   private isEnded = false;
   private endWork: () => void = () => {};
-  /** When the conversation has to be made shorter; undefined: never. */
+  /** Limits at which the conversation is compacted; undefined: never. */
   private readonly context: ContextLimits | undefined;
   private isQueued = false;
-  /** From here on its transcript can take words of others. */
+  /** Resolved when the transcript can take messages from other agents. */
   private readonly begun = createDeferred<void>();
 
   constructor(services: RunServices, thread: Thread, { request, outlet }: { request: RunRequest; outlet: RunOutlet }) {
@@ -61,24 +61,24 @@ class Host implements RunHost {
   }
 
   async drive(): Promise<RunResult> {
-    const result = await this.toItsEnd();
-    await tellOfEnd(this, result);
+    const result = await this.runToEnd();
+    await runSubagentStopHooks(this, result);
     return result;
   }
 
-  private async toItsEnd(): Promise<RunResult> {
+  private async runToEnd(): Promise<RunResult> {
     const { retinue } = this.services;
     retinue?.registry.enter(this.asLive());
     let leave = () => {};
     try {
-      leave = await this.takePlace();
+      leave = await this.takeSlot();
       this.beginWork();
       const refusal = await beginRun(this);
       this.begun.resolve();
       if (refusal !== undefined) return await endRun(this, { reason: "refused", message: refusal });
       return await this.loop();
     } catch (error) {
-      return await endBroken(this, error);
+      return await endAfterError(this, error);
     } finally {
       this.begun.resolve();
       this.isEnded = true;
@@ -109,13 +109,13 @@ class Host implements RunHost {
       }
       if (this.outlet.signal.aborted && operation.kind !== "act") return endStopped(this);
       const refusal = await this.perform(operation);
-      // Who was stopped while it waited for others' reservations was stopped, and not refused.
+      // A run that is stopped while it waits for other reservations counts as stopped, not as refused.
       if (this.outlet.signal.aborted) return endStopped(this);
       if (refusal) return this.endForBudget(refusal);
     }
   }
 
-  /** Agents that work in the background finish what they were given, and their ends are recorded before the run's own. */
+  /** Background agents finish their work first, and their ends are recorded before the run's own end. */
   private async endForBudget({ message }: BudgetRefusal): Promise<RunResult> {
     while (this.request.waits && this.thread.state.background.length > 0) {
       await waitForBackground(this);
@@ -124,9 +124,9 @@ class Host implements RunHost {
     return endRun(this, { reason: "budget", message });
   }
 
-  /** Undefined: there is more to do. */
+  /** Returns undefined if there is more to do. */
   private async end({ kind: _, ...ending }: Extract<Operation, { kind: "end" }>): Promise<RunResult | undefined> {
-    if (ending.reason === "done" && (await isKeptGoing(this))) return undefined;
+    if (ending.reason === "done" && (await isContinuedByHook(this))) return undefined;
     const { acceptance } = this.request;
     if (acceptance !== undefined && ending.reason === "done") {
       const isAccepted = await acceptWork(this, acceptance);
@@ -139,7 +139,7 @@ class Host implements RunHost {
       if (this.outlet.signal.aborted) return endStopped(this);
       if (!stands) return undefined;
     }
-    return endUnlessTold(this, ending);
+    return endUnlessPrompted(this, ending);
   }
 
   private async perform(operation: Operation): Promise<BudgetRefusal | undefined> {
@@ -169,28 +169,28 @@ class Host implements RunHost {
     await compactConversation(this, { limits: context, cause, roster });
   }
 
-  /** A limit of waiting is none for whom nobody waits; where a person is there nobody need wait any longer. */
+  /** Handles the limit of active time. A run in the background continues; with a user present, the run moves there. */
   private onWall(): boolean {
     const { retinue, limits } = this.services;
     const { agentId } = this.thread;
-    const isBehind = limits.atWall !== undefined && retinue?.registry.isInBackground(agentId) === true;
-    if (!isBehind && limits.atWall !== "background") {
+    const isInBackground = limits.atWall !== undefined && retinue?.registry.isInBackground(agentId) === true;
+    if (!isInBackground && limits.atWall !== "background") {
       this.outlet.stop("timeout");
       return false;
     }
-    // A journal that can't take that line ends the run by itself.
-    if (!isBehind) void retinue?.registry.detach(agentId, "timeout").catch(() => undefined);
+    // A journal that fails here ends the run by itself.
+    if (!isInBackground) void retinue?.registry.detach(agentId, "timeout").catch(() => undefined);
     return true;
   }
 
-  /** Agents over a limit wait for their turn; the main agent does not. */
-  private async takePlace(): Promise<() => void> {
+  /** Waits for a slot if the number of concurrent subagents is limited. The main agent needs none. */
+  private async takeSlot(): Promise<() => void> {
     if (this.request.subagent === undefined) return () => {};
-    const goOn = this.clocks.pause();
+    const resume = this.clocks.pause();
     this.isQueued = true;
     return this.services.budget.enter(this.outlet.signal).finally(() => {
       this.isQueued = false;
-      goOn();
+      resume();
     });
   }
 
@@ -231,7 +231,7 @@ class Host implements RunHost {
     };
   }
 
-  /** The budget's time counts while the run does something itself. */
+  /** Counts the budget's time while the run is not paused. */
   private beginWork(): void {
     if (this.pauses > 0 || this.isEnded) return;
     this.endWork();
@@ -250,7 +250,7 @@ class Host implements RunHost {
   private async tell(text: string): Promise<boolean> {
     await this.begun.promise;
     const { runId } = this.request;
-    const words: DurableEvent = { type: "prompt.received", content: [{ type: "text", text }], from: "agent" };
-    return this.recordIf(({ run }) => run?.runId === runId, [words]);
+    const message: DurableEvent = { type: "prompt.received", content: [{ type: "text", text }], from: "agent" };
+    return this.recordIf(({ run }) => run?.runId === runId, [message]);
   }
 }

@@ -1,5 +1,5 @@
 import { type AgentId, MAIN_AGENT, type PermissionMode, type Policy } from "../../protocol/index.ts";
-import { afterPlanMode, inPlanMode, type Remake } from "../host/plan-mode.ts";
+import { afterPlanMode, inPlanMode, type PolicyChange } from "../host/plan-mode.ts";
 import type { Thread } from "../thread/thread.ts";
 
 /** Whose plan mode binds all, and what holds when it has left one that it began in. */
@@ -11,7 +11,7 @@ export interface Planner {
 /** What agents were given is not all that holds: less while there is only a plan, and for whom nobody waits. */
 export class Policies {
   private readonly planner: Planner | undefined;
-  private readonly leftPlan: Remake;
+  private readonly leftPlan: PolicyChange;
   private readonly narrowed = new WeakMap<Policy, Policy>();
 
   constructor(planner: Planner | undefined) {
@@ -24,7 +24,7 @@ export class Policies {
   }
 
   /** What plan mode makes of the policies of this agent. */
-  planned(agentId: AgentId): Remake {
+  planned(agentId: AgentId): PolicyChange {
     if (this.isPlanning) return inPlanMode;
     const hasLeft = agentId === MAIN_AGENT && this.planner?.main.state.plan === "left";
     return hasLeft ? this.leftPlan : asItIs;
@@ -40,4 +40,4 @@ export class Policies {
   }
 }
 
-const asItIs: Remake = (policy) => policy;
+const asItIs: PolicyChange = (policy) => policy;
