@@ -3,8 +3,10 @@ import { type LoopState, next, type Operation } from "../../loop/index.ts";
 import type { Prompt } from "../../ports/index.ts";
 import type { AcceptanceResult, DurableEvent, RunResult, ToolCall } from "../../protocol/index.ts";
 import { acceptWork } from "../acceptance/acceptance.ts";
+import { suggestVerification, verifyWork } from "../acceptance/verify-work.ts";
 import type { BudgetRefusal } from "../budget/budget.ts";
 import { performCalls } from "../calls/perform-calls.ts";
+import { compactConversation } from "../compaction/compaction.ts";
 import { type ContextLimits, contextLimits } from "../compaction/context-limits.ts";
 import type { Thread } from "../thread/thread.ts";
 import { askHooks } from "./ask-hooks.ts";
@@ -134,7 +136,6 @@ class Host implements RunHost {
       if (!isAccepted) return undefined;
     }
     if (this.request.verify === "auto" && ending.reason === "done") {
-      const { verifyWork } = await import("../acceptance/verify-work.ts");
       const stands = await verifyWork(this);
       if (this.outlet.signal.aborted) return endStopped(this);
       if (!stands) return undefined;
@@ -154,14 +155,12 @@ class Host implements RunHost {
   private async act(calls: readonly ToolCall[]): Promise<void> {
     await performCalls(this, calls);
     if (this.request.verify !== "suggest" || this.outlet.signal.aborted) return;
-    const { suggestVerification } = await import("../acceptance/verify-work.ts");
     await suggestVerification(this);
   }
 
   private async compact(cause: "full" | "overflow"): Promise<void> {
     const { context } = this;
     if (context === undefined) return;
-    const { compactConversation } = await import("../compaction/compaction.ts");
     await askHooks(this, { event: "PreCompact" }, { trigger: "auto" });
     const { retinue } = this.services;
     const roster = async () =>
