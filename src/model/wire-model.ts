@@ -80,9 +80,8 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
     let progress: Progress = "unsent";
     const end = await sendOnce(pass, () =>
       send(reader, maxTokens, {
-        onGone: () => {
+        onSent: () => {
           progress = "sent";
-          emit({ type: "gone" });
         },
         onTaken: () => {
           progress = "accepted";
@@ -143,7 +142,7 @@ const staleTries = 5;
 function sender(
   wire: Wire,
   { prompt, signal }: ModelRequest,
-): (reader: AnswerReader, maxTokens: number, on: Pick<AttemptOptions, "onGone" | "onTaken">) => Promise<AttemptEnd> {
+): (reader: AnswerReader, maxTokens: number, on: Pick<AttemptOptions, "onSent" | "onTaken">) => Promise<AttemptEnd> {
   const { options, about, url, connections } = wire;
   const { provider, clock, idleMs = 300_000, maxAnswerBytes = 32_000_000 } = options;
   return async (reader, maxTokens, on) => {

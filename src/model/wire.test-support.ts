@@ -109,8 +109,8 @@ export function callerFor(url: string, dialect: Dialect, options: Partial<WireMo
       let over = false;
       const emit = (event: ModelProgress) => {
         if (over) throw new Error("emitted after the end");
-        // When it waits for its turn and when it has left is for the clocks of a run.
-        if (event.type === "waiting" || event.type === "sent" || event.type === "gone") return;
+        // These are for the clocks of a run.
+        if (event.type === "waiting" || event.type === "sent") return;
         progress.push(event);
       };
       const signal = new AbortController().signal;

@@ -53,8 +53,6 @@ export type ModelProgress =
   /** The request waits for others, or because the provider asked for a pause. `sent` ends the wait. */
   | { readonly type: "waiting" }
   | { readonly type: "sent" }
-  /** The whole request has left: nothing is to be done until the answer comes. */
-  | { readonly type: "gone" }
   /** The request is sent again. What was streamed before is void. */
   | { readonly type: "retried"; readonly retry: ModelRetry; readonly lost?: Usage | undefined };
 

@@ -13,7 +13,7 @@ export interface AttemptOptions extends ReceiveOptions {
   readonly signal: AbortSignal;
   readonly idleMs: number;
   /** The system has taken every byte of the request. */
-  readonly onGone: () => void;
+  readonly onSent: () => void;
   /** The server has taken the request: its answer begins. */
   readonly onTaken: () => void;
 }
@@ -77,7 +77,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
     const listener: ExchangeListener = {
       // Waiting for one of few connections is not the server's silence.
       began: heard,
-      gone: () => options.onGone(),
+      gone: () => options.onSent(),
       head(head) {
         connector.reached = true;
         heard();

@@ -53,7 +53,7 @@ async function callModel(host: RunHost, turn: number, { reservation, reserved }:
   const startedAt = clock.monotonic();
   const { prices } = model.describe();
   const spent = (usage: Usage): Spent => ({ usage, costUsd: prices && costOf(usage, prices) });
-  const { emit, settled } = listener(host, { turn, prompt, spent });
+  const { emit, settled } = listener(host, turn, spent);
   const { agentId, requests } = thread;
   const callId = (index: number): string => `${agentId}_${requests}_${index}`;
   clocks.modelAsked();
@@ -137,11 +137,8 @@ function reminder({ request, thread }: RunHost): DurableEvent[] {
 /** Handles the progress of a request. Clocks stand still while the request waits to be sent. Call `settled` after the answer. */
 function listener(
   host: RunHost,
-  {
-    turn,
-    prompt,
-    spent,
-  }: { readonly turn: number; readonly prompt: WrittenPrompt; readonly spent: (usage: Usage) => Spent },
+  turn: number,
+  spent: (usage: Usage) => Spent,
 ): { emit: (progress: ModelProgress) => void; settled: () => Promise<void> } {
   const { clocks, outlet } = host;
   let retries: Promise<void> = Promise.resolve();
@@ -151,9 +148,7 @@ function listener(
       resume?.();
       resume = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
       clocks.modelMoved();
-      if (progress.type === "waiting") return;
-      if (progress.type === "sent") return;
-      if (progress.type === "gone") return void prompt.fingerprint();
+      if (progress.type === "waiting" || progress.type === "sent") return;
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else {
         const { retry, lost } = progress;

@@ -41,13 +41,13 @@ describe("siblings", () => {
     await settled();
     expect(calls).toHaveLength(1);
     expect(heard).toEqual(["waiting", "waiting"]);
-    calls[0]?.emit({ type: "gone" });
+    calls[0]?.emit({ type: "sent" });
     await settled();
     expect(calls).toHaveLength(1);
     calls[0]?.emit({ type: "text.delta", text: "I" });
     await settled();
     expect(calls).toHaveLength(3);
-    expect(heard).toEqual(["waiting", "waiting", "gone", "text.delta", "sent", "sent"]);
+    expect(heard).toEqual(["waiting", "waiting", "sent", "text.delta", "sent", "sent"]);
     // Who comes later, and who asks again, is not held.
     void gate.guard(model).call(request(), () => {});
     void guarded[0]?.call(request(), () => {});
