@@ -10,7 +10,7 @@ export { createLimiter, type Limiter, type LimiterState } from "./limits/limiter
 export type { RetryPolicy } from "./limits/retry.ts";
 export { describeModel } from "./providers/describe-model.ts";
 export { listModels, type ModelList } from "./providers/list-models.ts";
-export { type ProviderChoice, type ProviderWish, resolveProvider } from "./providers/resolve-provider.ts";
-export type { ResolvedProvider } from "./providers/resolved-provider.ts";
+export type { ResolvedProvider } from "./providers/providers.ts";
+export { type ProviderChoice, type ProviderRequest, resolveProvider } from "./providers/resolve-provider.ts";
 export { type Connections, createConnections } from "./transport/connections.ts";
 export { createWireModel, type WireModelOptions } from "./wire-model.ts";

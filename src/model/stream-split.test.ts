@@ -1,4 +1,3 @@
-import { createParser } from "eventsource-parser";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelProgress } from "../ports/index.ts";
@@ -6,8 +5,9 @@ import { createApiServer, type Reply } from "../testing/index.ts";
 import type { AnswerReader } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
 import { createOpenaiReader } from "./openai/openai-reader.ts";
-import { createUtf8Decoder } from "./transport/utf8-decoder.ts";
-import { callerFor, type Dialect, promptOf, testKey, textDeltas } from "./wire.test-support.ts";
+import { providerInfo } from "./providers/provider-info.ts";
+import { receiveAnswer, type Verdict } from "./transport/receive-answer.ts";
+import { callerFor, type Dialect, promptOf, providerAt, testKey, textDeltas } from "./wire.test-support.ts";
 
 /** The bytes a server really sends for a reply. */
 async function streamOf(reply: Reply, dialect: Dialect): Promise<Buffer> {
@@ -34,17 +34,12 @@ function readIn(dialect: Dialect, chunks: Iterable<Buffer>) {
   const make = dialect === "anthropic" ? createAnthropicReader : createOpenaiReader;
   const origin = { provider: "p", model: "m" };
   const reader: AnswerReader = make({ origin, callId: (index) => `c${index}`, emit: (event) => progress.push(event) });
-  const decoder = createUtf8Decoder();
-  const problems: string[] = [];
-  const parser = createParser({
-    onEvent({ data }) {
-      const problem = reader.event(data);
-      if (problem !== undefined) problems.push(problem);
-    },
-  });
-  for (const chunk of chunks) parser.feed(decoder.write(chunk));
-  parser.feed(decoder.end());
-  return { problems, ended: reader.ended(), answer: reader.answer(), progress };
+  const info = providerInfo(providerAt("http://localhost", dialect), "m");
+  const options = { reader, info, maxAnswerBytes: 1_000_000, now: () => 0 };
+  const receiver = receiveAnswer({ status: 200, headers: {} }, options);
+  let verdict: Verdict | undefined;
+  for (const chunk of chunks) verdict ??= receiver.data(chunk);
+  return { verdict, answer: reader.answer(), progress };
 }
 
 /** Compared as text: deep equality of thousands of readings takes long. */
@@ -65,7 +60,7 @@ describe.each<Dialect>(["anthropic", "openai"])("a stream cut anywhere, %s", (di
   it("gives one and the same answer for every place of one cut", async () => {
     const bytes = await streamOf(reply, dialect);
     const whole = readIn(dialect, [bytes]);
-    expect(whole).toMatchObject({ ended: true, problems: [] });
+    expect(whole.verdict).toBe("complete");
     expect(whole.answer.message.content.filter(({ type }) => type === "tool_call").length).toBe(2);
     for (let cut = 0; cut <= bytes.length; cut += 1) {
       const reading = readIn(dialect, [bytes.subarray(0, cut), bytes.subarray(cut)]);
@@ -99,7 +94,7 @@ describe.each<Dialect>(["anthropic", "openai"])("a stream cut anywhere, %s", (di
   it("is complete at no earlier byte than its end marker", async () => {
     const bytes = await streamOf(reply, dialect);
     const marker = bytes.lastIndexOf(dialect === "anthropic" ? '"message_stop"' : "[DONE]");
-    for (let cut = 0; cut < marker; cut += 7) expect(readIn(dialect, [bytes.subarray(0, cut)]).ended).toBe(false);
+    for (let cut = 0; cut < marker; cut += 7) expect(readIn(dialect, [bytes.subarray(0, cut)]).verdict).toBeUndefined();
   });
 });
 

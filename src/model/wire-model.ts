@@ -7,10 +7,10 @@ import { lengthOf } from "./http/write-request.ts";
 import type { Limiter, Pass } from "./limits/limiter.ts";
 import { decideRetry, defaultRetryPolicy, type RetryPolicy } from "./limits/retry.ts";
 import { createOpenaiReader } from "./openai/openai-reader.ts";
-import { type About, aboutProvider } from "./providers/about.ts";
 import { describeModel } from "./providers/describe-model.ts";
 import { messagesUrl } from "./providers/endpoint.ts";
-import type { ResolvedProvider } from "./providers/resolved-provider.ts";
+import { type ProviderInfo, providerInfo } from "./providers/provider-info.ts";
+import type { ResolvedProvider } from "./providers/providers.ts";
 import { type AttemptEnd, type AttemptOptions, attempt } from "./transport/attempt.ts";
 import { type Connections, sharedConnections } from "./transport/connections.ts";
 import { failure } from "./transport/failure.ts";
@@ -34,10 +34,10 @@ export function createWireModel(options: WireModelOptions): Model {
   const { provider, model, connections = sharedConnections() } = options;
   const description = describeModel(provider, model);
   const url = messagesUrl(provider.baseUrl, provider.dialect);
-  const about = aboutProvider(provider, model);
+  const info = providerInfo(provider, model);
   const wire: Wire = {
     options,
-    about,
+    info,
     url,
     random: options.random ?? Math.random,
     policy: { ...defaultRetryPolicy, ...options.retry },
@@ -53,7 +53,7 @@ export function createWireModel(options: WireModelOptions): Model {
 
 interface Wire {
   readonly options: WireModelOptions;
-  readonly about: About;
+  readonly info: ProviderInfo;
   readonly url: URL;
   readonly random: () => number;
   readonly policy: RetryPolicy;
@@ -143,7 +143,7 @@ function sender(
   wire: Wire,
   { prompt, signal }: ModelRequest,
 ): (reader: AnswerReader, maxTokens: number, on: Pick<AttemptOptions, "onSent" | "onTaken">) => Promise<AttemptEnd> {
-  const { options, about, url, connections } = wire;
+  const { options, info, url, connections } = wire;
   const { provider, clock, idleMs = 300_000, maxAnswerBytes = 32_000_000 } = options;
   return async (reader, maxTokens, on) => {
     const body = prompt.body(provider.dialect, maxTokens);
@@ -160,14 +160,14 @@ function sender(
         signal,
         idleMs,
         maxAnswerBytes,
-        about,
+        info,
         now,
         ...on,
       };
       const end = await attempt(all);
       if (end.kind !== "stale") return end;
       if (tries < staleTries) continue;
-      const message = `${about.provider} (${about.host}) closes every connection; check the network and any gateway in between.`;
+      const message = `${info.provider} (${info.host}) closes every connection; check the network and any gateway in between.`;
       return { kind: "failed", failure: failure("connection", { message, retry: "yes" }) };
     }
   };
@@ -185,8 +185,8 @@ function headersFor(provider: ResolvedProvider, length: number): Record<string, 
   };
 }
 
-function readerFor({ options, about }: Wire, { callId, prompt }: ModelRequest, emit: Emit): AnswerReader {
-  const origin = { provider: about.provider, model: about.model };
+function readerFor({ options, info }: Wire, { callId, prompt }: ModelRequest, emit: Emit): AnswerReader {
+  const origin = { provider: info.provider, model: info.model };
   const make = options.provider.dialect === "anthropic" ? createAnthropicReader : createOpenaiReader;
   return make({ origin, callId, emit, cacheLifetime: prompt.head.cacheLifetime });
 }

@@ -4,7 +4,7 @@ import type { ModelOutcome } from "../protocol/index.ts";
 import { type ApiServer, type ApiServerOptions, createApiServer } from "../testing/index.ts";
 import type { Delay } from "./limits/delay.ts";
 import { createLimiter, type Limiter } from "./limits/limiter.ts";
-import type { ResolvedProvider } from "./providers/resolved-provider.ts";
+import type { ResolvedProvider } from "./providers/providers.ts";
 import { type Connections, createConnections } from "./transport/connections.ts";
 import { createWireModel, type WireModelOptions } from "./wire-model.ts";
 

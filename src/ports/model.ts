@@ -17,11 +17,11 @@ export interface ModelDescription {
   /** Context window in tokens, output included. */
   readonly window: number;
   readonly maxOutputTokens: number;
-  readonly prices?: Prices;
+  readonly prices?: Prices | undefined;
   /** Supported effort levels, lowest first. Absent: unknown, so the requested level is sent as it is. */
-  readonly efforts?: readonly Effort[];
+  readonly efforts?: readonly Effort[] | undefined;
   /** True if the model accepts no effort level in requests with tools. */
-  readonly noEffortWithTools?: true;
+  readonly noEffortWithTools?: boolean | undefined;
 }
 
 /** A frozen conversation as a model sees it: wire models send bytes, others read messages. */

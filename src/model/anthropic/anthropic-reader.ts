@@ -8,21 +8,20 @@ import {
   type ReaderOptions,
   wellFormed,
 } from "../answer.ts";
-import type { WireBlock, WireDelta, WireEvent, WireMessage, WireUsage } from "./anthropic-wire.ts";
 import { rawMember } from "./raw-member.ts";
 
 /** Reads the Messages dialect. Only `message_stop` completes an answer. */
 export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: ReaderOptions): AnswerReader {
   const blocks: OpenBlock[] = [];
   const byIndex = new Map<number, OpenBlock>();
-  const tokens: WireUsage = {};
+  const tokens: AnthropicUsage = {};
   let started = false;
   let stopped = false;
   let calls = 0;
   let stopReason: string | undefined;
   let error: ProviderError | undefined;
 
-  function begin(index: number, start: WireBlock, raw: string): void {
+  function begin(index: number, start: AnthropicBlock, raw: string): void {
     if (byIndex.has(index)) return;
     const block = openBlock(start, { raw, call: start.type === "tool_use" ? calls++ : -1 });
     byIndex.set(index, block);
@@ -37,7 +36,7 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
     emit(block.kind === "text" ? { type: "text.delta", text: whole } : { type: "thinking.delta", text: whole });
   }
 
-  function grow(block: OpenBlock | undefined, delta: WireDelta): void {
+  function grow(block: OpenBlock | undefined, delta: AnthropicDelta): void {
     if (block === undefined || block.closed) return;
     if (delta.type === "text_delta" && block.kind === "text") {
       block.text += delta.text ?? "";
@@ -79,7 +78,7 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
     return { content, incompleteCalls };
   }
 
-  function take(event: WireEvent, data: string): string | undefined {
+  function take(event: AnthropicEvent, data: string): string | undefined {
     switch (event.type) {
       case "message_start":
         if (!started) mergeUsage(tokens, event.message?.usage);
@@ -117,10 +116,10 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
     event(data) {
       if (stopped) return undefined;
       const event = parseObject(data);
-      return event === undefined ? "an event of the stream is not JSON" : take(event as WireEvent, data);
+      return event === undefined ? "an event of the stream is not JSON" : take(event as AnthropicEvent, data);
     },
     whole(body) {
-      const message = body as WireMessage & WireEvent;
+      const message = body as AnthropicMessage & AnthropicEvent;
       if (message.type === "error") return take(message, "");
       if (!Array.isArray(message.content) || !message.stop_reason) return "the answer is not a complete message";
       started = true;
@@ -171,7 +170,7 @@ interface OpenBlock {
   spoilt: boolean;
 }
 
-function openBlock(start: WireBlock, { raw, call }: { raw: string; call: number }): OpenBlock {
+function openBlock(start: AnthropicBlock, { raw, call }: { raw: string; call: number }): OpenBlock {
   const kind = kinds[start.type ?? ""] ?? "opaque";
   return {
     kind,
@@ -190,7 +189,7 @@ function openBlock(start: WireBlock, { raw, call }: { raw: string; call: number 
 const kinds: Readonly<Record<string, OpenBlock["kind"]>> = { text: "text", thinking: "thinking", tool_use: "call" };
 
 /** Some compatible servers send the whole input at once instead of `{}` and deltas. */
-function startingInput(start: WireBlock, raw: string): string {
+function startingInput(start: AnthropicBlock, raw: string): string {
   if (start.input === undefined || start.input === null || Object.keys(start.input).length === 0) return "";
   const block = rawMember(raw, "content_block");
   return (block === undefined ? undefined : rawMember(block, "input")) ?? "";
@@ -219,7 +218,7 @@ const stopReasons: Readonly<Record<string, StopReason>> = {
   pause_turn: "pause",
 };
 
-function mergeUsage(into: WireUsage, from: WireUsage | null | undefined): void {
+function mergeUsage(into: AnthropicUsage, from: AnthropicUsage | null | undefined): void {
   if (!from) return;
   for (const field of usageFields) if (typeof from[field] === "number") into[field] = from[field];
   if (from.cache_creation) into.cache_creation = from.cache_creation;
@@ -230,9 +229,9 @@ const usageFields = [
   "cache_creation_input_tokens",
   "cache_read_input_tokens",
   "output_tokens",
-] as const satisfies readonly (keyof WireUsage)[];
+] as const satisfies readonly (keyof AnthropicUsage)[];
 
-function usageOf(tokens: WireUsage, lifetime: CacheLifetime | undefined): Usage {
+function usageOf(tokens: AnthropicUsage, lifetime: CacheLifetime | undefined): Usage {
   const written = tokens.cache_creation_input_tokens ?? 0;
   const told = tokens.cache_creation?.ephemeral_1h_input_tokens;
   // Who does not say for how long has done what was asked for.
@@ -244,4 +243,48 @@ function usageOf(tokens: WireUsage, lifetime: CacheLifetime | undefined): Usage 
     ...(hour > 0 ? { cacheWrite1hTokens: Math.min(hour, written) } : {}),
     outputTokens: tokens.output_tokens ?? 0,
   };
+}
+
+/** The parts of the Messages dialect we read; every field may be missing, whatever the book says. */
+interface AnthropicEvent {
+  readonly type?: string;
+  readonly index?: number;
+  readonly message?: { readonly usage?: AnthropicUsage };
+  readonly content_block?: AnthropicBlock;
+  readonly delta?: AnthropicDelta;
+  readonly usage?: AnthropicUsage;
+  readonly error?: { readonly type?: unknown; readonly message?: unknown };
+}
+
+interface AnthropicMessage {
+  readonly content?: readonly AnthropicBlock[];
+  readonly stop_reason?: string;
+  readonly usage?: AnthropicUsage;
+}
+
+interface AnthropicBlock {
+  readonly type?: string;
+  readonly text?: string;
+  readonly thinking?: string;
+  readonly signature?: string;
+  readonly name?: string;
+  readonly input?: object | null;
+}
+
+interface AnthropicDelta {
+  readonly type?: string;
+  readonly text?: string;
+  readonly thinking?: string;
+  readonly signature?: string;
+  readonly partial_json?: string;
+  readonly stop_reason?: string | null;
+}
+
+interface AnthropicUsage {
+  input_tokens?: number;
+  cache_creation_input_tokens?: number;
+  /** The same by how long it is kept; gateways leave it out. */
+  cache_creation?: { readonly ephemeral_5m_input_tokens?: number; readonly ephemeral_1h_input_tokens?: number } | null;
+  cache_read_input_tokens?: number;
+  output_tokens?: number;
 }

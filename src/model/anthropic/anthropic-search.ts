@@ -24,13 +24,13 @@ export type ProviderSearchOutcome =
   | {
       readonly ok: true;
       readonly hits: readonly { readonly title: string; readonly url: string; readonly snippet: string }[];
-      readonly summary?: string;
+      readonly summary?: string | undefined;
       /** Tokens the search cost. */
       readonly usage: Usage;
       readonly costUsd?: number;
     }
   /** What failed may have cost something too. */
-  | { readonly ok: false; readonly message: string; readonly usage?: Usage; readonly costUsd?: number };
+  | { readonly ok: false; readonly message: string; readonly usage?: Usage | undefined; readonly costUsd?: number };
 
 const maxTokens = 2_048;
 const maxSearches = 3;
@@ -85,8 +85,7 @@ function priced(outcome: ProviderSearchOutcome, searches: number, { prices }: Mo
 }
 
 function readSearch(outcome: ModelOutcome): ProviderSearchOutcome {
-  if (!outcome.ok)
-    return { ok: false, message: outcome.error.message, ...(outcome.usage ? { usage: outcome.usage } : {}) };
+  if (!outcome.ok) return { ok: false, message: outcome.error.message, usage: outcome.usage };
   const usage = paidUsage(outcome);
   const found = hitsIn(outcome.message);
   const summary = textIn(outcome.message).trim();
@@ -94,7 +93,7 @@ function readSearch(outcome: ModelOutcome): ProviderSearchOutcome {
     const message = `The search failed (${found.problem}); try again or use other words.`;
     return { ok: false, message, usage };
   }
-  return { ok: true, hits: found.hits, ...(summary === "" ? {} : { summary }), usage };
+  return { ok: true, hits: found.hits, summary: summary || undefined, usage };
 }
 
 /** Citations cut one sentence into several blocks. */
@@ -122,7 +121,7 @@ function searchesIn(message: AssistantMessage): number {
 }
 
 /** Each once, however many searches found it. */
-function hitsIn(message: AssistantMessage): { hits: readonly Hit[]; problem?: string } {
+function hitsIn(message: AssistantMessage): { hits: readonly Hit[]; problem: string | undefined } {
   const hits = new Map<string, Hit>();
   let problem: string | undefined;
   for (const content of resultsIn(message)) {
@@ -140,7 +139,7 @@ function hitsIn(message: AssistantMessage): { hits: readonly Hit[]; problem?: st
       });
     }
   }
-  return { hits: [...hits.values()], ...(problem === undefined ? {} : { problem }) };
+  return { hits: [...hits.values()], problem };
 }
 
 interface WireResult {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Failure, Retry } from "../transport/failure.ts";
-import { retryAfterOf } from "../transport/retry-after.ts";
+import { retryAfterOf } from "../transport/failure.ts";
 import { decideRetry, defaultRetryPolicy } from "./retry.ts";
 
 const failed = (retry: Retry, retryAfterMs?: number): Failure => ({

@@ -1,3 +1,4 @@
+import type { ModelProgress } from "../../ports/index.ts";
 import type { AssistantBlock, StopReason, Usage } from "../../protocol/index.ts";
 import {
   type AnswerReader,
@@ -8,7 +9,6 @@ import {
   type ReaderOptions,
   wellFormed,
 } from "../answer.ts";
-import { createCallCollector, type WireCall } from "./openai-calls.ts";
 
 /**
  * Reads the chat completions dialect. `[DONE]` after a finish reason completes an answer; so does a clean close after
@@ -19,7 +19,7 @@ export function createOpenaiReader({ origin, callId, emit }: ReaderOptions): Ans
   const calls = createCallCollector(emit);
   let finishReason: string | undefined;
   let done = false;
-  let tokens: WireUsage | undefined;
+  let tokens: OpenaiUsage | undefined;
   let error: ProviderError | undefined;
 
   function say(kind: Part["kind"], text: string): void {
@@ -34,7 +34,7 @@ export function createOpenaiReader({ origin, callId, emit }: ReaderOptions): Ans
       emit(kind === "text" ? { type: "text.delta", text: whole } : { type: "thinking.delta", text: whole });
   }
 
-  function take(delta: WireDelta): void {
+  function take(delta: OpenaiDelta): void {
     const thought = delta.reasoning_content ?? delta.reasoning;
     if (typeof thought === "string" && thought !== "") say("thinking", thought);
     const words = textOfContent(delta.content) || textOfContent(delta.refusal);
@@ -42,7 +42,7 @@ export function createOpenaiReader({ origin, callId, emit }: ReaderOptions): Ans
     for (const call of delta.tool_calls ?? []) calls.take(call);
   }
 
-  function takeChunk(chunk: WireChunk): string | undefined {
+  function takeChunk(chunk: OpenaiChunk): string | undefined {
     if (chunk.error) {
       error = providerErrorOf(chunk.error);
       return undefined;
@@ -70,10 +70,10 @@ export function createOpenaiReader({ origin, callId, emit }: ReaderOptions): Ans
         return finishReason === undefined ? "the stream ended without a finish reason" : undefined;
       }
       const chunk = parseObject(data);
-      return chunk === undefined ? "an event of the stream is not JSON" : takeChunk(chunk as WireChunk);
+      return chunk === undefined ? "an event of the stream is not JSON" : takeChunk(chunk as OpenaiChunk);
     },
     whole(body) {
-      const problem = takeChunk(body as WireChunk);
+      const problem = takeChunk(body as OpenaiChunk);
       if (problem !== undefined || error) return problem;
       if (finishReason === undefined) return "the answer is not a complete message";
       done = true;
@@ -116,6 +116,55 @@ interface Part {
   readonly keep: (text: string) => string;
 }
 
+interface BegunCall {
+  /** Its place among the calls of this answer. */
+  readonly ordinal: number;
+  readonly index: number | undefined;
+  readonly id: string;
+  name: string;
+  json: string;
+}
+
+/** Puts calls together from fragments; also from servers that send them whole, without an id or an index. */
+function createCallCollector(emit: (progress: ModelProgress) => void): {
+  take(wire: OpenaiCall): void;
+  calls(): readonly BegunCall[];
+} {
+  const begun: BegunCall[] = [];
+  return {
+    take(wire) {
+      const name = wire.function?.name ?? "";
+      const fragment = fragmentOf(wire.function?.arguments);
+      let call = continued(begun, wire, name);
+      if (call === undefined) {
+        call = { ordinal: begun.length, index: wire.index ?? undefined, id: wire.id ?? "", name, json: "" };
+        begun.push(call);
+        emit({ type: "call.delta", index: call.ordinal, name, json: "" });
+      }
+      if (call.name === "") call.name = name;
+      if (fragment === "") return;
+      call.json += fragment;
+      emit({ type: "call.delta", index: call.ordinal, name: call.name, json: fragment });
+    },
+    calls: () => begun,
+  };
+}
+
+/** The call this fragment belongs to; undefined when it begins one. */
+function continued(begun: readonly BegunCall[], wire: OpenaiCall, name: string): BegunCall | undefined {
+  const candidate = typeof wire.index === "number" ? begun.findLast((call) => call.index === wire.index) : begun.at(-1);
+  if (candidate === undefined || name === "") return candidate;
+  // Some servers give every call index 0, others repeat name and id with each fragment.
+  if (wire.id) return wire.id === candidate.id ? candidate : undefined;
+  if (candidate.name === "") return candidate;
+  return completeInput(candidate.json, false) === undefined ? candidate : undefined;
+}
+
+function fragmentOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "object" && value !== null ? JSON.stringify(value) : "";
+}
+
 function textOfContent(value: unknown): string {
   if (typeof value === "string") return value;
   if (!Array.isArray(value)) return "";
@@ -144,7 +193,7 @@ const finishReasons: Readonly<Record<string, StopReason>> = {
 };
 
 /** All of what was read from a cache or written to one is part of the prompt's tokens. */
-function usageOf(tokens: WireUsage | undefined): Usage {
+function usageOf(tokens: OpenaiUsage | undefined): Usage {
   const prompt = tokens?.prompt_tokens ?? 0;
   const read = Math.min(prompt, most(cacheReads(tokens)));
   const written = Math.min(prompt - read, most(cacheWrites(tokens)));
@@ -161,7 +210,7 @@ function most(counts: readonly (number | null | undefined)[]): number {
 }
 
 /** Servers of this dialect have several names for it: OpenAI's own, DeepSeek's, Moonshot's, Gemini's and those of gateways. */
-function cacheReads(tokens: WireUsage | undefined): readonly (number | null | undefined)[] {
+function cacheReads(tokens: OpenaiUsage | undefined): readonly (number | null | undefined)[] {
   return [
     tokens?.prompt_tokens_details?.cached_tokens,
     tokens?.prompt_cache_hit_tokens,
@@ -171,29 +220,29 @@ function cacheReads(tokens: WireUsage | undefined): readonly (number | null | un
   ];
 }
 
-function cacheWrites(tokens: WireUsage | undefined): readonly (number | null | undefined)[] {
+function cacheWrites(tokens: OpenaiUsage | undefined): readonly (number | null | undefined)[] {
   return [tokens?.prompt_tokens_details?.cache_write_tokens, tokens?.cache_creation_input_tokens];
 }
 
-interface WireChunk {
+interface OpenaiChunk {
   readonly choices?: readonly {
-    readonly delta?: WireDelta;
-    readonly message?: WireDelta;
+    readonly delta?: OpenaiDelta;
+    readonly message?: OpenaiDelta;
     readonly finish_reason?: string | null;
   }[];
-  readonly usage?: WireUsage | null;
+  readonly usage?: OpenaiUsage | null;
   readonly error?: unknown;
 }
 
-interface WireDelta {
+interface OpenaiDelta {
   readonly content?: unknown;
   readonly refusal?: unknown;
   readonly reasoning_content?: unknown;
   readonly reasoning?: unknown;
-  readonly tool_calls?: readonly WireCall[] | null;
+  readonly tool_calls?: readonly OpenaiCall[] | null;
 }
 
-interface WireUsage {
+interface OpenaiUsage {
   readonly prompt_tokens?: number;
   readonly completion_tokens?: number;
   readonly prompt_tokens_details?: {
@@ -205,4 +254,10 @@ interface WireUsage {
   readonly cached_content_token_count?: number | null;
   readonly cache_read_input_tokens?: number | null;
   readonly cache_creation_input_tokens?: number | null;
+}
+
+interface OpenaiCall {
+  readonly index?: number | null;
+  readonly id?: string | null;
+  readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { providerAt } from "../wire.test-support.ts";
-import { describeModel } from "./describe-model.ts";
-import { knownModel } from "./prices.ts";
+import { describeModel, knownModel } from "./describe-model.ts";
 import { resolveProvider } from "./resolve-provider.ts";
 
 const provider = (name: string, dialect: "anthropic" | "openai" = "openai") => ({
@@ -34,6 +33,7 @@ describe("what is known of a model", () => {
       dialect: "openai",
       window: 128_000,
       maxOutputTokens: 8_192,
+      noEffortWithTools: false,
     });
     expect(describeModel(provider("gateway"), "gpt-5").prices).toBeUndefined();
     expect(describeModel(provider("openai"), "constructor").prices).toBeUndefined();
@@ -54,7 +54,7 @@ describe("what is known of a model", () => {
     for (const model of ["gpt-6-sol", "gpt-6-luna", "gpt-5.6-terra-2026-07-01"]) {
       expect(without("openai", model)).toBe(true);
     }
-    expect([without("openai", "gpt-5.1"), without("gateway", "gpt-6-sol")]).toEqual([undefined, undefined]);
+    expect([without("openai", "gpt-5.1"), without("gateway", "gpt-6-sol")]).toEqual([false, false]);
   });
 
   it("is overruled by settings", () => {

@@ -1,8 +1,7 @@
 import { takesToolsOnlyWithoutReasoning } from "../../conversation/index.ts";
 import type { ModelDescription } from "../../ports/index.ts";
-import type { Dialect } from "../../protocol/index.ts";
-import { knownModel } from "./prices.ts";
-import type { ResolvedProvider } from "./resolved-provider.ts";
+import type { Dialect, Effort, Prices } from "../../protocol/index.ts";
+import type { ResolvedProvider } from "./providers.ts";
 
 /** Cautious: a window that is too small costs a compaction, one that is too large costs the run. */
 const unknown: Record<Dialect, { window: number; maxOutputTokens: number }> = {
@@ -20,9 +19,102 @@ export function describeModel(provider: ResolvedProvider, model: string): ModelD
     dialect: provider.dialect,
     window: provider.window ?? known?.window ?? unknown[provider.dialect].window,
     maxOutputTokens: provider.maxOutputTokens ?? known?.maxOutputTokens ?? unknown[provider.dialect].maxOutputTokens,
-    ...(prices === undefined ? {} : { prices }),
-    ...(known === undefined ? {} : { efforts: known.efforts }),
+    prices,
+    efforts: known?.efforts,
     // What a gateway makes of a model of this name is its own matter.
-    ...(known !== undefined && takesToolsOnlyWithoutReasoning(model) ? { noEffortWithTools: true as const } : {}),
+    noEffortWithTools: known !== undefined && takesToolsOnlyWithoutReasoning(model),
   };
+}
+
+interface KnownModel {
+  /** Tokens of context, output included. */
+  readonly window: number;
+  readonly maxOutputTokens: number;
+  readonly prices: Prices;
+  /** Levels of effort, lowest first. */
+  readonly efforts: readonly Effort[];
+}
+
+const upToHigh: readonly Effort[] = ["low", "medium", "high"];
+const upToExtraHigh: readonly Effort[] = [...upToHigh, "xhigh"];
+const upToMax: readonly Effort[] = [...upToExtraHigh, "max"];
+const withoutExtraHigh: readonly Effort[] = [...upToHigh, "max"];
+
+/**
+ * Public list prices, limits and levels of effort as published in November 2026, by model id without a date. Cache writes are those of
+ * five minutes; for an hour all of them charge twice the input. Where a price steps up for long prompts (claude-haiku-5-5 over 100,000 tokens, the GPT-6 family over
+ * 272,000) this is the price below the step. Settings override every number (`providers.<name>.prices`).
+ */
+const anthropic: Readonly<Record<string, KnownModel>> = {
+  "claude-fable-5-1": million(10, 50, [0.25, 12.5]),
+  "claude-fable-5": million(10, 50, [1, 12.5]),
+  "claude-opus-5-5": million(4, 20, [0.2, 5]),
+  "claude-opus-5": million(5, 25, [0.5, 6.25]),
+  "claude-opus-4-8": million(5, 25, [0.5, 6.25]),
+  "claude-opus-4-7": million(5, 25, [0.5, 6.25]),
+  "claude-opus-4-6": { ...million(5, 25, [0.5, 6.25]), efforts: withoutExtraHigh },
+  "claude-opus-4-5": { ...early(5, 25, [0.5, 6.25]), efforts: upToHigh },
+  "claude-sonnet-5-5": million(2, 10, [0.2, 2.5]),
+  "claude-sonnet-5": million(2, 10, [0.2, 2.5]),
+  "claude-sonnet-4-6": { ...early(3, 15, [0.3, 3.75]), efforts: withoutExtraHigh },
+  "claude-sonnet-4-5": early(3, 15, [0.3, 3.75]),
+  "claude-haiku-5-5": million(0.1, 0.5, [0.01, 0.125]),
+  "claude-haiku-4-5": early(1, 5, [0.1, 1.25]),
+};
+
+const openai: Readonly<Record<string, KnownModel>> = {
+  "gpt-6-astra": { ...wide(10, 50, 1), efforts: upToExtraHigh },
+  "gpt-6.1-sol": { ...wide(2, 10, 0.1), efforts: upToExtraHigh },
+  "gpt-6-sol": wide(2, 10, 0.2),
+  "gpt-6-luna": wide(0.1, 0.5, 0.01),
+  "gpt-5.6-sol": wide(4, 20, 0.4),
+  "gpt-5.6": wide(4, 20, 0.4),
+  "gpt-5.6-terra": wide(2, 12, 0.2),
+  "gpt-5.6-luna": wide(0.2, 1.2, 0.02),
+  "gpt-5.4": { ...narrow(2.5, 15, 0.25), efforts: upToExtraHigh },
+  "gpt-5.4-mini": { ...narrow(0.75, 4.5, 0.075), efforts: upToExtraHigh },
+  "gpt-5.2": { ...narrow(1.75, 14, 0.175), efforts: upToExtraHigh },
+  "gpt-5.1": narrow(1.25, 10, 0.125),
+  "gpt-5": narrow(1.25, 10, 0.125),
+  "gpt-5-mini": narrow(0.25, 2, 0.025),
+  "gpt-5-nano": narrow(0.05, 0.4, 0.005),
+};
+
+const byProvider: Readonly<Record<string, Readonly<Record<string, KnownModel>>>> = { anthropic, openai };
+
+/** By the provider's own name: a gateway sells the same model at its own price. */
+export function knownModel(provider: string, model: string): KnownModel | undefined {
+  const table = byProvider[provider];
+  if (table === undefined) return undefined;
+  const undated = model.replace(/-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$/, "");
+  return Object.hasOwn(table, undated) ? table[undated] : undefined;
+}
+
+type Cache = readonly [read: number, write: number];
+
+function million(input: number, output: number, [cacheRead, cacheWrite]: Cache): KnownModel {
+  return {
+    window: 1_000_000,
+    maxOutputTokens: 128_000,
+    prices: { input, output, cacheRead, cacheWrite },
+    efforts: upToMax,
+  };
+}
+
+function early(input: number, output: number, [cacheRead, cacheWrite]: Cache): KnownModel {
+  return { window: 200_000, maxOutputTokens: 64_000, prices: { input, output, cacheRead, cacheWrite }, efforts: [] };
+}
+
+/** Automatic caching: what is written to the cache counts as plain input in the usage that is reported. */
+function wide(input: number, output: number, cacheRead: number): KnownModel {
+  return {
+    window: 1_050_000,
+    maxOutputTokens: 128_000,
+    prices: { input, output, cacheRead, cacheWrite: input },
+    efforts: upToMax,
+  };
+}
+
+function narrow(input: number, output: number, cacheRead: number): KnownModel {
+  return { ...wide(input, output, cacheRead), window: 400_000, efforts: upToHigh };
 }

@@ -4,10 +4,10 @@ import type { ResponseHead } from "../http/response-reader.ts";
 import { failureOfConnection } from "../transport/connection-failure.ts";
 import { type Connections, sharedConnections } from "../transport/connections.ts";
 import { createErrorBody } from "../transport/error-body.ts";
-import { failureOfStatus } from "../transport/http-failure.ts";
-import { aboutProvider } from "./about.ts";
+import { failureOfStatus } from "../transport/failure.ts";
 import { modelsUrl } from "./endpoint.ts";
-import type { ResolvedProvider } from "./resolved-provider.ts";
+import { providerInfo } from "./provider-info.ts";
+import type { ResolvedProvider } from "./providers.ts";
 
 export type ModelList =
   | { readonly ok: true; readonly models: readonly string[] }
@@ -26,7 +26,7 @@ export async function listModels(
   { connections = sharedConnections(), timeoutMs = 5_000 }: ListOptions = {},
 ): Promise<ModelList> {
   const url = modelsUrl(provider.baseUrl, provider.dialect);
-  const about = aboutProvider(provider, "");
+  const info = providerInfo(provider, "");
   const connector = await connections.prepare(url);
   const headers = {
     accept: "application/json",
@@ -47,8 +47,8 @@ export async function listModels(
     };
     const fail = (message: string) => end({ ok: false, message });
     const failed = (error: NodeJS.ErrnoException) =>
-      fail(failureOfConnection(error, { about, reached: false }).error.message);
-    const timer = setTimeout(() => fail(`${about.host} did not answer in time; is the server running?`), timeoutMs);
+      fail(failureOfConnection(error, { info, reached: false }).error.message);
+    const timer = setTimeout(() => fail(`${info.host} did not answer in time; is the server running?`), timeoutMs);
     const listener: ExchangeListener = {
       began() {},
       gone() {},
@@ -57,17 +57,17 @@ export async function listModels(
       },
       data(piece) {
         bytes += piece.length;
-        if (bytes > maxBytes) fail(`${about.host} sent too much for a list of models; check the base URL.`);
+        if (bytes > maxBytes) fail(`${info.host} sent too much for a list of models; check the base URL.`);
         else chunks.push(Buffer.from(piece));
       },
       end(isComplete) {
         if (!isComplete || answer === undefined)
-          return fail(`The connection to ${about.host} broke; check the network.`);
+          return fail(`The connection to ${info.host} broke; check the network.`);
         const body = Buffer.concat(chunks);
-        if (answer.status === 200) return end(readList(body.toString("utf8"), about.host));
+        if (answer.status === 200) return end(readList(body.toString("utf8"), info.host));
         const error = createErrorBody(answer.headers["content-encoding"]);
         error.add(body);
-        fail(failureOfStatus({ ...answer, body: error.text(), now: 0 }, about).error.message);
+        fail(failureOfStatus({ ...answer, body: error.text(), now: 0 }, info).error.message);
       },
       failed,
     };

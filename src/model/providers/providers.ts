@@ -1,4 +1,4 @@
-import type { Dialect, ModelTier, ProviderSettings } from "../../protocol/index.ts";
+import type { Dialect, ModelTier, Prices, ProviderSettings } from "../../protocol/index.ts";
 
 /** A provider before its key is looked up. */
 export interface ProviderEntry extends ProviderSettings {
@@ -7,6 +7,24 @@ export interface ProviderEntry extends ProviderSettings {
   readonly baseUrl: string;
   /** The built-in address: without a key it can't be used. */
   readonly keyRequired: boolean;
+}
+
+/** A provider with everything a request needs. Printing or serialising it never shows the key. */
+export interface ResolvedProvider {
+  readonly name: string;
+  readonly dialect: Dialect;
+  /** As configured, with or without the version segment. */
+  readonly baseUrl: string;
+  /** Where the key comes from; undefined where none is needed. */
+  readonly keyVariable?: string | undefined;
+  /** Key and configured headers. A function, so that the key stays out of logs and transcripts. */
+  readonly secretHeaders: () => Readonly<Record<string, string>>;
+  readonly models: Partial<Readonly<Record<ModelTier, string>>>;
+  readonly window?: number | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  /** By model id. */
+  readonly prices?: Readonly<Record<string, Prices>> | undefined;
+  readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
 }
 
 interface BuiltIn extends ProviderSettings {

@@ -2,9 +2,9 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Settings } from "../../protocol/index.ts";
-import { type ProviderChoice, type ProviderWish, resolveProvider } from "./resolve-provider.ts";
+import { type ProviderChoice, type ProviderRequest, resolveProvider } from "./resolve-provider.ts";
 
-type Wish = { settings?: Settings; environment?: ProviderWish["environment"]; flags?: ProviderWish["flags"] };
+type Wish = { settings?: Settings; environment?: ProviderRequest["environment"]; flags?: ProviderRequest["flags"] };
 
 function choose({ settings = {}, environment = {}, flags = {} }: Wish): ProviderChoice {
   return resolveProvider({ settings, environment, flags });

@@ -1,6 +1,5 @@
 import { nearest } from "../../lib/index.ts";
 import type { Settings } from "../../protocol/index.ts";
-import { credentialFor } from "./credential.ts";
 import { baseUrlProblem } from "./endpoint.ts";
 import {
   type Environment,
@@ -12,11 +11,11 @@ import {
   type ProviderEntry,
   providerNames,
   providerOfEnvironment,
+  type ResolvedProvider,
   tierOf,
 } from "./providers.ts";
-import type { ResolvedProvider } from "./resolved-provider.ts";
 
-export interface ProviderWish {
+export interface ProviderRequest {
   readonly settings: Settings;
   readonly environment: Environment;
   readonly flags: { readonly provider?: string | undefined; readonly model?: string | undefined };
@@ -36,16 +35,16 @@ export type ProviderChoice =
   | { readonly kind: "problem"; readonly message: string };
 
 /** Flags before settings before environment; with nothing configured the offline model works. */
-export function resolveProvider(wish: ProviderWish): ProviderChoice {
-  const model = askedModel(wish);
-  const provider = askedProvider(wish, model);
+export function resolveProvider(request: ProviderRequest): ProviderChoice {
+  const model = askedModel(request);
+  const provider = askedProvider(request, model);
   if (provider === undefined) return model === undefined ? offlineByDefault() : withoutProvider(model);
   if (provider.name === OFFLINE) return { kind: "offline", notice: `${offlineIs} It was chosen by ${provider.by}.` };
-  const named = wish.settings.providers ?? {};
-  const entry = findProvider(provider.name, named, wish.environment);
+  const named = request.settings.providers ?? {};
+  const entry = findProvider(provider.name, named, request.environment);
   if (entry === undefined) return unknownProvider(provider, providerNames(named));
   if (typeof entry === "string") return { kind: "problem", message: entry };
-  const resolved = withKey(entry, wish.environment);
+  const resolved = withKey(entry, request.environment);
   if (typeof resolved === "string") return { kind: "problem", message: resolved };
   return withModel(resolved, provider, model);
 }
@@ -57,7 +56,7 @@ interface Asked {
 }
 
 /** The model that counts: a setting speaks for the provider of the settings, not for one a flag names. */
-function askedModel({ settings, flags }: ProviderWish): Asked | undefined {
+function askedModel({ settings, flags }: ProviderRequest): Asked | undefined {
   if (flags.model) return { name: flags.model, by: "--model", isFlag: true };
   if (!settings.model) return undefined;
   const asked: Asked = { name: settings.model, by: "settings model", isFlag: false };
@@ -65,10 +64,10 @@ function askedModel({ settings, flags }: ProviderWish): Asked | undefined {
   return settings.model.startsWith(`${flags.provider}/`) || tierOf(settings.model) ? asked : undefined;
 }
 
-function askedProvider(wish: ProviderWish, model: Asked | undefined): Asked | undefined {
-  const { settings, environment, flags } = wish;
+function askedProvider(request: ProviderRequest, model: Asked | undefined): Asked | undefined {
+  const { settings, environment, flags } = request;
   if (flags.provider) return { name: flags.provider, by: "--provider", isFlag: true };
-  const prefix = model?.isFlag || settings.provider === undefined ? prefixOf(model, wish) : undefined;
+  const prefix = model?.isFlag || settings.provider === undefined ? prefixOf(model, request) : undefined;
   if (prefix !== undefined && model) return { name: prefix, by: model.by, isFlag: model.isFlag };
   if (settings.provider) return { name: settings.provider, by: "settings provider", isFlag: false };
   const maker = model === undefined ? undefined : makerOf(model.name);
@@ -80,7 +79,7 @@ function askedProvider(wish: ProviderWish, model: Asked | undefined): Asked | un
 }
 
 /** `provider/model`, where the first part is a provider we know; model ids have slashes too. */
-function prefixOf(model: Asked | undefined, { settings }: ProviderWish): string | undefined {
+function prefixOf(model: Asked | undefined, { settings }: ProviderRequest): string | undefined {
   if (model === undefined) return undefined;
   const names = providerNames(settings.providers ?? {});
   if (model.name === OFFLINE) return OFFLINE;
@@ -97,14 +96,64 @@ function withKey(entry: ProviderEntry, environment: Environment): ResolvedProvid
     name: entry.name,
     dialect: entry.dialect,
     baseUrl: entry.baseUrl,
-    ...(credential.variable === undefined ? {} : { keyVariable: credential.variable }),
+    keyVariable: credential.variable,
     secretHeaders: () => credential.headers,
     models: entry.models ?? {},
-    ...(entry.window === undefined ? {} : { window: entry.window }),
-    ...(entry.maxOutputTokens === undefined ? {} : { maxOutputTokens: entry.maxOutputTokens }),
-    ...(entry.prices === undefined ? {} : { prices: entry.prices }),
-    ...(entry.maxTokensField === undefined ? {} : { maxTokensField: entry.maxTokensField }),
+    window: entry.window,
+    maxOutputTokens: entry.maxOutputTokens,
+    prices: entry.prices,
+    maxTokensField: entry.maxTokensField,
   };
+}
+
+interface Credential {
+  /** Where the key came from. */
+  readonly variable?: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The headers that carry the key and what settings add; a sentence when the key is missing or unusable. */
+function credentialFor(entry: ProviderEntry, environment: Environment): Credential | string {
+  const headers = ownHeaders(entry);
+  if (typeof headers === "string") return headers;
+  const key = findKey(entry, environment);
+  if (key === undefined) {
+    if (!entry.keyRequired) return { headers };
+    const variables = candidates(entry).join(" or ");
+    return `The provider "${entry.name}" needs a key: set ${variables} in the environment.`;
+  }
+  if (!/^[\x21-\x7e]+$/.test(key.value)) {
+    return `${key.variable} holds characters that no key has (a space or a line break?): copy the key again.`;
+  }
+  const bearer = entry.dialect === "openai" || key.variable === "ANTHROPIC_AUTH_TOKEN";
+  const carrier: Record<string, string> = bearer
+    ? { authorization: `Bearer ${key.value}` }
+    : { "x-api-key": key.value };
+  return { variable: key.variable, headers: { ...carrier, ...headers } };
+}
+
+function findKey(entry: ProviderEntry, environment: Environment): { variable: string; value: string } | undefined {
+  for (const variable of candidates(entry)) {
+    const value = environment[variable]?.trim();
+    if (value) return { variable, value };
+  }
+  return undefined;
+}
+
+function candidates({ apiKeyEnv }: ProviderEntry): readonly string[] {
+  if (apiKeyEnv === undefined) return [];
+  return apiKeyEnv === "ANTHROPIC_API_KEY" ? [apiKeyEnv, "ANTHROPIC_AUTH_TOKEN"] : [apiKeyEnv];
+}
+
+function ownHeaders({ name, headers = {} }: ProviderEntry): Record<string, string> | string {
+  const made: Record<string, string> = {};
+  for (const [header, value] of Object.entries(headers)) {
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
+      return `The header "${header}" of the provider "${name}" can't be sent: check providers.${name}.headers in your settings.`;
+    }
+    made[header.toLowerCase()] = value;
+  }
+  return made;
 }
 
 function withModel(provider: ResolvedProvider, chosen: Asked, asked: Asked | undefined): ProviderChoice {

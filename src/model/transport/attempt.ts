@@ -1,5 +1,5 @@
 import type { Exchange, ExchangeListener } from "../http/connection.ts";
-import type { About } from "../providers/about.ts";
+import type { ProviderInfo } from "../providers/provider-info.ts";
 import { failureOfConnection } from "./connection-failure.ts";
 import type { Connector } from "./connector.ts";
 import { type Failure, failure } from "./failure.ts";
@@ -27,7 +27,7 @@ export type AttemptEnd =
 
 /** Sends one request and feeds the answer to the reader. Always settles; nothing is read or emitted afterwards. */
 export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
-  const { connector, url, headers, body, signal, idleMs, about } = options;
+  const { connector, url, headers, body, signal, idleMs, info } = options;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return resolve({ kind: "aborted" });
     let settled = false;
@@ -39,7 +39,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
     function heard(): void {
       if (settled) return;
       if (idle) idle.refresh();
-      else idle = setTimeout(() => end({ kind: "failed", failure: stalled(about, idleMs) }), idleMs);
+      else idle = setTimeout(() => end({ kind: "failed", failure: stalled(info, idleMs) }), idleMs);
     }
 
     function stop(): boolean {
@@ -58,7 +58,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
     }
 
     function failed(error: NodeJS.ErrnoException): void {
-      end({ kind: "failed", failure: failureOfConnection(error, { about, reached: connector.reached }) });
+      end({ kind: "failed", failure: failureOfConnection(error, { info, reached: connector.reached }) });
     }
 
     /** A bug in whoever listens to the answer must not take the process down from inside a socket's callback. */
@@ -100,7 +100,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
   });
 }
 
-function stalled({ provider, host }: About, idleMs: number): Failure {
+function stalled({ provider, host }: ProviderInfo, idleMs: number): Failure {
   const seconds = Math.max(1, Math.round(idleMs / 1_000));
   const message = `${provider} (${host}) sent nothing for ${seconds} s; check that the server is not stuck and try again.`;
   return failure("stalled", { message, retry: "few" });

@@ -1,15 +1,15 @@
-import type { About } from "../providers/about.ts";
+import type { ProviderInfo } from "../providers/provider-info.ts";
 import { type Failure, failure, type Retry } from "./failure.ts";
 
 interface Context {
-  readonly about: About;
+  readonly info: ProviderInfo;
   /** The address answered before: what fails now may be passing. */
   readonly reached: boolean;
 }
 
 /** What it means that no answer could be had. */
-export function failureOfConnection(error: NodeJS.ErrnoException, { about, reached }: Context): Failure {
-  const { provider, host } = about;
+export function failureOfConnection(error: NodeJS.ErrnoException, { info, reached }: Context): Failure {
+  const { provider, host } = info;
   const code = codeOf(error);
   const once: Retry = reached ? "yes" : "no";
   const make = (message: string, retry: Retry) => failure("connection", { message, retry });
@@ -26,7 +26,7 @@ export function failureOfConnection(error: NodeJS.ErrnoException, { about, reach
   }
   if (code === "ERR_PROXY_REFUSED") {
     return make(
-      `${provider} can't be reached, ${about.quote(error.message)}; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.`,
+      `${provider} can't be reached, ${info.quote(error.message)}; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.`,
       once,
     );
   }
@@ -51,7 +51,7 @@ export function failureOfConnection(error: NodeJS.ErrnoException, { about, reach
     return failure("bad_request", { message });
   }
   return make(
-    `The connection to ${provider} (${host}) broke (${code || about.quote(error.message)}); check the network.`,
+    `The connection to ${provider} (${host}) broke (${code || info.quote(error.message)}); check the network.`,
     "yes",
   );
 }

@@ -1,4 +1,7 @@
 import type { ModelError, ModelErrorCode } from "../../protocol/index.ts";
+import { type ProviderError, parseObject } from "../answer.ts";
+import type { ResponseHeaders } from "../http/response-reader.ts";
+import type { ProviderInfo } from "../providers/provider-info.ts";
 
 /** `few`: a server that answers wrongly or not at all is asked again, but not for an hour. */
 export type Retry = "no" | "few" | "yes";
@@ -24,4 +27,162 @@ interface FailureDetails {
 
 export function failure(code: ModelErrorCode, { message, retry = "no", status }: FailureDetails): Failure {
   return { error: { code, message, ...(status === undefined ? {} : { status }) }, retry };
+}
+
+interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly body: string;
+  /** Time of day, to read dates in headers. */
+  readonly now: number;
+}
+
+/** What an answer with an error status means. */
+export function failureOfStatus({ status, headers, body, now }: ErrorAnswer, info: ProviderInfo): Failure {
+  if (status >= 300 && status < 400) return redirected(status, headers["location"], info);
+  const error = errorOf(body);
+  const base = classify(status, error, info);
+  const retryAfterMs = retryAfterOf(headers, now);
+  const retry = retryByHeader(headers, base);
+  if (retryAfterMs !== undefined) return { ...base, retry, retryAfterMs, pushback: "refused" };
+  return { ...base, retry, ...pushbackOf(status, base) };
+}
+
+/** What an error inside a 200 answer or a stream means. */
+export function providerFailure(error: ProviderError, info: ProviderInfo): Failure {
+  const status = statusByType.find(([pattern]) => pattern.test(error.type))?.[1] ?? 500;
+  const made = classify(status, error, info);
+  const { code, message } = made.error;
+  return { error: { code, message }, retry: made.retry, ...pushbackOf(status, made) };
+}
+
+function pushbackOf(status: number, { error }: Failure): Pick<Failure, "pushback"> {
+  if (error.code === "rate_limited") return { pushback: "refused" };
+  return status >= 500 || error.code === "overloaded" ? { pushback: "overloaded" } : {};
+}
+
+const statusByType: readonly (readonly [RegExp, number])[] = [
+  [/overloaded/, 529],
+  [/rate_limit/, 429],
+  [/authentication|invalid_api_key/, 401],
+  [/permission/, 403],
+  [/not_found/, 404],
+  [/invalid_request|bad_request/, 400],
+];
+
+function classify(status: number, error: ProviderError, info: ProviderInfo): Failure {
+  const { provider, host, model } = info;
+  const said = error.message === "" ? "" : `: ${sentenceless(info.quote(error.message))}`;
+  const text = `${error.type} ${error.message}`;
+  const make = (code: ModelErrorCode, message: string, retry: Retry = "no") =>
+    failure(code, { message, status, retry });
+
+  if (spendCap.test(text) || status === 402) {
+    return make("spend_cap", `${provider} stopped serving this account${said}; check its credit and spending limit.`);
+  }
+  if (status === 401 || status === 403)
+    return make("auth", `${provider} did not accept the request${said}; ${keyCure(info)}.`);
+  if (status === 413 || (status < 500 && status !== 429 && overflow.test(text))) {
+    return make("context_overflow", `The conversation is too long for ${model}${said}; compact it or start a new one.`);
+  }
+  if (status < 500 && unknownModel.test(text)) return make("unknown_model", unknownModelMessage(info, said));
+  if (status === 404 && /not_found_error/.test(error.type))
+    return make("unknown_model", unknownModelMessage(info, said));
+  if (status === 404 || status === 405) {
+    return make(
+      "protocol",
+      `${host} has no such address (status ${status})${said}; check the base URL of ${provider}.`,
+    );
+  }
+  if (status === 400 && /does not support tools|tool (use|calling) is not supported/i.test(text)) {
+    return make("unsupported", `${model} can't call tools${said}; choose another model with --model.`);
+  }
+  if (status === 400 && /function tools with reasoning_effort are not supported/i.test(text)) {
+    const cure = "leave out the effort, or choose another model with --model, such as gpt-6-sol";
+    return make(
+      "unsupported",
+      `${model} can't call tools over Chat Completions, at least not at this effort${said}; ${cure}.`,
+    );
+  }
+  if (status === 429)
+    return make(
+      "rate_limited",
+      `${provider} limits the rate of requests${said}; wait a moment or ask for a higher limit.`,
+      "yes",
+    );
+  if (status === 529 || /overloaded/.test(error.type)) {
+    return make("overloaded", `${provider} is overloaded${said}; try again later or choose another model.`, "yes");
+  }
+  if (status === 408 || status === 409 || status >= 500) {
+    const retry = retried.has(status) ? "yes" : "no";
+    return make("server", `${provider} (${host}) failed with status ${status}${said}; try again later.`, retry);
+  }
+  return make("bad_request", `${provider} refused the request with status ${status}${said}; check model and settings.`);
+}
+
+const retried = new Set([408, 409, 500, 502, 503, 504]);
+
+const spendCap =
+  /insufficient_quota|billing|credit balance|exceeded your current quota|insufficient (funds|credits?|balance)|spend(ing)?[ _](cap|limit)|reached your specified API usage limits|payment required/i;
+const overflow =
+  /prompt is too long|context_length_exceeded|maximum context length|exceeds? (the )?(available )?(model'?s? )?(maximum )?context|context (window|length|size|limit) (of|is|exceeded)|request_too_large|too many (input )?tokens|input is too long/i;
+const unknownModel =
+  /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
+
+function unknownModelMessage({ provider, model }: ProviderInfo, said: string): string {
+  return `${provider} does not know the model "${model}"${said}; choose one with --model ("retinue doctor" lists what ${provider} offers).`;
+}
+
+function keyCure({ keyVariable, provider }: ProviderInfo): string {
+  if (keyVariable === undefined) return `name a key for ${provider} in its settings (apiKeyEnv)`;
+  return `check the key in ${keyVariable}`;
+}
+
+function redirected(status: number, location: string | undefined, info: ProviderInfo): Failure {
+  const to = location === undefined ? "" : ` to ${info.quote(location.replace(/[?#].*$/, ""))}`;
+  const message = `${info.host} redirects${to} (status ${status}); set the base URL of ${info.provider} to the final address.`;
+  return failure("protocol", { message, status });
+}
+
+/** Providers may know better than the status says; a spend cap or a wrong key is never asked twice. */
+function retryByHeader(headers: ResponseHeaders, { error, retry }: Failure): Retry {
+  if (error.code === "spend_cap" || error.code === "auth") return "no";
+  if (headers["x-should-retry"] === "false") return "no";
+  return headers["x-should-retry"] === "true" ? "yes" : retry;
+}
+
+/** How long the server asked to wait, in milliseconds; undefined when it did not ask. `now` is the time of day. */
+export function retryAfterOf(headers: ResponseHeaders, now: number): number | undefined {
+  const milliseconds = Number.parseFloat(String(headers["retry-after-ms"] ?? ""));
+  if (milliseconds >= 0 && Number.isFinite(milliseconds)) return milliseconds;
+  const value = headers["retry-after"]?.trim();
+  if (value === undefined || value === "") return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1_000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** The forms errors have: Anthropic's, OpenAI's, a bare string, `message`, `detail`, or no JSON at all. */
+function errorOf(body: string): ProviderError {
+  const value = parseObject(body) as
+    | { error?: unknown; message?: unknown; detail?: unknown; type?: unknown }
+    | undefined;
+  if (value === undefined) return { type: "", message: body.trimStart().startsWith("<") ? "" : body };
+  if (typeof value.error === "object" && value.error !== null) {
+    const { type, code, message } = value.error as { type?: unknown; code?: unknown; message?: unknown };
+    return { type: words(type, code), message: words(message) };
+  }
+  const message = words(value.error) || words(value.message) || words(value.detail);
+  return {
+    type: words(value.type),
+    message: message || (value.detail === undefined ? "" : JSON.stringify(value.detail)),
+  };
+}
+
+function words(...values: readonly unknown[]): string {
+  return values.filter((value) => typeof value === "string" && value !== "").join(" ");
+}
+
+function sentenceless(text: string): string {
+  return text.replace(/[.\s]+$/, "");
 }

@@ -1,15 +1,14 @@
+import { StringDecoder } from "node:string_decoder";
 import { createParser } from "eventsource-parser";
 import { type AnswerReader, parseObject } from "../answer.ts";
 import type { ResponseHead } from "../http/response-reader.ts";
-import type { About } from "../providers/about.ts";
+import type { ProviderInfo } from "../providers/provider-info.ts";
 import { createErrorBody } from "./error-body.ts";
-import { type Failure, failure } from "./failure.ts";
-import { failureOfStatus, providerFailure } from "./http-failure.ts";
-import { createUtf8Decoder } from "./utf8-decoder.ts";
+import { type Failure, failure, failureOfStatus, providerFailure } from "./failure.ts";
 
 export interface ReceiveOptions {
   readonly reader: AnswerReader;
-  readonly about: About;
+  readonly info: ProviderInfo;
   readonly maxAnswerBytes: number;
   /** Time of day. */
   readonly now: () => number;
@@ -24,15 +23,15 @@ export interface Receiver {
 }
 
 export function receiveAnswer(head: ResponseHead, options: ReceiveOptions): Receiver {
-  const { maxAnswerBytes, about } = options;
+  const { maxAnswerBytes, info } = options;
   const encoding = head.headers["content-encoding"] ?? "identity";
   const inner = isAnswer(head) ? answerReceiver(options) : errorReceiver(head, options);
   let bytes = 0;
   return {
     data(chunk) {
-      if (isAnswer(head) && encoding !== "identity") return compressed(about, encoding);
+      if (isAnswer(head) && encoding !== "identity") return compressed(info, encoding);
       bytes += chunk.length;
-      return bytes > maxAnswerBytes ? tooLarge(about, maxAnswerBytes) : inner.data(chunk);
+      return bytes > maxAnswerBytes ? tooLarge(info, maxAnswerBytes) : inner.data(chunk);
     },
     end: inner.end,
   };
@@ -43,14 +42,14 @@ export function isAnswer({ status }: ResponseHead): boolean {
 }
 
 /** Looks at the first character instead of trusting the content type: servers and gateways get that wrong. */
-function answerReceiver({ reader, about }: ReceiveOptions): Receiver {
-  const decode = createUtf8Decoder();
+function answerReceiver({ reader, info }: ReceiveOptions): Receiver {
+  const decoder = new StringDecoder("utf8");
   const text: string[] = [];
   let form: "unknown" | "events" | "json" = "unknown";
   let verdict: Verdict | undefined;
   const parser = createParser({
     onEvent(event) {
-      verdict ??= judge(reader, reader.event(event.data), about);
+      verdict ??= judge(reader, reader.event(event.data), info);
     },
   });
 
@@ -59,7 +58,7 @@ function answerReceiver({ reader, about }: ReceiveOptions): Receiver {
       text.push(piece);
       const start = text.join("").trimStart();
       if (start === "") return undefined;
-      if (start.startsWith("<")) return notAModel(about);
+      if (start.startsWith("<")) return notAModel(info);
       form = start.startsWith("{") ? "json" : "events";
       if (form === "events") parser.feed(text.splice(0).join(""));
     } else if (form === "json") {
@@ -71,14 +70,14 @@ function answerReceiver({ reader, about }: ReceiveOptions): Receiver {
   }
 
   return {
-    data: (chunk) => feed(decode.write(chunk)),
+    data: (chunk) => feed(decoder.write(chunk)),
     end(clean) {
-      const early = feed(decode.end());
+      const early = feed(decoder.end());
       if (early !== undefined) return early;
-      const cut = broken(clean ? "protocol" : "connection", about, "it ended before it was complete");
+      const cut = broken(clean ? "protocol" : "connection", info, "it ended before it was complete");
       if (form === "json") {
         const body = parseObject(text.join(""));
-        return (body && judge(reader, reader.whole(body), about)) ?? cut;
+        return (body && judge(reader, reader.whole(body), info)) ?? cut;
       }
       if (!clean) return cut;
       // The last line of some servers has no end; half an event is no event.
@@ -89,41 +88,41 @@ function answerReceiver({ reader, about }: ReceiveOptions): Receiver {
   };
 }
 
-function judge(reader: AnswerReader, problem: string | undefined, about: About): Verdict | undefined {
+function judge(reader: AnswerReader, problem: string | undefined, info: ProviderInfo): Verdict | undefined {
   const error = reader.providerError();
-  if (error) return providerFailure(error, about);
-  if (problem !== undefined) return { ...broken("protocol", about, problem), retry: "few" };
+  if (error) return providerFailure(error, info);
+  if (problem !== undefined) return { ...broken("protocol", info, problem), retry: "few" };
   return reader.ended() ? "complete" : undefined;
 }
 
-function errorReceiver({ status, headers }: ResponseHead, { about, now }: ReceiveOptions): Receiver {
+function errorReceiver({ status, headers }: ResponseHead, { info, now }: ReceiveOptions): Receiver {
   const body = createErrorBody(headers["content-encoding"]);
   return {
     data(chunk) {
       body.add(chunk);
       return undefined;
     },
-    end: () => failureOfStatus({ status, headers, body: body.text(), now: now() }, about),
+    end: () => failureOfStatus({ status, headers, body: body.text(), now: now() }, info),
   };
 }
 
-function tooLarge(about: About, maxAnswerBytes: number): Failure {
+function tooLarge(info: ProviderInfo, maxAnswerBytes: number): Failure {
   const megabytes = Math.max(1, Math.floor(maxAnswerBytes / 1_000_000));
-  const message = `${about.provider} sent more than ${megabytes} MB for one answer; ask for less at once, or check that ${about.host} really is a model server.`;
+  const message = `${info.provider} sent more than ${megabytes} MB for one answer; ask for less at once, or check that ${info.host} really is a model server.`;
   return failure("protocol", { message });
 }
 
-function compressed(about: About, encoding: string): Failure {
-  const message = `${about.host} compresses its answers (${about.quote(encoding)}) though it was asked not to; switch that off there or in the gateway in between.`;
+function compressed(info: ProviderInfo, encoding: string): Failure {
+  const message = `${info.host} compresses its answers (${info.quote(encoding)}) though it was asked not to; switch that off there or in the gateway in between.`;
   return failure("protocol", { message });
 }
 
-function notAModel(about: About): Failure {
-  const message = `${about.host} answered with a web page instead of a model's answer; check the base URL of ${about.provider}.`;
+function notAModel(info: ProviderInfo): Failure {
+  const message = `${info.host} answered with a web page instead of a model's answer; check the base URL of ${info.provider}.`;
   return failure("protocol", { message, status: 200 });
 }
 
-function broken(code: "protocol" | "connection", { provider, host }: About, problem: string): Failure {
+function broken(code: "protocol" | "connection", { provider, host }: ProviderInfo, problem: string): Failure {
   const message = `The answer of ${provider} (${host}) can't be used, ${problem}; check the network and any gateway in between.`;
   return failure(code, { message, retry: "yes" });
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { aboutProvider } from "../providers/about.ts";
+import { providerInfo } from "../providers/provider-info.ts";
 import { providerAt } from "../wire.test-support.ts";
-import { failureOfStatus } from "./http-failure.ts";
+import { failureOfStatus } from "./failure.ts";
 
-const about = aboutProvider(providerAt("https://api.test", "anthropic"), "some-model");
+const info = providerInfo(providerAt("https://api.test", "anthropic"), "some-model");
 const of = (status: number, message: string, headers = {}) =>
   failureOfStatus(
     { status, headers, body: JSON.stringify({ error: { type: "invalid_request_error", message } }), now: 0 },
-    about,
+    info,
   );
 
 describe("what an error status means", () => {

@@ -1,10 +1,10 @@
 import { stripControls } from "../../lib/index.ts";
 import type { Dialect } from "../../protocol/index.ts";
 import { hostOf } from "./endpoint.ts";
-import type { ResolvedProvider } from "./resolved-provider.ts";
+import type { ResolvedProvider } from "./providers.ts";
 
 /** What messages may say about a provider. */
-export interface About {
+export interface ProviderInfo {
   readonly provider: string;
   readonly dialect: Dialect;
   readonly model: string;
@@ -14,7 +14,7 @@ export interface About {
   readonly quote: (text: string) => string;
 }
 
-export function aboutProvider(provider: ResolvedProvider, model: string): About {
+export function providerInfo(provider: ResolvedProvider, model: string): ProviderInfo {
   const secrets = Object.values(provider.secretHeaders())
     .flatMap((value) => [value, value.replace(/^\S+ /, "")])
     .filter((value) => value.length >= 6);
