@@ -277,7 +277,7 @@ describe("a slow server", () => {
   it("is not taken for a silent one, nor is the wait for a connection", async () => {
     const content = [{ text: ["all in all longer than a second".repeat(8)] }];
     const server = await serve({ script: [{ content, fault: { kind: "slow", msPerByte: 1 } }, { content: "quick" }] });
-    const connections = connectionsForTest({ maxSockets: 1 });
+    const connections = connectionsForTest({ maxConnections: 1 });
     const caller = callerFor(server.url, "anthropic", { idleMs: 1_000, connections });
     const [slow, waiting] = await Promise.all([caller.call(), caller.call()]);
     expect(slow.outcome.ok).toBe(true);

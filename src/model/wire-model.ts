@@ -3,7 +3,6 @@ import type { AssistantBlock, ModelOutcome, Usage } from "../protocol/index.ts";
 import { addUsage, noUsage } from "../protocol/index.ts";
 import type { AnswerReader, CompleteAnswer } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
-import { lengthOf } from "./http/write-request.ts";
 import type { Limiter, Pass } from "./limits/limiter.ts";
 import { decideRetry, defaultRetryPolicy, type RetryPolicy } from "./limits/retry.ts";
 import { createOpenaiReader } from "./openai/openai-reader.ts";
@@ -13,7 +12,6 @@ import { type ProviderInfo, providerInfo } from "./providers/provider-info.ts";
 import type { ResolvedProvider } from "./providers/providers.ts";
 import { type AttemptEnd, type AttemptOptions, attempt } from "./transport/attempt.ts";
 import { type Connections, sharedConnections } from "./transport/connections.ts";
-import { failure } from "./transport/failure.ts";
 
 export interface WireModelOptions {
   readonly provider: ResolvedProvider;
@@ -43,8 +41,6 @@ export function createWireModel(options: WireModelOptions): Model {
     policy: { ...defaultRetryPolicy, ...options.retry },
     connections,
   };
-  // Loading the transport takes longer than anything else before the first request.
-  void connections.prepare(url);
   return {
     describe: () => description,
     call: (request, emit) => callWithRetries(wire, request, emit),
@@ -81,7 +77,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
     const end = await sendOnce(pass, () =>
       send(reader, maxTokens, {
         onSent: () => {
-          progress = "sent";
+          if (progress === "unsent") progress = "sent";
         },
         onTaken: () => {
           progress = "accepted";
@@ -137,8 +133,6 @@ async function sendOnce(pass: Pass, send: () => Promise<AttemptEnd>): Promise<At
   }
 }
 
-const staleTries = 5;
-
 function sender(
   wire: Wire,
   { prompt, signal }: ModelRequest,
@@ -147,33 +141,14 @@ function sender(
   const { provider, clock, idleMs = 300_000, maxAnswerBytes = 32_000_000 } = options;
   return async (reader, maxTokens, on) => {
     const body = prompt.body(provider.dialect, maxTokens);
-    const headers = headersFor(provider, lengthOf(body));
-    const connector = await connections.prepare(url);
-    for (let tries = 1; ; tries += 1) {
-      const now = () => clock.now();
-      const all = {
-        connector,
-        url,
-        headers,
-        body,
-        reader,
-        signal,
-        idleMs,
-        maxAnswerBytes,
-        info,
-        now,
-        ...on,
-      };
-      const end = await attempt(all);
-      if (end.kind !== "stale") return end;
-      if (tries < staleTries) continue;
-      const message = `${info.provider} (${info.host}) closes every connection; check the network and any gateway in between.`;
-      return { kind: "failed", failure: failure("connection", { message, retry: "yes" }) };
-    }
+    const headers = headersFor(provider);
+    const connector = await connections.to(url);
+    const now = () => clock.now();
+    return attempt({ connector, url, headers, body, reader, signal, idleMs, maxAnswerBytes, info, now, ...on });
   };
 }
 
-function headersFor(provider: ResolvedProvider, length: number): Record<string, string> {
+function headersFor(provider: ResolvedProvider): Record<string, string> {
   return {
     "content-type": "application/json",
     accept: "text/event-stream",
@@ -181,7 +156,6 @@ function headersFor(provider: ResolvedProvider, length: number): Record<string, 
     "user-agent": "retinue",
     ...(provider.dialect === "anthropic" ? { "anthropic-version": "2023-06-01" } : {}),
     ...provider.secretHeaders(),
-    "content-length": String(length),
   };
 }
 
@@ -211,7 +185,10 @@ function usageOf(
 ): Usage {
   const reported = reader.usage();
   const received = Math.ceil(characters / CHARACTERS_PER_TOKEN);
-  const inputTokens = () => Math.ceil(lengthOf(prompt.body(prompt.head.dialect, 0)) / CHARACTERS_PER_TOKEN);
+  const inputTokens = () => {
+    const bytes = prompt.body(prompt.head.dialect, 0).reduce((sum, piece) => sum + piece.length, 0);
+    return Math.ceil(bytes / CHARACTERS_PER_TOKEN);
+  };
   const usage = reported ?? { ...noUsage, inputTokens: inputTokens() };
   return { ...usage, outputTokens: Math.max(usage.outputTokens, received) };
 }

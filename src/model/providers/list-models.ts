@@ -1,8 +1,7 @@
 import { parseObject } from "../answer.ts";
-import type { Exchange, ExchangeListener } from "../http/connection.ts";
-import type { ResponseHead } from "../http/response-reader.ts";
 import { failureOfConnection } from "../transport/connection-failure.ts";
 import { type Connections, sharedConnections } from "../transport/connections.ts";
+import type { Exchange, ExchangeListener, ResponseHead } from "../transport/connector.ts";
 import { createErrorBody } from "../transport/error-body.ts";
 import { failureOfStatus } from "../transport/failure.ts";
 import { modelsUrl } from "./endpoint.ts";
@@ -27,7 +26,7 @@ export async function listModels(
 ): Promise<ModelList> {
   const url = modelsUrl(provider.baseUrl, provider.dialect);
   const info = providerInfo(provider, "");
-  const connector = await connections.prepare(url);
+  const connector = await connections.to(url);
   const headers = {
     accept: "application/json",
     "accept-encoding": "identity",
@@ -51,14 +50,14 @@ export async function listModels(
     const timer = setTimeout(() => fail(`${info.host} did not answer in time; is the server running?`), timeoutMs);
     const listener: ExchangeListener = {
       began() {},
-      gone() {},
+      sent() {},
       head(head) {
         answer = head;
       },
       data(piece) {
         bytes += piece.length;
         if (bytes > maxBytes) fail(`${info.host} sent too much for a list of models; check the base URL.`);
-        else chunks.push(Buffer.from(piece));
+        else chunks.push(piece);
       },
       end(isComplete) {
         if (!isComplete || answer === undefined)
@@ -71,11 +70,7 @@ export async function listModels(
       },
       failed,
     };
-    try {
-      exchange = connector.send({ method: "GET", url, headers, body: [] }, listener);
-    } catch (error) {
-      failed(error as NodeJS.ErrnoException);
-    }
+    exchange = connector.send({ method: "GET", url, headers, body: [] }, listener);
   });
 }
 

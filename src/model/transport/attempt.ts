@@ -1,7 +1,6 @@
-import type { Exchange, ExchangeListener } from "../http/connection.ts";
 import type { ProviderInfo } from "../providers/provider-info.ts";
 import { failureOfConnection } from "./connection-failure.ts";
-import type { Connector } from "./connector.ts";
+import type { Connector, Exchange, ExchangeListener } from "./connector.ts";
 import { type Failure, failure } from "./failure.ts";
 import { isAnswer, type ReceiveOptions, type Receiver, receiveAnswer, type Verdict } from "./receive-answer.ts";
 
@@ -21,8 +20,6 @@ export interface AttemptOptions extends ReceiveOptions {
 export type AttemptEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "aborted" }
-  /** A kept-alive connection turned out to be closed before the server saw anything. */
-  | { readonly kind: "stale" }
   | { readonly kind: "failed"; readonly failure: Failure };
 
 /** Sends one request and feeds the answer to the reader. Always settles; nothing is read or emitted afterwards. */
@@ -77,9 +74,8 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
     const listener: ExchangeListener = {
       // Waiting for one of few connections is not the server's silence.
       began: heard,
-      gone: () => options.onSent(),
+      sent: () => options.onSent(),
       head(head) {
-        connector.reached = true;
         heard();
         if (isAnswer(head)) options.onTaken();
         receiver = receiveAnswer(head, options);
@@ -89,14 +85,10 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
         judge(() => receiver?.data(bytes));
       },
       end: (isComplete) => judge(() => receiver?.end(isComplete)),
-      failed: (error, isStale) => (isStale ? end({ kind: "stale" }) : failed(error)),
+      failed,
     };
-    try {
-      exchange = connector.send({ method: "POST", url, headers, body }, listener);
-    } catch (error) {
-      return failed(error as NodeJS.ErrnoException);
-    }
-    signal.addEventListener("abort", onAbort, { once: true });
+    exchange = connector.send({ method: "POST", url, headers, body }, listener);
+    if (!settled) signal.addEventListener("abort", onAbort, { once: true });
   });
 }
 

@@ -24,12 +24,7 @@ export function failureOfConnection(error: NodeJS.ErrnoException, { info, reache
     const message = `Too many files are open to reach ${provider}; raise the limit (ulimit -n) or run fewer agents at once.`;
     return { ...make(message, "yes"), pushback: "refused" };
   }
-  if (code === "ERR_PROXY_REFUSED") {
-    return make(
-      `${provider} can't be reached, ${info.quote(error.message)}; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.`,
-      once,
-    );
-  }
+  if (code === "ERR_PROXY") return make(`${provider} can't be reached: ${info.quote(error.message)}.`, once);
   if (certificate.test(code) || certificate.test(error.message)) {
     return make(
       `The certificate of ${host} is not trusted (${code}); add its authority with NODE_EXTRA_CA_CERTS, or check the base URL.`,

@@ -1,42 +1,47 @@
 import { descriptorLimit } from "../../lib/index.ts";
-import { type Dial, dialDirectly } from "../http/dial.ts";
-import { createPool, type Pool } from "../http/pool.ts";
-import { type HeadOptions, requestHead } from "../http/request-head.ts";
+import type { Environment } from "../providers/providers.ts";
 import type { Connector } from "./connector.ts";
-import { type Environment, proxyFor } from "./proxy.ts";
+import { ProxyError, proxyFor } from "./proxy.ts";
 
 /** Kept-alive connections to providers, shared by everything that is given the same object. */
 export interface Connections {
-  /** Loads what a request to this address needs, so that the first one does not wait for it. */
-  prepare(url: URL): Promise<Connector>;
-  /** Ends idle connections; running requests end by themselves. */
+  /** Returns the connector for the origin of a URL. */
+  to(url: URL): Promise<Connector>;
+  /** Ends all connections. */
   close(): void;
 }
 
 interface ConnectionsOptions {
-  readonly environment?: Environment;
-  /** Open sockets to one address; the default follows the limit of open files. */
-  readonly maxSockets?: number;
+  readonly environment?: Environment | undefined;
+  /** Connections to one origin; by default as many as the limit of open files allows. */
+  readonly maxConnections?: number | undefined;
   /** Certificates of authorities to trust instead of the usual ones (PEM). */
-  readonly trusted?: string;
+  readonly trusted?: string | undefined;
 }
 
 export function createConnections(options: ConnectionsOptions = {}): Connections {
-  const { environment = process.env, maxSockets, trusted } = options;
+  const { environment = process.env, trusted } = options;
+  const maxConnections = options.maxConnections ?? connectionsByDescriptorLimit();
   const connectors = new Map<string, Promise<Connector>>();
-  const pools: Pool[] = [];
-  const most = maxSockets ?? socketsByDescriptorLimit();
+
+  async function connect(url: URL): Promise<Connector> {
+    const proxy = proxyFor(url, environment);
+    if (proxy instanceof ProxyError) return failingConnector(proxy);
+    const { createConnector } = await import("./connector.ts");
+    return createConnector(url, { proxy, maxConnections, trusted });
+  }
+
   return {
-    prepare(url) {
+    to(url) {
       let connector = connectors.get(url.origin);
       if (connector === undefined) {
-        connector = connect(url, { environment, most, pools, trusted });
+        connector = connect(url);
         connectors.set(url.origin, connector);
       }
       return connector;
     },
     close() {
-      for (const pool of pools) pool.close();
+      for (const connector of connectors.values()) void connector.then(({ close }) => close());
     },
   };
 }
@@ -47,34 +52,18 @@ export function sharedConnections(): Connections {
   return shared;
 }
 
-interface ConnectOptions {
-  readonly environment: Environment;
-  readonly most: number;
-  readonly pools: Pool[];
-  readonly trusted: string | undefined;
-}
-
-async function connect(url: URL, { environment, most, pools, trusted }: ConnectOptions): Promise<Connector> {
-  const { dial, head } = await wayTo(url, { environment, trusted });
-  const pool = createPool({ dial, most });
-  pools.push(pool);
-  return {
-    send: (request, listener) => pool.send({ head: requestHead(request, head), body: request.body }, listener),
-    reached: false,
-  };
-}
-
-async function wayTo(
-  url: URL,
-  { environment, trusted }: Pick<ConnectOptions, "environment" | "trusted">,
-): Promise<{ readonly dial: Dial; readonly head: HeadOptions }> {
-  const proxy = proxyFor(url, environment);
-  if (proxy === undefined) return { dial: dialDirectly(url, { trusted }), head: {} };
-  const { throughProxy } = await import("../http/through-proxy.ts");
-  return throughProxy({ url, proxy, trusted });
-}
-
-/** Half of what is left after the files the program itself needs: journals and tools want some too. */
-function socketsByDescriptorLimit(): number {
+/** Uses half of the descriptors that the program itself does not need, because journals and tools need some, too. */
+function connectionsByDescriptorLimit(): number {
   return Math.max(8, Math.floor((descriptorLimit() - 64) / 2));
+}
+
+function failingConnector(error: ProxyError): Connector {
+  return {
+    send(_, listener) {
+      listener.failed(error);
+      return { drop() {}, letGo() {} };
+    },
+    reached: false,
+    close() {},
+  };
 }

@@ -1,10 +1,255 @@
-import type { Exchange, ExchangeListener } from "../http/connection.ts";
-import type { HttpRequest } from "../http/request-head.ts";
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+  request as sendRequest,
+} from "node:http";
+import { urlToHttpOptions } from "node:url";
+import { errorCode } from "../../lib/index.ts";
+import { type HttpProxy, unreachable } from "./proxy.ts";
 
-/** Sends requests to one address. */
+/** Sends requests to one origin over kept-alive connections, each of which carries one request at a time. */
 export interface Connector {
-  /** Throws for a header or an address that can't be written. */
+  /** Never throws: a request that can't be sent fails. */
   send(request: HttpRequest, listener: ExchangeListener): Exchange;
-  /** Did this address ever answer? A refusal by a server that was there a moment ago is worth another try. */
-  reached: boolean;
+  /** Whether the origin ever answered: if it did, a failed connection is worth another attempt. */
+  readonly reached: boolean;
+  /** Ends all connections. */
+  close(): void;
+}
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST";
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: readonly Uint8Array[];
+}
+
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** `end` or `failed` is called last, and exactly once unless the exchange is dropped or let go. */
+export interface ExchangeListener {
+  /** The request has a connection, or one is being opened: from now on, silence is the server's. */
+  began(): void;
+  /** The system has taken every byte of the request. */
+  sent(): void;
+  head(head: ResponseHead): void;
+  data(bytes: Buffer): void;
+  /** `isComplete` is false if the connection broke before the end of the response. */
+  end(isComplete: boolean): void;
+  /** There was no response, or none that is HTTP. */
+  failed(error: NodeJS.ErrnoException): void;
+}
+
+/** A request and its response. After either call, the listener is not called again. */
+export interface Exchange {
+  /** Closes the connection unless the response is complete. */
+  drop(): void;
+  /** Everything needed has arrived: the connection is kept if the server ends its response soon. */
+  letGo(): void;
+}
+
+export interface ConnectorOptions {
+  readonly proxy: HttpProxy | undefined;
+  /** Further requests wait, so that the process has descriptors left for files. */
+  readonly maxConnections: number;
+  /** Certificates of authorities to trust instead of the usual ones (PEM). */
+  readonly trusted: string | undefined;
+}
+
+export async function createConnector(origin: URL, options: ConnectorOptions): Promise<Connector> {
+  const agent = await createAgent(origin, options);
+  const limit = createLimit(options.maxConnections);
+  let reached = false;
+  const onResponse = () => {
+    reached = true;
+  };
+  return {
+    send: (request, listener) => exchange(request, { listener, agent, limit, proxy: options.proxy, onResponse }),
+    get reached() {
+      return reached;
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** Loads `node:https` only if a connection is encrypted. */
+async function createAgent(origin: URL, { proxy, trusted }: ConnectorOptions): Promise<Agent> {
+  const options = { keepAlive: true, keepAliveMsecs: 30_000, maxFreeSockets: Number.POSITIVE_INFINITY };
+  const isTunnel = origin.protocol === "https:";
+  const server = isTunnel ? origin : (proxy?.url ?? origin);
+  if (server.protocol === "http:") return new Agent(options);
+  const { createSecureAgent } = await import("./secure-agent.ts");
+  return createSecureAgent({ ...options, ca: trusted, server, proxy: isTunnel ? proxy : undefined });
+}
+
+/** Starts at most `max` requests at once, the others in the order in which they came. */
+interface Limit {
+  enter(start: () => void): void;
+  /** Called for a request that is over, or that need not start any more. */
+  leave(start: () => void): void;
+}
+
+/** The agent's own limit does not count connections that are being opened through a proxy. */
+function createLimit(max: number): Limit {
+  const running = new Set<() => void>();
+  const waiting = new Set<() => void>();
+  const run = (start: () => void) => {
+    running.add(start);
+    start();
+  };
+  return {
+    enter(start) {
+      if (running.size < max) run(start);
+      else waiting.add(start);
+    },
+    leave(start) {
+      waiting.delete(start);
+      if (!running.delete(start)) return;
+      const [next] = waiting;
+      if (next === undefined) return;
+      waiting.delete(next);
+      run(next);
+    },
+  };
+}
+
+interface ExchangeOptions {
+  readonly listener: ExchangeListener;
+  readonly agent: Agent;
+  readonly limit: Limit;
+  readonly proxy: HttpProxy | undefined;
+  readonly onResponse: () => void;
+}
+
+/** How long a server may take to end a response of which everything needed has arrived. */
+const lingerMs = 1_000;
+const mostStaleConnections = 5;
+
+function exchange(sent: HttpRequest, { agent, limit, proxy, onResponse, ...options }: ExchangeOptions): Exchange {
+  let listener: ExchangeListener | undefined = options.listener;
+  let request: ClientRequest | undefined;
+  let response: IncomingMessage | undefined;
+  let staleConnections = 0;
+
+  function start(): void {
+    listener?.began();
+    try {
+      open();
+    } catch (error) {
+      limit.leave(start);
+      fail(error as NodeJS.ErrnoException);
+    }
+  }
+
+  function open(): void {
+    const opened = sendRequest({ ...optionsOf(sent, proxy), agent });
+    let receivedBefore = 0;
+    request = opened;
+    opened.on("socket", (socket) => {
+      // A connection that was let go may come here without having been idle.
+      socket.ref();
+      receivedBefore = socket.bytesRead;
+    });
+    opened.on("finish", () => listener?.sent());
+    opened.on("response", receive);
+    opened.on("error", (error) => {
+      const isStale = opened.reusedSocket && opened.socket?.bytesRead === receivedBefore && isClosed(error);
+      if (isStale && listener !== undefined && staleConnections < mostStaleConnections) sendAgain();
+      else fail(error);
+    });
+    opened.on("close", () => {
+      if (opened !== request) return;
+      // The agent takes the connection back right after this event.
+      process.nextTick(() => limit.leave(start));
+      // Node reports no error if the server changes the protocol.
+      if (response === undefined) fail(Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }));
+    });
+    // Nothing is written before the next tick, and then all pieces in one system call.
+    for (const piece of sent.body) opened.write(piece);
+    opened.end();
+  }
+
+  /** The server closed an idle connection. The others have been idle for longer, so they are not used either. */
+  function sendAgain(): void {
+    staleConnections += 1;
+    for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+    open();
+  }
+
+  function receive(incoming: IncomingMessage): void {
+    response = incoming;
+    onResponse();
+    incoming.on("data", (bytes: Buffer) => listener?.data(bytes));
+    incoming.on("end", () => lastCall()?.end(incoming.complete));
+    incoming.on("error", () => lastCall()?.end(false));
+    listener?.head({ status: incoming.statusCode ?? 0, headers: incoming.headers });
+  }
+
+  function fail(error: NodeJS.ErrnoException): void {
+    if (response !== undefined && !isMalformed(error)) lastCall()?.end(false);
+    else lastCall()?.failed(isForwarded(sent, proxy) && isUnconnected(error) ? unreachable(proxy, error) : error);
+  }
+
+  function lastCall(): ExchangeListener | undefined {
+    const last = listener;
+    listener = undefined;
+    return last;
+  }
+
+  const isOver = () => response?.complete && request?.writableFinished;
+
+  limit.enter(start);
+  return {
+    drop() {
+      listener = undefined;
+      if (request === undefined) limit.leave(start);
+      else if (!isOver()) request.destroy();
+    },
+    letGo() {
+      listener = undefined;
+      if (request === undefined || isOver()) return;
+      request.socket?.unref();
+      const timer = setTimeout(() => request?.destroy(), lingerMs).unref();
+      request.on("close", () => clearTimeout(timer));
+    },
+  };
+}
+
+const mostHeaderBytes = 64 * 1024;
+
+function optionsOf(sent: HttpRequest, proxy: HttpProxy | undefined): RequestOptions {
+  const { method, url, body } = sent;
+  const headers: Record<string, string> = { host: url.host, ...sent.headers };
+  if (method === "POST") headers["content-length"] = String(body.reduce((sum, piece) => sum + piece.length, 0));
+  const direct = { ...urlToHttpOptions(url), method, headers, maxHeaderSize: mostHeaderBytes };
+  if (!isForwarded(sent, proxy)) return direct;
+  if (proxy.authorization !== undefined) headers["proxy-authorization"] = proxy.authorization;
+  const { protocol, hostname, port } = urlToHttpOptions(proxy.url);
+  return { ...direct, protocol, hostname, port, path: `${url.origin}${direct.path}` };
+}
+
+/** Requests without encryption are sent to the proxy itself, others through a tunnel. */
+function isForwarded({ url }: HttpRequest, proxy: HttpProxy | undefined): proxy is HttpProxy {
+  return proxy !== undefined && url.protocol === "http:";
+}
+
+function isClosed(error: Error): boolean {
+  const code = errorCode(error);
+  return code === "ECONNRESET" || code === "EPIPE";
+}
+
+function isMalformed(error: Error): boolean {
+  return errorCode(error)?.startsWith("HPE_") ?? false;
+}
+
+/** Whether no connection could be opened. If a host has several addresses, each has an error of its own. */
+function isUnconnected(error: Error): boolean {
+  const first: NodeJS.ErrnoException = error instanceof AggregateError ? error.errors[0] : error;
+  return first.syscall === "connect" || first.syscall === "getaddrinfo";
 }

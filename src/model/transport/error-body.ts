@@ -1,8 +1,5 @@
-import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-
 /** The text of an error response, also of one that was compressed although the request asked for no compression. */
 export interface ErrorBody {
-  /** Copies what it needs of the chunk. */
   add(chunk: Buffer): void;
   /** Returns an empty text if the body can't be decompressed, or only to more than the limit. */
   text(): string;
@@ -17,7 +14,7 @@ export function createErrorBody(encoding: string | undefined): ErrorBody {
   return {
     add(chunk) {
       if (room === 0) return;
-      const piece = Buffer.from(chunk.subarray(0, room));
+      const piece = chunk.subarray(0, room);
       room -= piece.length;
       chunks.push(piece);
     },
@@ -26,12 +23,14 @@ export function createErrorBody(encoding: string | undefined): ErrorBody {
 }
 
 function decompress(bytes: Buffer, encoding = "identity"): Buffer {
+  if (encoding === "identity" || encoding === "") return bytes;
+  // Not imported, because hardly any process needs it, and loading it takes two milliseconds.
+  const zlib = process.getBuiltinModule("node:zlib");
   const limit = { maxOutputLength: mostBytes };
   try {
-    if (encoding === "identity" || encoding === "") return bytes;
-    if (encoding === "gzip" || encoding === "x-gzip") return gunzipSync(bytes, limit);
-    if (encoding === "deflate") return inflateSync(bytes, limit);
-    if (encoding === "br") return brotliDecompressSync(bytes, limit);
+    if (encoding === "gzip" || encoding === "x-gzip") return zlib.gunzipSync(bytes, limit);
+    if (encoding === "deflate") return zlib.inflateSync(bytes, limit);
+    if (encoding === "br") return zlib.brotliDecompressSync(bytes, limit);
   } catch {
     // The status and the headers of the response still say what to do.
   }

@@ -1,7 +1,7 @@
 import type { ModelError, ModelErrorCode } from "../../protocol/index.ts";
 import { type ProviderError, parseObject } from "../answer.ts";
-import type { ResponseHeaders } from "../http/response-reader.ts";
 import type { ProviderInfo } from "../providers/provider-info.ts";
+import type { ResponseHead } from "./connector.ts";
 
 /** `few`: a server that answers wrongly or not at all is asked again, but not for an hour. */
 export type Retry = "no" | "few" | "yes";
@@ -29,9 +29,7 @@ export function failure(code: ModelErrorCode, { message, retry = "no", status }:
   return { error: { code, message, ...(status === undefined ? {} : { status }) }, retry };
 }
 
-interface ErrorAnswer {
-  readonly status: number;
-  readonly headers: ResponseHeaders;
+interface ErrorAnswer extends ResponseHead {
   readonly body: string;
   /** Time of day, to read dates in headers. */
   readonly now: number;
@@ -145,14 +143,14 @@ function redirected(status: number, location: string | undefined, info: Provider
 }
 
 /** Providers may know better than the status says; a spend cap or a wrong key is never asked twice. */
-function retryByHeader(headers: ResponseHeaders, { error, retry }: Failure): Retry {
+function retryByHeader(headers: ResponseHead["headers"], { error, retry }: Failure): Retry {
   if (error.code === "spend_cap" || error.code === "auth") return "no";
   if (headers["x-should-retry"] === "false") return "no";
   return headers["x-should-retry"] === "true" ? "yes" : retry;
 }
 
 /** How long the server asked to wait, in milliseconds; undefined when it did not ask. `now` is the time of day. */
-export function retryAfterOf(headers: ResponseHeaders, now: number): number | undefined {
+export function retryAfterOf(headers: ResponseHead["headers"], now: number): number | undefined {
   const milliseconds = Number.parseFloat(String(headers["retry-after-ms"] ?? ""));
   if (milliseconds >= 0 && Number.isFinite(milliseconds)) return milliseconds;
   const value = headers["retry-after"]?.trim();

@@ -1,9 +1,9 @@
-import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
+import { createServer, request as httpRequest, type IncomingMessage, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { type AddressInfo, connect, type Server, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { atEnd, callerFor, connectionsForTest, serve } from "../wire.test-support.ts";
-import { proxyFor } from "./proxy.ts";
+import { ProxyError, proxyFor } from "./proxy.ts";
 import { selfSigned } from "./self-signed.test-support.ts";
 
 describe("which proxy the environment names", () => {
@@ -25,23 +25,50 @@ describe("which proxy the environment names", () => {
     ["http://localhost:8000", undefined],
     ["http://[::1]:8000", undefined],
   ])("%s", (url, expected) => {
-    expect(proxyFor(new URL(url), environment)?.host).toBe(expected);
+    expect(proxyFor(new URL(url), environment)).toEqual(
+      expected && expect.objectContaining({ url: new URL(`http://${expected}`) }),
+    );
   });
 
   it("is none when nothing is named, or everything is exempt", () => {
     expect(proxyFor(new URL("https://api.test"), {})).toBeUndefined();
     expect(proxyFor(new URL("https://api.test"), { HTTPS_PROXY: "" })).toBeUndefined();
     expect(proxyFor(new URL("https://api.test"), { HTTPS_PROXY: "http://p.test", no_proxy: "*" })).toBeUndefined();
+    expect(
+      proxyFor(new URL("https://api.test"), { HTTPS_PROXY: "ftp://p.test", NO_PROXY: "api.test" }),
+    ).toBeUndefined();
+  });
+
+  it.each([
+    [
+      { HTTPS_PROXY: "http://me:secret@p.test:99999" },
+      /^HTTPS_PROXY is not the address of a proxy; set HTTPS_PROXY to /,
+    ],
+    [{ https_proxy: "http://" }, /^https_proxy is not the address of a proxy; set https_proxy to /],
+    [{ ALL_PROXY: "socks5://me:secret@p.test:1080" }, /^ALL_PROXY names a socks5 proxy, and only http and https /],
+    [{ HTTPS_PROXY: "http://me:secret%@p.test" }, /^the credentials in HTTPS_PROXY are not percent-encoded correctly/],
+  ])("is an error if it can't be used: %j", (environment, message) => {
+    const proxy = proxyFor(new URL("https://api.test"), environment);
+    expect(proxy).toBeInstanceOf(ProxyError);
+    expect(proxy).toHaveProperty("message", expect.stringMatching(message));
+    expect(proxy).toHaveProperty(
+      "message",
+      expect.stringMatching(/, or list api\.test in NO_PROXY to connect without/),
+    );
+    expect(proxy).toHaveProperty("message", expect.not.stringContaining("secret"));
   });
 });
 
 /** A proxy that leads every name to one port on loopback. */
-async function proxyTo(port: number, refuse = false) {
+async function proxyTo(
+  port: number,
+  { refuse = false, tls }: { refuse?: boolean; tls?: ReturnType<typeof selfSigned> } = {},
+) {
   const seen: { method: string; url: string; login: string | undefined }[] = [];
   const note = ({ method = "", url = "", headers }: IncomingMessage) =>
     seen.push({ method, url, login: headers["proxy-authorization"] });
   const sockets = new Set<Socket>();
-  const server = createServer((incoming, outgoing) => {
+  const forward: RequestListener = (incoming, outgoing) => {
     note(incoming);
     const { pathname } = new URL(incoming.url ?? "");
     const { method, headers } = incoming;
@@ -50,7 +77,8 @@ async function proxyTo(port: number, refuse = false) {
       answer.pipe(outgoing);
     });
     incoming.pipe(onward);
-  });
+  };
+  const server = tls ? createTlsServer(tls, forward) : createServer(forward);
   server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
     note(incoming);
     sockets.add(socket.on("error", () => {}));
@@ -62,16 +90,42 @@ async function proxyTo(port: number, refuse = false) {
     sockets.add(onward.on("error", () => {}));
     return undefined;
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  atEnd(() => {
+  const proxyPort = await listen(server, () => {
     for (const socket of sockets) socket.destroy();
     server.closeAllConnections();
+  });
+  const address = tls ? `https://me:pass%20word@localhost` : "http://me:pass%20word@127.0.0.1";
+  return { seen, sockets, url: `${address}:${proxyPort}` };
+}
+
+async function listen(server: Server, beforeClose: () => void): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  atEnd(() => {
+    beforeClose();
     return new Promise((resolve) => server.close(() => resolve()));
   });
-  return { seen, url: `http://me:pass%20word@127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return (server.address() as AddressInfo).port;
+}
+
+/** A server for https://models.test that answers every request. */
+async function serveSecurely(identity: ReturnType<typeof selfSigned>): Promise<number> {
+  const body = 'data: {"choices":[{"delta":{"content":"tunnelled"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+  const server = createTlsServer(identity, (incoming, outgoing) => {
+    incoming.resume().on("end", () => outgoing.end(body));
+  });
+  return listen(server, () => server.closeAllConnections());
+}
+
+async function unusedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 const login = `Basic ${Buffer.from("me:pass word").toString("base64")}`;
+const tunnelled = { ok: true, message: { content: [{ text: "tunnelled" }] } };
 
 describe("requests through a proxy", () => {
   it("go by their whole address where the provider speaks http", async () => {
@@ -86,21 +140,13 @@ describe("requests through a proxy", () => {
   });
 
   it("go through a tunnel where the provider speaks https, the name checked against its certificate", async () => {
-    const { key, cert } = selfSigned("models.test");
-    const body = 'data: {"choices":[{"delta":{"content":"tunnelled"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
-    const secure = createTlsServer({ key, cert }, (incoming, outgoing) => {
-      incoming.resume().on("end", () => outgoing.end(body));
-    });
-    await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve));
-    atEnd(() => {
-      secure.closeAllConnections();
-      return new Promise((resolve) => secure.close(() => resolve()));
-    });
-    const proxy = await proxyTo((secure.address() as AddressInfo).port);
+    const identity = selfSigned("models.test");
+    const proxy = await proxyTo(await serveSecurely(identity));
     const environment = { HTTPS_PROXY: proxy.url };
-    const trusting = connectionsForTest({ environment, trusted: cert });
-    const call = await callerFor("https://models.test/v1", "openai", { connections: trusting }).call();
-    expect(call.outcome).toMatchObject({ ok: true, message: { content: [{ text: "tunnelled" }] } });
+    const connections = connectionsForTest({ environment, trusted: identity.cert });
+    const caller = callerFor("https://models.test/v1", "openai", { connections });
+    expect((await caller.call()).outcome).toMatchObject(tunnelled);
+    expect((await caller.call()).outcome).toMatchObject(tunnelled);
     expect(proxy.seen).toEqual([{ method: "CONNECT", url: "models.test:443", login }]);
 
     const strange = await callerFor("https://models.test/v1", "openai", {
@@ -110,7 +156,7 @@ describe("requests through a proxy", () => {
       ok: false,
       error: { code: "connection", message: expect.stringMatching(/NODE_EXTRA_CA_CERTS/) },
     });
-    const other = connectionsForTest({ environment, trusted: cert });
+    const other = connectionsForTest({ environment, trusted: identity.cert });
     const misnamed = await callerFor("https://other.test/v1", "openai", { connections: other }).call();
     expect(misnamed.outcome).toMatchObject({
       ok: false,
@@ -118,14 +164,73 @@ describe("requests through a proxy", () => {
     });
   });
 
+  it("open no more tunnels than there may be connections, and a new one when a tunnel breaks", async () => {
+    const identity = selfSigned("models.test");
+    const proxy = await proxyTo(await serveSecurely(identity));
+    const environment = { HTTPS_PROXY: proxy.url };
+    const connections = connectionsForTest({ environment, trusted: identity.cert, maxConnections: 2 });
+    const caller = callerFor("https://models.test/v1", "openai", { connections });
+    const calls = await Promise.all(Array.from({ length: 6 }, () => caller.call()));
+    for (const { outcome } of calls) expect(outcome).toMatchObject(tunnelled);
+    expect(proxy.seen).toHaveLength(2);
+    for (const socket of proxy.sockets) socket.resetAndDestroy();
+    const call = await caller.call();
+    expect(call.outcome).toMatchObject(tunnelled);
+    expect(call.progress.some(({ type }) => type === "retried")).toBe(false);
+    expect(proxy.seen).toHaveLength(3);
+  });
+
+  it("are encrypted up to a proxy that speaks https", async () => {
+    const [identity, tls] = [selfSigned("models.test"), selfSigned("localhost")];
+    const proxy = await proxyTo(await serveSecurely(identity), { tls });
+    const trusted = `${identity.cert}${tls.cert}`;
+    const tunnel = connectionsForTest({ environment: { HTTPS_PROXY: proxy.url }, trusted });
+    const call = await callerFor("https://models.test/v1", "openai", { connections: tunnel }).call();
+    expect(call.outcome).toMatchObject(tunnelled);
+
+    const server = await serve({ script: [{ content: "through" }] });
+    const forwarding = await proxyTo(server.port, { tls });
+    const connections = connectionsForTest({ environment: { HTTP_PROXY: forwarding.url }, trusted });
+    const forwarded = await callerFor("http://models.test", "anthropic", { connections }).call();
+    expect(forwarded.outcome).toMatchObject({ ok: true, message: { content: [{ text: "through" }] } });
+    expect(forwarding.seen).toEqual([{ method: "POST", url: "http://models.test/v1/messages", login }]);
+  });
+
   it("fail with the cure when the proxy refuses, and never show its password", async () => {
-    const proxy = await proxyTo(1, true);
+    const proxy = await proxyTo(1, { refuse: true });
     const connections = connectionsForTest({ environment: { HTTPS_PROXY: proxy.url } });
     const call = await callerFor("https://models.test", "anthropic", { connections }).call();
     expect(call.outcome).toMatchObject({
       ok: false,
-      error: { message: expect.stringMatching(/status 407.*HTTPS_PROXY/) },
+      error: { message: expect.stringMatching(/status 407; check HTTPS_PROXY, or list models\.test in NO_PROXY/) },
     });
     expect(JSON.stringify(call.outcome)).not.toContain("pass");
+  });
+
+  it.each(["http", "https"])("to %s fail with the cure when the proxy does not answer", async (scheme) => {
+    const port = await unusedPort();
+    const connections = connectionsForTest({ environment: { ALL_PROXY: `127.0.0.1:${port}` } });
+    const call = await callerFor(`${scheme}://models.test`, "anthropic", { connections }).call();
+    const problem = `anthropic can't be reached: the proxy 127.0.0.1:${port} can't be reached (ECONNREFUSED); check ALL_PROXY`;
+    expect(call.outcome).toMatchObject({ error: { message: expect.stringContaining(problem) } });
+  });
+
+  it("are not sent directly when the proxy can't be used", async () => {
+    const server = await serve({ script: [{ content: "reached" }] });
+    // This address leads to the server, but it is not a loopback address, for which no proxy would be used.
+    const url = `http://0.0.0.0:${server.port}`;
+    const broken = connectionsForTest({ environment: { HTTP_PROXY: "socks5://p.test:1080" } });
+    const call = await callerFor(url, "anthropic", { connections: broken }).call();
+    expect(call.outcome).toMatchObject({
+      ok: false,
+      error: {
+        code: "connection",
+        message: expect.stringMatching(/^anthropic can't be reached: HTTP_PROXY names a socks5/),
+      },
+    });
+    expect(call.progress).toEqual([]);
+    expect(server.requests).toHaveLength(0);
+    const direct = connectionsForTest({ environment: { HTTP_PROXY: "socks5://p.test:1080", NO_PROXY: "0.0.0.0" } });
+    expect((await callerFor(url, "anthropic", { connections: direct }).call()).outcome.ok).toBe(true);
   });
 });

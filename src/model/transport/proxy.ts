@@ -1,18 +1,70 @@
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { bareHost, errorCode } from "../../lib/index.ts";
+import type { Environment } from "../providers/providers.ts";
 
-/** The proxy the environment names for this address. Loopback is never proxied: local model servers live there. */
-export function proxyFor(url: URL, environment: Environment): URL | undefined {
-  const host = url.hostname.replace(/^\[|\]$/g, "").toLowerCase();
-  if (host === "localhost" || host === "::1" || /^127\./.test(host)) return undefined;
-  const scheme = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
-  const value = read(environment, scheme) ?? read(environment, "ALL_PROXY");
-  if (value === undefined || isExempt(url, host, read(environment, "NO_PROXY") ?? "")) return undefined;
-  const text = value.includes("://") ? value : `http://${value}`;
-  return URL.canParse(text) ? new URL(text) : undefined;
+/** A proxy for requests to one host. */
+export interface HttpProxy {
+  readonly url: URL;
+  /** Value of the header `proxy-authorization`, if the URL of the proxy contains credentials. */
+  readonly authorization: string | undefined;
+  /** Returns the error for a request that did not get past the proxy. */
+  error(problem: string): ProxyError;
 }
 
-function read(environment: Environment, name: string): string | undefined {
-  return environment[name.toLowerCase()] || environment[name] || undefined;
+/** A proxy that can't be used. The message names the environment variable and says what to do. */
+export class ProxyError extends Error {
+  readonly code = "ERR_PROXY";
+}
+
+/**
+ * Returns the proxy that the environment names for a URL, or why it can't be used. Loopback addresses are never proxied,
+ * because local model servers use them.
+ */
+export function proxyFor(url: URL, environment: Environment): HttpProxy | ProxyError | undefined {
+  const host = bareHost(url.hostname);
+  if (host === "localhost" || host === "::1" || /^127\./.test(host)) return undefined;
+  const named =
+    read(environment, url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY") ?? read(environment, "ALL_PROXY");
+  if (named === undefined || isExempt(url, host, read(environment, "NO_PROXY")?.value ?? "")) return undefined;
+  const { variable, value } = named;
+  const direct = `list ${host} in NO_PROXY to connect without a proxy`;
+  const unusable = (problem: string) =>
+    new ProxyError(`${problem}; set ${variable} to an address such as http://proxy.example.com:8080, or ${direct}`);
+
+  const text = value.includes("://") ? value : `http://${value}`;
+  if (!URL.canParse(text)) return unusable(`${variable} is not the address of a proxy`);
+  const proxy = new URL(text);
+  const scheme = proxy.protocol.slice(0, -1);
+  if (scheme !== "http" && scheme !== "https") {
+    return unusable(`${variable} names a ${scheme} proxy, and only http and https proxies are supported`);
+  }
+  const credentials = decoded(`${proxy.username}:${proxy.password}`);
+  if (credentials === undefined) {
+    return unusable(`the credentials in ${variable} are not percent-encoded correctly (a % is written as %25)`);
+  }
+  const authorization = credentials === ":" ? undefined : `Basic ${Buffer.from(credentials).toString("base64")}`;
+  const error = (problem: string) =>
+    new ProxyError(`the proxy ${proxy.host} ${problem}; check ${variable}, or ${direct}`);
+  return { url: proxy, authorization, error };
+}
+
+/** Returns what it means that a proxy can't be connected to. A lack of file descriptors is not the fault of the proxy. */
+export function unreachable(proxy: HttpProxy, error: Error): Error {
+  const code = errorCode(error) ?? error.message;
+  if (error instanceof ProxyError || code === "EMFILE" || code === "ENFILE") return error;
+  return proxy.error(`can't be reached (${code})`);
+}
+
+interface Variable {
+  readonly variable: string;
+  readonly value: string;
+}
+
+function read(environment: Environment, name: string): Variable | undefined {
+  for (const variable of [name.toLowerCase(), name]) {
+    const value = environment[variable]?.trim();
+    if (value) return { variable, value };
+  }
+  return undefined;
 }
 
 function isExempt(url: URL, host: string, list: string): boolean {
@@ -28,4 +80,12 @@ function isExempt(url: URL, host: string, list: string): boolean {
       const domain = name.replace(/^\*?\./, "");
       return host === domain || host.endsWith(`.${domain}`);
     });
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

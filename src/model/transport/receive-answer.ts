@@ -1,8 +1,8 @@
 import { StringDecoder } from "node:string_decoder";
 import { createParser } from "eventsource-parser";
 import { type AnswerReader, parseObject } from "../answer.ts";
-import type { ResponseHead } from "../http/response-reader.ts";
 import type { ProviderInfo } from "../providers/provider-info.ts";
+import type { ResponseHead } from "./connector.ts";
 import { createErrorBody } from "./error-body.ts";
 import { type Failure, failure, failureOfStatus, providerFailure } from "./failure.ts";
 

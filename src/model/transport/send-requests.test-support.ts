@@ -1,0 +1,28 @@
+// A process of its own: sends requests to an address at once, and prints what became of each. It ends when nothing is
+// open any more. Run by connections.test.ts: send-requests.test-support.ts URL COUNT
+import { createConnections } from "./connections.ts";
+
+const [address = "", count = ""] = process.argv.slice(2);
+const url = new URL(address);
+const connector = await createConnections().to(url);
+const outcomes = await Promise.all(Array.from({ length: Number(count) }, send));
+process.stdout.write(JSON.stringify(outcomes));
+
+function send(): Promise<string> {
+  return new Promise((resolve) => {
+    let status = 0;
+    connector.send(
+      { method: "GET", url, headers: {}, body: [] },
+      {
+        began() {},
+        sent() {},
+        head(head) {
+          status = head.status;
+        },
+        data() {},
+        end: (isComplete) => resolve(isComplete ? `status ${status}` : "cut"),
+        failed: ({ code }) => resolve(String(code)),
+      },
+    );
+  });
+}
