@@ -81,11 +81,11 @@ export interface Caller {
   call(request?: Partial<ModelRequest>): Promise<Call>;
 }
 
-/** Waits of retries take no time but that of their clock; `delays` says how long they would have been. */
+/** Waits for retries take no time, except on their own clock, on which nothing else does. `delays` lists them. */
 export function callerFor(url: string, dialect: Dialect, options: Partial<WireModelOptions> = {}): Caller {
   const delays: number[] = [];
   let waited = 0;
-  const clock: Clock = { ...realClock, monotonic: () => realClock.monotonic() + waited };
+  const clock: Clock = { ...realClock, monotonic: () => waited };
   const delay: Delay = (milliseconds) => {
     delays.push(milliseconds);
     waited += milliseconds;
