@@ -7,7 +7,7 @@ import type { Limiter, Pass } from "./limits/limiter.ts";
 import { decideRetry, defaultRetryPolicy, type RetryPolicy } from "./limits/retry.ts";
 import { createOpenaiReader } from "./openai/openai-reader.ts";
 import { describeModel } from "./providers/describe-model.ts";
-import { messagesUrl } from "./providers/endpoint.ts";
+import { commonHeaders, messagesUrl } from "./providers/endpoint.ts";
 import { type ProviderInfo, providerInfo } from "./providers/provider-info.ts";
 import type { ResolvedProvider } from "./providers/providers.ts";
 import { type AttemptEnd, type AttemptOptions, attempt } from "./transport/attempt.ts";
@@ -141,21 +141,14 @@ function sender(
   const { provider, clock, idleMs = 300_000, maxAnswerBytes = 32_000_000 } = options;
   return async (reader, maxTokens, on) => {
     const body = prompt.body(provider.dialect, maxTokens);
-    const headers = headersFor(provider);
+    const headers = {
+      "content-type": "application/json",
+      accept: "text/event-stream",
+      ...commonHeaders(provider),
+    };
     const connector = await connections.to(url);
     const now = () => clock.now();
     return attempt({ connector, url, headers, body, reader, signal, idleMs, maxAnswerBytes, info, now, ...on });
-  };
-}
-
-function headersFor(provider: ResolvedProvider): Record<string, string> {
-  return {
-    "content-type": "application/json",
-    accept: "text/event-stream",
-    "accept-encoding": "identity",
-    "user-agent": "retinue",
-    ...(provider.dialect === "anthropic" ? { "anthropic-version": "2023-06-01" } : {}),
-    ...provider.secretHeaders(),
   };
 }
 
@@ -202,7 +195,7 @@ function createLost() {
     ok: false,
     error,
     partial,
-    ...(usage === undefined ? {} : { usage }),
+    usage,
   });
   return {
     add(blocks: readonly AssistantBlock[], spent: Usage | undefined): void {

@@ -1,4 +1,5 @@
 import type { Dialect } from "../../protocol/index.ts";
+import type { ResolvedProvider } from "./providers.ts";
 
 const paths: Record<Dialect, string> = { anthropic: "/messages", openai: "/chat/completions" };
 
@@ -16,6 +17,13 @@ export function modelsUrl(baseUrl: string, dialect: Dialect): URL {
   const own = paths[dialect];
   url.pathname = `${versioned(base.endsWith(own) ? base.slice(0, -own.length) : base)}/models`;
   return url;
+}
+
+/** Headers of every request to a provider. */
+export function commonHeaders({ dialect, secretHeaders }: ResolvedProvider): Record<string, string> {
+  const headers: Record<string, string> = { "accept-encoding": "identity", "user-agent": "retinue" };
+  if (dialect === "anthropic") headers["anthropic-version"] = "2023-06-01";
+  return { ...headers, ...secretHeaders() };
 }
 
 /** Undefined when it is an address that can be used, else what is wrong with it. */

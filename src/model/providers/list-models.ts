@@ -4,7 +4,7 @@ import { type Connections, sharedConnections } from "../transport/connections.ts
 import type { Exchange, ExchangeListener, ResponseHead } from "../transport/connector.ts";
 import { createErrorBody } from "../transport/error-body.ts";
 import { failureOfStatus } from "../transport/failure.ts";
-import { modelsUrl } from "./endpoint.ts";
+import { commonHeaders, modelsUrl } from "./endpoint.ts";
 import { providerInfo } from "./provider-info.ts";
 import type { ResolvedProvider } from "./providers.ts";
 
@@ -27,13 +27,7 @@ export async function listModels(
   const url = modelsUrl(provider.baseUrl, provider.dialect);
   const info = providerInfo(provider, "");
   const connector = await connections.to(url);
-  const headers = {
-    accept: "application/json",
-    "accept-encoding": "identity",
-    "user-agent": "retinue",
-    ...(provider.dialect === "anthropic" ? { "anthropic-version": "2023-06-01" } : {}),
-    ...provider.secretHeaders(),
-  };
+  const headers = { accept: "application/json", ...commonHeaders(provider) };
   return new Promise((resolve) => {
     let exchange: Exchange | undefined;
     let answer: ResponseHead | undefined;

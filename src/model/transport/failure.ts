@@ -26,7 +26,7 @@ interface FailureDetails {
 }
 
 export function failure(code: ModelErrorCode, { message, retry = "no", status }: FailureDetails): Failure {
-  return { error: { code, message, ...(status === undefined ? {} : { status }) }, retry };
+  return { error: { code, message, status }, retry };
 }
 
 interface ErrorAnswer extends ResponseHead {
