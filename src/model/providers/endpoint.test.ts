@@ -25,6 +25,10 @@ describe("addresses made of a base URL", () => {
   it("are refused when they are none", () => {
     expect(baseUrlProblem("localhost:11434")).toMatch(/http:\/\//);
     expect(baseUrlProblem("nonsense")).toMatch(/not a URL/);
+    expect(baseUrlProblem("http://me:100%@localhost:11434")).toMatch(
+      /^its user name or password is not percent-encoded/,
+    );
+    expect(baseUrlProblem("http://me:100%25@localhost:11434")).toBeUndefined();
     expect(baseUrlProblem("http://localhost:11434")).toBeUndefined();
   });
 });

@@ -29,9 +29,19 @@ export function commonHeaders({ dialect, secretHeaders }: ResolvedProvider): Rec
 /** Undefined when it is an address that can be used, else what is wrong with it. */
 export function baseUrlProblem(baseUrl: string): string | undefined {
   if (!URL.canParse(baseUrl)) return `"${baseUrl}" is not a URL; it should look like http://127.0.0.1:8000/v1`;
-  const { protocol } = new URL(baseUrl);
-  if (protocol === "http:" || protocol === "https:") return undefined;
-  return `"${baseUrl}" must begin with http:// or https://`;
+  const url = new URL(baseUrl);
+  if (url.protocol !== "http:" && url.protocol !== "https:") return `"${baseUrl}" must begin with http:// or https://`;
+  if (credentialsOf(url) !== undefined) return undefined;
+  return "its user name or password is not percent-encoded correctly (a % is written as %25)";
+}
+
+/** Returns `name:password`, both empty if there are none, or undefined if they can't be decoded. */
+export function credentialsOf({ username, password }: URL): string | undefined {
+  try {
+    return decodeURIComponent(`${username}:${password}`);
+  } catch {
+    return undefined;
+  }
 }
 
 /** For messages: never user names, passwords or query strings. */

@@ -1,12 +1,10 @@
 import { stripControls } from "../../lib/index.ts";
-import type { Dialect } from "../../protocol/index.ts";
 import { hostOf } from "./endpoint.ts";
 import type { ResolvedProvider } from "./providers.ts";
 
 /** What messages may say about a provider. */
 export interface ProviderInfo {
   readonly provider: string;
-  readonly dialect: Dialect;
   readonly model: string;
   readonly host: string;
   readonly keyVariable: string | undefined;
@@ -22,7 +20,6 @@ export function providerInfo(provider: ResolvedProvider, model: string): Provide
   if (password !== "") secrets.push(password, decodeURIComponent(password));
   return {
     provider: provider.name,
-    dialect: provider.dialect,
     model,
     host: hostOf(new URL(provider.baseUrl)),
     keyVariable: provider.keyVariable,

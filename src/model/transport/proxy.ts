@@ -1,4 +1,5 @@
 import { bareHost, errorCode } from "../../lib/index.ts";
+import { credentialsOf } from "../providers/endpoint.ts";
 import type { Environment } from "../providers/providers.ts";
 
 /** A proxy for requests to one host. */
@@ -37,7 +38,7 @@ export function proxyFor(url: URL, environment: Environment): HttpProxy | ProxyE
   if (scheme !== "http" && scheme !== "https") {
     return unusable(`${variable} names a ${scheme} proxy, and only http and https proxies are supported`);
   }
-  const credentials = decoded(`${proxy.username}:${proxy.password}`);
+  const credentials = credentialsOf(proxy);
   if (credentials === undefined) {
     return unusable(`the credentials in ${variable} are not percent-encoded correctly (a % is written as %25)`);
   }
@@ -80,12 +81,4 @@ function isExempt(url: URL, host: string, list: string): boolean {
       const domain = name.replace(/^\*?\./, "");
       return host === domain || host.endsWith(`.${domain}`);
     });
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
