@@ -1,7 +1,7 @@
 import { canonicalToolName, type JsonObject, type ToolCall, type ToolResult } from "../protocol/index.ts";
 import type { CallState } from "./call-state.ts";
 
-/** What a call waits for, or checks on. */
+/** Kind of thing that a call waits for or checks on. */
 export type Wait = "agent" | "shell" | "command";
 
 /** Built-in tools that change nothing outside the agent. TodoWrite is one of them: the list is the agent's own. */

@@ -1,18 +1,62 @@
-import type { AgentId, RunId, ToolCall, ToolResult } from "../protocol/index.ts";
+import type { AgentId, CallId, RunId, ToolCall, ToolResult, ToolResultBlock } from "../protocol/index.ts";
 
 export interface CallState {
   readonly call: ToolCall;
-  /** `asked`: judged, and perhaps waiting for a person. `started`: it may have had its effect. */
+  /** `asked`: decided, and perhaps waiting for approval. `started`: it may have had its effect. */
   readonly status: "new" | "asked" | "started" | "ended";
-  /** The agent that works on it: its result is not lost with the process that waited for it. */
-  readonly agentId?: AgentId;
-  /** That agent is older than the call, and goes on with this run. */
-  readonly resumes?: RunId;
-  /** After a crash it is performed again, and continues what it began. */
+  /** Agent that works on the call. Its result is not lost with the process that waited for it. */
+  readonly agentId?: AgentId | undefined;
+  /** Set if the call resumed that agent: the run that it started. */
+  readonly resumes?: RunId | undefined;
+  /** After a crash the call is performed again, and continues what it began. */
   readonly resumable?: true | undefined;
-  /** It was proven to change nothing. */
+  /** The call was proven to change nothing. */
   readonly readsOnly?: true | undefined;
-  /** Somebody was asked and allowed it. */
-  readonly granted?: true;
-  readonly result?: ToolResult;
+  /** A user or a hook approved the call. */
+  readonly granted?: true | undefined;
+  readonly result?: ToolResult | undefined;
+}
+
+/** Finds a call of the newest answer. */
+export function findCall({ calls }: { readonly calls: readonly CallState[] }, callId: CallId): CallState | undefined {
+  return calls[indexOfCall(callId, calls)];
+}
+
+/** The id of a call ends with its index. Looking there first matters for answers with a thousand calls. */
+export function indexOfCall(callId: CallId, calls: readonly CallState[]): number {
+  const index = Number(callId.slice(callId.lastIndexOf("_") + 1));
+  return calls[index]?.call.callId === callId ? index : calls.findIndex(({ call }) => call.callId === callId);
+}
+
+/** Returns the results of calls for a user turn, in the order of the calls. */
+export function resultBlocks(calls: readonly CallState[]): readonly ToolResultBlock[] {
+  return forkedBlocks.get(calls) ?? calls.map(resultBlock);
+}
+
+function resultBlock({ call, result }: CallState): ToolResultBlock {
+  return {
+    type: "tool_result",
+    callId: call.callId,
+    content: result?.content ?? [],
+    isError: result?.outcome !== "ok",
+  };
+}
+
+/** Result that a fork sees for every call of its origin. It is always the same, so that siblings share its bytes. */
+const forkedResult: ToolResult = { outcome: "ok", content: [{ type: "text", text: "[forked]" }] };
+
+/** Siblings share the list of call ids, and with it these calls and blocks: a hundred forks of a hundred calls have them once. */
+const forkedByIds = new WeakMap<readonly CallId[], readonly CallState[]>();
+const forkedBlocks = new WeakMap<readonly CallState[], readonly ToolResultBlock[]>();
+
+/** Returns the calls of a fork's origin as the fork sees them: ended, whatever becomes of them there. */
+export function forkedCalls(ids: readonly CallId[]): readonly CallState[] {
+  const known = forkedByIds.get(ids);
+  if (known !== undefined) return known;
+  const calls = ids.map(
+    (callId): CallState => ({ call: { callId, name: "", inputJson: "{}" }, status: "ended", result: forkedResult }),
+  );
+  forkedByIds.set(ids, calls);
+  forkedBlocks.set(calls, calls.map(resultBlock));
+  return calls;
 }

@@ -47,13 +47,13 @@ const compacted = (after: number): DurableEvent => ({
 });
 const foldAll = (events: readonly DurableEvent[], from: LoopState = initialState): LoopState =>
   events.reduce(fold, from);
-/** About so many tokens. */
+/** Returns text of about this many tokens. */
 const words = (tokens: number): string => "abcdefg ".repeat(Math.ceil((tokens * 3.6) / 8));
 const limits = { compactAt: 1_000, headTokens: 100 };
 const expected = (state: LoopState): number => expectedTokens(state.context, limits, userTurn(state));
 
 describe("how full the window is", () => {
-  it("is found out exactly, whatever was added and however its provider counts", () => {
+  it("is computed exactly, whatever was added and however the provider counts", () => {
     const text = fc.string({ unit: fc.constantFrom("a", " ", "é", "語", "😀"), maxLength: 200 });
     const added = fc.array(text, { maxLength: 4 });
     fc.assert(
@@ -80,17 +80,17 @@ describe("how full the window is", () => {
     expect(next(fold(state, prompt(words(60))), limits)).toEqual({ kind: "compact", cause: "full" });
   });
 
-  it("has the head in it before anything was counted", () => {
+  it("includes the head before anything was counted", () => {
     const state = foldAll([started, prompt("hi"), requested(1), answer(1, {}), prompt(words(850))]);
     expect(next(state, limits)).toEqual({ kind: "request", turn: 2 });
     expect(next(state, { ...limits, headTokens: 200 })).toEqual({ kind: "compact", cause: "full" });
   });
 
-  it("is not looked at before the first request: there is nothing to compact", () => {
+  it("does not matter before the first request: there is nothing to compact", () => {
     expect(next(foldAll([started, prompt(words(5_000))]), limits)).toEqual({ kind: "request", turn: 1 });
   });
 
-  it("grows by estimates where a server counts nothing", () => {
+  it("grows by estimates if a server counts nothing", () => {
     const state = foldAll([started, prompt(words(500)), requested(1), answer(1, {}, words(400)), prompt("more")]);
     expect(expected(state)).toBeGreaterThan(1_000);
   });
@@ -145,7 +145,7 @@ describe("how full the window is", () => {
 describe("a request that did not fit", () => {
   const failed = foldAll([started, prompt("hi"), requested(1), overflow(1)]);
 
-  it("ends the run where nothing can be compacted", () => {
+  it("ends the run if nothing can be compacted", () => {
     expect(next(failed)).toEqual({ kind: "end", reason: "context_overflow", message: "It is too long." });
   });
 
@@ -162,20 +162,20 @@ describe("a request that did not fit", () => {
     expect(next(later, limits)).toEqual({ kind: "compact", cause: "overflow" });
   });
 
-  it("is made again by the next run, whose model may be another", () => {
+  it("is made again by the next run, which may use another model", () => {
     const ended = { type: "run.ended" } as DurableEvent;
     expect(next(foldAll([ended, started], failed), limits)).toEqual({ kind: "request", turn: 2 });
   });
 });
 
 describe("a compaction", () => {
-  it("is on the bill of the run", () => {
+  it("is charged to the run", () => {
     const spent = { usage: { ...noUsage, inputTokens: 500 }, costUsd: 0.5, milliseconds: 7 };
     const state = foldAll([started, prompt("hi"), { ...compacted(10), ...spent } as DurableEvent]);
     expect(state.run).toMatchObject({ usage: { inputTokens: 500 }, costUsd: 0.5, modelMilliseconds: 7, turns: 0 });
   });
 
-  it("leaves what is still to be sent, and what was asked first and last", () => {
+  it("keeps what is still to be sent, and the first and the latest prompt", () => {
     const asked = [started, prompt("first"), requested(1), answer(1, { inputTokens: 5 }), prompt("second")];
     const state = foldAll([...asked, prompt("third"), compacted(300)]);
     expect(userTurn(state)?.content).toHaveLength(2);
@@ -183,7 +183,7 @@ describe("a compaction", () => {
     expect(expected(state)).toBe(300);
   });
 
-  it("has the pending turn in what it says is left, whatever its size", () => {
+  it("includes the pending turn in what it says is left, whatever its size", () => {
     fc.assert(
       fc.property(fc.nat(500), fc.integer({ min: 600, max: 2_000 }), (tokens, after) => {
         const state = foldAll([started, prompt(words(tokens)), compacted(after)]);

@@ -1,31 +1,32 @@
 import { createCalibration, estimateTokens } from "../lib/index.ts";
 import type { AssistantBlock, EventOf, Message, UserBlock } from "../protocol/index.ts";
 
-/** How much of its window a conversation fills, as far as the journal tells. */
+/** How much of the context window a conversation fills, according to the journal. */
 export interface ContextState {
-  /** Of everything up to the newest answer. */
+  /** Tokens of everything up to the newest answer. */
   readonly tokens: number;
-  /** `count`: the provider's own number. `estimate`: added to one. `none`: nothing was counted yet, and the head is not in it. */
+  /** `count`: the provider's own number. `estimate`: a count plus estimates. `none`: nothing was counted yet, and the head is not included. */
   readonly basis: "none" | "estimate" | "count";
-  /** What requests have added since; how much that is, is found out when somebody wants to know. */
+  /** Messages that requests have added since. Their size is computed on demand. */
   readonly added: readonly Message[];
-  /** The request under way adds to a number that was counted. */
+  /** The request under way adds to a counted number. */
   readonly counted: boolean;
-  /** What was added, and what the provider counted for it, newest last. */
+  /** Added messages with the tokens that the provider counted for them, newest last. */
   readonly seen: readonly { readonly turn: Message | undefined; readonly tokens: number }[];
-  /** What the last compaction left: only what was added since can be gained by another. */
+  /** Tokens left by the last compaction. Another one can only remove what was added since. */
   readonly floor: number;
-  /** Compacted, and nothing was asked since. */
+  /** Nothing was requested since the last compaction. */
   readonly fresh: boolean;
-  /** A provider's word that the request did not fit; a compaction answers it. */
+  /** The provider's message that the request did not fit, until a compaction. */
   readonly overflow: string | undefined;
-  /** A compaction answered one already, and there was no answer of the model since. */
+  /** An overflow already led to a compaction, and the model has not answered since. */
   readonly overflowed: boolean;
 }
 
-/** What a conversation may fill, and what of it is taken before the first message. */
 export interface ContextLimits {
+  /** Tokens at which the conversation is compacted. */
   readonly compactAt: number;
+  /** Tokens of the request's head. */
   readonly headTokens: number;
 }
 
@@ -41,16 +42,16 @@ export const emptyContext: ContextState = {
   overflowed: false,
 };
 
-/** Older counts weigh almost nothing. */
+/** Number of provider counts to calibrate with. Older ones weigh almost nothing. */
 const REMEMBERED = 8;
-/** A compaction that gains less than a tenth costs more than it gives. */
+/** A compaction that frees less than this share costs more than it saves. */
 const LEAST_GAIN = 0.1;
-/** Providers scale images down to about this. */
+/** Providers scale images down to about this many tokens. */
 const IMAGE_TOKENS = 1_600;
-/** A calibration never goes beyond two tokens for what the kinds of characters say is one. */
+/** Most tokens that a calibration makes of one estimated token. */
 const MOST_PER_UNIT = 2;
 
-/** Whether the request that adds this turn has no room. */
+/** Returns whether the request that adds this turn would be too long. */
 export function isFull(context: ContextState, limits: ContextLimits, turn: Message | undefined): boolean {
   const { compactAt } = limits;
   if (context.fresh || mostTokens(context, turn) < compactAt) return false;
@@ -59,8 +60,8 @@ export function isFull(context: ContextState, limits: ContextLimits, turn: Messa
 }
 
 /**
- * More than the next request can have by any calibration. Nearly always there is room even so, and weighing every
- * character would be a good part of a turn's own work.
+ * Returns an upper bound of the next request's tokens under any calibration. It is cheap, and it usually shows that there
+ * is room, so that not every character has to be weighed at every turn.
  */
 function mostTokens({ tokens, basis, added }: ContextState, turn: Message | undefined): number {
   if (basis === "none") return Number.POSITIVE_INFINITY;
@@ -69,12 +70,12 @@ function mostTokens({ tokens, basis, added }: ContextState, turn: Message | unde
   return most;
 }
 
-/** No character weighs more than one token, and a text is rounded up to a whole one. */
+/** No character weighs more than one token, and a text is rounded up to a whole token. */
 function mostOf(text: string): number {
   return text.length + 1;
 }
 
-/** About how many tokens the next request has. */
+/** Returns about how many tokens the next request has. */
 export function expectedTokens(
   context: ContextState,
   limits: Pick<ContextLimits, "headTokens">,
@@ -85,8 +86,8 @@ export function expectedTokens(
 }
 
 /**
- * At least as many tokens as the next request has. What the provider has counted is exact; text that it has not counted
- * weighs almost twice as much as usual, because tokenizers differ and some texts are dense.
+ * Returns at least as many tokens as the next request has. Text that the provider has not counted weighs almost twice as
+ * much as usual, because tokenizers differ and some texts are dense.
  */
 export function mostExpectedTokens(
   context: ContextState,
@@ -100,14 +101,14 @@ export function mostExpectedTokens(
 
 const UNCOUNTED_MARGIN = 1.8;
 
-/** Tokens of something of this size, by what the provider counted lately. */
+/** Converts a size to tokens, calibrated with what the provider counted recently. */
 export function estimated({ seen }: ContextState, size: number): number {
   const calibration = createCalibration({ bytesPerToken: 1 });
   for (const { turn, tokens } of seen) calibration.observe(rememberedSize(turn), tokens);
   return calibration.estimate(size);
 }
 
-/** Tokens by the kinds of characters alone. */
+/** Returns the size of a message: its tokens by kinds of characters alone, without calibration. */
 export function sizeOf(message: Message | undefined): number {
   return weighed(message, estimateTokens);
 }
@@ -118,7 +119,7 @@ function weighed(message: Message | undefined, weigh: Weigh): number {
 
 type Weigh = (text: string) => number;
 
-/** What was told of overflows is about the run that is over; the next may have another model. */
+/** Forgets overflows of the last run, because the next run may use another model. */
 export function restarted(context: ContextState): ContextState {
   return { ...context, overflow: undefined, overflowed: false };
 }
@@ -134,21 +135,21 @@ export function requested(context: ContextState, turn: Message | undefined): Con
 }
 
 export function answered(context: ContextState, { usage, message }: EventOf<"model.ended">): ContextState {
-  const calm = { ...context, added: [], counted: false, overflow: undefined, overflowed: false };
+  const settled = { ...context, added: [], counted: false, overflow: undefined, overflowed: false };
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   // Some servers count nothing.
-  if (input === 0) return { ...calm, tokens: tokensOf(context) + estimated(context, sizeOf(message)) };
+  if (input === 0) return { ...settled, tokens: tokensOf(context) + estimated(context, sizeOf(message)) };
   const gained = context.counted ? input - context.tokens : 0;
   const seen =
     gained > 0 ? [...context.seen.slice(1 - REMEMBERED), { turn: context.added[0], tokens: gained }] : context.seen;
-  return { ...calm, tokens: input + usage.outputTokens, basis: "count", seen };
+  return { ...settled, tokens: input + usage.outputTokens, basis: "count", seen };
 }
 
 export function failed(context: ContextState, { error, partial }: EventOf<"model.failed">): ContextState {
   const added =
     partial.length === 0 ? context.added : [...context.added, { role: "assistant" as const, content: partial }];
-  const curable = error.code === "context_overflow" && !context.overflowed;
-  return { ...context, added, counted: false, overflow: curable ? error.message : undefined };
+  const canCompact = error.code === "context_overflow" && !context.overflowed;
+  return { ...context, added, counted: false, overflow: canCompact ? error.message : undefined };
 }
 
 export function compacted(
@@ -176,7 +177,7 @@ function tokensOf(context: ContextState): number {
 
 const sizes = new WeakMap<Message, number>();
 
-/** What was seen is looked at again before each of the next requests. */
+/** Caches sizes: the remembered messages are measured again before each request. */
 function rememberedSize(message: Message | undefined): number {
   if (message === undefined) return 0;
   const size = sizes.get(message) ?? sizeOf(message);

@@ -1,10 +1,10 @@
 import type {
-  CallId,
   ContextCause,
   DurableEvent,
   EndedNotice,
   EndReason,
   EventOf,
+  ForkOrigin,
   ModelError,
   Notice,
   RunFacts,
@@ -15,17 +15,17 @@ import type {
 } from "../protocol/index.ts";
 import { addUsage, callsOf, paidUsage, textOf } from "../protocol/index.ts";
 import { mayHaveChanged } from "./call-effects.ts";
-import type { CallState } from "./call-state.ts";
+import { type CallState, findCall, forkedCalls, indexOfCall, resultBlocks } from "./call-state.ts";
 import { answered, compacted, failed, requested, restarted } from "./context.ts";
-import { forked, resultBlocks } from "./forked.ts";
+
 import { countTurn, newCount } from "./repetition.ts";
 import { type ActiveRun, type LoopState, newRun } from "./state.ts";
-import { foldUnderWay } from "./under-way.ts";
+import { foldUnderWay, sumCosts } from "./under-way.ts";
 
-/** Two cut answers in a row can be an accident; three are a task that does not fit. */
+/** Two cut answers in a row can be an accident. Three mean that the task does not fit. */
 const CUT_OFF_LIMIT = 3;
 
-/** What an event means for the loop. Total: an event that means nothing here leaves the state as it is. */
+/** Returns the state after an event. Events without a meaning for the loop leave the state as it is. */
 export function fold(state: LoopState, event: DurableEvent): LoopState {
   const folded = foldEvent(state, event);
   const underWay = foldUnderWay(state.underWay, event);
@@ -35,7 +35,7 @@ export function fold(state: LoopState, event: DurableEvent): LoopState {
 function foldEvent(state: LoopState, event: DurableEvent): LoopState {
   switch (event.type) {
     case "agent.created":
-      return event.fork ? forked(state, event.fork) : state;
+      return event.fork ? agentForked(state, event.fork) : state;
     case "run.started":
       return {
         ...state,
@@ -86,22 +86,30 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
   }
 }
 
-/** The user turn that the next request seals, or undefined when nothing was added since the last one. */
+/** Returns the user turn of the next request; undefined if nothing was added since the last request. */
 export function userTurn(state: LoopState): UserMessage | undefined {
   const content = [...resultBlocks(state.calls), ...state.said];
   return content.length === 0 ? undefined : { role: "user", content };
 }
 
-function promptReceived(state: LoopState, { content }: EventOf<"prompt.received">): LoopState {
-  const words = textOf(content);
+function agentForked(state: LoopState, { calls, tokens }: ForkOrigin): LoopState {
   return {
-    ...restartCount(state),
-    said: [...state.said, ...content],
-    asked: words.trim() === "" ? state.asked : { first: state.asked?.first ?? words, latest: words },
+    ...state,
+    calls: forkedCalls(calls),
+    context: tokens === undefined ? state.context : { ...state.context, tokens, basis: "estimate" },
   };
 }
 
-/** Causes of words that tell the agent nothing new about its work. */
+function promptReceived(state: LoopState, { content }: EventOf<"prompt.received">): LoopState {
+  const prompt = textOf(content);
+  return {
+    ...restartCount(state),
+    said: [...state.said, ...content],
+    asked: prompt.trim() === "" ? state.asked : { first: state.asked?.first ?? prompt, latest: prompt },
+  };
+}
+
+/** Causes of messages that contain nothing new about the agent's work. */
 const ownCauses = new Set<ContextCause>(["loop", "cut_off", "budget", "reminder"]);
 
 function contextAdded(state: LoopState, { text, cause }: EventOf<"context.added">): LoopState {
@@ -119,25 +127,26 @@ function restartCount(state: LoopState): LoopState {
   return { ...state, repetition: newCount(state.turn) };
 }
 
-/** What hooks made of a call is what it is from there on, also for a process that takes it up. */
+/** A hook may change or approve a call. That also holds for a process that resumes the run. */
 function hooksRan(state: LoopState, { callId, decision, inputJson, context }: EventOf<"hooks.ran">): LoopState {
-  const told: LoopState =
+  const next: LoopState =
     context === undefined ? state : { ...state, said: [...state.said, { type: "text", text: context }] };
-  const call = callId === undefined ? undefined : findCall(state, callId)?.call;
-  if (call === undefined) return told;
-  return withCall(told, call.callId, {
-    ...(inputJson === undefined ? {} : { call: { ...call, inputJson } }),
-    ...(decision === "allow" ? { granted: true } : {}),
+  const made = callId === undefined ? undefined : findCall(state, callId);
+  if (made === undefined) return next;
+  const { call, granted } = made;
+  return withCall(next, call.callId, {
+    call: inputJson === undefined ? call : { ...call, inputJson },
+    granted: decision === "allow" ? true : granted,
   });
 }
 
-/** Who allows a call may change it first. */
+/** An approver may change the call. */
 function approvalAnswered(state: LoopState, { callId, answer, inputJson }: EventOf<"approval.answered">): LoopState {
   const call = findCall(state, callId)?.call;
   if (call === undefined || answer !== "allow") return state;
   return withCall(state, callId, {
+    call: inputJson === undefined ? call : { ...call, inputJson },
     granted: true,
-    ...(inputJson === undefined ? {} : { call: { ...call, inputJson } }),
   });
 }
 
@@ -151,13 +160,14 @@ function modelRequested(state: LoopState, { turn }: EventOf<"model.requested">):
 function conversationCompacted(state: LoopState, event: EventOf<"conversation.compacted">): LoopState {
   const { usage, costUsd, milliseconds = 0 } = event;
   return withRun({ ...restartCount(state), context: compacted(state.context, event, userTurn(state)) }, (run) => ({
-    ...(usage ? { usage: addUsage(run.usage, usage), costUsd: sum(run.costUsd, costUsd) } : {}),
+    usage: usage ? addUsage(run.usage, usage) : run.usage,
+    costUsd: usage ? sumCosts(run.costUsd, costUsd) : run.costUsd,
     modelMilliseconds: run.modelMilliseconds + milliseconds,
   }));
 }
 
 function spendRecorded(state: LoopState, { usage, costUsd }: EventOf<"spend.recorded">): LoopState {
-  return withRun(state, (run) => ({ usage: addUsage(run.usage, usage), costUsd: sum(run.costUsd, costUsd) }));
+  return withRun(state, (run) => ({ usage: addUsage(run.usage, usage), costUsd: sumCosts(run.costUsd, costUsd) }));
 }
 
 function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState {
@@ -165,13 +175,13 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
     ({ callId, name, inputJson }): CallState => ({ call: { callId, name, inputJson }, status: "new" }),
   );
   const text = textOf(event.message.content);
-  // A damaged transcript may have lost the request; its number must not be given again, it is part of call ids.
+  // A damaged transcript may have lost the request. Its number is part of call ids and must not be used again.
   const turn = Math.max(state.turn, event.turn);
   const context = answered(state.context, event);
   const before = calls.length === 0 ? restartCount(state) : state;
   const spent = withRun({ ...before, turn, unanswered: event.stopReason === "pause", calls, context }, (run) => ({
     usage: addUsage(run.usage, paidUsage(event)),
-    costUsd: sum(run.costUsd, event.costUsd),
+    costUsd: sumCosts(run.costUsd, event.costUsd),
     modelMilliseconds: run.modelMilliseconds + event.milliseconds,
     text: text.trim() === "" ? run.text : text,
   }));
@@ -190,12 +200,12 @@ function modelFailed(state: LoopState, event: EventOf<"model.failed">): LoopStat
   const partial = textOf(event.partial);
   const context = failed(state.context, event);
   const spent = withRun({ ...state, unanswered: partial.trim() === "", context }, (run) => ({
-    ...(event.usage ? { usage: addUsage(run.usage, event.usage) } : {}),
-    costUsd: event.usage ? sum(run.costUsd, event.costUsd) : run.costUsd,
+    usage: event.usage ? addUsage(run.usage, event.usage) : run.usage,
+    costUsd: event.usage ? sumCosts(run.costUsd, event.costUsd) : run.costUsd,
     modelMilliseconds: run.modelMilliseconds + event.milliseconds,
     text: partial.trim() === "" ? run.text : partial,
   }));
-  // There is a cure that was not tried yet: a shorter conversation.
+  // Compacting the conversation may help and was not tried yet.
   if (context.overflow !== undefined) return spent;
   return ending(spent, reasonOf(event.error), event.error.message);
 }
@@ -209,30 +219,29 @@ function reasonOf(error: ModelError): EndReason {
 }
 
 function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.delivered">): LoopState {
-  const told = new Set(notices.map(({ runId }) => runId));
+  const delivered = new Set(notices.map(({ runId }) => runId));
   const said: UserBlock = { type: "text", text };
-  const left = { ...restartCount(state), background: state.background.filter(({ runId }) => !told.has(runId)) };
-  const inherited = notices.flatMap(({ unreturned = [] }) => unreturned).filter(({ runId }) => !told.has(runId));
+  const left = { ...restartCount(state), background: state.background.filter(({ runId }) => !delivered.has(runId)) };
+  const inherited = notices.flatMap(({ unreturned = [] }) => unreturned).filter(({ runId }) => !delivered.has(runId));
   const cut = notices.filter(isCut).length;
-  return withRun({ ...awaiting(left, inherited), said: [...state.said, said] }, ({ facts }) => ({
+  return withRun({ ...withBackground(left, inherited), said: [...state.said, said] }, ({ facts }) => ({
     facts: cut === 0 ? facts : { ...facts, agentsCut: facts.agentsCut + cut },
   }));
 }
 
-/** What it said is not all that was asked for. */
 function isCut({ outcome }: EndedNotice): boolean {
   return outcome === "incomplete";
 }
 
-/** The ends of these are to be told too. */
-function awaiting(state: LoopState, more: readonly Notice[]): LoopState {
+/** Adds background runs whose ends have to be reported to this agent. */
+function withBackground(state: LoopState, more: readonly Notice[]): LoopState {
   const added = more.filter(({ runId }) => !state.background.some((known) => known.runId === runId));
   return added.length === 0 ? state : { ...state, background: [...state.background, ...added] };
 }
 
 function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
   const { launched, agent } = event.result.facts ?? {};
-  const state = awaiting(before, [...(launched ? [launched] : []), ...(agent?.unreturned ?? [])]);
+  const state = withBackground(before, [...(launched ? [launched] : []), ...(agent?.unreturned ?? [])]);
   const made = findCall(state, event.callId);
   if (made === undefined) return state;
   const ended = withCall(state, event.callId, { status: "ended", result: event.result });
@@ -260,11 +269,11 @@ function turnEnded(state: LoopState): LoopState {
   return verdict ? { ...counted, toTell: state.toTell ?? { cause: "loop", text: verdict.text } } : counted;
 }
 
-/** A call that asked a model is on the bill of the run that made it. */
+/** Charges a call that used a model itself to the run that made the call. */
 function withSpent(run: ActiveRun, { facts }: ToolResult): Partial<ActiveRun> {
   const spent = facts?.spent;
   if (spent === undefined) return {};
-  return { usage: addUsage(run.usage, spent.usage), costUsd: sum(run.costUsd, spent.costUsd) };
+  return { usage: addUsage(run.usage, spent.usage), costUsd: sumCosts(run.costUsd, spent.costUsd) };
 }
 
 function withFacts(facts: RunFacts, call: ToolCall, result: ToolResult): RunFacts {
@@ -292,25 +301,10 @@ function withRun(state: LoopState, change: (run: ActiveRun) => Partial<ActiveRun
 }
 
 function withCall(state: LoopState, callId: string, change: Partial<CallState>): LoopState {
-  const at = placeOf(callId, state.calls);
-  const before = state.calls[at];
+  const index = indexOfCall(callId, state.calls);
+  const before = state.calls[index];
   if (before === undefined) return state;
-  return { ...state, calls: state.calls.with(at, { ...before, ...change }) };
-}
-
-/** A call of the newest answer. */
-export function findCall({ calls }: LoopState, callId: CallId): CallState | undefined {
-  return calls[placeOf(callId, calls)];
-}
-
-/** Its id ends with its place, and an answer may have a thousand calls. */
-function placeOf(callId: CallId, calls: readonly CallState[]): number {
-  const place = Number(callId.slice(callId.lastIndexOf("_") + 1));
-  return calls[place]?.call.callId === callId ? place : calls.findIndex(({ call }) => call.callId === callId);
-}
-
-function sum(left: number | undefined, right: number | undefined): number | undefined {
-  return left === undefined || right === undefined ? undefined : left + right;
+  return { ...state, calls: state.calls.with(index, { ...before, ...change }) };
 }
 
 function shortAnswerText(incompleteCalls: number): string {

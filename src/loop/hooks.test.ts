@@ -23,17 +23,17 @@ const ran = { type: "hooks.ran", event: "PreToolUse", ran: 1, callId } as const;
 const foldAll = (events: readonly DurableEvent[], state: LoopState = initialState): LoopState =>
   events.reduce(fold, state);
 
-it("a call is from there on what hooks made of it, also for a process that takes it up", () => {
+it("hooks change a call, also for a process that resumes the run", () => {
   const state = foldAll([...asked, { ...ran, inputJson: '{"command":"ls"}' }]);
   expect(state.calls[0]?.call).toEqual({ callId, name: "Bash", inputJson: '{"command":"ls"}' });
 });
 
-it("a hook's yes is a yes, its no is none", () => {
+it("only a hook that allows a call grants it", () => {
   expect(foldAll([...asked, { ...ran, decision: "allow" }]).calls[0]?.granted).toBe(true);
   expect(foldAll([...asked, { ...ran, decision: "deny" }]).calls[0]?.granted).toBeUndefined();
 });
 
-it("its words stand in the next user turn, and nothing that had to be told is lost by them", () => {
+it("the context of a hook is part of the next user turn, and a pending message is kept", () => {
   const before: LoopState = { ...foldAll(asked), toTell: { cause: "loop", text: "again" } };
   const state = fold(before, { ...ran, event: "PostToolUse", context: "[words]" });
   expect(state.said).toEqual([{ type: "text", text: "[words]" }]);

@@ -1,9 +1,10 @@
 // Owns: what comes next in a run (`next`) and what an event means (`fold`), as pure functions.
-// Does not own: doing any of it, the messages themselves, time.
+// Does not own: performing operations, the bytes of messages, time.
 // Called by: runs, which performs operations and journals their events.
-export type { CallState } from "./call-state.ts";
+export { inputOf } from "./call-effects.ts";
+export { type CallState, findCall } from "./call-state.ts";
 export { type ContextLimits, estimated, expectedTokens, mostExpectedTokens, sizeOf } from "./context.ts";
-export { findCall, fold, userTurn } from "./fold.ts";
+export { fold, userTurn } from "./fold.ts";
 export type { Operation } from "./next.ts";
 export { next, recovery, unknownResults } from "./next.ts";
 export type { LoopState } from "./state.ts";

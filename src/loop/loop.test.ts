@@ -84,7 +84,7 @@ describe("next", () => {
     expect(next(foldAll([started, prompt, requested(1), answer(1, [])]))).toEqual({ kind: "end", reason: "done" });
   });
 
-  it("goes on when somebody spoke while the model was answering", () => {
+  it("continues when a prompt came while the model was answering", () => {
     const state = foldAll([started, prompt, requested(1), prompt, answer(1, [])]);
     expect(next(state)).toEqual({ kind: "request", turn: 2 });
   });
@@ -100,16 +100,16 @@ describe("next", () => {
     expect(next(state)).toEqual({ kind: "end", reason: "refused", message: "answer 1" });
   });
 
-  it("tells the model of an answer that was cut, and gives up at the third in a row", () => {
+  it("notifies the model of an answer that was cut, and gives up at the third in a row", () => {
     const once = foldAll([started, prompt, requested(1), answer(1, [], "max_tokens", 1)]);
-    expect(next(once)).toMatchObject({ kind: "tell", telling: { cause: "cut_off" } });
+    expect(next(once)).toMatchObject({ kind: "notify", message: { cause: "cut_off" } });
     const told: DurableEvent = { type: "context.added", cause: "cut_off", text: "go on" };
     const again = foldAll([told, requested(2), answer(2, [], "max_tokens"), told, requested(3)], once);
     expect(next(foldAll([answer(3, [], "max_tokens")], again))).toMatchObject({ kind: "end", reason: "output_limit" });
     expect(next(foldAll([answer(3, [])], again))).toEqual({ kind: "end", reason: "done" });
   });
 
-  it("goes on by itself after a pause of the provider", () => {
+  it("continues by itself after a pause of the provider", () => {
     const state = foldAll([started, prompt, requested(1), answer(1, [], "pause")]);
     expect(next(state)).toEqual({ kind: "request", turn: 2 });
   });
@@ -125,7 +125,7 @@ describe("repeating the same call", () => {
 
   it("warns at the third time and ends at the eighth", () => {
     const third = foldAll([started, prompt, ...round(1), ...round(2), ...round(3)]);
-    expect(next(third)).toMatchObject({ kind: "tell", telling: { cause: "loop" } });
+    expect(next(third)).toMatchObject({ kind: "notify", message: { cause: "loop" } });
     const seventh = foldAll([told, ...[4, 5, 6, 7].flatMap((turn) => round(turn))], third);
     expect(next(seventh)).toMatchObject({ kind: "request" });
     expect(next(foldAll(round(8), seventh))).toMatchObject({ kind: "end", reason: "loop" });
@@ -148,7 +148,7 @@ describe("repeating the same call", () => {
     for (const name of ["TaskOutput", "AgentOutputTool", "BashOutput", "bash_output"]) {
       const look = (turn: number) => [requested(turn), answer(turn, [call(`c${turn}`, name)]), ended(`c${turn}`)];
       const third = foldAll([started, prompt, ...[1, 2, 3].flatMap(look)]);
-      expect(next(third)).toMatchObject({ kind: "tell", telling: { text: expect.stringContaining("To wait for") } });
+      expect(next(third)).toMatchObject({ kind: "notify", message: { text: expect.stringContaining("To wait for") } });
       const ninth = foldAll([told, ...[4, 5, 6, 7, 8, 9].flatMap(look)], third);
       expect(next(ninth)).toEqual({ kind: "request", turn: 10 });
     }
@@ -184,8 +184,8 @@ describe("facts and sums", () => {
   });
 });
 
-describe("a call that asked a model", () => {
-  it("is on the bill of the run that made it", () => {
+describe("a call that used a model", () => {
+  it("is charged to the run that made it", () => {
     const spent = { usage: { ...noUsage, inputTokens: 1000, outputTokens: 100 }, costUsd: 0.25 };
     const state = foldAll([
       started,
@@ -213,23 +213,23 @@ describe("runs in the background", () => {
     answer(2, []),
   ]);
 
-  it("that an agent did not live to be told of are waited for by who it worked for, and told once", () => {
+  it("whose ends were not reported to an agent are reported to its parent, once", () => {
     expect(next(led)).toEqual({ kind: "wait" });
     const ofLead = foldAll([waits, prompt, told([{ ...lead, unreturned: [below] }])]);
     expect(ofLead.background).toEqual([below]);
     expect(foldAll([told([{ ...below, outcome: "succeeded" }])], ofLead).background).toEqual([]);
-    // The same from two sides is one.
+    // The same run from two sides counts once.
     expect(foldAll([told([{ ...lead, unreturned: [below] }])], led).background).toEqual([below]);
   });
 
-  it("that were not told of stand in the facts of the run that its process did not live to end", () => {
+  it("whose ends were not reported are in the facts of a run whose process was lost", () => {
     expect(recovery(led).at(-1)).toMatchObject({ reason: "process_lost", facts: { unreturned: [below] } });
     expect(recovery(foldAll([waits, prompt])).at(-1)).not.toHaveProperty("facts.unreturned");
   });
 });
 
 describe("recovery after a lost process", () => {
-  it("reports a begun call as of unknown outcome, and leaves one that only waited to be decided again", () => {
+  it("reports a started call as of unknown outcome, and leaves one that only waited to be decided again", () => {
     const state = foldAll([
       started,
       prompt,
@@ -256,7 +256,7 @@ describe("recovery after a lost process", () => {
       { type: "tool.started", callId: "a", ...(name === "SendMessage" ? {} : { resumable: true }) },
     ]);
 
-  it("takes up a delegation that has no agent yet: nothing was done for it", () => {
+  it("resumes a delegation that has no agent yet: nothing was done for it", () => {
     for (const name of ["Task", "Agent"]) {
       const inputJson = '{"prompt":"look","subagent_type":"Explore","run_in_background":true,"resume":null}';
       const state = begun(name, inputJson);
@@ -267,19 +267,19 @@ describe("recovery after a lost process", () => {
     }
   });
 
-  it("takes up a call that an older agent goes on for, and one that was only to", () => {
+  it("resumes a call that resumed an agent, and one that was only about to", () => {
     for (const name of ["Task", "SendMessage"]) {
       const input = '{"to":"a1","prompt":"more","resume":"a1"}';
       const resumed = fold(begun(name, input), { type: "agent.resumed", callId: "a", agentId: "a1", runId: "r9" });
       expect(recovery(resumed).map((event) => event.type)).toEqual(["run.ended"]);
       expect(resumed.calls[0]).toMatchObject({ status: "started", agentId: "a1", resumes: "r9" });
       const before = recovery(begun(name, input)).map((event) => event.type);
-      // Words for an agent that runs have no line of their own.
+      // A message to a running agent has no line of its own.
       expect(before).toEqual(name === "Task" ? ["run.ended"] : ["tool.ended", "run.ended"]);
     }
   });
 
-  it("knows that somebody allowed a call", () => {
+  it("knows that a call was approved", () => {
     const asked = { requestId: "ask_a", callId: "a", by: "a person" };
     const allowed = fold(begun("Task", "{}"), { type: "approval.answered", answer: "allow", ...asked });
     expect(allowed.calls[0]).toMatchObject({ status: "started", granted: true });
@@ -294,7 +294,7 @@ describe("recovery after a lost process", () => {
     expect(userTurn(resumed)).toBeUndefined();
   });
 
-  it("also reports a begun call of a run that broke off and was ended", () => {
+  it("also reports a started call of a run that broke off and was ended", () => {
     const broken = foldAll([
       started,
       prompt,
@@ -344,8 +344,8 @@ describe("any run", () => {
               results.set(made.callId, (results.get(made.callId) ?? 0) + 1);
               state = fold(state, ended(made.callId, steps[0]?.result));
             }
-          } else if (operation.kind === "tell") {
-            state = fold(state, { type: "context.added", ...operation.telling });
+          } else if (operation.kind === "notify") {
+            state = fold(state, { type: "context.added", ...operation.message });
           }
         }
         throw new Error("the run never ended");

@@ -2,33 +2,33 @@ import type { DurableEvent, EndReason, EventOf, ToolCall } from "../protocol/ind
 import type { CallState } from "./call-state.ts";
 import { type ContextLimits, isFull } from "./context.ts";
 import { fold, userTurn } from "./fold.ts";
-import { factsOf, type LoopState, type Telling } from "./state.ts";
+import { factsOf, type LoopState, type PendingMessage } from "./state.ts";
 import { chargeOf } from "./under-way.ts";
 
-/** What the host has to do now. Performing it makes events; folding them makes the next operation. */
+/** What the host has to do now. Performing it yields events, and folding them leads to the next operation. */
 export type Operation =
   | { readonly kind: "request"; readonly turn: number }
   | { readonly kind: "act"; readonly calls: readonly ToolCall[] }
-  | { readonly kind: "tell"; readonly telling: Telling }
-  /** The next request would not fit, or a provider said that the last one did not. */
+  /** Add a message of the runtime to the conversation. */
+  | { readonly kind: "notify"; readonly message: PendingMessage }
+  /** The next request would not fit, or the provider rejected the last one as too long. */
   | { readonly kind: "compact"; readonly cause: "full" | "overflow" }
-  /** Nothing is left to do but to wait for an agent in the background. */
+  /** Only background agents are still working. */
   | { readonly kind: "wait" }
   | { readonly kind: "end"; readonly reason: EndReason; readonly message?: string }
   /** No run is under way. */
   | { readonly kind: "rest" };
 
-/** Without limits nothing is ever compacted. */
+/** Decides what comes next. Without limits, the conversation is never compacted. */
 export function next(state: LoopState, limits?: ContextLimits): Operation {
   const { run } = state;
   if (run === undefined) return { kind: "rest" };
   const open = state.calls.filter(isOpen);
   if (run.ending && open.length === 0) return { kind: "end", ...run.ending };
   if (open.length > 0) return { kind: "act", calls: open.map(({ call }) => call) };
-  if (state.toTell) return { kind: "tell", telling: state.toTell };
-  const somethingToSay = state.calls.length > 0 || state.said.length > 0 || state.unanswered;
-  if (!somethingToSay)
-    return run.waits && state.background.length > 0 ? { kind: "wait" } : { kind: "end", reason: "done" };
+  if (state.toTell) return { kind: "notify", message: state.toTell };
+  const hasInput = state.calls.length > 0 || state.said.length > 0 || state.unanswered;
+  if (!hasInput) return run.waits && state.background.length > 0 ? { kind: "wait" } : { kind: "end", reason: "done" };
   if (run.turns >= run.maxTurns) return { kind: "end", reason: "max_turns", message: turnLimitMessage(run.maxTurns) };
   const { overflow } = state.context;
   if (overflow !== undefined) {
@@ -42,17 +42,17 @@ export function next(state: LoopState, limits?: ContextLimits): Operation {
   return { kind: "request", turn: state.turn + 1 };
 }
 
-/** To be performed: not begun yet, or begun in a way that can be taken up. */
+/** Returns whether the call is still to be performed: it was not started, or it can be resumed. */
 function isOpen(call: CallState): boolean {
-  return call.status === "new" || call.status === "asked" || (call.status === "started" && canBeTakenUp(call));
+  return call.status === "new" || call.status === "asked" || (call.status === "started" && isResumable(call));
 }
 
-/** Its agent has the result or goes on to make it; or it was to get one and has none yet, so nothing was done. */
-function canBeTakenUp({ agentId, resumable }: CallState): boolean {
+/** A call that started an agent is resumable because the agent has the result, or continues to work for it. */
+function isResumable({ agentId, resumable }: CallState): boolean {
   return agentId !== undefined || resumable === true;
 }
 
-/** What must be written about a run that its process did not live to end, and about calls a broken run left begun. */
+/** Returns the events that end a run whose process was lost, and the calls that it had started. */
 export function recovery(state: LoopState): readonly DurableEvent[] {
   const unknown = unknownResults(state);
   const charged = lostRequests(state);
@@ -72,7 +72,7 @@ export function recovery(state: LoopState): readonly DurableEvent[] {
       text,
       turns,
       usage,
-      ...(costUsd === undefined ? {} : { costUsd }),
+      costUsd,
       milliseconds: 0,
       modelMilliseconds,
       facts: { ...facts, unknown: [...facts.unknown, ...unknown.map(({ callId }) => callId)] },
@@ -90,10 +90,10 @@ function lostRequests({ underWay }: LoopState): readonly DurableEvent[] {
   return underWay.length === 0 ? [] : [{ type: "spend.recorded", ...chargeOf(underWay), estimated: true }];
 }
 
-/** For every call that was begun and can have no other result any more. */
+/** Ends every call that was started and whose result was lost. */
 export function unknownResults(state: LoopState): readonly EventOf<"tool.ended">[] {
-  const begun = state.calls.filter((call) => call.status === "started" && !canBeTakenUp(call));
-  return begun.map(({ call }) => ({
+  const started = state.calls.filter((call) => call.status === "started" && !isResumable(call));
+  return started.map(({ call }) => ({
     type: "tool.ended",
     callId: call.callId,
     name: call.name,

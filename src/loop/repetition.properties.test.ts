@@ -69,7 +69,7 @@ interface Outcome {
   readonly state: LoopState;
 }
 
-/** Does what the host does: folds the steps, tells what is to be told, stops at the end. */
+/** Does what the host does: folds the steps, records pending messages, stops at the end. */
 function run(steps: readonly Step[], from: LoopState = begin.reduce(fold, initialState)): Outcome {
   let state = from;
   const warnings: number[] = [];
@@ -78,9 +78,9 @@ function run(steps: readonly Step[], from: LoopState = begin.reduce(fold, initia
     for (;;) {
       const operation = next(state);
       if (operation.kind === "end") return { warnings, end: state.turn, message: operation.message, state };
-      if (operation.kind !== "tell") break;
-      if (operation.telling.cause === "loop") warnings.push(state.turn);
-      state = fold(state, { type: "context.added", ...operation.telling });
+      if (operation.kind !== "notify") break;
+      if (operation.message.cause === "loop") warnings.push(state.turn);
+      state = fold(state, { type: "context.added", ...operation.message });
     }
   }
   return { warnings, state };
@@ -270,19 +270,19 @@ describe("a run", () => {
     );
   });
 
-  it("is told of a loop although something else is told in the same turn", () => {
+  it("is warned of a loop although another message is added in the same turn", () => {
     const reminder: DurableEvent = { type: "context.added", cause: "reminder", text: "[Remember.]" };
     const third = run([[read()], [read()]]).state;
     const state = [...eventsOf([read()], 3), reminder].reduce(fold, third);
-    expect(next(state)).toMatchObject({ kind: "tell", telling: { cause: "loop" } });
+    expect(next(state)).toMatchObject({ kind: "notify", message: { cause: "loop" } });
   });
 
-  it("is told of a loop one turn later when an answer was cut off meanwhile", () => {
+  it("is warned of a loop one turn later when an answer was cut off meanwhile", () => {
     const cut = eventsOf([read()], 3).map((event) =>
       event.type === "model.ended" ? { ...event, incompleteCalls: 1 } : event,
     );
     const third = cut.reduce(fold, run([[read()], [read()]]).state);
-    expect(next(third)).toMatchObject({ kind: "tell", telling: { cause: "cut_off" } });
+    expect(next(third)).toMatchObject({ kind: "notify", message: { cause: "cut_off" } });
     const told = fold(third, { type: "context.added", cause: "cut_off", text: "[It was cut.]" });
     expect(next(told)).toMatchObject({ kind: "request" });
     expect(run([[read()]], told).warnings).toEqual([4]);

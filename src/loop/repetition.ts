@@ -3,7 +3,7 @@ import { canonicalToolName } from "../protocol/index.ts";
 import { inputOf, type Wait, waitOf } from "./call-effects.ts";
 import type { CallState } from "./call-state.ts";
 
-/** What is remembered of a turn. Bounded: results are kept as hashes. */
+/** A remembered turn. Its size is bounded: results are kept as hashes. */
 export interface PastTurn {
   /** Hash of the distinct calls of the turn and their results. */
   readonly hash: string;
@@ -31,7 +31,7 @@ interface Cycle {
 export interface EndedTurn {
   readonly turn: number;
   readonly calls: readonly CallState[];
-  /** What works in the background, if anything does: looking again is waiting for it. */
+  /** Set if something works in the background: repeated checks then wait for it. */
   readonly background: Wait | undefined;
 }
 

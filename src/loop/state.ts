@@ -5,7 +5,7 @@ import { type ContextState, emptyContext } from "./context.ts";
 import { newCount, type Repetition } from "./repetition.ts";
 import type { UnderWay } from "./under-way.ts";
 
-/** Everything the loop knows: a fold of the journal, so that resuming is folding. */
+/** Everything the loop knows. It is a fold of the journal, so resuming is folding. Checkpoints store it. */
 export interface LoopState {
   readonly run: ActiveRun | undefined;
   /** Requests made in the whole life of the agent; part of every call's id. */
@@ -16,35 +16,34 @@ export interface LoopState {
   readonly underWay: readonly UnderWay[];
   /** Calls of the newest answer, in its order, until their results are sent. */
   readonly calls: readonly CallState[];
-  /** What stands behind the results in the next user turn. */
+  /** Blocks that follow the results in the next user turn. */
   readonly said: readonly UserBlock[];
-  /** Something has to be told to the model before it is asked again. */
-  readonly toTell: Telling | undefined;
+  /** Message that has to be recorded before the next request. */
+  readonly toTell: PendingMessage | undefined;
   /** Recent turns, to recognise a loop. */
   readonly repetition: Repetition;
-  /** Runs in the background whose end was not told yet. */
+  /** Background runs whose end was not reported to this agent yet. */
   readonly background: readonly Notice[];
-  /** Whether it is in plan mode; undefined while nothing was said about it. */
+  /** Last change of plan mode; undefined if there was none. */
   readonly plan: "entered" | "left" | undefined;
-  /** Answers cut at the output limit, one after the other. */
+  /** Number of consecutive answers that were cut at the output limit. */
   readonly cutOff: number;
-  /** What was asked first and last, in words: compaction never loses them. */
+  /** First and latest prompt. Compaction never loses them. */
   readonly asked: { readonly first: string; readonly latest: string } | undefined;
-  /** How full the model's window is. */
   readonly context: ContextState;
 }
 
-/** Of the run under way, if it ended now. */
+/** Returns the facts of the run under way as they would be recorded if it ended now. */
 export function factsOf({ run, background }: LoopState): RunFacts {
   const facts = run?.facts ?? noFacts;
   return background.length === 0 ? facts : { ...facts, unreturned: background };
 }
 
-/** Counters of one run; gone with its `run.ended`. */
+/** Counters of the run under way. */
 export interface ActiveRun {
   readonly runId: RunId;
   readonly maxTurns: number;
-  /** It does not end before its background agents. */
+  /** The run does not end before its background agents. */
   readonly waits: boolean;
   readonly turns: number;
   readonly usage: Usage;
@@ -52,7 +51,7 @@ export interface ActiveRun {
   readonly costUsd: number | undefined;
   readonly modelMilliseconds: number;
   readonly facts: RunFacts;
-  /** The newest words of the model. */
+  /** Newest text of the model. */
   readonly text: string;
   readonly ending: Ending | undefined;
 }
@@ -62,7 +61,8 @@ export interface Ending {
   readonly message?: string;
 }
 
-export interface Telling {
+/** A message of the runtime to the model. */
+export interface PendingMessage {
   readonly cause: "loop" | "cut_off" | "budget";
   readonly text: string;
 }

@@ -36,7 +36,7 @@ describe("requests under way", () => {
     expect(chargeOf(open)).toEqual({ usage: usage(2_900, 15_000), costUsd: expect.closeTo(0.14) });
   });
 
-  it("are over with their answers, however these end", () => {
+  it("end with their answers, however these end", () => {
     expect(openAfter(requested, retried(usage(1, 1)), ended)).toEqual([]);
     expect(openAfter(requested, { type: "spend.recorded", usage: noUsage, estimated: true })).toEqual([]);
     const both = openAfter(searching, requested);

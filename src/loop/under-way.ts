@@ -1,16 +1,16 @@
 import type { DurableEvent, ReservedSpend, Usage } from "../protocol/index.ts";
 import { addUsage, noUsage } from "../protocol/index.ts";
 
-/** A request whose cost was set aside and whose answer is not recorded yet. */
+/** A request whose cost is reserved and whose answer is not recorded yet. */
 export interface UnderWay {
-  /** The call that asks a model, or the kind of request; an agent has at most one of each kind. */
+  /** Id of the tool call that makes the request, or its kind: `turn` or `compaction`. An agent has at most one of each. */
   readonly request: string;
   readonly reserved: ReservedSpend;
-  /** What attempts that broke off cost. */
+  /** Cost of attempts whose answers broke off. */
   readonly lost?: { readonly usage: Usage; readonly costUsd: number | undefined } | undefined;
 }
 
-/** The requests that are under way after an event. */
+/** Returns the requests that are under way after an event. */
 export function foldUnderWay(before: readonly UnderWay[], event: DurableEvent): readonly UnderWay[] {
   switch (event.type) {
     case "model.requested":
@@ -33,16 +33,19 @@ export function foldUnderWay(before: readonly UnderWay[], event: DurableEvent): 
   }
 }
 
-/** What requests under way are charged when no answer can come any more. */
-export function chargeOf(requests: readonly UnderWay[]): { readonly usage: Usage; readonly costUsd?: number } {
+/** Returns the charge for requests whose answers are lost. */
+export function chargeOf(requests: readonly UnderWay[]): {
+  readonly usage: Usage;
+  readonly costUsd: number | undefined;
+} {
   let usage = noUsage;
-  let cost: number | undefined = 0;
+  let costUsd: number | undefined = 0;
   for (const { reserved, lost } of requests) {
-    const { inputTokens, outputTokens, costUsd } = reserved;
+    const { inputTokens, outputTokens } = reserved;
     usage = addUsage(addUsage(usage, { ...noUsage, inputTokens, outputTokens }), lost?.usage ?? noUsage);
-    cost = sum(sum(cost, costUsd), lost ? lost.costUsd : 0);
+    costUsd = sumCosts(sumCosts(costUsd, reserved.costUsd), lost ? lost.costUsd : 0);
   }
-  return { usage, ...(cost === undefined ? {} : { costUsd: cost }) };
+  return { usage, costUsd };
 }
 
 function opened(before: readonly UnderWay[], { request, reserved }: UnderWay): readonly UnderWay[] {
@@ -53,11 +56,12 @@ function withLost(before: readonly UnderWay[], usage: Usage, costUsd: number | u
   return before.map((each) => {
     if (each.request !== "turn") return each;
     const { lost = { usage: noUsage, costUsd: 0 } } = each;
-    return { ...each, lost: { usage: addUsage(lost.usage, usage), costUsd: sum(lost.costUsd, costUsd) } };
+    return { ...each, lost: { usage: addUsage(lost.usage, usage), costUsd: sumCosts(lost.costUsd, costUsd) } };
   });
 }
 
-function sum(left: number | undefined, right: number | undefined): number | undefined {
+/** An unknown cost makes the sum unknown. */
+export function sumCosts(left: number | undefined, right: number | undefined): number | undefined {
   return left === undefined || right === undefined ? undefined : left + right;
 }
 

@@ -148,7 +148,7 @@ class Host implements RunHost {
     if (operation.kind === "act") await this.act(operation.calls);
     if (operation.kind === "wait") await waitForBackground(this);
     if (operation.kind === "compact") await this.compact(operation.cause);
-    if (operation.kind === "tell") await this.record([{ type: "context.added", ...operation.telling }]);
+    if (operation.kind === "notify") await this.record([{ type: "context.added", ...operation.message }]);
     return undefined;
   }
 
