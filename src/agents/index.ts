@@ -1,7 +1,7 @@
 // Owns: resolving a definition, its parent and its settings to an agent that is ready to run: prompt, tools, model, policy.
 // Does not own: running it (runs), reading definitions (definitions), deciding on calls (permissions).
-// Called by: runs (types), app.
-export { judgeAgent } from "./policy/judge-agent.ts";
+// Called by: runs, app.
+
 export { narrowTo, recordPolicy } from "./policy/recorded-policy.ts";
 export { compactionPrompt } from "./prompt/compaction-prompt.ts";
 export { MAIN_TYPE } from "./prompt/main-agent.ts";
@@ -9,6 +9,6 @@ export { type ForkedAgent, type ForkRequest, forkAgent } from "./resolve/fork-ag
 export { createHeadCache } from "./resolve/head-cache.ts";
 export type { AgentOptions, AgentRequest, AgentResolution, ResolvedAgent } from "./resolve/resolution.ts";
 export { resolveAgent } from "./resolve/resolve-agent.ts";
-export { resolveSubagent, type SubagentRequest } from "./resolve/resolve-subagent.ts";
+export { judgeAgent, resolveSubagent, type SubagentRequest } from "./resolve/resolve-subagent.ts";
 export type { AgentMemory } from "./tools/memory-tools.ts";
 export type { Tier } from "./tools/tiers.ts";

@@ -4,11 +4,11 @@ import type { Policy, PolicyLayer, RecordedPolicy, Rule } from "../../protocol/i
 import { call, effectOf, policy, pool, root, severity } from "./policies.test-support.ts";
 import { narrowTo, recordPolicy } from "./recorded-policy.ts";
 
-/** As it is after a transcript was written and read. */
+/** Returns the policy as it is after its transcript was written and read. */
 const kept = (record: RecordedPolicy): RecordedPolicy => JSON.parse(JSON.stringify(record));
 
-describe("going on under a recorded policy", () => {
-  it("changes nothing where nothing changed", () => {
+describe("resuming under a recorded policy", () => {
+  it("changes nothing if nothing changed", () => {
     fc.assert(
       fc.property(policy, (one) => {
         expect(narrowTo(one, kept(recordPolicy(one)))).toEqual(one);
@@ -16,7 +16,7 @@ describe("going on under a recorded policy", () => {
     );
   });
 
-  it("allows a call only where then and now both do, and keeps every denial of either", () => {
+  it("allows a call only if both policies do, and keeps every denial of either", () => {
     fc.assert(
       fc.property(policy, policy, call, (then, now, made) => {
         const both = [effectOf(made, then), effectOf(made, now)] as const;
@@ -87,7 +87,7 @@ describe("going on under a recorded policy", () => {
     expect(effectOf(make, narrowTo(now, kept(recordPolicy(now))))).toBe("allow");
   });
 
-  it("heeds the order of lines, then and now", () => {
+  it("respects the order of lines in both policies", () => {
     const line = (effect: "allow" | "deny"): Rule => ({ text: "Bash(make)", effect, scope: "user", form: "compact" });
     const bare: Policy = { mode: "default", pool, rules: [], workspaceRoots: [root], readableRoots: [] };
     const make = { name: "Bash", input: { command: "make" } };
@@ -106,7 +106,7 @@ describe("going on under a recorded policy", () => {
     );
   });
 
-  it("answers nobody who had to do without answers", () => {
+  it("keeps an unattended agent unattended", () => {
     const bare: Policy = { mode: "plan", pool, rules: [], workspaceRoots: [root], readableRoots: [] };
     const then = kept(recordPolicy({ ...bare, mode: "dontAsk" }));
     const fetch = { name: "WebFetch", input: { url: "https://example.org/" } };

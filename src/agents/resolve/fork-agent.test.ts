@@ -46,7 +46,7 @@ describe("a fork", () => {
     );
   });
 
-  it("keeps the very head, and runs no tool that steers other agents or the session", () => {
+  it("keeps the same head, and runs no tool that controls other agents or the session", () => {
     const parent = parentWith({ ...some.policy, pool: everyTool });
     const { agent, report } = forkAgent({ parent, head: parent.head, tier });
     expect(agent.head).toBe(parent.head);
@@ -58,7 +58,7 @@ describe("a fork", () => {
     expect(agent.policy.layers).toContainEqual({ rules: [{ text: "Task", effect: "deny", scope: "builtin" }] });
   });
 
-  it("loses in the background what is not for it, from the beginning or once nobody waits", () => {
+  it("loses tools in the background, from the start or once it is moved there", () => {
     const under = { ...some.policy, pool: [...everyTool, "Odd"] };
     const left = (pool: readonly string[]) =>
       pool.filter((tool) => !tool.startsWith("mcp__") && !backgroundTools.has(tool));

@@ -15,26 +15,26 @@ const model = (efforts?: readonly Effort[], hasTools = true) => ({
 });
 
 describe("the effort of an agent", () => {
-  it("is what was asked for where the model has it, or where nobody knows", () => {
+  it("is the requested one if the model has it, or if its levels are unknown", () => {
     expect(chooseEffort("max", model(levels))).toEqual({ effort: "max" });
     expect(chooseEffort("max", model())).toEqual({ effort: "max" });
     expect(chooseEffort(undefined, model([]))).toEqual({});
   });
 
-  it("is the next lower one where the model does not have it, and says so", () => {
+  it("is the next lower one if the model does not have it, with a notice", () => {
     expect(chooseEffort("xhigh", model(["low", "medium", "high", "max"]))).toEqual({
       effort: "high",
       notice: 'The model m-1 has no effort "xhigh": "high" is used instead.',
     });
   });
 
-  it("is left out for a model without levels, and says so", () => {
+  it("is left out for a model without levels, with a notice", () => {
     const { effort, notice } = chooseEffort("high", model([]));
     expect(effort).toBeUndefined();
     expect(notice).toContain('"high" is left out');
   });
 
-  it("is left out for a model that takes none with tools, and says so; without tools it counts", () => {
+  it("is left out for a model that takes none with tools, with a notice; without tools it is used", () => {
     const { effort, notice } = chooseEffort("high", { ...model(levels), noEffortWithTools: true });
     expect(effort).toBeUndefined();
     expect(notice).toContain('takes tools only if it does not reason: effort "high" is left out');
@@ -42,7 +42,7 @@ describe("the effort of an agent", () => {
     expect(chooseEffort(undefined, { ...model(levels), noEffortWithTools: true })).toEqual({});
   });
 
-  it("is never one the model does not have, nor higher than asked while a lower one is there", () => {
+  it("is never one the model does not have, nor higher than requested if there is a lower one", () => {
     fc.assert(
       fc.property(fc.constantFrom(...levels), fc.subarray([...levels]), (wanted, efforts) => {
         const { effort, notice } = chooseEffort(wanted, model(efforts));
@@ -61,7 +61,7 @@ const unknown = { provider: "p", model: "m-1", dialect: "anthropic", window: 200
 const prices = { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1 };
 
 describe("unknownModelNotice", () => {
-  it("says that a model that was asked for by its id is not known", () => {
+  it("reports a model that was requested by an unknown id", () => {
     for (const requestedModel of ["m-1", "p/m-1"]) {
       const told = unknownModelNotice({ model: unknown, requestedModel });
       expect(told).toContain('"m-1" is not one of p that is known here');
@@ -69,7 +69,7 @@ describe("unknownModelNotice", () => {
     }
   });
 
-  it("has nothing to say of one that is known, that settings tell the price of, that a tier or nobody chose", () => {
+  it("does not report a model that is known, has a price in the settings, or was not requested by id", () => {
     expect(unknownModelNotice({ model: { ...unknown, efforts: ["low"] }, requestedModel: "m-1" })).toBeUndefined();
     expect(unknownModelNotice({ model: { ...unknown, prices }, requestedModel: "m-1" })).toBeUndefined();
     expect(unknownModelNotice({ model: unknown, requestedModel: "small" })).toBeUndefined();

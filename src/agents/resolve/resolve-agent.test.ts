@@ -50,7 +50,7 @@ describe("delegation", () => {
   const pool = (definition: Partial<AgentDefinition>, rules: readonly Rule[] = []) =>
     resolved(definition, { tools, rules }).agent.policy.pool;
 
-  it("takes the tools about agents away with the one that makes them, however it is taken", () => {
+  it("removes the other agent tools together with Task, however Task is removed", () => {
     expect(pool({})).toEqual(names);
     expect(pool({}, [{ text: "Task", effect: "deny", scope: "user" }])).toEqual(["Read"]);
     expect(pool({ disallowedTools: ["Agent"] })).toEqual(["Read"]);
@@ -83,7 +83,7 @@ describe("tools", () => {
     expect(agent.head.tools.map(({ name }) => name)).toEqual(["Read", "Grep", "LS"]);
   });
 
-  it("that are unknown or absent are reported with the cure, and are no reason to stop", () => {
+  it("that are unknown or absent are reported with what to do, and do not stop the agent", () => {
     const { report, notices } = resolved({ tools: ["Read", "Grpe", "WebSearch"] });
     expect(report).toMatchObject({
       validTools: ["Read"],
@@ -94,7 +94,7 @@ describe("tools", () => {
     expect(notices.join("\n")).toContain("No search engine is configured.");
   });
 
-  it("are told where one is Skill and there is no skill", () => {
+  it("are reported if one is Skill and there is no skill", () => {
     const { notices } = resolved({ tools: ["Read", "skill"] });
     expect(notices.join()).toContain("no skill here that a model may call for");
   });
@@ -131,7 +131,7 @@ describe("tools", () => {
     expect(layersOf(resolved({ tools: ["Bash(*)"] }).agent)).toEqual([]);
   });
 
-  it("with a specifier nobody can judge are not given", () => {
+  it("with a specifier that can't be enforced are not granted", () => {
     const { report, notices } = resolved({ tools: ["Read", "mcp__db__query(select)"] });
     expect(report.resolvedTools).toEqual(["Read"]);
     expect(notices.join()).toContain("can't be judged");
@@ -186,7 +186,7 @@ describe("tools", () => {
 });
 
 describe("compact rules", () => {
-  it("leave what the last word about a tool allows", () => {
+  it("leave what the last line about a tool allows", () => {
     const permission = [
       { tool: "*", effect: "deny" },
       { tool: "grep", effect: "allow" },
@@ -211,7 +211,7 @@ describe("compact rules", () => {
     expect(agent.policy.pool).toContain("Bash");
   });
 
-  it("keep their order, and settle questions only where the source is a person's own", () => {
+  it("keep their order, and settle questions only if the source is the user's own", () => {
     const permission = [
       { tool: "edit", effect: "allow" },
       { tool: "*", pattern: "*.env", effect: "deny" },
@@ -227,7 +227,7 @@ describe("the permission mode", () => {
   const modeOf = (definition: Partial<AgentDefinition>, request: Partial<AgentRequest> = {}): PermissionMode =>
     resolved(definition, request).agent.policy.mode;
 
-  it("is a person's word before the definition's before the settings'", () => {
+  it("is the user's choice before the definition's before the settings'", () => {
     expect(modeOf({ permissionMode: "plan" }, { asked: { mode: "acceptEdits" } })).toBe("acceptEdits");
     expect(modeOf({ permissionMode: "plan" }, { settings: { mode: "acceptEdits" } })).toBe("plan");
     expect(modeOf({}, { settings: { mode: "acceptEdits" } })).toBe("acceptEdits");
@@ -274,7 +274,7 @@ describe("everything else", () => {
     expect(resolved({ effort: "max" }, { model: { ...model, efforts: [] } }).agent.head.effort).toBeUndefined();
   });
 
-  it("puts the definition's words first, then what holds for all, skills and memory", () => {
+  it("puts the definition's prompt first, then the rules for every agent, skills and memory", () => {
     const { system } = resolved(
       {},
       { skills: [{ name: "review", text: "Review well." }], memory: { directory: "/m", index: "- likes tabs" } },
@@ -286,7 +286,7 @@ describe("everything else", () => {
     expect([...places].sort((left, right) => left - right)).toEqual(places);
   });
 
-  it("leaves out the project context where the definition says so", () => {
+  it("leaves out the project context if the definition says so", () => {
     const projectContext = "Use tabs.";
     expect(resolved({}, { projectContext }).agent.head.userContext).toBe(projectContext);
     expect(resolved({ omitProjectContext: true }, { projectContext }).agent.head.userContext).toBe("");

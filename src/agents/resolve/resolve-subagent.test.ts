@@ -57,7 +57,7 @@ const columns: Readonly<Record<string, number>> = {
   Verification: 5,
 };
 
-describe("tools about agents without the one that makes them", () => {
+describe("agent tools without Task", () => {
   const deep: Tier = { ...foreground, maxDepth: 2 };
 
   it("are withheld with the reason", () => {
@@ -68,7 +68,7 @@ describe("tools about agents without the one that makes them", () => {
     expect(whyWithout("Task", agent, { tier: deep })).toBe("its definition disallows it");
   });
 
-  it("are there with it, and an agent with a name can still speak to others", () => {
+  it("are granted together with Task, and a named agent can still send messages", () => {
     expect(poolFor({}, { tier: deep })).toEqual(expect.arrayContaining(["TaskOutput", "TaskStop", "SendMessage"]));
     const named = poolFor({ disallowedTools: ["Task"] }, { tier: { ...deep, named: true } });
     expect(named).toContain("SendMessage");
@@ -108,7 +108,7 @@ describe("the matrix", () => {
     });
   });
 
-  it("blocks a tool nobody has heard of in the background, and gives it in the foreground", () => {
+  it("blocks an unknown tool in the background, and grants it in the foreground", () => {
     const tools = ["Read", "Teleport"].map((name) => ({ name, description: name, inputSchema: {} }));
     const parentPolicy = { pool: ["Read", "Teleport"] };
     expect(poolFor({}, { tools, parentPolicy })).toEqual(["Read", "Teleport"]);
@@ -127,7 +127,7 @@ describe("agents that are not built in", () => {
     expect(whyWithout("WebFetch", {}, { tier })).toBe("subagents.blockedTools names it");
   });
 
-  it("lack them also where their place would give them", () => {
+  it("lack them even if their tier would grant them", () => {
     const deep = { ...foreground, maxDepth: 2, named: true, blockedTools: ["Task", "SendMessage"] };
     expect(poolFor({}, { tier: deep })).not.toContain("Task");
     expect(poolFor({}, { tier: deep })).not.toContain("SendMessage");
@@ -254,7 +254,7 @@ describe("the tool report", () => {
 describe("the mode", () => {
   const freedom = ["plan", "dontAsk", "default", "acceptEdits", "bypassPermissions"];
 
-  it("is the stricter of the parent's and its own; only a person's file lets edits pass", () => {
+  it("is the stricter of the parent's and its own; only the user's own file may accept edits", () => {
     for (const source of definitionSources) {
       for (const mode of permissionModes) {
         for (const permissionMode of permissionModes) {
@@ -298,7 +298,7 @@ describe("down the tree", () => {
   });
 });
 
-describe("an agent that goes on", () => {
+describe("an agent that is resumed", () => {
   const narrow: Partial<AgentDefinition> = { tools: ["Read", "Bash(git:*)"], permissionMode: "plan" };
   const then = subagentFor(narrow, {
     parentPolicy: { rules: [{ text: "Read(.env)", effect: "deny", scope: "user" }] },
@@ -314,14 +314,14 @@ describe("an agent that goes on", () => {
     expect(report.withheld).toContainEqual({ tool: "Write", why: "it did not have it when it ran before" });
   });
 
-  it("keeps its tools as they were declared, and is what it was where nothing changed", () => {
+  it("keeps its tools as they were declared, and stays the same if nothing changed", () => {
     const wider = { ...narrow, tools: ["Read", "Bash(git:*)", "Write"] };
     expect(subagentFor(wider, { before }).agent.head.tools).toEqual(then.agent.head.tools);
     const parentPolicy = { rules: [{ text: "Read(.env)", effect: "deny", scope: "user" }] } as const;
     expect(subagentFor(narrow, { before, parentPolicy }).agent).toEqual(then.agent);
   });
 
-  it("has no more than it is allowed now where that is stricter", () => {
+  it("has no more than it is allowed now if that is stricter", () => {
     const { agent } = subagentFor({ tools: ["Read"], permissionMode: "dontAsk" }, { before });
     expect(agent.policy.pool).toEqual(["Read"]);
     const free = subagentFor({ source: "user" }, { parentPolicy: { mode: "bypassPermissions" } });

@@ -1,4 +1,12 @@
-import type { AgentDefinition, Policy, PolicyLayer, RecordedPolicy, ToolDeclaration } from "../../protocol/index.ts";
+import { decide } from "../../permissions/index.ts";
+import type {
+  AgentDefinition,
+  Decision,
+  Policy,
+  PolicyLayer,
+  RecordedPolicy,
+  ToolDeclaration,
+} from "../../protocol/index.ts";
 import { dropsDontAsk, narrowMode, stricter } from "../policy/modes.ts";
 import { narrowTo } from "../policy/recorded-policy.ts";
 import { missingTools } from "../tools/missing-tools.ts";
@@ -61,6 +69,16 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
 /** Appended to the prompt of every subagent. */
 const REPORTING =
   "You work for an agent that gets only your last message: a short, complete report. Nobody answers questions: decide, and say what you assumed.";
+
+/** Decides whether rules allow delegating to an agent of this type, independent of the mode and of any approver. */
+export function judgeAgent(agentType: string, { rules, layers }: Pick<Policy, "rules" | "layers">): Decision {
+  return decide({
+    toolName: "Task",
+    accesses: [{ kind: "agent", agentType }],
+    resolved: [],
+    policy: { mode: "default", pool: ["Task"], rules, layers, workspaceRoots: [], readableRoots: [] },
+  });
+}
 
 /** Adds a layer that denies Task if the pool does not have it, so that no agent below can delegate either. */
 export function denyDelegation(policy: Policy): Policy {

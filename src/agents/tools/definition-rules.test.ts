@@ -54,7 +54,7 @@ async function use(
 const denied = { judged: "deny", outcome: "denied" };
 const done = { judged: "allow", outcome: "ok" };
 
-it("runs only commands that a limit covers, even where everything is allowed", async () => {
+it("runs only commands that a limit covers, even if everything is allowed", async () => {
   const at = place(["Bash(echo:*)"]);
   expect(await use(at, "Bash", { command: "echo hello" })).toEqual(done);
   for (const command of ["ls", "git status", "echo a && ls", "echo $(ls)", "echo a > b.txt", "echo a; rm -rf src"]) {

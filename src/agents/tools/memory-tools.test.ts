@@ -35,7 +35,7 @@ function resolve(definition: Partial<AgentDefinition>, request: Partial<AgentReq
 }
 
 describe("file tools for the memory", () => {
-  it("are added where the agent lacks them, for its directory only", () => {
+  it("are added if the agent lacks them, for its directory only", () => {
     const { pool, limits, rules, report } = resolve({ tools: ["Grep"] });
     expect(pool).toEqual(["Read", "Edit", "Write", "Grep"]);
     expect(report.resolvedTools).toEqual(pool);
@@ -72,7 +72,7 @@ describe("file tools for the memory", () => {
     expect(agent.head.system).not.toContain(directory);
   });
 
-  it("are not given where a rule of the session denies them", () => {
+  it("are not granted if a rule of the session denies them", () => {
     const rules: Rule[] = ["Edit", "Write"].map((text) => ({ text, effect: "deny", scope: "user" }));
     expect(resolve({ tools: ["Grep"] }, { rules }).pool).toEqual(["Grep"]);
   });
@@ -108,8 +108,8 @@ describe("file tools for the memory", () => {
   });
 });
 
-describe("the words about it", () => {
-  it("say where it is, what is in it, and that there is more", () => {
+describe("the text about the memory", () => {
+  it("says where it is, what is in it, and that there is more", () => {
     expect(resolve({}).agent.head.system).toMatch(/\/agent-memory\/tester.*Nothing is noted yet\.$/s);
     const whole = resolve({}, { memory: { directory, index: "- tabs", cut: false } }).agent.head.system;
     expect(whole).toMatch(/- tabs$/);
@@ -118,7 +118,7 @@ describe("the words about it", () => {
   });
 });
 
-it("a directory with the signs of a pattern in its name stands for itself", () => {
+it("special characters in the name of the directory are escaped", () => {
   const { rules } = resolve({}, { memory: { directory: "/w/a*[b]/m" } });
   expect(rules).toEqual(["Read(//w/a\\*\\[b]/m/**)", "Edit(//w/a\\*\\[b]/m/**)"]);
 });

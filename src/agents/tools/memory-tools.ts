@@ -37,7 +37,7 @@ export function addMemoryTools(
   const missing = fileTools.filter((tool) => available.includes(tool) && !report.resolvedTools.includes(tool));
   const compact = applyCompactRules(
     definition,
-    missing.filter((tool) => !isTakenAway(tool, definition)),
+    missing.filter((tool) => !isDisallowed(tool, definition)),
   );
   const added = compact.pool;
   const pool = available.filter((tool) => report.resolvedTools.includes(tool) || added.includes(tool));
@@ -74,7 +74,7 @@ function widenLayer(layer: PolicyLayer, within: (tool: string) => Rule): PolicyL
   return { ...layer, rules: rules.toSpliced(taken === -1 ? rules.length : taken, 0, ...limited.map(within)) };
 }
 
-function isTakenAway(tool: string, { disallowedTools = [] }: AgentDefinition): boolean {
+function isDisallowed(tool: string, { disallowedTools = [] }: AgentDefinition): boolean {
   return disallowedTools.map(readToolEntry).some(({ hasSpecifier, covers }) => !hasSpecifier && covers(tool));
 }
 

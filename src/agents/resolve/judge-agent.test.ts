@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Effect, Rule } from "../../protocol/index.ts";
-import { judgeAgent } from "./judge-agent.ts";
+import { judgeAgent } from "./resolve-subagent.ts";
 
 const rule = (text: string, effect: Effect, form?: "compact"): Rule =>
   form === undefined ? { text, effect, scope: "user" } : { text, effect, scope: "user", form };
@@ -16,7 +16,7 @@ it.each<[readonly Rule[], string, Effect]>([
   [[rule("Task(reviewer)", "ask")], "reviewer", "ask"],
   [[rule("Task", "ask")], "reviewer", "ask"],
   [[rule("Task(model:opus)", "deny")], "reviewer", "allow"],
-])("what rules say about an agent is what they say about giving work to it: %j, %s", (rules, agentType, effect) => {
+])("rules decide about delegating to an agent: %j, %s", (rules, agentType, effect) => {
   expect(judgeAgent(agentType, { rules }).effect).toBe(effect);
   const above = { rules: [], layers: [{ rules }] };
   if (effect === "deny") expect(judgeAgent(agentType, above).effect).toBe("deny");
