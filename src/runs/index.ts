@@ -6,7 +6,7 @@ export type { SessionApprovals } from "./approvals/approval-queue.ts";
 export { createApprovalQueue } from "./approvals/create-approval-queue.ts";
 export type { Budget, BudgetSpent } from "./budget/budget.ts";
 export { createBudget } from "./budget/create-budget.ts";
-export { spendingIn, sumSpending } from "./budget/spent-of.ts";
+export { spendingIn, sumSpending } from "./budget/spending.ts";
 export { clockLimits, connectionSilenceMs } from "./host/clock-limits.ts";
 export type { Run, StopCause } from "./host/run.ts";
 export { runSessionEndHooks } from "./host/run-hooks.ts";

@@ -2,12 +2,12 @@ import { LONGEST_TIMER_MS } from "../../lib/index.ts";
 import type { Clock } from "../../ports/index.ts";
 import type { Usage } from "../../protocol/index.ts";
 import type { BudgetLimit, BudgetLine } from "./budget-text.ts";
-import type { Gate } from "./slots.ts";
+import type { SlotLimit } from "./slots.ts";
 
-/** What is counted in whole units, so that adding and taking away leaves nothing behind: dollars in billionths. */
+/** Counted in whole units, so that sums are exact: dollars are counted in billionths. */
 export type Counted = Exclude<BudgetLimit, "seconds" | "concurrent">;
 export type Amounts = Partial<Readonly<Record<Counted, number>>>;
-export type LimitsOf = Partial<Readonly<Record<BudgetLimit, number>>>;
+export type AccountLimits = Partial<Readonly<Record<BudgetLimit, number>>>;
 
 const counted = ["tokens", "usd", "turns", "spawns", "promptSpawns"] as const;
 const nothing: Readonly<Record<Counted, number>> = { tokens: 0, usd: 0, turns: 0, spawns: 0, promptSpawns: 0 };
@@ -15,44 +15,44 @@ const DOLLAR = 1e9;
 const SECOND = 1_000;
 const WARNING_SHARE = 0.8;
 
-/** What to do about a limit: nothing helps, others have to settle first, or a shorter answer is enough. */
 export interface Exceeded {
   readonly limit: BudgetLimit;
+  /** `wait`: others have to settle first. `shorten`: a shorter answer is enough. `refuse`: neither helps. */
   readonly remedy: "refuse" | "wait" | "shorten";
 }
 
-/** An agent at work, told once when time is up. */
+/** An agent at work. */
 export interface Work {
+  /** Called when the time is up. */
   onOver(account: BudgetAccount): void;
 }
 
-/** The books of one budget: its limits, what is used and reserved of them, and the time in which anybody worked. */
+/** The account of one budget: its limits, what is used and reserved of them, and the time in which any of its agents worked. */
 export class BudgetAccount {
   readonly name: string;
-  readonly limits: LimitsOf;
+  readonly limits: AccountLimits;
   readonly used = { ...nothing };
-  /** For `concurrent`; a limit below one lets nobody be started, and whoever enters all the same must not wait for ever. */
-  readonly gate: Gate | undefined;
+  /** Slots of the `concurrent` limit. With a limit below one no agent can be started, but one that runs anyway must not wait forever. */
+  readonly slots: SlotLimit | undefined;
   unpriced = 0;
   /** The part of `used` that was charged for requests whose answers were lost. */
   readonly estimated = { tokens: 0, usd: 0 };
   private readonly reserved = { ...nothing };
-  /** Of what is counted that which has a limit. */
   private readonly limited: readonly Counted[];
   private readonly clock: Pick<Clock, "monotonic">;
-  private readonly told = new Set<BudgetLimit>();
+  private readonly warned = new Set<BudgetLimit>();
   private milliseconds = 0;
   private readonly works = new Set<Work>();
   private workingSince = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(name: string, limits: LimitsOf, clock: Pick<Clock, "monotonic">) {
-    for (const [limit, amount] of Object.entries(limits)) demandAmount(amount, `The limit ${limit} of ${name}`);
+  constructor(name: string, limits: AccountLimits, clock: Pick<Clock, "monotonic">) {
+    for (const [limit, amount] of Object.entries(limits)) requireAmount(amount, `The limit ${limit} of ${name}`);
     this.name = name;
     this.limits = limits;
     this.limited = counted.filter((limit) => limits[limit] !== undefined);
     this.clock = clock;
-    if (limits.concurrent !== undefined) this.gate = { capacity: Math.max(1, limits.concurrent), taken: 0 };
+    if (limits.concurrent !== undefined) this.slots = { capacity: Math.max(1, limits.concurrent), taken: 0 };
   }
 
   reserve(amounts: Amounts): void {
@@ -67,18 +67,18 @@ export class BudgetAccount {
     for (const limit of counted) this.used[limit] += amounts[limit] ?? 0;
   }
 
-  /** A new prompt may have begun in between. */
   unspawn(): void {
     this.used.spawns -= 1;
+    // A new prompt may have reset the count in between.
     this.used.promptSpawns = Math.max(0, this.used.promptSpawns - 1);
   }
 
   resetSpawns(): void {
     this.used.promptSpawns = 0;
-    this.told.delete("promptSpawns");
+    this.warned.delete("promptSpawns");
   }
 
-  /** `onOver` is called when the limit of seconds is reached while this work goes on, or at once if it was before. */
+  /** Calls `onOver` when the limit of seconds is reached during this work, or at once if it was reached before. */
   beginWork(work: Work): void {
     if (this.works.size === 0) this.workingSince = this.clock.monotonic();
     this.works.add(work);
@@ -123,7 +123,7 @@ export class BudgetAccount {
     return this.elapsed() / SECOND;
   }
 
-  /** Limits that leave no room for `wanted`, each with what to do about it; `least` is the smallest useful part of it. */
+  /** Returns the limits that leave no room for `wanted`, each with a remedy. `least` is the smallest useful part of it. */
   exceeded(wanted: Amounts, least: Amounts = wanted): readonly Exceeded[] {
     const over = this.limited.flatMap((limit): readonly Exceeded[] => {
       const amount = wanted[limit];
@@ -136,7 +136,7 @@ export class BudgetAccount {
     return this.isLate() ? [{ limit: "seconds", remedy: "refuse" }, ...over] : over;
   }
 
-  /** The longest answer for which there is room beside `fixed`. */
+  /** Returns the longest answer for which there is room beside `fixed`. */
   roomForAnswer(fixed: Amounts, usdPerToken: number): number {
     const rooms = this.limited.map((limit) => {
       const perToken = limit === "tokens" ? 1 : limit === "usd" ? usdPerToken * DOLLAR : 0;
@@ -158,34 +158,34 @@ export class BudgetAccount {
     const shown = (units: number): number => amountOf(limit, units);
     const estimated = limit === "tokens" || limit === "usd" ? this.estimated[limit] : 0;
     return {
-      of: name,
+      owner: name,
       limit: amount,
       used: shown(used),
       reserved: shown(reserved),
       left: shown(left),
-      ...(estimated === 0 ? {} : { estimated: shown(estimated) }),
+      estimated: estimated === 0 ? undefined : shown(estimated),
     };
   }
 
-  /** Those of which most is used, each once. Who starts no agents can do nothing about their number. */
-  takeWarnings({ starts }: { readonly starts: boolean }): readonly (readonly [BudgetLimit, BudgetLine])[] {
+  /** Returns limits of which most is used, each once. Limits on the number of agents only concern agents that start some. */
+  takeWarnings({ startsAgents }: { readonly startsAgents: boolean }): readonly (readonly [BudgetLimit, BudgetLine])[] {
     return this.lines().filter(([limit, line]) => {
-      if (limit === "concurrent" || line.limit === 0 || this.told.has(limit)) return false;
-      if (!starts && (limit === "spawns" || limit === "promptSpawns")) return false;
+      if (limit === "concurrent" || line.limit === 0 || this.warned.has(limit)) return false;
+      if (!startsAgents && (limit === "spawns" || limit === "promptSpawns")) return false;
       if (line.used < line.limit * WARNING_SHARE) return false;
-      this.told.add(limit);
+      this.warned.add(limit);
       return true;
     });
   }
 
-  /** Below zero where more was used than had been reserved. */
+  /** Returns what is left; below zero if more was used than had been reserved. */
   private room(limit: Counted): number {
     return unitsOf(limit, this.limits[limit] ?? Number.POSITIVE_INFINITY) - this.used[limit] - this.reserved[limit];
   }
 
   private state(limit: BudgetLimit): readonly [used: number, reserved: number] {
     if (limit === "seconds") return [this.elapsed(), 0];
-    if (limit === "concurrent") return [this.gate?.taken ?? 0, 0];
+    if (limit === "concurrent") return [this.slots?.taken ?? 0, 0];
     return [this.used[limit], this.reserved[limit]];
   }
 
@@ -208,7 +208,7 @@ export function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outpu
   return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens;
 }
 
-/** Comparing with NaN is never true: it would be no limit at all. */
-function demandAmount(amount: number, what: string): void {
+/** Rejects NaN as well: no comparison with it is true, so it would not limit anything. */
+function requireAmount(amount: number, what: string): void {
   if (!(amount >= 0)) throw new RangeError(`${what} must be a number from 0, not ${amount}.`);
 }

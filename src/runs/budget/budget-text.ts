@@ -1,29 +1,29 @@
 import { formatCount, formatDuration, plural } from "../../lib/index.ts";
 
-/** `promptSpawns` is `subagents.maxSpawns`: it counts anew with each prompt of a person. */
+/** `promptSpawns` is `subagents.maxSpawns`, which is counted per prompt of the user. */
 export type BudgetLimit = "tokens" | "usd" | "turns" | "seconds" | "spawns" | "promptSpawns" | "concurrent";
 
-/** One limit with what became of it, in tokens, dollars, requests, seconds, agents. */
+/** The state of one limit, in tokens, dollars, requests, seconds or agents. */
 export interface BudgetLine {
-  /** Whose limit: `session`, or the name of an agent. */
-  readonly of: string;
+  /** Owner of the limit: `session`, or the name of an agent. */
+  readonly owner: string;
   readonly limit: number;
   readonly used: number;
   readonly reserved: number;
-  /** Never below zero, though more than the limit can have been used. */
+  /** Never below zero, although more than the limit can have been used. */
   readonly left: number;
   /** The part of `used` that was charged for requests whose answers were lost; absent: none. */
-  readonly estimated?: number;
+  readonly estimated?: number | undefined;
 }
 
-interface Refused {
+interface RefusedRequest {
   readonly needed?: number | undefined;
-  /** One that asks a model by itself. */
+  /** A tool call that uses a model itself. */
   readonly isCall?: true | undefined;
 }
 
-/** Why there is no more, with all the numbers and the cure. */
-export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCall }: Refused = {}): string {
+/** Explains why the budget refuses a request, with all numbers and what to do. */
+export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCall }: RefusedRequest = {}): string {
   const under = line.reserved > 0 ? `, ${amountText(limit, line.reserved)} reserved for requests under way` : "";
   const needs =
     needed === undefined ? "" : `; ${isCall ? "it" : "the next request"} needs ${amountText(limit, needed)}`;
@@ -32,32 +32,32 @@ export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCa
       ? ""
       : `, ${amountText(limit, line.estimated)} of it estimated for requests whose answers were lost`;
   const state = `${amountText(limit, line.used)} used${lost}${under}, ${amountText(limit, line.left)} left${needs}`;
-  const stops = isOfAgents(limit) ? "may start no more agents" : isCall ? "may not make this call" : "may not go on";
-  return `${ownerText(line.of)} ${stops}: the limit is ${limitText(limit, line.limit)} (${state}). ${cureText(limit, line.of)}`;
+  const stops = countsAgents(limit) ? "may start no more agents" : isCall ? "may not make this call" : "may not go on";
+  return `${ownerText(line.owner)} ${stops}: the limit is ${limitText(limit, line.limit)} (${state}). ${remedyText(limit, line.owner)}`;
 }
 
 export function warningText(limit: BudgetLimit, line: BudgetLine): string {
   const percent = Math.floor((line.used / line.limit) * 100);
   const state = `${amountText(limit, line.used)} of ${limitText(limit, line.limit)}`;
-  return `${ownerText(line.of)} has used ${state} (${percent} %); at the limit it stops with what is done. ${cureText(limit, line.of)}`;
+  return `${ownerText(line.owner)} has used ${state} (${percent} %); at the limit it stops with what is done. ${remedyText(limit, line.owner)}`;
 }
 
-/** A limit in dollars means nothing where nobody knows the price. */
+/** Explains that a limit in dollars can't be enforced for a model without a known price. */
 export function unpricedText(line: BudgetLine, model: string | undefined): string {
   const what = model === undefined ? "this model" : `the model ${model}`;
-  const whose = line.of === SESSION ? "the session's limit" : `the limit of the agent ${line.of}`;
-  const cure = 'Add it to "prices" of its provider in settings, choose a model with a known price, or limit tokens.';
-  return `Nobody knows the price of ${what}, so ${whose} of ${limitText("usd", line.limit)} can't be kept. ${cure}`;
+  const whose = line.owner === SESSION ? "the session's limit" : `the limit of the agent ${line.owner}`;
+  const remedy = 'Add it to "prices" of its provider in settings, choose a model with a known price, or limit tokens.';
+  return `Nobody knows the price of ${what}, so ${whose} of ${limitText("usd", line.limit)} can't be kept. ${remedy}`;
 }
 
 export const SESSION = "session";
 
-function isOfAgents(limit: BudgetLimit): boolean {
+function countsAgents(limit: BudgetLimit): boolean {
   return limit === "spawns" || limit === "promptSpawns" || limit === "concurrent";
 }
 
-function ownerText(of: string): string {
-  return of === SESSION ? "The session" : `The agent ${of}`;
+function ownerText(owner: string): string {
+  return owner === SESSION ? "The session" : `The agent ${owner}`;
 }
 
 function limitText(limit: BudgetLimit, amount: number): string {
@@ -80,8 +80,8 @@ const flags: Partial<Readonly<Record<BudgetLimit, string>>> = {
   promptSpawns: " or use --max-spawns, or go on with a new prompt",
 };
 
-function cureText(limit: BudgetLimit, of: string): string {
+function remedyText(limit: BudgetLimit, owner: string): string {
   if (limit === "promptSpawns") return `To raise it, set subagents.maxSpawns in your settings${flags[limit]}.`;
-  if (of === SESSION) return `To raise it, set budget.${limit} in your settings${flags[limit] ?? ""}.`;
-  return `To raise it, change "budget: {${limit}: …}" in the definition of ${of}.`;
+  if (owner === SESSION) return `To raise it, set budget.${limit} in your settings${flags[limit] ?? ""}.`;
+  return `To raise it, change "budget: {${limit}: …}" in the definition of ${owner}.`;
 }

@@ -4,7 +4,7 @@ import type { BudgetLimit, BudgetLine } from "./budget-text.ts";
 
 export type BudgetLimits = AgentBudget;
 
-/** What one agent and all its agents may spend, and have spent. A part of every ancestor's budget. */
+/** What one agent with all its subagents may spend, and has spent. It is a part of every ancestor's budget. */
 export interface Budget {
   /**
    * Sets aside the most that a request can cost, before it is sent. While others hold reservations, a request that
@@ -13,19 +13,21 @@ export interface Budget {
   reserve(estimate: BudgetEstimate): Reservation | BudgetRefusal;
   /** Like `reserve`, but waits while the refusal is `pending`. If aborted while waiting, returns that refusal. */
   reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal>;
-  /** Of the one who wants to start an agent, before it does; it counts at once. */
+  /** Called on the parent's budget before it starts an agent, which counts at once. */
   spawn(): BudgetRefusal | undefined;
-  /** Of one that came to nothing before it ran: it is as if it had not been counted. */
+  /** Takes back a `spawn` whose agent never ran. */
   unspawn(): void;
-  /** Each prompt of a person, or a person's yes to more agents, begins a new count for `subagents.maxSpawns`. */
+  /** Starts a new count for `subagents.maxSpawns`. Called for each prompt of the user, and when the user allows more agents. */
   resetSpawns(): void;
   /**
-   * Of the agent that is started: waits for a place among the running agents of every ancestor with a limit
-   * `concurrent`; the main agent needs none. The result gives it back. Aborted while waiting: there is no place, and
-   * whoever waited looks at the signal.
+   * Waits for a slot among the running agents of every ancestor with a limit `concurrent`. The main agent needs none.
+   * Returns a function that releases the slot. If aborted while waiting, there is no slot; the caller checks the signal.
    */
   enter(signal: AbortSignal): Promise<() => void>;
-  /** While an agent waits for its own agents they may have its place; the result takes it back, before all newcomers. Without it, agents that wait for agents could fill every place for ever. */
+  /**
+   * Lends the slot while an agent waits for its own agents. The returned function takes it back, before all newcomers.
+   * Without this, agents that wait for agents could occupy every slot forever.
+   */
   lend(): (signal: AbortSignal) => Promise<void>;
   /**
    * Counts time until the returned function is called, once for however many agents of the tree work. Calls `onOver`
@@ -33,26 +35,26 @@ export interface Budget {
    */
   work(onOver: (refusal: BudgetRefusal) => void): () => void;
   child(limits: BudgetLimits, name: string): Budget;
-  /** What the journal says was spent here before, with all its agents. Its ancestors have been told of that, or will be, by themselves. */
+  /** Adds what this agent with all its subagents spent in earlier processes. Ancestors are restored separately. */
   restore(spent: Partial<BudgetSpent>): void;
-  /** Of this agent with all its agents. */
+  /** Returns what this agent with all its subagents has spent. */
   spent(): BudgetSpent;
-  /** For each limit that applies here, the budget that has least left of it, be it this one or an ancestor's. */
+  /** Returns, for each limit that applies here, the one with least left, be it of this budget or of an ancestor's. */
   left(): BudgetLeft;
-  /** Once for each limit, here or of an ancestor, of which 80 % are used; of agents only where it starts any. */
+  /** Returns a warning once for each limit, of this budget or an ancestor's, of which 80 % are used. */
   warning(): string | undefined;
 }
 
 export interface BudgetEstimate extends SpendEstimate {
   /** The part of `tokens` and `usd` that is the answer, which can be made shorter. Absent: all of it is needed. */
   readonly answer?: AnswerEstimate;
-  /** For a tool call that asks a model itself: an agent that is refused it can continue without. */
+  /** The request is a tool call that uses a model itself. An agent can continue without it. */
   readonly isCall?: true;
 }
 
 export interface AnswerEstimate {
   readonly tokens: number;
-  /** The shortest answer that is worth a request. */
+  /** Shortest answer that is worth a request. */
   readonly least: number;
   readonly usdPerToken: number;
 }
@@ -60,7 +62,7 @@ export interface AnswerEstimate {
 /** Only the first call of `settle` or `cancel` has an effect, so `cancel` may be called in a `finally`. */
 export interface Reservation {
   readonly refused?: never;
-  /** The longest answer that was set aside. */
+  /** Length of the reserved answer. */
   readonly answerTokens: number;
   /**
    * Called before a request is sent again whose answer broke off: charges what that attempt cost and sets aside the
@@ -74,16 +76,16 @@ export interface Reservation {
 
 export interface Spent {
   readonly usage: Usage;
-  /** Absent: nobody knows the price. */
+  /** Absent if the model has no known price. */
   readonly costUsd?: number | undefined;
 }
 
 export interface BudgetRefusal {
   readonly refused: true;
   readonly limit: BudgetLimit;
-  /** Whose limit: `session`, or the name of an agent. */
-  readonly of: string;
-  /** True: there may be enough once the requests under way have ended. */
+  /** Owner of the limit: `session`, or the name of an agent. */
+  readonly owner: string;
+  /** There may be room once the requests under way have ended. */
   readonly pending: boolean;
   readonly message: string;
 }
@@ -94,10 +96,10 @@ export interface BudgetSpent {
   readonly turns: number;
   readonly seconds: number;
   readonly spawns: number;
-  /** Requests whose cost nobody knows: `usd` is without them. */
+  /** Number of requests without a known cost; `usd` does not include them. */
   readonly unpriced: number;
   /** The part of `tokens` and `usd` that was charged for requests whose answers were lost; absent: none. */
-  readonly estimated?: { readonly tokens: number; readonly usd: number };
+  readonly estimated?: { readonly tokens: number; readonly usd: number } | undefined;
 }
 
 export type BudgetLeft = Partial<Readonly<Record<BudgetLimit, BudgetLine>>>;

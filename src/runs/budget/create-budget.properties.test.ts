@@ -33,7 +33,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("spawn" as const), node: fc.nat() }),
 );
 
-/** The same in few words: every entry is in the book of each ancestor, in hundredths so that sums are exact. */
+/** A simple model of a budget: every entry counts for each ancestor, in hundredths so that sums are exact. */
 interface Book {
   readonly budget: Budget;
   readonly limits: BudgetLimits;
@@ -119,7 +119,7 @@ describe("any tree of budgets, whatever the order of things", () => {
 describe("any number of requests with answers that can be shorter", () => {
   const request = fc.record({ input: fc.nat({ max: 40 }), longest: fc.integer({ min: 10, max: 60 }), node: fc.nat() });
 
-  it("never spend more than a limit, and are shortened only when nobody else is under way", async () => {
+  it("never spend more than a limit, and are shortened only when no other request is under way", async () => {
     const tree = fc.record({ session: fc.nat({ max: 200 }), agents: fc.array(fc.nat({ max: 150 }), { maxLength: 4 }) });
     const events = fc.array(fc.record({ request, settles: fc.nat({ max: 3 }), share: fc.nat({ max: 100 }) }), {
       maxLength: 40,
@@ -176,7 +176,7 @@ describe("any number of requests with answers that can be shorter", () => {
 
 interface Job {
   readonly concurrent: number;
-  /** Whoever started it waits for it. */
+  /** Its parent waits for it. */
   readonly foreground: boolean;
   readonly aborted: boolean;
   readonly jobs: readonly Job[];
@@ -198,7 +198,7 @@ interface Floor {
 }
 
 describe("any tree of agents that start agents, and wait for them or not", () => {
-  it("gets through, with never more at work than any limit allows", async () => {
+  it("finishes, and never has more agents at work than any limit allows", async () => {
     await fc.assert(
       fc.asyncProperty(jobOf(3), async (main) => {
         let [started, finished, tooMany] = [0, 0, 0];

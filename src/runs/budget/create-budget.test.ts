@@ -46,13 +46,13 @@ describe("a budget", () => {
     expect(budget.spent()).toMatchObject({ tokens: 4_321, usd: 0, unpriced: 1 });
   });
 
-  it("refuses what might exceed it, with all the numbers, the owner and the cure", () => {
+  it("refuses what might exceed it, with all the numbers, the owner and what to do", () => {
     const budget = session({ tokens: 50_000 });
     spend(budget, 41_200);
     granted(budget.reserve({ tokens: 3_000 }));
     expect(refused(budget.child({}, "reviewer").reserve({ tokens: 9_000 }))).toMatchObject({
       limit: "tokens",
-      of: "session",
+      owner: "session",
       pending: false,
       message:
         "The session may not go on: the limit is 50,000 tokens (41,200 tokens used, 3,000 tokens reserved for requests under way, 5,800 tokens left; the next request needs 9,000 tokens). To raise it, set budget.tokens in your settings or use --max-tokens.",
@@ -65,22 +65,22 @@ describe("a budget", () => {
     const inner = outer.child({ usd: 0.6 }, "reviewer");
     spend(inner, 1, 0.45);
     const refusal = refused(inner.reserve({ tokens: 1, usd: 0.1 }));
-    expect(refusal).toMatchObject({ limit: "usd", of: "planner" });
+    expect(refusal).toMatchObject({ limit: "usd", owner: "planner" });
     expect(refusal.message).toContain("The agent planner may not go on: the limit is $0.5000 ($0.4500 used");
     expect(refusal.message).toContain('change "budget: {usd: …}" in the definition of planner');
     spend(budget, 1, 0.55);
-    expect(refused(budget.reserve({ tokens: 1, usd: 0.001 })).of).toBe("session");
+    expect(refused(budget.reserve({ tokens: 1, usd: 0.001 })).owner).toBe("session");
     expect(granted(budget.reserve({ tokens: 1, usd: 0 }))).toBeDefined();
   });
 
   it("accounts for more than was reserved, and then refuses", () => {
     const budget = session({ tokens: 100 });
     granted(budget.reserve({ tokens: 90 })).settle({ usage: usageOf(500) });
-    expect(budget.left().tokens).toEqual({ of: "session", limit: 100, used: 500, reserved: 0, left: 0 });
+    expect(budget.left().tokens).toEqual({ owner: "session", limit: 100, used: 500, reserved: 0, left: 0 });
     expect(refused(budget.reserve({ tokens: 0 })).limit).toBe("tokens");
   });
 
-  it("gets back what is cancelled; the first word on a reservation counts", () => {
+  it("gets back what is cancelled; only the first settle or cancel of a reservation counts", () => {
     const budget = session({ tokens: 100, turns: 1 });
     const reservation = granted(budget.reserve({ tokens: 100 }));
     expect(refused(budget.reserve({ tokens: 1 })).pending).toBe(true);
@@ -95,21 +95,21 @@ describe("a budget", () => {
     expect(refused(budget.reserve({ tokens: 1 }))).toMatchObject({ limit: "turns", pending: false });
   });
 
-  it("tells who may go on without a call that it may not make it", () => {
+  it("says that a call is refused if the agent can continue without it", () => {
     const { message } = refused(session({ tokens: 100 }).reserve({ tokens: 101, isCall: true }));
     expect(message).toMatch(/^The session may not make this call: .* 100 tokens left; it needs 101 tokens\)\./);
   });
 
-  it("in dollars is never kept silently where the price is not known", () => {
+  it("in dollars refuses a model without a known price", () => {
     const child = session({ usd: 2 }).child({}, "reviewer");
     const refusal = refused(child.reserve({ tokens: 1, model: "llama" }));
-    expect(refusal).toMatchObject({ limit: "usd", of: "session", pending: false });
+    expect(refusal).toMatchObject({ limit: "usd", owner: "session", pending: false });
     expect(refusal.message).toMatch(/price of the model llama.*session's limit of \$2\.00.*prices/);
     const own = refused(session({}).child({ usd: 1 }, "reviewer").reserve({ tokens: 1 }));
     expect(own.message).toContain("the limit of the agent reviewer");
   });
 
-  it("takes numbers that make no sense for what was reserved, and a wrong estimate for a bug", () => {
+  it("replaces invalid numbers by what was reserved, and throws for an invalid estimate", () => {
     const budget = session({ tokens: 100, usd: 1 });
     granted(budget.reserve({ tokens: 60, usd: 0.6 })).settle({ usage: usageOf(Number.NaN), costUsd: Number.NaN });
     granted(budget.reserve({ tokens: 10, usd: 0.1 })).settle({ usage: usageOf(-5) });
@@ -121,10 +121,10 @@ describe("a budget", () => {
     expect(() => budget.child({ tokens: Number.NaN }, "x")).toThrow(RangeError);
   });
 
-  it("adds dollars up without a rest", () => {
+  it("adds dollars up exactly", () => {
     const budget = session({ usd: 0.3 });
     for (let index = 0; index < 3; index += 1) spend(budget, 1, 0.1);
-    expect(budget.left().usd).toEqual({ of: "session", limit: 0.3, used: 0.3, reserved: 0, left: 0 });
+    expect(budget.left().usd).toEqual({ owner: "session", limit: 0.3, used: 0.3, reserved: 0, left: 0 });
     expect(granted(session({ usd: 0.29 }).reserve({ tokens: 1, usd: 0.29 }))).toBeDefined();
   });
 
@@ -136,44 +136,44 @@ describe("a budget", () => {
     child.restore({ tokens: 60, usd: 0.25, turns: 1, seconds: 4, spawns: 1 });
     expect(budget.spent()).toEqual({ tokens: 80, usd: 0, turns: 6, seconds: 6, spawns: 0, unpriced: 0 });
     expect(child.spent()).toEqual({ tokens: 60, usd: 0.25, turns: 1, seconds: 4, spawns: 1, unpriced: 0 });
-    expect(refused(child.reserve({ tokens: 21 })).of).toBe("session");
+    expect(refused(child.reserve({ tokens: 21 })).owner).toBe("session");
     spend(child, 20);
-    expect(refused(child.reserve({ tokens: 0 }))).toMatchObject({ of: "reviewer", limit: "turns" });
+    expect(refused(child.reserve({ tokens: 0 }))).toMatchObject({ owner: "reviewer", limit: "turns" });
   });
 
-  it("tells of each limit what is left where least is left", () => {
+  it("reports for each limit the budget with least left", () => {
     const budget = session({ tokens: 100, turns: 10 }, 7);
     const child = budget.child({ tokens: 500, turns: 3, concurrent: 2 }, "reviewer");
     spend(budget, 30);
     expect(child.left()).toEqual({
-      tokens: { of: "session", limit: 100, used: 30, reserved: 0, left: 70 },
-      turns: { of: "reviewer", limit: 3, used: 0, reserved: 0, left: 3 },
-      promptSpawns: { of: "session", limit: 7, used: 0, reserved: 0, left: 7 },
-      concurrent: { of: "reviewer", limit: 2, used: 0, reserved: 0, left: 2 },
+      tokens: { owner: "session", limit: 100, used: 30, reserved: 0, left: 70 },
+      turns: { owner: "reviewer", limit: 3, used: 0, reserved: 0, left: 3 },
+      promptSpawns: { owner: "session", limit: 7, used: 0, reserved: 0, left: 7 },
+      concurrent: { owner: "reviewer", limit: 2, used: 0, reserved: 0, left: 2 },
     });
   });
 });
 
 describe("spawning", () => {
-  it("is refused over the limit of a prompt, which begins anew with the next", () => {
+  it("is refused over the limit of a prompt, which is counted anew with the next", () => {
     const budget = session({}, 3);
     const child = budget.child({}, "planner");
     expect([budget.spawn(), child.spawn(), child.spawn()]).toEqual([undefined, undefined, undefined]);
     const refusal = refused(child.spawn());
-    expect(refusal).toMatchObject({ limit: "promptSpawns", of: "session" });
+    expect(refusal).toMatchObject({ limit: "promptSpawns", owner: "session" });
     expect(refusal.message).toMatch(/3 agents for one prompt.*subagents\.maxSpawns.*--max-spawns/);
     child.resetSpawns();
     expect(budget.spawn()).toBeUndefined();
     expect(budget.spent().spawns).toBe(4);
   });
 
-  it("has a limit of 100 for a prompt where nobody set another", () => {
+  it("has a limit of 100 for a prompt by default", () => {
     const budget = session({});
     for (let index = 0; index < 100; index += 1) expect(budget.spawn()).toBeUndefined();
     expect(refused(budget.spawn()).limit).toBe("promptSpawns");
   });
 
-  it("takes back one that came to nothing, here and above, also after a new prompt", () => {
+  it("takes back an agent that never ran, here and above, also after a new prompt", () => {
     const budget = session({ spawns: 2 }, 1);
     const child = budget.child({}, "planner");
     expect(child.spawn()).toBeUndefined();
@@ -190,10 +190,10 @@ describe("spawning", () => {
     const budget = session({ spawns: 2 });
     const child = budget.child({ spawns: 1 }, "planner");
     expect(child.spawn()).toBeUndefined();
-    expect(refused(child.spawn())).toMatchObject({ limit: "spawns", of: "planner" });
+    expect(refused(child.spawn())).toMatchObject({ limit: "spawns", owner: "planner" });
     expect(budget.spawn()).toBeUndefined();
     budget.resetSpawns();
-    expect(refused(budget.spawn())).toMatchObject({ limit: "spawns", of: "session" });
+    expect(refused(budget.spawn())).toMatchObject({ limit: "spawns", owner: "session" });
     expect(refused(session({ concurrent: 0 }).spawn()).limit).toBe("concurrent");
   });
 });
@@ -270,7 +270,7 @@ describe("a request whose answer can be shorter", () => {
 });
 
 describe("time", () => {
-  it("counts once for however many agents work, not at all while nobody does, and refuses when it is over", () => {
+  it("counts once for however many agents work, not at all while none does, and refuses when it is over", () => {
     let now = 0;
     const budget = createBudget({ limits: { seconds: 10 }, clock: { monotonic: () => now } });
     const one = budget.child({}, "one");
@@ -283,7 +283,7 @@ describe("time", () => {
     first();
     now += 1_000;
     expect(granted(one.reserve({ tokens: 1 }))).toBeDefined();
-    expect(refused(two.reserve({ tokens: 1 }))).toMatchObject({ limit: "seconds", of: "two", pending: false });
+    expect(refused(two.reserve({ tokens: 1 }))).toMatchObject({ limit: "seconds", owner: "two", pending: false });
     second();
     now += 100_000;
     expect([budget.spent().seconds, one.spent().seconds, two.spent().seconds]).toEqual([5, 4, 3]);
@@ -301,15 +301,15 @@ describe("time that is up", () => {
     return { promise, end: budget.work(resolve) };
   };
 
-  it("is told to everyone who works, once each", async () => {
+  it("is reported to every agent at work, once each", async () => {
     const budget = createBudget({ limits: { seconds: 0.05 }, clock });
     const works = [over(budget), over(budget.child({}, "worker"))];
-    for (const { promise } of works) expect(await promise).toMatchObject({ limit: "seconds", of: "session" });
+    for (const { promise } of works) expect(await promise).toMatchObject({ limit: "seconds", owner: "session" });
     for (const { end } of works) end();
     expect(budget.spent().seconds).toBeGreaterThanOrEqual(0.05);
   });
 
-  it("is told at once to those who begin later, and never to those who have stopped", async () => {
+  it("is reported at once to agents that begin later, and never to those that have stopped", async () => {
     const budget = createBudget({ limits: { seconds: 0.02 }, clock });
     let told = 0;
     const stop = budget.work(() => {
@@ -318,15 +318,15 @@ describe("time that is up", () => {
     stop();
     const worker = budget.child({ seconds: 0.01 }, "worker");
     const first = over(worker);
-    expect(await first.promise).toMatchObject({ of: "worker" });
+    expect(await first.promise).toMatchObject({ owner: "worker" });
     first.end();
-    expect(await over(worker).promise).toMatchObject({ of: "worker" });
+    expect(await over(worker).promise).toMatchObject({ owner: "worker" });
     expect(told).toBe(0);
   });
 });
 
 describe("the warning", () => {
-  it("about agents is for who starts them", () => {
+  it("about the number of agents is only for budgets that start some", () => {
     const budget = session({ spawns: 6 }, 5);
     const child = budget.child({}, "worker");
     for (let agent = 0; agent < 5; agent++) budget.spawn();
@@ -334,7 +334,7 @@ describe("the warning", () => {
     expect(budget.warning()).toContain("5 agents of 5 agents for one prompt");
   });
 
-  it("comes once for each limit, whoever asks, when 80 % are used", () => {
+  it("comes once for each limit when 80 % are used", () => {
     const budget = session({ tokens: 100, turns: 2 }, 5);
     const child = budget.child({ tokens: 50 }, "reviewer");
     spend(child, 39);
@@ -351,7 +351,7 @@ describe("the warning", () => {
     expect(budget.warning()).toContain("4 agents");
   });
 
-  it("does not come for a limit of nothing", () => {
+  it("does not come for a limit of zero", () => {
     expect(session({ usd: 0, spawns: 0 }, 0).warning()).toBeUndefined();
   });
 });
@@ -359,7 +359,7 @@ describe("the warning", () => {
 describe("reserving in turn", () => {
   const free = new AbortController().signal;
 
-  it("waits while only the reservations of others stand in the way", async () => {
+  it("waits while only the reservations of others prevent it", async () => {
     const budget = session({ tokens: 100 });
     const running = granted(budget.child({}, "a").reserve({ tokens: 80 }));
     const order: string[] = [];
@@ -385,7 +385,7 @@ describe("reserving in turn", () => {
     expect(refused(await waiting)).toMatchObject({ limit: "tokens", pending: false });
   });
 
-  it("lets go of who is aborted, and takes nothing for them", async () => {
+  it("drops a request that is aborted, and reserves nothing for it", async () => {
     const budget = session({ tokens: 100 });
     const running = granted(budget.reserve({ tokens: 80 }));
     const controller = new AbortController();

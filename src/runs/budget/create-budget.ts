@@ -11,16 +11,16 @@ import type {
   Spent,
 } from "./budget.ts";
 import {
+  type AccountLimits,
   type Amounts,
   amountOf,
   BudgetAccount,
-  type LimitsOf,
   tokensOf,
   unitsOf,
   type Work,
 } from "./budget-account.ts";
 import { type BudgetLimit, type BudgetLine, refusalText, SESSION, unpricedText, warningText } from "./budget-text.ts";
-import { createPlaces, Place, type Places } from "./slots.ts";
+import { createSlotPool, Slot, type SlotPool } from "./slots.ts";
 
 export interface BudgetOptions {
   readonly limits: BudgetLimits;
@@ -29,39 +29,39 @@ export interface BudgetOptions {
   readonly clock: Pick<Clock, "monotonic">;
 }
 
-/** The budget of a session: the root of the tree. */
+/** Creates the budget of a session, the root of the tree. */
 export function createBudget({ limits, maxSpawns = DEFAULT_MAX_SPAWNS, clock }: BudgetOptions): Budget {
-  const tree: Tree = { clock, places: createPlaces(), waiting: [] };
-  return new Node(tree, { name: SESSION, limits: { ...limits, promptSpawns: maxSpawns } });
+  const tree: Tree = { clock, slots: createSlotPool(), waiting: [] };
+  return new BudgetNode(tree, { name: SESSION, limits: { ...limits, promptSpawns: maxSpawns } });
 }
 
 /** What all budgets of a session share. */
 interface Tree {
   readonly clock: Pick<Clock, "monotonic">;
-  readonly places: Places;
-  /** Those who wait for others' reservations, in order; each says whether it has its answer. */
+  readonly slots: SlotPool;
+  /** Requests that wait for others' reservations, in order. Each tries again and returns whether it is done. */
   waiting: (() => boolean)[];
 }
 
 interface NodeOptions {
   readonly name: string;
-  readonly limits: LimitsOf;
-  readonly parent?: Node;
+  readonly limits: AccountLimits;
+  readonly parent?: BudgetNode;
 }
 
-class Node implements Budget {
+class BudgetNode implements Budget {
   private readonly tree: Tree;
   /** This budget's account, followed by those of its ancestors. */
   private readonly accounts: readonly BudgetAccount[];
   private readonly own: BudgetAccount;
-  private readonly place: Place;
+  private readonly slot: Slot;
 
   constructor(tree: Tree, { name, limits, parent }: NodeOptions) {
     this.tree = tree;
     this.own = new BudgetAccount(name, limits, tree.clock);
     this.accounts = [this.own, ...(parent?.accounts ?? [])];
-    const gates = (parent?.accounts ?? []).flatMap(({ gate }) => gate ?? []);
-    this.place = new Place(tree.places, gates);
+    const slotLimits = (parent?.accounts ?? []).flatMap(({ slots }) => slots ?? []);
+    this.slot = new Slot(tree.slots, slotLimits);
   }
 
   reserve(estimate: BudgetEstimate): Reservation | BudgetRefusal {
@@ -74,7 +74,7 @@ class Node implements Budget {
     return typeof answerTokens === "number" ? this.reservation(estimate, answerTokens) : answerTokens;
   }
 
-  /** The longest answer that the budgets allow now, or why there can be none. */
+  /** Returns the longest answer that the budgets allow now, or why there can be none. */
   private answerLength(estimate: BudgetEstimate): number | BudgetRefusal {
     const { answer } = estimate;
     const longest = answer?.tokens ?? 0;
@@ -131,34 +131,34 @@ class Node implements Budget {
   }
 
   enter(signal: AbortSignal): Promise<() => void> {
-    return this.place.enter(signal);
+    return this.slot.enter(signal);
   }
 
   lend(): (signal: AbortSignal) => Promise<void> {
-    return this.place.lend();
+    return this.slot.lend();
   }
 
   work(onOver: (refusal: BudgetRefusal) => void): () => void {
-    let isTold = false;
+    let isReported = false;
     const work: Work = {
       onOver: (account) => {
-        if (isTold) return;
-        isTold = true;
+        if (isReported) return;
+        isReported = true;
         onOver(refusalOf(account, { limit: "seconds" }));
       },
     };
     for (const account of this.accounts) account.beginWork(work);
-    let isOver = false;
+    let hasEnded = false;
     return () => {
-      if (isOver) return;
-      isOver = true;
-      isTold = true;
+      if (hasEnded) return;
+      hasEnded = true;
+      isReported = true;
       for (const account of this.accounts) account.endWork(work);
     };
   }
 
   child(limits: BudgetLimits, name: string): Budget {
-    return new Node(this.tree, { name, limits, parent: this });
+    return new BudgetNode(this.tree, { name, limits, parent: this });
   }
 
   restore({ tokens = 0, usd = 0, turns = 0, seconds = 0, spawns = 0, ...rest }: Partial<BudgetSpent>): void {
@@ -185,8 +185,10 @@ class Node implements Budget {
   }
 
   warning(): string | undefined {
-    const who = { starts: this.own.used.spawns > 0 };
-    const texts = this.accounts.flatMap((account) => account.takeWarnings(who).map((each) => warningText(...each)));
+    const startsAgents = this.own.used.spawns > 0;
+    const texts = this.accounts.flatMap((account) =>
+      account.takeWarnings({ startsAgents }).map((each) => warningText(...each)),
+    );
     return texts.length > 0 ? texts.join(" ") : undefined;
   }
 
@@ -194,10 +196,10 @@ class Node implements Budget {
     const account = usd === undefined ? this.accounts.find(({ limits }) => limits.usd !== undefined) : undefined;
     if (!account) return undefined;
     const message = unpricedText(account.line("usd"), model);
-    return { refused: true, limit: "usd", of: account.name, pending: false, message };
+    return { refused: true, limit: "usd", owner: account.name, pending: false, message };
   }
 
-  /** A limit that no waiting helps with is reported before one that others may make room in. */
+  /** Reports a limit that waiting does not help with before one that has room once others settle. */
   private refusal({ wanted, least = wanted, isCall }: Wanted): BudgetRefusal | undefined {
     const over = this.accounts.flatMap((account) =>
       account.exceeded(wanted, least).map(({ limit, remedy }) => ({ account, limit, remedy })),
@@ -219,7 +221,7 @@ class Node implements Budget {
       for (const account of this.accounts) if (held) account.release(held);
       held = undefined;
     };
-    /** Charges what was spent in all, less what was charged before. */
+    /** Charges the total, less what was charged before. */
     const charge = (total: RequestAmounts): void => {
       const more = { tokens: total.tokens - charged.tokens, usd: total.usd - charged.usd };
       for (const account of this.accounts) account.use(more);
@@ -264,7 +266,7 @@ class Node implements Budget {
 
 type RequestAmounts = Readonly<Record<"tokens" | "usd", number>>;
 
-/** Numbers that are missing or make no sense count as what was reserved, never as nothing. */
+/** Replaces numbers that are missing or invalid by what was reserved, never by zero. */
 function spentAmounts({ usage, costUsd }: Spent, reserved: Amounts): RequestAmounts {
   const tokens = tokensOf(usage);
   const usd = unitsOf("usd", costUsd ?? Number.NaN);
@@ -274,7 +276,7 @@ function spentAmounts({ usage, costUsd }: Spent, reserved: Amounts): RequestAmou
   };
 }
 
-/** The amounts of a request whose answer has at most this length. */
+/** Returns the amounts of a request whose answer has at most this length. */
 function amountsOf({ tokens, usd = 0, answer }: BudgetEstimate, answerTokens: number): Amounts & RequestAmounts {
   const shorter = (answer?.tokens ?? answerTokens) - answerTokens;
   const saved = shorter * (answer?.usdPerToken ?? 0);
@@ -283,7 +285,7 @@ function amountsOf({ tokens, usd = 0, answer }: BudgetEstimate, answerTokens: nu
 
 interface Wanted {
   readonly wanted: Amounts;
-  /** The smallest useful part of it; absent: all of it. */
+  /** Smallest useful part of it; absent: all of it. */
   readonly least?: Amounts;
   readonly isCall?: true | undefined;
 }
@@ -299,7 +301,7 @@ function refusalOf(account: BudgetAccount, { limit, pending = false, needed, isC
   const units = limit === "tokens" || limit === "usd" ? needed?.[limit] : undefined;
   const amount = units && amountOf(limit, units);
   const message = refusalText(limit, account.line(limit), { needed: amount, isCall });
-  return { refused: true, limit, of: account.name, pending, message };
+  return { refused: true, limit, owner: account.name, pending, message };
 }
 
 function isPending(answer: unknown): boolean {

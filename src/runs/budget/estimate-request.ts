@@ -2,12 +2,12 @@ import type { ModelDescription } from "../../ports/index.ts";
 import { type CacheLifetime, type ReservedSpend, writePrice } from "../../protocol/index.ts";
 import type { BudgetEstimate } from "./budget.ts";
 
-/** An answer never needs more, and may fill at most a quarter of the window. */
+/** No answer needs more tokens. It may also fill at most a quarter of the window. */
 const LONGEST_ANSWER = 32_000;
 /** A shorter answer is not worth its request. */
 const SHORTEST_ANSWER = 1_024;
 
-/** The longest answer that an agent asks this model for. */
+/** Returns the longest answer that an agent requests from this model. */
 export function longestAnswer({
   maxOutputTokens,
   window,
@@ -29,7 +29,7 @@ export interface RequestEstimate extends BudgetEstimate {
   readonly answer: NonNullable<BudgetEstimate["answer"]>;
 }
 
-/** The most a request can cost: nothing is read from a cache, and the answer has its full length. */
+/** Returns the most a request can cost: nothing is read from a cache, and the answer has its full length. */
 export function estimateRequest(request: PlannedRequest, { model, prices }: ModelDescription): RequestEstimate {
   const { inputTokens, maxTokens, thinkingTokens = 0, cacheLifetime = "5m" } = request;
   const least = Math.min(maxTokens, thinkingTokens + SHORTEST_ANSWER);
@@ -41,17 +41,16 @@ export function estimateRequest(request: PlannedRequest, { model, prices }: Mode
   return { tokens, usd, model, inputTokens, answer };
 }
 
-/** What a reservation sets aside, as the journal records it. */
+/** Returns a reservation as the journal records it. */
 export function reservedSpend(
   { inputTokens, usd, answer }: RequestEstimate,
   { answerTokens }: { readonly answerTokens: number },
 ): ReservedSpend {
-  const isShort = answerTokens < answer.tokens;
   const costUsd = usd === undefined ? undefined : usd - (answer.tokens - answerTokens) * answer.usdPerToken;
   return {
     inputTokens,
     outputTokens: answerTokens,
     costUsd,
-    ...(isShort ? { shortened: true } : {}),
+    shortened: answerTokens < answer.tokens ? true : undefined,
   };
 }

@@ -1,61 +1,61 @@
 import { describe, expect, it } from "vitest";
-import { createPlaces, type Gate, Place } from "./slots.ts";
+import { createSlotPool, Slot, type SlotLimit } from "./slots.ts";
 
 const free = new AbortController().signal;
 
-function gateOf(capacity: number): Gate {
+function limitOf(capacity: number): SlotLimit {
   return { capacity, taken: 0 };
 }
 
-/** Lets everything go on that can. */
+/** Lets everything proceed that can. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("places", () => {
-  it("are given in the order of coming, past those whose own gate is full", async () => {
-    const places = createPlaces();
-    const [wide, narrow] = [gateOf(2), gateOf(1)];
+describe("slots", () => {
+  it("are given in the order of requests, past those whose own limit is full", async () => {
+    const pool = createSlotPool();
+    const [wide, narrow] = [limitOf(2), limitOf(1)];
     const order: string[] = [];
-    const come = async (name: string, gates: readonly Gate[]): Promise<void> => {
-      await places.take(gates, { signal: free });
+    const request = async (name: string, limits: readonly SlotLimit[]): Promise<void> => {
+      await pool.take(limits, { signal: free });
       order.push(name);
     };
-    void come("a", [narrow, wide]);
-    void come("b", [wide]);
-    void come("c", [narrow, wide]);
-    void come("d", [wide]);
-    void come("e", [wide]);
+    void request("a", [narrow, wide]);
+    void request("b", [wide]);
+    void request("c", [narrow, wide]);
+    void request("d", [wide]);
+    void request("e", [wide]);
     await settle();
     expect(order).toEqual(["a", "b"]);
-    places.give([wide]);
+    pool.release([wide]);
     await settle();
     expect(order).toEqual(["a", "b", "d"]);
-    places.give([narrow, wide]);
+    pool.release([narrow, wide]);
     await settle();
     expect(order).toEqual(["a", "b", "d", "c"]);
     expect([wide.taken, narrow.taken]).toEqual([2, 1]);
   });
 
-  it("are not taken by who is aborted, before or while waiting", async () => {
-    const places = createPlaces();
-    const gate = gateOf(1);
+  it("are not taken by a request that is aborted, before or while waiting", async () => {
+    const pool = createSlotPool();
+    const limit = limitOf(1);
     const controller = new AbortController();
-    expect(await places.take([gate], { signal: free })).toBe(true);
-    const waiting = places.take([gate], { signal: controller.signal });
+    expect(await pool.take([limit], { signal: free })).toBe(true);
+    const waiting = pool.take([limit], { signal: controller.signal });
     controller.abort();
     expect(await waiting).toBe(false);
-    expect(await places.take([gate], { signal: controller.signal })).toBe(false);
-    places.give([gate]);
-    expect(gate.taken).toBe(0);
+    expect(await pool.take([limit], { signal: controller.signal })).toBe(false);
+    pool.release([limit]);
+    expect(limit.taken).toBe(0);
   });
 });
 
-describe("a place", () => {
-  it("is for others while it is lent, and comes back before those who came later", async () => {
-    const places = createPlaces();
-    const gate = gateOf(1);
-    const [parent, child, other] = [0, 1, 2].map(() => new Place(places, [gate])) as [Place, Place, Place];
+describe("a slot", () => {
+  it("is free for others while it is lent, and comes back before later requests", async () => {
+    const pool = createSlotPool();
+    const limit = limitOf(1);
+    const [parent, child, other] = [0, 1, 2].map(() => new Slot(pool, [limit])) as [Slot, Slot, Slot];
     const order: string[] = [];
     const leaveParent = await parent.enter(free);
     const takeBack = parent.lend();
@@ -71,53 +71,53 @@ describe("a place", () => {
     leaveParent();
     await settle();
     expect(order).toEqual(["parent", "other"]);
-    expect(gate.taken).toBe(1);
+    expect(limit.taken).toBe(1);
   });
 
   it("lent several times comes back with the last, and once", async () => {
-    const gate = gateOf(1);
-    const place = new Place(createPlaces(), [gate]);
-    const leave = await place.enter(free);
-    const [one, two] = [place.lend(), place.lend()];
+    const limit = limitOf(1);
+    const slot = new Slot(createSlotPool(), [limit]);
+    const leave = await slot.enter(free);
+    const [one, two] = [slot.lend(), slot.lend()];
     await one(free);
     await one(free);
-    expect(gate.taken).toBe(0);
+    expect(limit.taken).toBe(0);
     await two(free);
-    expect(gate.taken).toBe(1);
-    const [three, four] = [place.lend()(free), place.lend()(free)];
+    expect(limit.taken).toBe(1);
+    const [three, four] = [slot.lend()(free), slot.lend()(free)];
     await Promise.all([three, four]);
-    expect(gate.taken).toBe(1);
+    expect(limit.taken).toBe(1);
     leave();
-    expect(gate.taken).toBe(0);
+    expect(limit.taken).toBe(0);
   });
 
   it("that a run left is not taken back for it, and serves the next run", async () => {
-    const gate = gateOf(1);
-    const place = new Place(createPlaces(), [gate]);
-    const leave = await place.enter(free);
-    const takeBack = place.lend();
+    const limit = limitOf(1);
+    const slot = new Slot(createSlotPool(), [limit]);
+    const leave = await slot.enter(free);
+    const takeBack = slot.lend();
     leave();
-    const leaveAgain = await place.enter(free);
+    const leaveAgain = await slot.enter(free);
     await takeBack(free);
     leave();
-    expect(gate.taken).toBe(1);
-    await expect(place.enter(free)).rejects.toThrow("already");
+    expect(limit.taken).toBe(1);
+    await expect(slot.enter(free)).rejects.toThrow("already");
     leaveAgain();
-    expect(gate.taken).toBe(0);
-    await place.lend()(free);
-    expect(gate.taken).toBe(0);
+    expect(limit.taken).toBe(0);
+    await slot.lend()(free);
+    expect(limit.taken).toBe(0);
   });
 
-  it("is not held by who was aborted while waiting for it", async () => {
-    const places = createPlaces();
-    const gate = gateOf(1);
-    const leave = await new Place(places, [gate]).enter(free);
+  it("is not held by an agent that was aborted while waiting for it", async () => {
+    const pool = createSlotPool();
+    const limit = limitOf(1);
+    const leave = await new Slot(pool, [limit]).enter(free);
     const controller = new AbortController();
-    const waiting = new Place(places, [gate]).enter(controller.signal);
+    const waiting = new Slot(pool, [limit]).enter(controller.signal);
     controller.abort();
     (await waiting)();
-    expect(gate.taken).toBe(1);
+    expect(limit.taken).toBe(1);
     leave();
-    expect(gate.taken).toBe(0);
+    expect(limit.taken).toBe(0);
   });
 });

@@ -1,45 +1,45 @@
-/** One line of a turnstile: how many may be in at once, and how many are. */
-export interface Gate {
+/** A `concurrent` limit, and how many agents count against it now. */
+export interface SlotLimit {
   readonly capacity: number;
   taken: number;
 }
 
-export interface PlaceRequest {
+export interface SlotRequest {
   readonly signal: AbortSignal;
-  /** Before all who came earlier: whoever only lent a place gets the next free one. */
+  /** Served before earlier requests: an agent that lent its slot gets the next free one. */
   readonly first?: boolean;
 }
 
-export interface Places {
-  /** A place in all of these gates, or in none: nobody holds one while waiting for another. False: aborted, nothing taken. */
-  take(gates: readonly Gate[], request: PlaceRequest): Promise<boolean>;
-  give(gates: readonly Gate[]): void;
+export interface SlotPool {
+  /** Takes a slot in all of these limits at once, so that no agent holds one while it waits for another. Returns false if aborted. */
+  take(limits: readonly SlotLimit[], request: SlotRequest): Promise<boolean>;
+  release(limits: readonly SlotLimit[]): void;
 }
 
 interface Waiter {
-  readonly gates: readonly Gate[];
+  readonly limits: readonly SlotLimit[];
   readonly admit: () => void;
 }
 
-/** Places of one tree of gates. Who comes first goes first, unless a gate only the earlier one needs is full. */
-export function createPlaces(): Places {
+/** Creates the slots of a session. They are given in the order of requests, but a request never waits for a limit that it does not need. */
+export function createSlotPool(): SlotPool {
   let waiting: Waiter[] = [];
 
-  function admitAll(): void {
+  function admitWaiting(): void {
     if (waiting.length === 0) return;
     const before = waiting;
     waiting = [];
     for (const waiter of before) {
-      if (isFree(waiter.gates)) waiter.admit();
+      if (hasRoom(waiter.limits)) waiter.admit();
       else waiting.push(waiter);
     }
   }
 
   return {
-    async take(gates, { signal, first = false }) {
+    async take(limits, { signal, first = false }) {
       if (signal.aborted) return false;
-      if (isFree(gates)) {
-        enter(gates);
+      if (hasRoom(limits)) {
+        occupy(limits);
         return true;
       }
       return new Promise((resolve) => {
@@ -48,10 +48,10 @@ export function createPlaces(): Places {
           resolve(false);
         };
         const waiter: Waiter = {
-          gates,
+          limits,
           admit() {
             signal.removeEventListener("abort", onAbort);
-            enter(gates);
+            occupy(limits);
             resolve(true);
           },
         };
@@ -60,78 +60,79 @@ export function createPlaces(): Places {
         else waiting.push(waiter);
       });
     },
-    give(gates) {
-      for (const gate of gates) gate.taken -= 1;
-      admitAll();
+    release(limits) {
+      for (const limit of limits) limit.taken -= 1;
+      admitWaiting();
     },
   };
 }
 
-function isFree(gates: readonly Gate[]): boolean {
-  return gates.every(({ taken, capacity }) => taken < capacity);
+function hasRoom(limits: readonly SlotLimit[]): boolean {
+  return limits.every(({ taken, capacity }) => taken < capacity);
 }
 
-function enter(gates: readonly Gate[]): void {
-  for (const gate of gates) gate.taken += 1;
+function occupy(limits: readonly SlotLimit[]): void {
+  for (const limit of limits) limit.taken += 1;
 }
 
-interface Stay {
+/** The slot of one run. */
+interface Occupancy {
   held: boolean;
   lent: number;
   returning: Promise<void> | undefined;
 }
 
-/** One agent's place: taken when it enters, given away while it waits for agents of its own. */
-export class Place {
-  private readonly places: Places;
-  private readonly gates: readonly Gate[];
-  /** Of the run under way; what an earlier one lent and never took back is forgotten with it. */
-  private stay: Stay | undefined;
+/** The slot of one agent: taken when a run begins, and lent while the run waits for agents of its own. */
+export class Slot {
+  private readonly pool: SlotPool;
+  private readonly limits: readonly SlotLimit[];
+  /** Belongs to the run under way. A slot that an earlier run lent and never took back is forgotten with that run. */
+  private current: Occupancy | undefined;
 
-  constructor(places: Places, gates: readonly Gate[]) {
-    this.places = places;
-    this.gates = gates;
+  constructor(pool: SlotPool, limits: readonly SlotLimit[]) {
+    this.pool = pool;
+    this.limits = limits;
   }
 
   async enter(signal: AbortSignal): Promise<() => void> {
-    if (this.stay) throw new Error("this agent has entered already");
-    const stay: Stay = { held: false, lent: 0, returning: undefined };
-    this.stay = stay;
-    stay.held = await this.places.take(this.gates, { signal });
+    if (this.current) throw new Error("this agent has entered already");
+    const own: Occupancy = { held: false, lent: 0, returning: undefined };
+    this.current = own;
+    own.held = await this.pool.take(this.limits, { signal });
     return () => {
-      if (this.stay !== stay) return;
-      this.stay = undefined;
-      this.giveBack(stay);
+      if (this.current !== own) return;
+      this.current = undefined;
+      this.release(own);
     };
   }
 
   lend(): (signal: AbortSignal) => Promise<void> {
-    const { stay } = this;
-    if (!stay) return async () => undefined;
-    stay.lent += 1;
-    this.giveBack(stay);
+    const own = this.current;
+    if (!own) return async () => undefined;
+    own.lent += 1;
+    this.release(own);
     let isBack = false;
     return async (signal) => {
       if (isBack) return;
       isBack = true;
-      stay.lent -= 1;
-      if (this.stay !== stay || stay.lent > 0) return;
-      // Two who take it back at once want one place.
-      stay.returning ??= this.takeBack(stay, signal);
-      await stay.returning;
+      own.lent -= 1;
+      if (this.current !== own || own.lent > 0) return;
+      // Concurrent callers share one slot.
+      own.returning ??= this.takeBack(own, signal);
+      await own.returning;
     };
   }
 
-  private async takeBack(stay: Stay, signal: AbortSignal): Promise<void> {
-    const isTaken = await this.places.take(this.gates, { signal, first: true });
-    stay.returning = undefined;
-    stay.held = isTaken;
-    if (this.stay !== stay || stay.lent > 0) this.giveBack(stay);
+  private async takeBack(own: Occupancy, signal: AbortSignal): Promise<void> {
+    const isTaken = await this.pool.take(this.limits, { signal, first: true });
+    own.returning = undefined;
+    own.held = isTaken;
+    if (this.current !== own || own.lent > 0) this.release(own);
   }
 
-  private giveBack(stay: Stay): void {
-    if (!stay.held) return;
-    stay.held = false;
-    this.places.give(this.gates);
+  private release(own: Occupancy): void {
+    if (!own.held) return;
+    own.held = false;
+    this.pool.release(this.limits);
   }
 }

@@ -1,6 +1,6 @@
 import type { Hooks, Journal } from "../../ports/index.ts";
 import type { AgentId, EventOf, Line, RunEnd, RunId } from "../../protocol/index.ts";
-import { type Spending, spendingIn } from "../budget/spent-of.ts";
+import { type Spending, spendingIn } from "../budget/spending.ts";
 import { hookLines, withoutContext } from "../host/ask-hooks.ts";
 import { endFacts } from "../host/run-hooks.ts";
 import { endOf } from "./subagent.ts";

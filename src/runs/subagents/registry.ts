@@ -9,7 +9,7 @@ import {
   type RunId,
 } from "../../protocol/index.ts";
 import type { BudgetSpent } from "../budget/budget.ts";
-import { spendingIn, sumSpending } from "../budget/spent-of.ts";
+import { spendingIn, sumSpending } from "../budget/spending.ts";
 import type { StopCause } from "../host/run.ts";
 import type { LiveAgent, RunRegistry } from "../host/run-host.ts";
 import { orAbort } from "../or-abort.ts";

@@ -10,12 +10,12 @@ export interface Spending extends Omit<BudgetSpent, "seconds" | "estimated"> {
   readonly times: readonly Span[];
 }
 
-/** Requests without a recorded answer count as they were reserved. */
+/** Adds up what an agent spent. Requests without a recorded answer count as they were reserved. */
 export function spendingIn(lines: readonly Line[]): Spending {
   let usage = noUsage;
   let [usd, turns, spawns, unpriced] = [0, 0, 0, 0];
   const estimated = { tokens: 0, usd: 0 };
-  const charge = (spent: Spent | undefined): void => {
+  const charge = (spent: Charge | undefined): void => {
     // A request that failed before it cost anything is not counted.
     if (spent?.usage === undefined) return;
     if (spent.estimated) {
@@ -31,13 +31,13 @@ export function spendingIn(lines: readonly Line[]): Spending {
   for (const line of lines) {
     underWay = foldUnderWay(underWay, line);
     if (line.type === "agent.spawned") spawns += 1;
-    charge(spentIn(line));
+    charge(chargeIn(line));
   }
   for (const request of underWay) charge({ ...chargeOf([request]), estimated: true });
   return { tokens: tokensOf(usage), usd, turns, spawns, unpriced, estimated, times: spansIn(lines) };
 }
 
-/** What agents spent together, for `Budget.restore` after a restart. */
+/** Adds up what several agents spent, for `Budget.restore` after a restart. */
 export function sumSpending(all: readonly Spending[]): BudgetSpent {
   const sum = (amount: (each: Spending) => number): number => all.reduce((total, each) => total + amount(each), 0);
   const estimated = { tokens: sum((each) => each.estimated.tokens), usd: sum((each) => each.estimated.usd) };
@@ -48,17 +48,17 @@ export function sumSpending(all: readonly Spending[]): BudgetSpent {
     spawns: sum(({ spawns }) => spawns),
     unpriced: sum(({ unpriced }) => unpriced),
     seconds: lengthOf(all.flatMap(({ times }) => times)) / 1_000,
-    ...(estimated.tokens === 0 ? {} : { estimated }),
+    estimated: estimated.tokens === 0 ? undefined : estimated,
   };
 }
 
-interface Spent {
+interface Charge {
   readonly usage?: Usage | undefined;
   readonly costUsd?: number | undefined;
   readonly estimated?: true | undefined;
 }
 
-function spentIn(line: Line): Spent | undefined {
+function chargeIn(line: Line): Charge | undefined {
   if (line.type === "tool.ended") return line.result.facts?.spent;
   if (line.type === "model.ended") return { ...line, usage: paidUsage(line) };
   return line.type === "model.failed" || line.type === "conversation.compacted" || line.type === "spend.recorded"
@@ -76,7 +76,7 @@ function spansIn(lines: readonly Line[]): readonly Span[] {
   const started = new Map<CallId, number>();
   for (const line of lines) {
     if (line.type === "tool.started") started.set(line.callId, line.at);
-    // Another agent does the work of these calls, and its own time counts.
+    // Another agent does the work of these calls, and its own time is counted.
     if (line.type === "agent.spawned" || line.type === "agent.resumed") started.delete(line.callId);
     if (line.type === "tool.ended") spans.push({ from: started.get(line.callId) ?? line.at, to: line.at });
     if (line.type === "model.ended" || line.type === "model.failed" || line.type === "conversation.compacted")
@@ -85,7 +85,7 @@ function spansIn(lines: readonly Line[]): readonly Span[] {
   return spans;
 }
 
-/** Time of agents that worked at the same time counts once. */
+/** Returns the length of the union of the spans: time of agents that worked at the same time counts once. */
 function lengthOf(spans: readonly Span[]): number {
   let length = 0;
   let end = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type DurableEvent, type EventOf, type Line, noUsage } from "../../protocol/index.ts";
 import { createBudget } from "./create-budget.ts";
-import { spendingIn, sumSpending } from "./spent-of.ts";
+import { spendingIn, sumSpending } from "./spending.ts";
 
 const usage = { inputTokens: 10, cacheReadTokens: 200, cacheWriteTokens: 3_000, outputTokens: 40_000 };
 const ended: EventOf<"model.ended"> = {
@@ -29,14 +29,14 @@ const spawned: DurableEvent = {
   description: "look",
 };
 
-/** Each a minute after the one before. */
+/** Gives the lines timestamps a minute apart. */
 const lines = (...events: readonly DurableEvent[]): Line[] =>
   events.map((event, index) => ({ v: 1, id: String(index), parentId: null, at: index * 60_000, ...event }));
 
 const spentOf = (transcripts: readonly (readonly Line[])[]) => sumSpending(transcripts.map(spendingIn));
 
 describe("what agents spent", () => {
-  it("adds up every request that took anything, and what took nothing only by its time", () => {
+  it("adds up every request that cost anything, and counts only the time of the others", () => {
     const unpriced = { ...ended, usage: { ...noUsage, inputTokens: 1 } };
     const { costUsd: _, ...free } = unpriced;
     const spent = spentOf([
@@ -48,7 +48,7 @@ describe("what agents spent", () => {
     expect(budget.left().usd?.left).toBe(0);
   });
 
-  it("counts what a tool took that asked a model by itself", () => {
+  it("counts the cost of a tool that used a model itself", () => {
     const result = { outcome: "ok", content: [], facts: { spent: { usage, costUsd: 0.1 } } } as const;
     const searched: DurableEvent = { type: "tool.ended", callId: "c", name: "WebSearch", result, milliseconds: 1 };
     expect(spentOf([lines(ended, searched)])).toMatchObject({ tokens: 2 * 43_210, turns: 2, usd: 0.2, unpriced: 0 });
@@ -60,7 +60,7 @@ describe("what agents spent", () => {
     expect(spent).toMatchObject({ spawns: 2, turns: 3, seconds: 121 });
   });
 
-  it("is nothing for agents that never asked", () => {
+  it("is nothing for agents that made no request", () => {
     expect(spentOf([[], []])).toEqual({ tokens: 0, usd: 0, turns: 0, seconds: 0, spawns: 0, unpriced: 0 });
   });
 });
