@@ -1,26 +1,35 @@
 import { boundText } from "../../lib/index.ts";
-import { type Message, type PermissionMode, type RunFacts, textOf } from "../../protocol/index.ts";
+import { inputOf } from "../../loop/index.ts";
+import {
+  type AssistantMessage,
+  callsOf,
+  type Message,
+  type PermissionMode,
+  type RunFacts,
+  type ToolCallBlock,
+  type ToolResultBlock,
+  textOf,
+} from "../../protocol/index.ts";
 
 export interface CompactionRecord {
-  /** What was asked first and last; the latest only where it is not in the conversation any more. */
   readonly first?: string | undefined;
+  /** Latest prompt, if it is no longer in the conversation. */
   readonly latest?: string | undefined;
   readonly summary: string;
-  /** The runtime made the summary: the model's own was not to be had. */
+  /** The summary is a digest by the runtime, because the model gave none. */
   readonly digest: boolean;
-  /** The newest exchange, where it was too long to stay as it was. */
+  /** Newest exchange, if it was too long to stay as it was. */
   readonly exchange: string;
   readonly mode: PermissionMode;
   readonly facts: RunFacts | undefined;
-  /** Of `rosterText`. */
   readonly roster: string;
 }
 
 const OPENING = "[The conversation up to here was too long for the context window.";
 
 /**
- * The first message of a compacted conversation. What was asked, what the runtime saw and which agents there are stand
- * apart from the model's own words, so that no summary can lose or change them.
+ * Returns the first message of a compacted conversation. Prompts, facts and agents are separate from the model's summary,
+ * so that no summary can lose or change them.
  */
 export function recordText(record: CompactionRecord, maxCharacters: number): string {
   const { first, latest, summary, digest, exchange, roster } = record;
@@ -40,7 +49,7 @@ export function recordText(record: CompactionRecord, maxCharacters: number): str
   return sections.filter((text) => text !== "").join("\n\n");
 }
 
-/** The summary inside a message that an earlier compaction made. */
+/** Returns the summary in a message that an earlier compaction wrote. */
 export function recordedSummary(message: Message): string | undefined {
   const text = textOf(message.content);
   if (message.role !== "user" || !text.startsWith(OPENING)) return undefined;
@@ -67,10 +76,114 @@ function deniedLine({ tool, input }: RunFacts["denied"][number]): string {
 
 function section(name: string, text: string, note?: string): string {
   if (text.trim() === "") return "";
-  return `<${name}${note === undefined ? "" : ` note="${note}"`}>\n${neutral(text.trim())}\n</${name}>`;
+  return `<${name}${note === undefined ? "" : ` note="${note}"`}>\n${escapeSections(text.trim())}\n</${name}>`;
 }
 
-/** Text that would close a section of this record is only text. */
-function neutral(text: string): string {
+/** Escapes text that would open or close a section of the record. */
+function escapeSections(text: string): string {
   return text.replace(/<(?=\/?(?:first_request|latest_request|summary|newest_exchange|facts|agents)\b)/gi, "&lt;");
+}
+
+const TEXTS_SHOWN = 3;
+const REQUESTS_SHOWN = 6;
+const FILES_SHOWN = 60;
+const COMMANDS_SHOWN = 20;
+
+/** Lists the facts of a conversation that the model did not summarise. */
+export function digestOf(messages: readonly Message[], maxCharacters: number): string {
+  const earlier = messages[0] && recordedSummary(messages[0]);
+  const calls = performedCalls(messages);
+  const texts = messages.flatMap((message) =>
+    message.role === "assistant" && textOf(message.content).trim() !== "" ? [textOf(message.content).trim()] : [],
+  );
+  const share = Math.floor(maxCharacters / 4);
+  const parts = [
+    part("Said before, in an earlier summary", earlier === undefined ? [] : [bound(earlier, share)]),
+    part(
+      "Asked for",
+      requestsIn(messages).map((text) => `- ${clip(text, 400)}`),
+    ),
+    part("To-do list", todosIn(calls)),
+    part("Files changed", changedIn(calls)),
+    part("Commands run", commandsIn(calls)),
+    part(
+      "Your last words",
+      texts.slice(-TEXTS_SHOWN).map((text) => bound(text, Math.floor(share / TEXTS_SHOWN))),
+    ),
+  ];
+  const text = parts.filter((each) => each !== "").join("\n\n");
+  return bound(text === "" ? "Nothing was done yet." : text, maxCharacters);
+}
+
+export interface PerformedCall {
+  readonly call: ToolCallBlock;
+  readonly result: ToolResultBlock;
+}
+
+/** Returns the calls that have results, in order. */
+export function performedCalls(messages: readonly Message[]): readonly PerformedCall[] {
+  const results = new Map<string, ToolResultBlock>();
+  for (const { content } of messages)
+    for (const block of content) if (block.type === "tool_result") results.set(block.callId, block);
+  return messages
+    .filter((message): message is AssistantMessage => message.role === "assistant")
+    .flatMap(callsOf)
+    .flatMap((call) => {
+      const result = results.get(call.callId);
+      return result ? [{ call, result }] : [];
+    });
+}
+
+/** Returns the newest prompts. Texts in brackets are left out: the runtime wrote them. */
+function requestsIn(messages: readonly Message[]): string[] {
+  const texts = messages.flatMap(({ role, content }, index) =>
+    role !== "user" || (index === 0 && recordedSummary({ role, content }) !== undefined)
+      ? []
+      : content.flatMap((block) => (block.type === "text" && !/^\s*\[/.test(block.text) ? [block.text.trim()] : [])),
+  );
+  return texts.filter((text) => text !== "").slice(-REQUESTS_SHOWN);
+}
+
+function todosIn(calls: readonly PerformedCall[]): string[] {
+  const newest = calls.findLast(({ call, result }) => call.name === "TodoWrite" && !result.isError);
+  const todos = newest && inputOf(newest.call)["todos"];
+  if (!Array.isArray(todos)) return [];
+  return todos.flatMap((todo: unknown) => {
+    const { content, status } = asRecord(todo);
+    return typeof content === "string" ? [`- [${String(status)}] ${clip(content, 200)}`] : [];
+  });
+}
+
+function changedIn(calls: readonly PerformedCall[]): string[] {
+  const paths = calls.flatMap(({ call, result }) => {
+    if (result.isError || !["Edit", "Write", "NotebookEdit"].includes(call.name)) return [];
+    const { file_path: file, notebook_path: notebook } = inputOf(call);
+    return [file ?? notebook].filter((path) => typeof path === "string");
+  });
+  return [...new Set(paths)].slice(-FILES_SHOWN).map((path) => `- ${path}`);
+}
+
+function commandsIn(calls: readonly PerformedCall[]): string[] {
+  return calls
+    .flatMap(({ call, result }) => {
+      const { command } = call.name === "Bash" ? inputOf(call) : {};
+      return typeof command === "string" ? [`- ${clip(command, 200)}${result.isError ? " (failed)" : ""}`] : [];
+    })
+    .slice(-COMMANDS_SHOWN);
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function part(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? "" : `${title}:\n${lines.join("\n")}`;
+}
+
+function clip(text: string, maxCharacters: number): string {
+  return bound(text.replace(/\s+/g, " "), maxCharacters);
+}
+
+function bound(text: string, maxCharacters: number): string {
+  return boundText(text, { maxCharacters }).text;
 }

@@ -9,7 +9,7 @@ import { createBudget } from "../budget/create-budget.ts";
 import { startClocks } from "../host/clocks.ts";
 import type { RunHost } from "../host/run-host.ts";
 import { Thread } from "../thread/thread.ts";
-import { type CompactionWish, compactConversation } from "./compaction.ts";
+import { type CompactionRequest, compactConversation } from "./compaction.ts";
 import { type ContextLimits, contextLimits } from "./context-limits.ts";
 
 const clock = { now: () => 0, monotonic: () => performance.now() };
@@ -38,8 +38,8 @@ export interface TestRun {
   readonly limits: ContextLimits;
   readonly events: DurableEvent[];
   readonly stop: () => void;
-  compact(wish?: Partial<CompactionWish>): Promise<void>;
-  /** Does what comes next until the run has nothing left to do; tools answer with what `perform` gives. */
+  compact(request?: Partial<CompactionRequest>): Promise<void>;
+  /** Performs operations until the run has nothing left to do. `perform` returns the results of tools. */
   drive(perform: (call: ToolCall) => string): Promise<string>;
 }
 
@@ -49,7 +49,7 @@ export interface TestPlace {
   readonly budget?: BudgetLimits;
 }
 
-/** A run on real pieces: journal, thread, budget and clocks; only tools are a function. */
+/** Creates a run with a real journal, thread, budget and clocks. Only its tools are a function. */
 export async function testRun(
   model: Model,
   { journal, window = 4_000, budget = {} }: TestPlace = {},
@@ -102,7 +102,7 @@ export async function testRun(
     limits,
     events,
     stop: () => abort.abort(),
-    compact: (wish = {}) => compactConversation(host, { limits, cause: "full", ...wish }),
+    compact: (request = {}) => compactConversation(host, { limits, cause: "full", ...request }),
     drive: async (perform) => {
       for (let operations = 0; operations < 100; operations += 1) {
         const operation = next(thread.state, limits);
@@ -136,7 +136,7 @@ function withoutOk<T extends { ok: true }>({ ok: _, ...rest }: T): Omit<T, "ok">
   return rest;
 }
 
-/** Counts what it is asked and answers, as a provider does. */
+/** Makes a model report its usage, as a provider does. */
 export function counting(model: Model): Model {
   return {
     describe: () => model.describe(),
@@ -150,7 +150,7 @@ export function counting(model: Model): Model {
   };
 }
 
-/** What the next request would have in it, and what is wrong with that on the wire. */
+/** Lists what a provider would reject in a request with these messages. */
 export function wireProblems(messages: readonly Message[]): string[] {
   const problems: string[] = [];
   for (const [index, message] of messages.entries()) {
@@ -165,7 +165,7 @@ export function wireProblems(messages: readonly Message[]): string[] {
   return problems;
 }
 
-/** As the next request will see them. */
+/** Returns the messages of the next request. */
 export function comingMessages({ host: { thread } }: TestRun): readonly Message[] {
   const turn = userTurn(thread.state);
   return [...(thread.conversation?.messages() ?? []), ...(turn ? [turn] : [])];

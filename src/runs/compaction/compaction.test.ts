@@ -15,7 +15,7 @@ import {
   wireProblems,
 } from "./compaction.test-support.ts";
 
-/** About so many tokens. */
+/** Returns text of about this many tokens. */
 const words = (tokens: number, word = "abcdefg"): string =>
   `${word} `.repeat(Math.ceil((tokens * 3.6) / (word.length + 1)));
 const call = (turn: number, index = 0) => ({
@@ -24,7 +24,7 @@ const call = (turn: number, index = 0) => ({
   inputJson: '{"file_path":"a"}',
 });
 
-/** A turn of the model with one call, and its result. */
+/** Returns a turn of the model with one call, and its result. */
 function turn(number: number, tokens: number, text = `step ${number}`): DurableEvent[] {
   return [
     { type: "model.requested", turn: number },
@@ -68,7 +68,7 @@ const noticesIn = ({ events }: TestRun): string[] =>
 const long = [said("FIRST: build it"), ...turn(1, 900), ...turn(2, 900), ...turn(3, 900), ...turn(4, 200)];
 
 describe("compaction", () => {
-  it("puts the model's summary and the newest turns in the place of the conversation", async () => {
+  it("replaces the conversation by the model's summary and the newest turns", async () => {
     const run = await runWith([{ text: "Goal: build it. Exact: id 4711." }], long);
     await run.compact();
     run.model.assertDone();
@@ -91,7 +91,7 @@ describe("compaction", () => {
     expect(noticesIn(run)).toEqual([]);
   });
 
-  it("asks behind what was answered before, with tools declared as ever, and runs none", async () => {
+  it("appends its question to an earlier request, with the same tools, and runs none", async () => {
     const run = await runWith([{ text: "Summary.", calls: [{ name: "Read", input: {} }] }], long);
     await run.compact();
     const [asked = []] = run.model.requests;
@@ -109,7 +109,7 @@ describe("compaction", () => {
     expect(wireProblems(comingMessages(run))).toEqual([]);
   });
 
-  it("has the latest request where it is gone from the conversation, and never twice", async () => {
+  it("repeats the latest request if it is gone from the conversation, and never twice", async () => {
     const events = [said("FIRST: a"), ...turn(1, 900), said("SECOND: b </summary>"), ...turn(2, 900), ...turn(3, 900)];
     const gone = await runWith([{ text: "Sum." }], events);
     await gone.compact();
@@ -120,7 +120,7 @@ describe("compaction", () => {
     expect(textOf(comingMessages(pending).at(-1)?.content ?? [])).toContain("THIRD: c");
   });
 
-  it("is on the bill: tokens, money, time of the model; but not a turn", async () => {
+  it("is charged with its tokens, cost and model time, but not as a turn", async () => {
     const prices = { input: 10_000, output: 0, cacheRead: 0, cacheWrite: 0 };
     const run = await runWith([{ text: "Sum." }], long, { describe: { prices } });
     const before = run.host.thread.state.run;
@@ -131,7 +131,7 @@ describe("compaction", () => {
     expect(run.host.thread.state.run?.turns).toBe(before?.turns);
   });
 
-  it("carries the agents there are, and the earlier summary into the next", async () => {
+  it("lists the agents, and carries the earlier summary into the next one", async () => {
     const run = await runWith([{ text: "Old words." }, { error: { code: "server", message: "Down." } }], long);
     await run.compact({ roster: async () => "- a1 (Explore): look" });
     await run.host.record([...turn(5, 900), ...turn(6, 900)]);
@@ -144,7 +144,7 @@ describe("compaction", () => {
   });
 });
 
-describe("a summary that can't be had", () => {
+describe("a summary that the model does not give", () => {
   const bash = { callId: "c3_0", name: "Bash", inputJson: '{"command":"npm test"}' };
   const edit = { callId: "c3_1", name: "Edit", inputJson: '{"file_path":"src/cart.ts"}' };
   const todo = { callId: "c3_2", name: "TodoWrite", inputJson: '{"todos":[{"content":"Ship","status":"pending"}]}' };
@@ -178,7 +178,7 @@ describe("a summary that can't be had", () => {
     ["too many words", { text: words(2_000) }, /too long/],
     ["a request that does not fit", { error: { code: "context_overflow", message: "Too long." } }, /Too long/],
   ];
-  it.each(cases)("for %s gives way to a digest, and a notice says so", async (_, step, why) => {
+  it.each(cases)("for %s is replaced by a digest, with a notice", async (_, step, why) => {
     const run = await runWith([step], worked);
     await run.compact();
     const { summary } = compactedIn(run);
@@ -188,13 +188,13 @@ describe("a summary that can't be had", () => {
     expect(wireProblems(comingMessages(run))).toEqual([]);
   });
 
-  it("gives way when the model is silent for too long", async () => {
+  it("is replaced when the model is silent for too long", async () => {
     const run = await runWith([{ hangs: true }], worked);
     await run.compact({ timeLimitMs: 5 });
     expect(noticesIn(run)[0]).toContain("longer than");
   });
 
-  it("gives way when the budget is used up, without asking", async () => {
+  it("is replaced without a request when the budget is used up", async () => {
     const run = await runWith([], worked, { budget: { tokens: 10 } });
     await run.compact();
     run.model.assertDone();
@@ -225,7 +225,7 @@ describe("a summary that can't be had", () => {
 describe("a run that outgrows its window", () => {
   const reading = { calls: [{ name: "Read", input: { file_path: "a" } }] };
 
-  it("is compacted on the way and comes to its end", async () => {
+  it("is compacted meanwhile and comes to its end", async () => {
     const run = await runWith(
       [reading, reading, reading, { text: "Sum." }, reading, { text: "Done." }],
       [said("FIRST: go")],
@@ -237,7 +237,7 @@ describe("a run that outgrows its window", () => {
     expect(textOf(run.model.requests[4]?.[0]?.content ?? [])).toContain("FIRST: go");
   });
 
-  it("makes a request that did not fit once more, shorter, and says what of it was cut", async () => {
+  it("repeats a request that did not fit, shorter, and says what was cut", async () => {
     const overflow = { error: { code: "context_overflow" as const, message: "Too long." } };
     const run = await runWith([reading, overflow, { text: "Done." }], [said("FIRST: go")]);
     expect(await run.drive(() => words(2_000, "deadbeef"))).toBe("done");
@@ -286,7 +286,7 @@ describe("whatever was said", () => {
     }),
   ];
 
-  it("roles alternate afterwards, every call has its result, nothing that waits is lost, and resuming sees the same", async () => {
+  it("roles alternate afterwards, every call has its result, nothing pending is lost, and resuming gives the same", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 1, maxLength: 8 }),
@@ -299,7 +299,7 @@ describe("whatever was said", () => {
             clock: { now: () => 0, monotonic: () => 0 },
           });
           const run = await runWith([summary], eventsOf(steps), { journal });
-          // What did not fit was sent: its turn is sealed.
+          // The request that did not fit was sent, so its turn is sealed.
           if (cause === "overflow") await run.host.record([{ type: "model.requested", turn: steps.length + 1 }]);
           const pending = comingMessages(run).at(-1);
           await run.compact({ cause });
@@ -315,7 +315,7 @@ describe("whatever was said", () => {
     );
   });
 
-  it("a journal cut at any line goes on to the end", async () => {
+  it("a run whose journal is cut at any line continues to its end", async () => {
     const reading = { calls: [{ name: "Read", input: {} }] };
     const whole = createMemorySession({ cwd: "/", sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
     const steps = [reading, reading, reading, { text: "Sum." }, reading, { text: "Done." }];
@@ -328,7 +328,7 @@ describe("whatever was said", () => {
       const journal = createMemorySession({ cwd: "/", sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
       await journal.saveHead(first.host.request.agent.head);
       await journal.append("main", left.map(eventOf));
-      // Says what the conversation asks for: a summary when it is asked for one.
+      // Answers with a summary when it is asked for one.
       const answer: ScriptedStep = (messages) =>
         textOf(messages.at(-1)?.content ?? []).includes("call no tool") ? { text: "Sum." } : { text: "Done." };
       const model = createScriptedModel(Array.from({ length: 5 }, () => answer));
@@ -337,7 +337,7 @@ describe("whatever was said", () => {
       expect(textOf(comingMessages(run)[0]?.content ?? []).startsWith("FIRST: go")).toBe(intact);
       expect(await run.drive(() => "again")).toBe("done");
       for (const request of model.requests) expect(wireProblems(request)).toEqual([]);
-      // Right before the line, all that led to it is there: the decision is the same.
+      // Right before the line, everything that led to it is recorded, so the decision is the same.
       if (count === at) expect(run.events.some(({ type }) => type === "conversation.compacted")).toBe(true);
     }
     expect(at).toBeGreaterThan(0);

@@ -1,48 +1,60 @@
-import { canFollowSummary } from "../../conversation/index.ts";
-import { boundText } from "../../lib/index.ts";
-import { estimated, expectedTokens, type LoopState, sizeOf, userTurn } from "../../loop/index.ts";
-import { type DurableEvent, type EventOf, type Message, textOf, type UserMessage } from "../../protocol/index.ts";
+import { compactionPrompt } from "../../agents/index.ts";
+import { type Chain, canFollowSummary } from "../../conversation/index.ts";
+import { boundText, estimateTokens } from "../../lib/index.ts";
+import { estimated, expectedTokens, type LoopState, mostExpectedTokens, sizeOf, userTurn } from "../../loop/index.ts";
+import type { ModelProgress, ModelRequest, Prompt } from "../../ports/index.ts";
+import {
+  costOf,
+  type DurableEvent,
+  type EventOf,
+  type Message,
+  type ModelOutcome,
+  noUsage,
+  paidUsage,
+  textOf,
+  type Usage,
+  type UserMessage,
+} from "../../protocol/index.ts";
+import { estimateRequest, longestAnswer, reservedSpend } from "../budget/estimate-request.ts";
 import { currentPolicy } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
-import { askForSummary, type Summary } from "./ask-for-summary.ts";
-import { digestOf, performedCalls } from "./compaction-digest.ts";
-import { recordedSummary, recordText } from "./compaction-record.ts";
-import type { ContextLimits } from "./context-limits.ts";
+import { digestOf, performedCalls, recordedSummary, recordText } from "./compaction-record.ts";
+import { type ContextLimits, headSize } from "./context-limits.ts";
 
-export interface CompactionWish {
+export interface CompactionRequest {
   readonly limits: ContextLimits;
-  /** Of the loop's operation. */
+  /** Why the loop asks for a compaction. */
   readonly cause: "full" | "overflow";
-  /** `rosterText` of the agents there are. */
+  /** Returns the roster of the agent's subagents. */
   readonly roster?: () => Promise<string>;
   readonly timeLimitMs?: number;
 }
 
 const TIME_LIMIT_MS = 120_000;
-/** Shares of what a conversation may fill. */
+/** Share of the conversation's room for the newest messages, which stay as they are. */
 const KEPT_SHARE = 0.2;
+/** Share of the room for the record that replaces the other messages. */
 const RECORD_SHARE = 0.25;
 const CHARACTERS_PER_TOKEN = 3;
 const LONGEST_RECORD = 60_000;
 
 /**
- * Puts a summary and the newest turns in the conversation's place, by one line of the journal: before it nothing has
- * changed. Always records that line, with a digest of our own where the model's summary can't be had, unless the run
- * was stopped meanwhile.
+ * Replaces the conversation by a summary and its newest turns. Nothing changes before the line that records this. If the
+ * model can't write the summary, a digest takes its place. Records nothing only if the run was stopped meanwhile.
  */
-export async function compactConversation(host: RunHost, wish: CompactionWish): Promise<void> {
+export async function compactConversation(host: RunHost, request: CompactionRequest): Promise<void> {
   const { thread } = host;
   const { state, conversation } = thread;
   if (conversation === undefined) throw new Error("a compaction without a conversation");
-  const { limits, cause } = wish;
+  const { limits, cause } = request;
   const room = Math.max(limits.compactAt - limits.headTokens, limits.compactAt / 4);
   const messages = conversation.messages();
   const cut = cutOf(messages, state, { room: room * (cause === "overflow" ? KEPT_SHARE / 2 : KEPT_SHARE) });
-  const timeLimitMs = Math.min(wish.timeLimitMs ?? TIME_LIMIT_MS, host.services.limits.idleMs);
+  const timeLimitMs = Math.min(request.timeLimitMs ?? TIME_LIMIT_MS, host.services.limits.idleMs);
   const earlier = cut.summarised === 1 && messages[0] ? recordedSummary(messages[0]) : undefined;
-  const asked: Summary =
+  const answer: Summary =
     earlier === undefined
-      ? await askForSummary(host, conversation, { count: cut.summarised, room, timeLimitMs })
+      ? await requestSummary(host, conversation, { count: cut.summarised, room, timeLimitMs })
       : { ok: true, text: earlier, spent: {} };
   if (host.outlet.signal.aborted) return;
   const characters = Math.min(LONGEST_RECORD, Math.floor(room * RECORD_SHARE * CHARACTERS_PER_TOKEN));
@@ -51,17 +63,17 @@ export async function compactConversation(host: RunHost, wish: CompactionWish): 
   const summary = recordText(
     {
       first: state.asked?.first,
-      latest: latestUnlessThere(state, [...kept, ...(turn ? [turn] : [])]),
-      summary: asked.ok ? asked.text : digestOf(messages.slice(0, cut.from), Math.floor(characters / 2)),
-      digest: !asked.ok,
+      latest: latestUnlessKept(state, [...kept, ...(turn ? [turn] : [])]),
+      summary: answer.ok ? answer.text : digestOf(messages.slice(0, cut.from), Math.floor(characters / 2)),
+      digest: !answer.ok,
       exchange: exchangeText(messages.slice(cut.summarised, cut.from), Math.floor(characters * 0.3)),
       mode: currentPolicy(host).mode,
       facts: state.run?.facts,
-      roster: await (wish.roster?.() ?? Promise.resolve("")).catch(() => ""),
+      roster: await (request.roster?.() ?? Promise.resolve("")).catch(() => ""),
     },
     characters,
   );
-  const left = [userSays(summary), ...kept, turn].reduce((sum, message) => sum + sizeOf(message), 0);
+  const left = [userMessage(summary), ...kept, turn].reduce((sum, message) => sum + sizeOf(message), 0);
   const compacted: EventOf<"conversation.compacted"> = {
     type: "conversation.compacted",
     summary,
@@ -69,20 +81,20 @@ export async function compactConversation(host: RunHost, wish: CompactionWish): 
     trigger: "auto",
     before: expectedTokens(state.context, limits, turn),
     after: limits.headTokens + estimated(state.context, left),
-    ...asked.spent,
+    ...answer.spent,
   };
   host.before ??= thread.newestPrompt;
-  await host.record(asked.ok ? [compacted] : [compacted, noticeOf(asked.problem)]);
+  await host.record(answer.ok ? [compacted] : [compacted, digestNotice(answer.problem)]);
 }
 
 interface Cut {
-  /** The first message that stays. */
+  /** Index of the first message that stays. */
   readonly from: number;
-  /** So many of the first messages the model is asked to summarise: no more than it has answered to before. */
+  /** Number of messages that the model summarises. They end with a message that it has seen in a request before. */
   readonly summarised: number;
 }
 
-/** The newest messages that fit; always an answer whose results are still to be sent. */
+/** Keeps the newest messages that fit, and always an answer whose results are still to be sent. */
 function cutOf(messages: readonly Message[], state: LoopState, { room }: { readonly room: number }): Cut {
   const open = messages.at(-1)?.role === "assistant";
   let size = estimated(state.context, sizeOf(userTurn(state)));
@@ -94,12 +106,12 @@ function cutOf(messages: readonly Message[], state: LoopState, { room }: { reado
     if (canFollowSummary(messages, index)) from = index;
   }
   if (from < messages.length) return { from, summarised: from };
-  // The newest turn got no answer; it may be what did not fit.
+  // The newest turn got no answer. It may be what did not fit.
   const answer = messages.findLastIndex((_, index) => canFollowSummary(messages, index));
   return { from, summarised: Math.max(0, answer) };
 }
 
-function noticeOf(problem: string): DurableEvent {
+function digestNotice(problem: string): DurableEvent {
   return {
     type: "notice.raised",
     code: "compaction_digest",
@@ -107,27 +119,152 @@ function noticeOf(problem: string): DurableEvent {
   };
 }
 
-/** A turn that can't stay whole, in short: what was said, called and answered. */
+/** Shortens a turn that is too long to stay: the model's texts, its calls and their results. */
 function exchangeText(messages: readonly Message[], maxCharacters: number): string {
-  const words = messages.flatMap((message) =>
+  const texts = messages.flatMap((message) =>
     message.role === "assistant" && textOf(message.content).trim() !== "" ? [textOf(message.content)] : [],
   );
   const calls = performedCalls(messages);
-  const share = Math.floor(maxCharacters / Math.max(1, calls.length + words.length));
+  const share = Math.floor(maxCharacters / Math.max(1, calls.length + texts.length));
   const bound = (text: string): string => boundText(text, { maxCharacters: share }).text;
   const shown = calls.map(({ call, result }) =>
     bound(`${call.name} ${call.inputJson}${result.isError ? " failed" : ""}:\n${textOf(result.content)}`),
   );
-  return [...words.map(bound), ...shown].join("\n\n");
+  return [...texts.map(bound), ...shown].join("\n\n");
 }
 
-function latestUnlessThere({ asked }: LoopState, messages: readonly Message[]): string | undefined {
+/** Returns the latest prompt unless one of these messages contains it. */
+function latestUnlessKept({ asked }: LoopState, messages: readonly Message[]): string | undefined {
   if (asked === undefined) return undefined;
   return messages.some(({ role, content }) => role === "user" && textOf(content).includes(asked.latest))
     ? undefined
     : asked.latest;
 }
 
-function userSays(text: string): UserMessage {
+function userMessage(text: string): UserMessage {
   return { role: "user", content: [{ type: "text", text }] };
+}
+
+interface SummaryRequest {
+  /** Number of messages to summarise, from the first. */
+  readonly count: number;
+  /** Tokens that a conversation may fill. */
+  readonly room: number;
+  readonly timeLimitMs: number;
+}
+
+/** A summary needs no more tokens, and whatever is not reserved for it is left for the conversation. */
+const SUMMARY_TOKENS = 8_000;
+/** Longest summary, as a share of the conversation's room. */
+const SUMMARY_SHARE = 0.25;
+
+type Summary = { readonly spent: SummaryCost } & (
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly problem: string }
+);
+type SummaryCost = Pick<EventOf<"conversation.compacted">, "usage" | "costUsd" | "milliseconds">;
+
+/** Asks the agent's own model for a summary, within its budget and a time limit. Tool calls in the answer are not run. */
+async function requestSummary(
+  host: RunHost,
+  conversation: Chain,
+  { count, room, timeLimitMs }: SummaryRequest,
+): Promise<Summary> {
+  // There is only the first prompt.
+  if (count < 2) return { ok: false, problem: "there is no answer to sum up yet", spent: {} };
+  const { services, outlet, clocks } = host;
+  const { budget, model, clock } = services;
+  const { head } = conversation;
+  const description = model.describe();
+  const thinkingTokens = head.thinking?.budgetTokens ?? 0;
+  const estimate = estimateRequest(
+    {
+      inputTokens: mostExpectedTokens(host.thread.state.context, headSize(head), summaryQuestion),
+      maxTokens: Math.min(longestAnswer(description), SUMMARY_TOKENS + thinkingTokens),
+      thinkingTokens,
+      cacheLifetime: head.cacheLifetime,
+    },
+    description,
+  );
+  const resume = clocks.pause();
+  const reservation = await budget.reserveInTurn(estimate, outlet.signal).finally(resume);
+  if (reservation.refused) return { ok: false, problem: reservation.message, spent: {} };
+  await host.record([
+    { type: "spend.reserved", request: "compaction", reserved: reservedSpend(estimate, reservation) },
+  ]);
+  const startedAt = clock.monotonic();
+  const { prices } = description;
+  const priceOf = (usage: Usage): number | undefined => prices && costOf(usage, prices);
+  const outcome = await callWithin(host, timeLimitMs, {
+    prompt: summaryPrompt(conversation, count),
+    maxTokens: reservation.answerTokens,
+    repeat: (lost) => reservation.repeat({ usage: lost, costUsd: priceOf(lost) }, outlet.signal),
+  });
+  const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
+  const costUsd = usage && priceOf(usage);
+  if (usage) reservation.settle({ usage, costUsd });
+  else reservation.cancel();
+  const milliseconds = Math.round(clock.monotonic() - startedAt);
+  const spent: SummaryCost = { usage, costUsd, milliseconds };
+  // A run that was stopped meanwhile records no compaction, so this is the only line with the cost.
+  if (outlet.signal.aborted) await host.record([{ type: "spend.recorded", usage: usage ?? noUsage, costUsd }]);
+  const problem = problemOf(outcome, { room, timeLimitMs });
+  if (problem !== undefined || !outcome.ok) return { ok: false, problem: problem ?? "it failed", spent };
+  const text = textOf(outcome.message.content).trim();
+  const isCut = outcome.stopReason === "max_tokens";
+  return { ok: true, text: isCut ? `${text}\n[Cut at the output limit.]` : text, spent };
+}
+
+/** Calls the model within a time limit. Time that a request waits before it is sent does not count. */
+async function callWithin(
+  { services, thread, outlet, clocks }: RunHost,
+  timeLimitMs: number,
+  request: Pick<ModelRequest, "prompt" | "maxTokens" | "repeat">,
+): Promise<ModelOutcome> {
+  const own = new AbortController();
+  const giveUp = (): void => own.abort();
+  outlet.signal.addEventListener("abort", giveUp);
+  if (outlet.signal.aborted) giveUp();
+  let timer: NodeJS.Timeout | undefined = setTimeout(giveUp, timeLimitMs);
+  let resume: (() => void) | undefined;
+  const onProgress = ({ type }: ModelProgress): void => {
+    const waits = type === "waiting" || type === "retried";
+    if (waits === (resume !== undefined)) return;
+    clearTimeout(timer);
+    resume?.();
+    resume = waits ? clocks.pause() : undefined;
+    timer = waits ? undefined : setTimeout(giveUp, timeLimitMs);
+  };
+  const callId = (index: number): string => `${thread.agentId}_compaction_${thread.state.turn}_${index}`;
+  const outcome = await services.model.call({ ...request, callId, signal: own.signal }, onProgress);
+  clearTimeout(timer);
+  resume?.();
+  outlet.signal.removeEventListener("abort", giveUp);
+  return outcome;
+}
+
+const summaryQuestion = userMessage(compactionPrompt);
+
+/** Appends the question to the bytes of earlier requests, which the provider can then read from its cache. */
+function summaryPrompt(conversation: Chain, count: number): Prompt {
+  const last = conversation.messages()[count - 1];
+  const merges = last?.role === "user";
+  const chain = conversation.until(merges ? count - 1 : count);
+  chain.append(merges ? { role: "user", content: [...last.content, ...summaryQuestion.content] } : summaryQuestion);
+  return chain.request();
+}
+
+function problemOf(
+  outcome: ModelOutcome,
+  { room, timeLimitMs }: { readonly room: number; readonly timeLimitMs: number },
+): string | undefined {
+  if (!outcome.ok) {
+    if (outcome.error.code === "aborted") return `the model took longer than ${Math.round(timeLimitMs / 1_000)} s`;
+    return outcome.error.message;
+  }
+  const text = textOf(outcome.message.content);
+  if (outcome.stopReason === "refusal") return "the model refused";
+  if (text.trim() === "") return "the model wrote none";
+  if (estimateTokens(text) > room * SUMMARY_SHARE) return "the model's was too long";
+  return undefined;
 }

@@ -8,19 +8,19 @@ const at = (wish: Partial<Parameters<typeof contextLimits>[0]>): number | undefi
   contextLimits({ head: testHead, model, ...wish })?.compactAt;
 
 describe("a conversation is compacted", () => {
-  it("at 95 % of the window, or where an answer no longer fits", () => {
+  it("at 95 % of the window, or when an answer no longer fits", () => {
     expect(at({})).toBe(190_000);
     expect(at({ model: talkative })).toBe(168_000);
   });
 
-  it("at the share the settings say, which can't give what the window has not", () => {
+  it("at the share from the settings, but never beyond the window", () => {
     expect(at({ percent: 50 })).toBe(100_000);
     expect(at({ percent: 100, model: talkative })).toBe(168_000);
     expect(at({ percent: 0 })).toBe(2_000);
     expect(at({ percent: 500 })).toBe(199_600);
   });
 
-  it("at what the agent may fill, if that is less; an answer may go beyond it", () => {
+  it("at the agent's own limit, if that is less; an answer may go beyond it", () => {
     expect(at({ contextTokens: 50_000 })).toBe(47_500);
     expect(at({ contextTokens: 50_000, model: talkative })).toBe(47_500);
     expect(at({ contextTokens: 900_000 })).toBe(190_000);
