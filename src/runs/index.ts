@@ -2,8 +2,7 @@
 // Does not own: what comes next (loop), what is allowed (permissions), bytes (conversation), files (transcript).
 // Called by: app.
 
-export type { SessionApprovals } from "./approvals/approval-queue.ts";
-export { createApprovalQueue } from "./approvals/create-approval-queue.ts";
+export { createApprovalQueue, type SessionApprovals } from "./approvals/approval-queue.ts";
 export type { Budget, BudgetSpent } from "./budget/budget.ts";
 export { createBudget } from "./budget/create-budget.ts";
 export { spendingIn, sumSpending } from "./budget/spending.ts";

@@ -11,24 +11,25 @@ import {
   textOf,
 } from "../../protocol/index.ts";
 import type { ApprovalQueue } from "../approvals/approval-queue.ts";
-import { type Asker, askerOf } from "../approvals/question.ts";
+import { type Asker, askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
+import { grantOf } from "../calls/decide-call.ts";
 import type { Acceptance, RunHost } from "../host/run-host.ts";
 
-export interface AcceptanceRequest {
+interface AcceptanceRequest {
   readonly command: string;
-  readonly who: Asker;
+  readonly asker: Asker;
   readonly runId: RunId;
-  /** Of the agent whose work it is. */
+  /** Policy of the agent whose work is checked. */
   readonly policy: Policy;
   readonly executor: ToolExecutor;
-  /** Absent: who gave the command has allowed it. */
-  readonly approvals?: ApprovalQueue;
+  /** Absent if the command needs no approval, because the user supplied it with the run. */
+  readonly approvals?: ApprovalQueue | undefined;
   readonly signal: AbortSignal;
-  /** Stops the clocks while a person is asked. */
+  /** Stops the clocks while approval is awaited. */
   readonly pause: () => () => void;
 }
 
-/** Runs the command that says whether an agent's work holds, as a command of that agent: decided, asked about, limited in time. Never rejects. */
+/** Runs an acceptance command like a command of the agent: with its policy, approval and time limit. Never rejects. */
 async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceResult> {
   const { command, runId, policy, executor } = request;
   const call: ToolCall = {
@@ -45,9 +46,9 @@ async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceRe
     const asks = decision.effect === "ask";
     const answer = asks && request.approvals ? await ask(call, { ...request, decision }, request.approvals) : undefined;
     if (answer?.answer === "deny") return notRun(answer.message ?? denial);
-    const grant = asks ? { grant: { callId: call.callId, inputJson: call.inputJson, by: "person" as const } } : {};
-    const { who, signal } = request;
-    const result = await executor.execute({ agentId: who.agentId, call, policy, ...grant }, () => {}, signal);
+    const grant = asks ? grantOf(call, "person") : undefined;
+    const { agentId } = request.asker;
+    const result = await executor.execute({ agentId, call, policy, grant }, () => {}, request.signal);
     const exitCode = result.facts?.command?.exitCode ?? null;
     return {
       command,
@@ -62,15 +63,14 @@ async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceRe
 
 async function ask(
   call: ToolCall,
-  { who, policy, executor, signal, decision, pause }: AcceptanceRequest & { readonly decision: Decision },
+  { asker, policy, executor, signal, decision, pause }: AcceptanceRequest & { readonly decision: Decision },
   approvals: ApprovalQueue,
 ): Promise<ApprovalAnswer> {
-  const { questionAbout, ruleSettling } = await import("../approvals/question.ts");
-  const question = await questionAbout({ ...who, call, decision, policy, executor });
+  const question = await questionAbout({ ...asker, call, decision, policy, executor });
   const settledBy = () => ruleSettling(call, { executor, policy, now: approvals.policyFor(policy) });
-  const goOn = pause();
-  const answer = await approvals.ask(question, { signal, settledBy, onOpen: async () => {} }).finally(goOn);
-  // What the check is, is not for who answers to change.
+  const resume = pause();
+  const answer = await approvals.ask(question, { signal, settledBy, onOpen: async () => {} }).finally(resume);
+  // The approver may not change the command.
   if (answer === undefined || (answer.inputJson ?? call.inputJson) !== call.inputJson)
     return { answer: "deny", by: "nobody" };
   return answer;
@@ -81,24 +81,24 @@ export function lastLines(text: string): string {
   return lines.length > 2_000 ? `…${lines.slice(-2_000)}` : lines;
 }
 
-/** Holds what is called done against its checks. False: it did not stand them, the agent was told why, and has one more go. */
+/** Checks work that the agent calls done. Returns false if the check failed and the agent was asked to fix it, which happens once. */
 export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise<boolean> {
   const { request, thread, outlet } = host;
   const { runId } = request;
   const result = await firstFailure(host, acceptance);
-  // Who was stopped in the middle has not failed.
+  // A run that was stopped meanwhile has not failed.
   if (outlet.signal.aborted) return true;
   const { run } = thread.state;
   const hasTurns = run !== undefined && run.turns < run.maxTurns;
-  // What could not be run the agent can't mend.
+  // The agent can't fix a command that could not be run.
   const again = !result.ok && result.exitCode !== null && host.acceptance === undefined && hasTurns;
   host.acceptance = result;
   const checked: DurableEvent = { type: "acceptance.checked", runId, ...result };
-  await host.record([checked, ...(again ? [tellingOf(result)] : [])]);
+  await host.record([checked, ...(again ? [failureMessage(result)] : [])]);
   return !again;
 }
 
-/** Or the last success, when there is none. */
+/** Returns the first failed check, or the last check if all succeed. */
 async function firstFailure(host: RunHost, { commands, policy, granted = [] }: Acceptance): Promise<AcceptanceResult> {
   const { services, thread, request, outlet } = host;
   const { executor, approvals, retinue } = services;
@@ -108,11 +108,11 @@ async function firstFailure(host: RunHost, { commands, policy, granted = [] }: A
   for (const command of commands) {
     result = await checkAcceptance({
       command,
-      who: askerOf(host),
+      asker: askerOf(host),
       runId,
       policy: approvals.policyFor(retinue?.policyOf(thread.agentId, policy) ?? policy),
       executor,
-      ...(granted.includes(command) ? {} : { approvals }),
+      approvals: granted.includes(command) ? undefined : approvals,
       signal,
       pause: () => host.pause(),
     });
@@ -121,7 +121,7 @@ async function firstFailure(host: RunHost, { commands, policy, granted = [] }: A
   return result;
 }
 
-function tellingOf({ command, exitCode, output }: AcceptanceResult): DurableEvent {
+function failureMessage({ command, exitCode, output }: AcceptanceResult): DurableEvent {
   const text = `[Your work is not accepted yet: ${command} ended with exit code ${exitCode}. Mend it, then report again. Its last lines:]\n${output}`;
   return { type: "context.added", cause: "acceptance", text };
 }

@@ -20,7 +20,7 @@ it.each([
   expect(verdictOf({ outcome: "succeeded", text, facts })).toBe(verdict);
 });
 
-it("counts of nobody who ran nothing, or did not come to an end", () => {
+it("is inconclusive if the verifier ran nothing or did not finish", () => {
   const text = "VERDICT: pass";
   expect(verdictOf({ outcome: "succeeded", text, facts: noFacts })).toBe("inconclusive");
   expect(verdictOf({ outcome: "incomplete", text, facts })).toBe("inconclusive");

@@ -12,7 +12,7 @@ import type { SubagentResult } from "../subagents/subagent.ts";
 import { LONGEST_REPORT, resultText } from "../subagents/task-text.ts";
 import { lastLines } from "./acceptance.ts";
 
-/** Tells an agent that has changed files, once in a run, that somebody could try to break its work. */
+/** Suggests verification to an agent that has changed files, once in a run. */
 export async function suggestVerification(host: RunHost): Promise<void> {
   if (host.verification !== undefined || changedFiles(host).length === 0) return;
   host.verification = { calls: callsOf(host) };
@@ -21,17 +21,17 @@ export async function suggestVerification(host: RunHost): Promise<void> {
 }
 
 /**
- * Work that changed files is called done: somebody else tries to break it before the run ends. False: that succeeded, the
- * agent was told how, and has one more go.
+ * Lets the verifier try to break work that changed files before the run ends as done. Returns false if it succeeded and
+ * the agent was asked to fix its work, which happens once.
  */
 export async function verifyWork(host: RunHost): Promise<boolean> {
   const { verification, acceptance, request, outlet } = host;
   const calls = callsOf(host);
   const hasFailed = acceptance?.ok === false && acceptance.verdict === undefined;
-  // What did not stand its other checks is not verified.
+  // Work that failed its other checks is not verified.
   if (hasFailed || changedFiles(host).length === 0) return true;
   if (verification?.calls === calls) {
-    // Who did nothing after a verdict leaves it as it is, whatever the other checks say.
+    // Nothing was done since the last verdict, so it still holds, whatever the other checks say.
     host.acceptance = verification.result ?? acceptance;
     return true;
   }
@@ -44,13 +44,13 @@ export async function verifyWork(host: RunHost): Promise<boolean> {
   host.acceptance = result;
   host.verification = { calls, result };
   const checked: DurableEvent = { type: "acceptance.checked", runId: request.runId, ...result };
-  await host.record([checked, ...(again && "end" in run ? [tellingOf(run)] : [])]);
+  await host.record([checked, ...(again && "end" in run ? [findingsMessage(run)] : [])]);
   return !again;
 }
 
-type Verified = SubagentResult | { readonly message: string };
+type Verification = SubagentResult | { readonly message: string };
 
-async function verify(host: RunHost): Promise<Verified> {
+async function verify(host: RunHost): Promise<Verification> {
   const { services, thread, request, outlet } = host;
   if (services.retinue === undefined) return { message: "There are no other agents in this session." };
   const work = {
@@ -58,15 +58,15 @@ async function verify(host: RunHost): Promise<Verified> {
     callId: `${request.runId}_verify${callsOf(host)}` as CallId,
     agentType: VERIFIER,
     description: "verify the work",
-    prompt: taskOf(host),
+    prompt: verifierPrompt(host),
   };
   const resume = host.pause();
   return services.retinue.entrust(work, outlet.signal).finally(resume);
 }
 
-const MOST_WORDS = 8_000;
+const LONGEST_PART = 8_000;
 
-function taskOf(host: RunHost): string {
+function verifierPrompt(host: RunHost): string {
   const { asked, run } = host.thread.state;
   const { first = "", latest = "" } = asked ?? {};
   const parts = [
@@ -79,10 +79,10 @@ function taskOf(host: RunHost): string {
 }
 
 function bounded(text: string): string {
-  return boundText(text.trim(), { maxCharacters: MOST_WORDS }).text;
+  return boundText(text.trim(), { maxCharacters: LONGEST_PART }).text;
 }
 
-function resultOf(run: Verified): AcceptanceResult {
+function resultOf(run: Verification): AcceptanceResult {
   const shared = { command: VERIFIER, exitCode: null } as const;
   if (!("end" in run)) return { ...shared, ok: false, verdict: "inconclusive", output: run.message };
   const verdict = verdictOf(run.end);
@@ -91,14 +91,14 @@ function resultOf(run: Verified): AcceptanceResult {
   return { ...shared, ok: verdict === "pass", verdict, output: lastLines(output) };
 }
 
-/** Its last word; none counts of who ran nothing. */
+/** Reads the last verdict in the verifier's report. A verifier that ran no command has none. */
 export function verdictOf({ outcome, text, facts }: Pick<RunEnd, "outcome" | "text" | "facts">): Verdict {
   if (outcome !== "succeeded" || facts.commands.length === 0) return "inconclusive";
-  const said = [...text.matchAll(/^\W*VERDICT\W+(pass|fail|inconclusive)\W*$/gim)].at(-1)?.[1]?.toLowerCase();
-  return said === "pass" || said === "fail" ? said : "inconclusive";
+  const verdict = [...text.matchAll(/^\W*VERDICT\W+(pass|fail|inconclusive)\W*$/gim)].at(-1)?.[1]?.toLowerCase();
+  return verdict === "pass" || verdict === "fail" ? verdict : "inconclusive";
 }
 
-function tellingOf(run: SubagentResult): DurableEvent {
+function findingsMessage(run: SubagentResult): DurableEvent {
   const { text: report } = boundText(run.end.text, { maxCharacters: LONGEST_REPORT });
   const text = `[Your work did not stand its verification. Mend what is true of these findings, then report again.]\n${resultText(run, report)}`;
   return { type: "context.added", cause: "verification", text };

@@ -1,7 +1,7 @@
 import { findCall } from "../../loop/index.ts";
 import type { AgentId, ApprovalAnswer, ApprovalQuestion, CallId, ToolCall } from "../../protocol/index.ts";
 import type { LiveAgent } from "../host/run-host.ts";
-import { requestIdOf } from "./question.ts";
+import { requestIdOf } from "./approval-queue.ts";
 
 /** A call that has begun, and turned out to need somebody's word. */
 export interface BegunCall {

@@ -1,37 +1,47 @@
 import { isDeepStrictEqual } from "node:util";
+import { inputOf } from "../../loop/index.ts";
 import type { HookOutcome, Judgement } from "../../ports/index.ts";
-import type { Decision, DurableEvent, Grant, JsonValue, Policy, ToolCall } from "../../protocol/index.ts";
+import type { ApprovalAnswer, Decision, DurableEvent, Grant, Policy, ToolCall } from "../../protocol/index.ts";
+import { askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
 import { askHooks } from "../host/ask-hooks.ts";
 import type { RunHost } from "../host/run-host.ts";
 
-/** What comes of a call before a person is asked; the call is as hooks left it. */
+/** What rules and hooks decide about a call. Hooks may have changed its input. */
 export type DecidedCall = { readonly call: ToolCall; readonly requested: DurableEvent } & (
   | { readonly effect: "refused"; readonly outcome: "error" | "denied"; readonly message: string }
-  | { readonly effect: "ask"; readonly decision: Decision; readonly denial: string }
-  | { readonly effect: "allow"; readonly grant?: Grant }
+  | CallToApprove
+  | { readonly effect: "allow"; readonly grant?: Grant | undefined }
 );
 
-/** Hooks that go on changing what they have changed would never come to an end. */
+interface CallToApprove {
+  readonly effect: "ask";
+  readonly decision: Decision;
+  /** Result for the model if the call is not approved. */
+  readonly denial: string;
+}
+
+/** Limits how often hooks may change the input of one call, so that they can't do so forever. */
 const MOST_CHANGES = 5;
 
-/** Rules and mode, then hooks. Input that a hook changed is decided about from the start. */
+/** Decides about a call by rules and mode, then by hooks. Input that a hook changed is decided about from the start. */
 export async function decideCall(host: RunHost, made: ToolCall, policy: Policy): Promise<DecidedCall> {
   let call = made;
   for (let changes = 0; changes <= MOST_CHANGES; changes++) {
     const judgement = await host.services.executor.judge(call, policy);
-    const about = { call, requested: requestedEvent(call, judgement) };
+    const common = { call, requested: requestedEvent(call, judgement) };
     if (judgement.kind === "invalid")
-      return { ...about, effect: "refused", outcome: "error", message: judgement.message };
+      return { ...common, effect: "refused", outcome: "error", message: judgement.message };
     const { decision, denial = decision.reason } = judgement;
-    if (decision.effect === "deny") return { ...about, effect: "refused", outcome: "denied", message: denial };
-    const word = await consult(host, { call, decision, policy });
-    if (word.kind === "changed") call = { ...call, inputJson: word.inputJson };
-    else if (word.kind === "deny") return { ...about, effect: "refused", outcome: "denied", message: word.message };
-    else if (word.kind === "allow")
-      return { ...about, effect: "allow", ...(word.granted ? { grant: grantOf(call, "hook") } : {}) };
+    if (decision.effect === "deny") return { ...common, effect: "refused", outcome: "denied", message: denial };
+    const verdict = await consultHooks(host, { call, decision, policy });
+    if (verdict.kind === "changed") call = { ...call, inputJson: verdict.inputJson };
+    else if (verdict.kind === "deny")
+      return { ...common, effect: "refused", outcome: "denied", message: verdict.message };
+    else if (verdict.kind === "allow")
+      return { ...common, effect: "allow", grant: verdict.granted ? grantOf(call, "hook") : undefined };
     else {
-      const no = word.decision === decision ? denial : `Nobody allowed this call. ${word.decision.reason}`;
-      return { ...about, effect: "ask", decision: word.decision, denial: no };
+      const message = verdict.decision === decision ? denial : `Nobody allowed this call. ${verdict.decision.reason}`;
+      return { ...common, effect: "ask", decision: verdict.decision, denial: message };
     }
   }
   const message = `Hooks changed the input of this call ${MOST_CHANGES + 1} times in a row, so it was not made. A hook must leave alone what it has changed.`;
@@ -42,62 +52,53 @@ export function grantOf({ callId, inputJson }: ToolCall, by: Grant["by"]): Grant
   return { callId, inputJson, by };
 }
 
-/** Parses an input that the executor has already found to be JSON. */
-export function inputOf({ inputJson }: ToolCall): JsonValue {
-  try {
-    return JSON.parse(inputJson) as JsonValue;
-  } catch {
-    return {};
-  }
-}
-
-interface Considered {
+interface ConsideredCall {
   readonly call: ToolCall;
-  /** Allow or ask. */
+  /** Its effect is allow or ask. */
   readonly decision: Decision;
   readonly policy: Policy;
 }
 
-type Word =
+type HookVerdict =
   | { readonly kind: "allow"; readonly granted?: true }
   | { readonly kind: "ask"; readonly decision: Decision }
   | { readonly kind: "deny"; readonly message: string }
-  /** Decide again, about this input. */
+  /** The call has to be decided about again, with this input. */
   | { readonly kind: "changed"; readonly inputJson: string };
 
-/** First who wants to see every call; then, where a person would be asked, who may answer in their place. */
-async function consult(host: RunHost, considered: Considered): Promise<Word> {
+/** Runs PreToolUse hooks for every call, then PermissionRequest hooks if the call needs approval. */
+async function consultHooks(host: RunHost, considered: ConsideredCall): Promise<HookVerdict> {
   const { call, policy } = considered;
   if (host.services.hooks === undefined && considered.decision.effect === "allow") return { kind: "allow" };
   const { callId, name } = call;
   const facts = { tool_name: name, tool_input: inputOf(call), tool_use_id: callId };
   const before = { event: "PreToolUse", callId, about: `PreToolUse hook on ${name}` } as const;
-  const word = wordOf(await askHooks(host, before, facts), considered);
-  if (word.kind !== "ask") return word;
-  const { decision } = word;
+  const verdict = verdictOf(await askHooks(host, before, facts), considered);
+  if (verdict.kind !== "ask") return verdict;
+  const { decision } = verdict;
   if (policy.mode === "dontAsk" || policy.unattended) return { kind: "deny", message: decision.reason };
-  const instead = { event: "PermissionRequest", callId, about: `PermissionRequest hook on ${name}` } as const;
-  const answer = await askHooks(host, instead, { ...facts, reason: decision.reason });
-  return wordOf(answer, { ...considered, decision });
+  const permission = { event: "PermissionRequest", callId, about: `PermissionRequest hook on ${name}` } as const;
+  const answer = await askHooks(host, permission, { ...facts, reason: decision.reason });
+  return verdictOf(answer, { ...considered, decision });
 }
 
-/** A hook can tighten; it can loosen only what rules leave open, and files of others not what the user wants to be asked. */
-function wordOf(outcome: HookOutcome | undefined, { call, decision }: Considered): Word {
+/** A hook can always deny or ask. It can allow only what rules leave open, and only the user's own hooks may answer the user's own ask rules. */
+function verdictOf(outcome: HookOutcome | undefined, { call, decision }: ConsideredCall): HookVerdict {
   const isOpen = decision.effect === "ask";
   if (outcome?.decision === "deny") return { kind: "deny", message: deniedText(outcome.reason) };
   if (outcome?.input !== undefined && !isDeepStrictEqual(outcome.input, inputOf(call)))
     return { kind: "changed", inputJson: JSON.stringify(outcome.input) };
-  if (outcome?.decision === "ask") return { kind: "ask", decision: isOpen ? decision : asking(outcome.reason) };
+  if (outcome?.decision === "ask") return { kind: "ask", decision: isOpen ? decision : hookAsks(outcome.reason) };
   if (!isOpen) return { kind: "allow" };
-  const mayLoosen = outcome?.allowedBy === "user" || !isUsersWord(decision);
+  const mayLoosen = outcome?.allowedBy === "user" || !isUsersRule(decision);
   return outcome?.decision === "allow" && mayLoosen ? { kind: "allow", granted: true } : { kind: "ask", decision };
 }
 
-function isUsersWord({ scope }: Decision): boolean {
+function isUsersRule({ scope }: Decision): boolean {
   return scope === "user" || scope === "managed" || scope === "flag" || scope === "session";
 }
 
-function asking(reason = "A hook wants a person to decide."): Decision {
+function hookAsks(reason = "A hook wants a person to decide."): Decision {
   return { effect: "ask", rule: "PreToolUse hook", scope: "session", reason };
 }
 
@@ -106,10 +107,87 @@ function deniedText(reason: string | undefined): string {
 }
 
 function requestedEvent(call: ToolCall, judgement?: Judgement): DurableEvent {
-  const request: DurableEvent = { type: "tool.requested", callId: call.callId, name: call.name };
-  if (judgement?.kind !== "decided") return request;
+  const { callId, name } = call;
+  if (judgement?.kind !== "decided") return { type: "tool.requested", callId, name };
   const { effect, rule, scope, reason } = judgement.decision;
-  // A denied call has no effect anyway.
-  const proof = judgement.readsOnly && effect !== "deny" ? { readsOnly: true as const } : {};
-  return { ...request, decision: { effect, rule, scope, ...(effect === "allow" ? {} : { reason }) }, ...proof };
+  return {
+    type: "tool.requested",
+    callId,
+    name,
+    decision: { effect, rule, scope, reason: effect === "allow" ? undefined : reason },
+    // A denied call has no effect anyway.
+    readsOnly: judgement.readsOnly && effect !== "deny" ? true : undefined,
+  };
+}
+
+export type ApprovedCall =
+  | { readonly kind: "allowed"; readonly call: ToolCall; readonly grant?: Grant | undefined }
+  | { readonly kind: "refused"; readonly outcome: "error" | "denied"; readonly message: string }
+  | { readonly kind: "cancelled" };
+
+/**
+ * Asks for approval. A call that the approver changed is decided about from the start, and perhaps asked about again.
+ * Records everything except the end of a call that is not made.
+ */
+export async function approveCall(
+  host: RunHost,
+  asked: DecidedCall & CallToApprove,
+  policy: Policy,
+): Promise<ApprovedCall> {
+  let open = asked;
+  for (;;) {
+    const answer = await askForApproval(host, open, policy);
+    if (answer === undefined) return { kind: "cancelled" };
+    if (answer.answer !== "allow")
+      return { kind: "refused", outcome: "denied", message: answer.message ?? open.denial };
+    const { inputJson = open.call.inputJson } = answer;
+    const { call } = open;
+    if (inputJson === call.inputJson) return { kind: "allowed", call, grant: grantOf(call, "person") };
+    const decided = await decideCall(host, { ...call, inputJson }, policy);
+    if (host.outlet.signal.aborted) return { kind: "cancelled" };
+    if (decided.effect === "ask") {
+      open = decided;
+      continue;
+    }
+    await host.record([decided.requested]);
+    return decided.effect === "refused" ? { kind: "refused", ...decided } : { kind: "allowed", ...decided };
+  }
+}
+
+async function askForApproval(
+  host: RunHost,
+  { call, decision, requested }: DecidedCall & CallToApprove,
+  policy: Policy,
+): Promise<ApprovalAnswer | undefined> {
+  const { services, outlet } = host;
+  const { approvals, executor } = services;
+  const { callId, name, inputJson } = call;
+  const question = await questionAbout({ ...askerOf(host), call, decision, policy, executor });
+  const { requestId } = question;
+  const always = question.always.length === 0 ? undefined : question.always;
+  const resume = host.pause();
+  let notification: Promise<unknown> | undefined;
+  const answer = await approvals
+    .ask(question, {
+      signal: outlet.signal,
+      onOpen: async () => {
+        const { reason } = decision;
+        await host.record([
+          requested,
+          { type: "approval.requested", requestId, callId, name, inputJson, reason, always },
+        ]);
+        const message = `${name} waits for an answer: ${reason}`;
+        notification = askHooks(host, { event: "Notification" }, { message, notification_type: "permission_prompt" });
+        // It is awaited below.
+        notification.catch(() => {});
+      },
+      settledBy: () => ruleSettling(call, { executor, policy, now: approvals.policyFor(policy) }),
+    })
+    .finally(resume);
+  await notification;
+  // The question was answered in an earlier process, so it was not opened.
+  if (notification === undefined) await host.record([requested]);
+  if (answer === undefined || outlet.signal.aborted) return undefined;
+  await host.record([{ type: "approval.answered", requestId, callId, ...answer }]);
+  return answer;
 }

@@ -1,4 +1,4 @@
-import { findCall } from "../../loop/index.ts";
+import { findCall, inputOf } from "../../loop/index.ts";
 import type { ExecuteRequest } from "../../ports/index.ts";
 import type {
   CallOutcome,
@@ -13,29 +13,29 @@ import type {
 import { askHooks } from "../host/ask-hooks.ts";
 import { currentPolicy } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
-import { decideCall, grantOf, inputOf } from "./decide-call.ts";
+import { approveCall, decideCall, grantOf } from "./decide-call.ts";
 
-/** Performs the calls of one answer: neighbours that may run side by side do, all others alone and in order. */
+/** Performs the calls of one answer. Adjacent calls that may run in parallel do so; all others run alone and in order. */
 export async function performCalls(host: RunHost, calls: readonly ToolCall[]): Promise<void> {
   let index = 0;
   while (index < calls.length) {
     const batch = [calls[index] as ToolCall];
-    while (sideBySide(host, batch[0]) && sideBySide(host, calls[index + batch.length])) {
+    while (isParallel(host, batch[0]) && isParallel(host, calls[index + batch.length])) {
       batch.push(calls[index + batch.length] as ToolCall);
     }
     index += batch.length;
-    await (batch.length === 1 ? performCall(host, batch[0] as ToolCall) : performTogether(host, batch));
+    await (batch.length === 1 ? performCall(host, batch[0] as ToolCall) : performInParallel(host, batch));
   }
 }
 
-/** Of hundreds a few begin at first, then twice as many, and so on: the requests of the first have left while the others begin. */
-const FIRST = 4;
+/** Hundreds of calls start in steps that double in size, so that the first requests leave before the last calls start. */
+const FIRST_CALLS = 4;
 
-/** Waits for all before it fails with the first failure: none may go on alone behind the host's back. */
-async function performTogether(host: RunHost, batch: readonly ToolCall[]): Promise<void> {
+/** Waits for all calls before it fails with the first failure, so that none continues after the host has given up. */
+async function performInParallel(host: RunHost, batch: readonly ToolCall[]): Promise<void> {
   const failures: unknown[] = [];
   const running: Promise<void>[] = [];
-  let pause = FIRST;
+  let pause = FIRST_CALLS;
   for (const [index, call] of batch.entries()) {
     if (index === pause) {
       await new Promise(setImmediate);
@@ -47,13 +47,13 @@ async function performTogether(host: RunHost, batch: readonly ToolCall[]): Promi
   if (failures.length > 0) throw failures[0];
 }
 
-function sideBySide(host: RunHost, call: ToolCall | undefined): boolean {
+function isParallel(host: RunHost, call: ToolCall | undefined): boolean {
   return call !== undefined && host.services.executor.traits(call.name).parallel;
 }
 
 async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const { services, outlet, thread } = host;
-  const policy = policyNow(host);
+  const policy = effectivePolicy(host);
   const startedAt = services.clock.monotonic();
   const { callId, name } = made;
   const ended = (result: ToolResult): Ended => {
@@ -63,7 +63,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   if (outlet.signal.aborted) return host.record([ended(notStarted)]);
 
   const known = findCall(thread.state, callId);
-  // Work was given away before a restart: decided, asked and begun it is already.
+  // The call started before a restart and is resumed: it is decided and approved already.
   if (known?.status === "started") {
     const grant = known.granted ? grantOf(made, "person") : undefined;
     return finish(host, made, ended(await execute(host, { call: made, grant })));
@@ -72,7 +72,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const decided = await decideCall(host, made, policy);
   let { call } = decided;
   const { requested } = decided;
-  // A hook that was broken off has not said no.
+  // A hook that was interrupted has not decided anything.
   if (outlet.signal.aborted) return host.record([requested, ended(notStarted)]);
   if (decided.effect === "refused")
     return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
@@ -80,16 +80,15 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const { effects, resumable } = services.executor.traits(name);
   const started: DurableEvent = { type: "tool.started", callId, resumable };
   if (decided.effect === "ask") {
-    const { askPerson } = await import("./ask-person.ts");
-    const answer = await askPerson(host, decided, policy);
-    if (answer.kind === "cancelled") return host.record([ended(notStarted)]);
-    if (answer.kind === "refused") return host.record([ended(textResult(answer.outcome, answer.message))]);
-    ({ call, grant } = answer);
+    const approved = await approveCall(host, decided, policy);
+    if (approved.kind === "cancelled") return host.record([ended(notStarted)]);
+    if (approved.kind === "refused") return host.record([ended(textResult(approved.outcome, approved.message))]);
+    ({ call, grant } = approved);
     await host.record([started]);
   } else {
     await host.record([requested, started]);
   }
-  // The intent survives a power cut before anything is changed.
+  // The intent must survive a power cut before anything is changed.
   if (effects) await thread.sync();
   await finish(host, call, ended(await execute(host, { call, grant })));
   // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
@@ -98,7 +97,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
 
 type Ended = EventOf<"tool.ended">;
 
-/** Records the result before hooks hear of it, because a hook may take its time. */
+/** Records the result before PostToolUse hooks run, because a hook may take long. */
 async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void> {
   await host.record([ended]);
   const { result, milliseconds } = ended;
@@ -116,13 +115,13 @@ async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void
 
 type Execution = Omit<ExecuteRequest, "agentId" | "policy">;
 
-/** A call that asks a model by itself is a request like any other: what it may take is set aside before. */
+/** Reserves the cost of a call that uses a model itself before it runs. */
 async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
   const { services, outlet, clocks } = host;
   const { takes } = services.executor.traits(request.call.name);
   if (takes === undefined) return executeWithTools(host, request);
-  const goOn = clocks.pause();
-  const reserved = await services.budget.reserveInTurn({ ...takes, isCall: true }, outlet.signal).finally(goOn);
+  const resume = clocks.pause();
+  const reserved = await services.budget.reserveInTurn({ ...takes, isCall: true }, outlet.signal).finally(resume);
   if (outlet.signal.aborted) {
     if (!reserved.refused) reserved.cancel();
     return notStarted;
@@ -143,16 +142,16 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
   }
 }
 
-/** By what holds then: while a person was asked, plan mode may have begun. */
+/** Uses the policy of this moment: plan mode may have been entered while the call waited for approval. */
 function executeWithTools(host: RunHost, request: Execution): Promise<ToolResult> {
   const { services, outlet, thread } = host;
   const { callId } = request.call;
   const progress = (text: string): void => outlet.emit({ type: "tool.progressed", callId, text });
   const { agentId } = thread;
-  return services.executor.execute({ agentId, policy: policyNow(host), ...request }, progress, outlet.signal);
+  return services.executor.execute({ agentId, policy: effectivePolicy(host), ...request }, progress, outlet.signal);
 }
 
-function policyNow(host: RunHost): Policy {
+function effectivePolicy(host: RunHost): Policy {
   return host.services.approvals.policyFor(currentPolicy(host));
 }
 

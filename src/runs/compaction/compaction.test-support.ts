@@ -3,7 +3,7 @@ import { next, sizeOf, userTurn } from "../../loop/index.ts";
 import type { Journal, Model, ToolExecutor } from "../../ports/index.ts";
 import { type DurableEvent, type Head, type Message, noUsage, type ToolCall } from "../../protocol/index.ts";
 import { createMemorySession } from "../../transcript/index.ts";
-import { createApprovalQueue } from "../approvals/create-approval-queue.ts";
+import { createApprovalQueue } from "../approvals/approval-queue.ts";
 import type { BudgetLimits } from "../budget/budget.ts";
 import { createBudget } from "../budget/create-budget.ts";
 import { startClocks } from "../host/clocks.ts";

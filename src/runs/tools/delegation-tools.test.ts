@@ -4,7 +4,7 @@ import { Chain } from "../../conversation/index.ts";
 import { checkSchema } from "../../lib/index.ts";
 import type { ToolContext } from "../../ports/index.ts";
 import { createMemorySession } from "../../transcript/index.ts";
-import { createApprovalQueue } from "../approvals/create-approval-queue.ts";
+import { createApprovalQueue } from "../approvals/approval-queue.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import { Dispatcher } from "../subagents/dispatcher.ts";
 import { forkWords } from "../subagents/forks.ts";
