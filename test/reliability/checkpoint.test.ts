@@ -19,7 +19,7 @@ async function live(place: Place, { head, events }: RandomConversation, until: n
   await thread.record([{ type: "head.set", hash }, ...events.slice(0, until)]);
   const { run } = thread.state;
   if (run) await thread.record([ended(run.runId)]);
-  thread.keep();
+  thread.saveCheckpoint();
   await first.close();
   await inSession(place, async (restored) => {
     if (run) await restored.record([{ ...begin, runId: run.runId }]);
@@ -135,7 +135,7 @@ it("holds what its format says", async () => {
   if (conversation) await live(place, conversation, 4);
   const [, facts = ""] = readFileSync(checkpointIn(place), "utf8").split("\n");
   const { format, ...parts } = JSON.parse(facts) as { format: number; state: object; chain: object };
-  // Something else here, or in what a fold makes of lines: raise FORMAT in thread-facts.ts, and this.
+  // Something else here, or in what a fold makes of lines: raise FORMAT in thread.ts, and this.
   expect({ format, keys: [parts, parts.state, parts.chain].map((part) => Object.keys(part).sort().join()) }).toEqual({
     format: 3,
     keys: [

@@ -64,7 +64,7 @@ async function openThread(
     // The lock says that nobody else has this session: what still carries its tag was left by a process that was killed.
     if (transcript.leftOpen) await sweepTagged(transcript.sessionId);
     if (options.resume !== undefined) await thread.restore();
-    await thread.clean();
+    await thread.recordCleaned();
     return { transcript, thread };
   } catch (error) {
     await transcript.close();

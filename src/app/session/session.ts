@@ -170,8 +170,8 @@ export function createSessionOf({
       if (isOpen) await runSessionEndHooks(services, thread, agent);
       await services.executor.close();
       await release();
-      await thread.clean().catch(() => undefined);
-      thread.keep();
+      await thread.recordCleaned().catch(() => undefined);
+      thread.saveCheckpoint();
       await transcript.close();
     },
   };

@@ -2,77 +2,77 @@ import type { Chain, SharedPrefix, WrittenPrompt } from "../../conversation/inde
 import type { Journal } from "../../ports/index.ts";
 import type { AgentId, ForkOrigin, Line } from "../../protocol/index.ts";
 
-/** A conversation that another goes on from. */
+/** A conversation that a fork continues. */
 export interface Past {
   readonly chain: Chain;
   readonly headHash: string | undefined;
-  /** Its newest request. */
+  /** Newest request of the conversation. */
   readonly prompt: WrittenPrompt | undefined;
-  /** Made in it, and in those that it goes on from. */
+  /** Number of requests made in this conversation, and in the ones that it continues. */
   readonly requests: number;
-  /** Only its newest turns are there. */
+  /** Only the newest turns are included. */
   readonly isBounded: boolean;
-  /** Its bytes are those that were there when it was forked. */
+  /** The bytes are the same as when it was forked. */
   readonly isSame: boolean;
 }
 
-/** Whose conversation can be gone on from. */
-export interface Branching {
+/** The part of a thread that a fork needs. */
+export interface ForkSource {
   readonly conversation: Chain | undefined;
   readonly headHash: string | undefined;
   readonly newestPrompt: WrittenPrompt | undefined;
   readonly requests: number;
 }
 
-export interface BranchWish {
-  /** Only so many of the newest turns. */
+export interface BranchOptions {
+  /** Number of newest turns to include; absent: all. */
   readonly turns?: number | undefined;
-  /** The same for siblings. */
+  /** Shared by the siblings of a fork. */
   readonly prefix?: SharedPrefix | undefined;
 }
 
-/** What a fork of this conversation begins with; it shares every byte, or copies those of its newest turns. */
-export function branch(source: Branching, { turns, prefix }: BranchWish): Past | undefined {
+/** Returns the past of a fork. It shares all bytes of the conversation, or copies those of its newest turns. */
+export function branch(source: ForkSource, { turns, prefix }: BranchOptions): Past | undefined {
   const { conversation, headHash, newestPrompt, requests } = source;
   if (conversation === undefined) return undefined;
-  const bounded = turns === undefined ? undefined : conversation.newestTurns(turns, leftOut);
+  const bounded = turns === undefined ? undefined : conversation.newestTurns(turns, OMITTED);
   const chain = bounded ?? conversation.fork(prefix);
   return { chain, headHash, prompt: newestPrompt, requests, isBounded: bounded !== undefined, isSame: true };
 }
 
-const leftOut = "[Earlier turns of this conversation are left out.]";
+const OMITTED = "[Earlier turns of this conversation are left out.]";
 
-/** Restores an agent up to a line, without a word to its journal. */
-export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<Branching>;
+/** Restores an agent from these lines, without writing to its journal. */
+export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<ForkSource>;
 
-/** The same from the transcript of who was forked; undefined where that is gone. */
+/** Restores the past of a fork from the transcript of its origin. Returns undefined if that is missing. */
 export async function readPast(origin: ForkOrigin, journal: Journal, replay: Replay): Promise<Past | undefined> {
-  const { source, prefix } = restored(origin, journal, replay);
+  const { source, prefix } = restoreSource(origin, journal, replay);
   const found = await source;
   const past = found && branch(found, { turns: origin.turns, prefix });
   return past && { ...past, isSame: past.chain.fingerprint() === origin.hash };
 }
 
-interface Restored {
-  readonly place: string;
-  readonly source: Promise<Branching | undefined>;
+interface RestoredSource {
+  readonly key: string;
+  readonly source: Promise<ForkSource | undefined>;
   readonly prefix: SharedPrefix;
 }
 
-/** The newest one: siblings come one after the other, and share what is restored as they shared what was there. */
-const newest = new WeakMap<Journal, Restored>();
+/** Keeps the newest one: siblings are restored one after the other, and share it. */
+const newest = new WeakMap<Journal, RestoredSource>();
 
-function restored({ agentId, line }: ForkOrigin, journal: Journal, replay: Replay): Restored {
-  const place = `${agentId} ${line}`;
+function restoreSource({ agentId, line }: ForkOrigin, journal: Journal, replay: Replay): RestoredSource {
+  const key = `${agentId} ${line}`;
   const known = newest.get(journal);
-  if (known?.place === place) return known;
+  if (known?.key === key) return known;
   const source = journal.read(agentId).then((lines) => {
     const end = lines.findIndex(({ id, type }) => id === line && type === "model.ended");
     return end === -1 ? undefined : replay(agentId, lines.slice(0, end + 1));
   });
-  const fresh = { place, source, prefix: {} };
+  const fresh = { key, source, prefix: {} };
   newest.set(journal, fresh);
-  // What could not be read may be read the next time.
+  // A later attempt to read it may succeed.
   source.catch(() => newest.delete(journal));
   return fresh;
 }

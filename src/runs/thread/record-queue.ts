@@ -1,9 +1,8 @@
 import type { Journal } from "../../ports/index.ts";
 import type { DurableEvent, Line } from "../../protocol/index.ts";
 
-/** What somebody wants recorded, and who has to be told. */
 interface Entry<State> {
-  /** Absent: whatever the state is then. */
+  /** Condition for recording the events; absent: none. */
   readonly allows: ((state: State) => boolean) | undefined;
   readonly events: readonly DurableEvent[];
   readonly resolve: (lines: readonly Line[] | undefined) => void;
@@ -13,11 +12,11 @@ interface Entry<State> {
 export interface RecordTarget<State> {
   state(): State;
   append(events: readonly DurableEvent[]): ReturnType<Journal["append"]>;
-  /** After they were written, in their order. */
+  /** Called for each event in order, after it was written. */
   apply(event: DurableEvent, line: Line | undefined): void;
 }
 
-/** Journal first, then the fold. Batches of several callers are written whole, one after the other. */
+/** Writes events to the journal, then applies them. The events of one call are never mixed with those of another. */
 export class RecordQueue<State> {
   private readonly target: RecordTarget<State>;
   private readonly waiting: Entry<State>[] = [];
@@ -27,13 +26,13 @@ export class RecordQueue<State> {
     this.target = target;
   }
 
-  /** Undefined, and nothing recorded, when the state does not allow it once its turn to be written has come. */
+  /** Checks the condition when it is this entry's turn. Returns undefined, and records nothing, if it fails. */
   record(allows: Entry<State>["allows"], events: readonly DurableEvent[]): Promise<readonly Line[] | undefined> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ allows, events, resolve, reject });
       if (this.isWriting) return;
       this.isWriting = true;
-      // Hundreds of calls of one answer come at once: together they are one write.
+      // Hundreds of calls of one answer record at the same time, and become one write.
       void now.then(() => this.write());
     });
   }
@@ -77,12 +76,12 @@ export class RecordQueue<State> {
 
 const now = Promise.resolve();
 
-/** Those that have their answer already keep it. */
+/** Has no effect on entries that are already resolved. */
 function fail(entries: readonly Entry<never>[], error: unknown): void {
   for (const { reject } of entries) reject(error);
 }
 
-/** Takes them out of the list. */
+/** Removes the elements from the beginning of the list as long as they are wanted, and returns them. */
 function takeWhile<T>(list: T[], isWanted: (element: T) => boolean): T[] {
   const end = list.findIndex((element) => !isWanted(element));
   return list.splice(0, end === -1 ? list.length : end);

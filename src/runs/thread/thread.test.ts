@@ -15,7 +15,7 @@ const head: Head = {
 };
 const otherHead: Head = { ...head, model: "m2", system: "Be thorough." };
 
-/** A journal in memory whose heads can be lost. */
+/** Creates a journal in memory whose heads can be lost. */
 function journal(): Journal & { readonly heads: Map<string, Head> } {
   const written = new Map<string, Line[]>();
   const heads = new Map<string, Head>();
@@ -102,7 +102,7 @@ async function firstLife(files: Journal): Promise<Thread> {
 }
 
 describe("a thread", () => {
-  it("restores the very bytes of its newest request", async () => {
+  it("restores the same bytes of its newest request", async () => {
     const files = journal();
     const before = await firstLife(files);
     const after = new Thread("main", files);
@@ -120,7 +120,7 @@ describe("a thread", () => {
     expect(ends).toMatchObject([{ outcome: "failed", reason: "process_lost" }]);
   });
 
-  it("keeps every word when a head is lost from the disk", async () => {
+  it("keeps every message when a head is missing on disk", async () => {
     const files = journal();
     await firstLife(files);
     files.heads.clear();
@@ -132,7 +132,7 @@ describe("a thread", () => {
     expect(JSON.stringify(after.newestPrompt?.messages())).toMatch(/one.*first.*two.*three/);
   });
 
-  it("counts the requests of the conversation that it goes on from, when it is restored too", async () => {
+  it("counts the requests of the conversation that it continues, also when it is restored", async () => {
     const files = journal();
     const parent = await firstLife(files);
     await parent.record([answer(2, "second")]);
@@ -145,11 +145,11 @@ describe("a thread", () => {
     expect([parent.requests, fork.requests, restored.requests]).toEqual([2, 3, 3]);
   });
 
-  it("writes batches of several callers whole and in order", async () => {
+  it("writes the events of several callers whole and in order", async () => {
     const files = journal();
     const thread = await firstLife(files);
     await Promise.all([thread.record([say("a"), say("b")]), thread.record([say("c"), say("d")])]);
-    const words = (await files.read("main")).flatMap((line) => (line.type === "prompt.received" ? line.content : []));
-    expect(words.map((block) => (block.type === "text" ? block.text : "")).slice(2)).toEqual(["a", "b", "c", "d"]);
+    const prompts = (await files.read("main")).flatMap((line) => (line.type === "prompt.received" ? line.content : []));
+    expect(prompts.map((block) => (block.type === "text" ? block.text : "")).slice(2)).toEqual(["a", "b", "c", "d"]);
   });
 });

@@ -1,4 +1,4 @@
-import { Chain, type WrittenPrompt } from "../../conversation/index.ts";
+import { Chain, type PackedChain, type WrittenPrompt } from "../../conversation/index.ts";
 import { fold, initialState, type LoopState, recovery, userTurn } from "../../loop/index.ts";
 import type { Checkpoint, Journal } from "../../ports/index.ts";
 import type {
@@ -15,16 +15,34 @@ import type {
 } from "../../protocol/index.ts";
 import { type Past, readPast } from "./fork-past.ts";
 import { RecordQueue } from "./record-queue.ts";
-import { FORMAT, isOfThisFormat, type ThreadFacts } from "./thread-facts.ts";
 
 /**
- * One agent's life: its journal, and what follows from it (loop state, conversation). Nothing changes here
- * except by an event that was written first, so reading the journal again gives the same thread.
+ * Format of checkpoints. Raise it with every change of what a checkpoint contains or of how lines are folded: older
+ * checkpoints are then ignored. A test pins the contents.
+ */
+const FORMAT = 3;
+
+/** What a checkpoint stores of a thread, beside the bytes of its conversation. */
+interface ThreadFacts {
+  readonly format: typeof FORMAT;
+  readonly state: LoopState;
+  readonly head: string;
+  readonly ended: EndReason | undefined;
+  readonly type: string | undefined;
+  readonly lines: number;
+  readonly answer: LineId | undefined;
+  readonly kept: readonly RunId[];
+  readonly chain: PackedChain["facts"];
+}
+
+/**
+ * The journal of one agent and what follows from it: loop state and conversation. Nothing changes here except by an event
+ * that was written first, so reading the journal again gives the same thread.
  */
 export class Thread {
   readonly agentId: AgentId;
   private readonly journal: Journal;
-  /** Told of every request, of restored ones too. */
+  /** Called for every request, also for restored ones. */
   private readonly onRequest: ((prompt: WrittenPrompt) => void) | undefined;
   private readonly heads = new Map<string, Head>();
   private current: LoopState = initialState;
@@ -35,10 +53,11 @@ export class Thread {
   private type: string | undefined;
   private lines = 0;
   private answer: LineId | undefined;
-  private before: "same" | "changed" | "lost" | undefined;
+  private pastState: "same" | "changed" | "lost" | undefined;
+  /** The next request is the first one of a fork. */
   private isAtFork = false;
-  private inherited = 0;
-  private readonly kept = new Set<RunId>();
+  private inheritedRequests = 0;
+  private readonly uncleanedRuns = new Set<RunId>();
   private readonly queue: RecordQueue<LoopState>;
 
   constructor(agentId: AgentId, journal: Journal, onRequest?: (prompt: WrittenPrompt) => void) {
@@ -56,12 +75,12 @@ export class Thread {
     return this.current;
   }
 
-  /** The newest request; before the first that of the conversation it goes on from, if any. */
+  /** Newest request; before the first one, the newest request of the conversation that this one continues. */
   get newestPrompt(): WrittenPrompt | undefined {
     return this.prompt;
   }
 
-  /** The conversation without what the next request will add; undefined before the head is set. */
+  /** Conversation up to the newest answer; undefined before the head is set. */
   get conversation(): Chain | undefined {
     return this.chain;
   }
@@ -79,51 +98,51 @@ export class Thread {
     return this.ended;
   }
 
-  /** Runs of which no line says that what was made for them is gone. */
+  /** Runs without a `run.cleaned` line. */
   get uncleaned(): readonly RunId[] {
-    return [...this.kept];
+    return [...this.uncleanedRuns];
   }
 
-  /** Who worked in the newest run. */
+  /** Agent type of the newest run. */
   get agentType(): string | undefined {
     return this.type;
   }
 
-  /** Of the newest answer. */
+  /** Line of the newest answer. */
   get answerLine(): LineId | undefined {
     return this.answer;
   }
 
-  /** Whether the conversation that this one goes on from is what it was then; undefined: it goes on from none. */
+  /** Whether the conversation that this fork continues is still the same; undefined if it is not a fork. */
   get past(): "same" | "changed" | "lost" | undefined {
-    return this.before;
+    return this.pastState;
   }
 
-  /** Made in this conversation, also by who it comes from: by their number its calls are told apart. */
+  /** Number of requests made in this conversation and in the ones that it continues. It is part of call ids. */
   get requests(): number {
-    return this.inherited + this.current.turn;
+    return this.inheritedRequests + this.current.turn;
   }
 
-  /** Goes on from another conversation. For a new thread, before its first line. */
+  /** Continues another conversation. Called on a new thread, before its first line. */
   inherit({ chain, headHash, prompt, requests, isSame }: Past): void {
     this.chain = chain;
     this.head = headHash;
     this.prompt = prompt;
-    this.inherited = requests;
-    this.before = isSame ? "same" : "changed";
+    this.inheritedRequests = requests;
+    this.pastState = isSame ? "same" : "changed";
     this.isAtFork = true;
   }
 
   /**
-   * Folds what the journal holds, and ends the run that an earlier process left open. Returns the lines that this adds.
-   * `lines` are all lines of the journal, if the caller has read them already.
+   * Folds the lines of the journal, and ends the run that an earlier process left open. Returns the lines that this adds.
+   * Pass `lines` if all lines of the journal are read already.
    */
   async restore(lines?: readonly Line[]): Promise<readonly Line[]> {
     const { agentId, journal } = this;
     // A listener has to see every request, so all lines are read for it.
-    const kept = this.onRequest || lines ? undefined : journal.checkpoints?.take(agentId);
-    const isTakenUp = kept !== undefined && (await this.takeUp(kept.checkpoint));
-    await this.replay(isTakenUp ? kept.lines : (lines ?? (await journal.read(agentId))));
+    const saved = this.onRequest || lines ? undefined : journal.checkpoints?.take(agentId);
+    const isRestored = saved !== undefined && (await this.restoreCheckpoint(saved.checkpoint));
+    await this.replay(isRestored ? saved.lines : (lines ?? (await journal.read(agentId))));
     const left = recovery(this.current);
     return left.length > 0 ? this.record(left) : [];
   }
@@ -134,9 +153,9 @@ export class Thread {
     for (const [index, line] of lines.entries()) {
       if (line.type === "agent.created" && line.fork) await this.inheritFrom(line.fork);
       if (line.type === "head.set") await this.loadHead(line.hash);
-      // What a run counts is gone with its end: those that ended need not be counted again.
-      const isOver = line.type === "run.started" ? line !== open : index < newest && passing.has(line.type);
-      if (isOver) this.pass(line);
+      // The counters of a run end with it, so runs that have ended are not counted again.
+      const isOver = line.type === "run.started" ? line !== open : index < newest && progressOfCalls.has(line.type);
+      if (isOver) this.note(line);
       else this.apply(line, line.id);
     }
     return this;
@@ -146,28 +165,28 @@ export class Thread {
     const { journal } = this;
     const past = await readPast(origin, journal, (agentId, lines) => new Thread(agentId, journal).replay(lines));
     if (past) this.inherit(past);
-    else this.before = "lost";
+    else this.pastState = "lost";
   }
 
-  /** Spares the next process the reading of a long life. */
-  keep(): void {
+  /** Saves a checkpoint, so that the next process need not read a long journal. */
+  saveCheckpoint(): void {
     this.journal.checkpoints?.keep(this.agentId, () => this.checkpoint());
   }
 
-  /** Undefined in the middle of a run, and where there is more to know than a checkpoint says. */
+  /** Returns undefined during a run, and for forks, whose past is not part of a checkpoint. */
   private checkpoint(): { readonly facts: ThreadFacts; readonly bytes: readonly Uint8Array[] } | undefined {
     const { head, ended, type, lines, answer } = this;
-    if (this.current.run || head === undefined || this.before !== undefined) return undefined;
+    if (this.current.run || head === undefined || this.pastState !== undefined) return undefined;
     const packed = this.chain?.pack(this.prompt);
     if (packed === undefined) return undefined;
-    const kept = [...this.kept];
+    const kept = [...this.uncleanedRuns];
     const state = this.current;
     const facts = { format: FORMAT, state, head, ended, type, lines, answer, kept, chain: packed.facts } as const;
     return { facts, bytes: packed.bytes };
   }
 
-  private async takeUp({ facts, bytes }: Checkpoint): Promise<boolean> {
-    if (!isOfThisFormat(facts)) return false;
+  private async restoreCheckpoint({ facts, bytes }: Checkpoint): Promise<boolean> {
+    if (!hasCurrentFormat(facts)) return false;
     await this.loadHead(facts.head);
     const head = this.heads.get(facts.head);
     if (head === undefined) return false;
@@ -180,30 +199,30 @@ export class Thread {
     this.type = facts.type;
     this.lines = facts.lines;
     this.answer = facts.answer;
-    for (const runId of facts.kept) this.kept.add(runId);
+    for (const runId of facts.kept) this.uncleanedRuns.add(runId);
     return true;
   }
 
-  /** When all that was made for its runs is gone. */
-  async clean(): Promise<void> {
+  /** Records that everything made for its runs is released. */
+  async recordCleaned(): Promise<void> {
     const cleaned = this.uncleaned.map((runId): DurableEvent => ({ type: "run.cleaned", runId }));
     if (cleaned.length > 0) await this.record(cleaned);
   }
 
-  /** Stores the head and gives its hash, for a `head.set`. */
+  /** Stores the head. Returns its hash, for a `head.set` event. */
   async keepHead(head: Head): Promise<string> {
     const hash = await this.journal.saveHead(head);
     if (!this.heads.has(hash)) this.heads.set(hash, head);
     return hash;
   }
 
-  /** Journal first, then the fold. Batches of several callers are written whole, one after the other. */
+  /** Writes the events to the journal, then folds them. The events of one call are never mixed with those of another. */
   record(events: readonly DurableEvent[]): Promise<readonly Line[]> {
     // Without a condition there are always lines.
     return this.queue.record(undefined, events) as Promise<readonly Line[]>;
   }
 
-  /** Undefined, and nothing recorded, when the state does not allow it once its turn to be written has come. */
+  /** Returns undefined, and records nothing, if the state does not allow it when it is this call's turn. */
   recordIf(
     allows: (state: LoopState) => boolean,
     events: readonly DurableEvent[],
@@ -211,12 +230,12 @@ export class Thread {
     return this.queue.record(allows, events);
   }
 
-  /** Resolves when all that was recorded so far survives a power cut. */
+  /** Resolves when everything recorded so far survives a power cut. */
   sync(): Promise<void> {
     return this.journal.sync(this.agentId);
   }
 
-  /** For whom nobody waits. */
+  /** Starts a sync that no one waits for. */
   syncSoon(): void {
     this.journal.syncSoon(this.agentId);
   }
@@ -227,27 +246,27 @@ export class Thread {
     if (head) this.heads.set(hash, head);
   }
 
-  /** What counts of a line in any case. */
-  private pass(event: DurableEvent): void {
+  /** Keeps what matters of every line, also of lines that are not folded. */
+  private note(event: DurableEvent): void {
     this.lines += 1;
     if (event.type === "run.ended") this.ended = event.reason;
-    if (event.type === "run.cleaned") this.kept.delete(event.runId);
+    if (event.type === "run.cleaned") this.uncleanedRuns.delete(event.runId);
     if (event.type !== "run.started") return;
     this.type = event.agentType;
-    this.kept.add(event.runId);
+    this.uncleanedRuns.add(event.runId);
   }
 
   private apply(event: DurableEvent, id: LineId | undefined): void {
-    this.pass(event);
+    this.note(event);
     if (event.type === "model.ended") this.answer = id;
-    this.converse(event);
+    this.extendConversation(event);
     this.current = fold(this.current, event);
   }
 
-  /** What an event adds to the conversation. Runs before the fold: a request seals the turn that led to it. */
-  private converse(event: DurableEvent): void {
+  /** Adds an event to the conversation. Called before the fold, because a request seals the turn that led to it. */
+  private extendConversation(event: DurableEvent): void {
     if (event.type === "head.set") {
-      // A fork stands on the head of who it comes from, marks and all.
+      // A fork keeps the head of its origin, including its cache marks.
       if (event.hash === this.head) return;
       const head = this.heads.get(event.hash) ?? lostHead;
       this.chain = this.chain ? this.chain.withHead(head) : new Chain(head);
@@ -264,10 +283,10 @@ export class Thread {
       this.prompt = chain.request();
       this.onRequest?.(this.prompt);
     } else if (event.type === "model.ended") {
-      // Nothing is left to seal here unless a damaged transcript has lost the request: no call may stay without a result.
-      // Words that came while the model answered belong to the next turn.
+      // There is a turn to seal only if a damaged transcript has lost the request: no call may stay without a result.
+      // Prompts that came while the model answered belong to the next turn.
       if (!this.current.unanswered) this.sealTurn(chain);
-      if (chain.length === 0) chain.append(lostWords);
+      if (chain.length === 0) chain.append(lostPrompt);
       chain.append(event.message);
     } else if (event.type === "model.failed") {
       const text = event.partial.filter(hasText);
@@ -284,12 +303,16 @@ export class Thread {
 }
 
 /**
- * They say how far a call of the newest answer has come; of older answers only the results count. Loops are counted by
- * them too, but a restored run is ended, and the next run starts a new count.
+ * Events about the progress of a call. They matter only for calls of the newest answer; of older calls only the results
+ * do. Loops are counted by them too, but a restored run is ended, and the next run starts a new count.
  */
-const passing = new Set<string>(["tool.requested", "tool.started", "approval.requested", "approval.answered"]);
+const progressOfCalls = new Set<string>(["tool.requested", "tool.started", "approval.requested", "approval.answered"]);
 
-/** The beginning of the run that has no end. */
+function hasCurrentFormat(facts: unknown): facts is ThreadFacts {
+  return (facts as ThreadFacts).format === FORMAT;
+}
+
+/** Returns the `run.started` line of the run that has no end. */
 function openRun(lines: readonly Line[]): Line | undefined {
   const last = lines.findLast(({ type }) => type === "run.started" || type === "run.ended");
   return last?.type === "run.started" ? last : undefined;
@@ -299,13 +322,13 @@ function hasText(block: AssistantBlock): boolean {
   return block.type === "text" && block.text.trim() !== "";
 }
 
-/** A conversation begins with a user's words; a damaged transcript may have lost them. */
-const lostWords: UserMessage = {
+/** A conversation begins with a user message. A damaged transcript may have lost it. */
+const lostPrompt: UserMessage = {
   role: "user",
   content: [{ type: "text", text: "[What was said here is lost: the transcript is damaged.]" }],
 };
 
-/** Stands in for a head that is gone from the disk: its bytes are lost, the words spoken under it are not. */
+/** Replaces a head that is missing on disk. The messages that were sent with it are kept. */
 const lostHead: Head = {
   provider: "lost",
   model: "lost",
