@@ -9,9 +9,8 @@ import type {
 } from "../../protocol/index.ts";
 import { dropsDontAsk, narrowMode, stricter } from "../policy/modes.ts";
 import { narrowTo } from "../policy/recorded-policy.ts";
-import { missingTools } from "../tools/missing-tools.ts";
 import { selectTools } from "../tools/select-tools.ts";
-import { type Tier, withholdTools } from "../tools/tiers.ts";
+import { missingTools, type Tier, withholdTools } from "../tools/tiers.ts";
 import { unknownModelNotice } from "./model-parameters.ts";
 import type { AgentRequest, AgentResolution, ResolvedAgent } from "./resolution.ts";
 import { assembleAgent } from "./resolve-agent.ts";

@@ -1,9 +1,10 @@
-import type { AgentDefinition, PermissionMode } from "../../protocol/index.ts";
+import { parseRule } from "../../permissions/index.ts";
+import type { AgentDefinition, PermissionMode, Rule } from "../../protocol/index.ts";
 import { mainAgent } from "../prompt/main-agent.ts";
 import type { AgentRequest } from "../resolve/resolution.ts";
 import { addMemoryTools, type MemoryTools } from "./memory-tools.ts";
-import { denialOf, idleTools, WITHOUT_TASK } from "./missing-tools.ts";
 import { type AbsentTool, type ResolvedTools, resolveTools, type ToolSupply } from "./resolve-tools.ts";
+import { readToolEntry } from "./tool-entry.ts";
 
 export type SelectedTools = ({ readonly ok: true } & MemoryTools) | { readonly ok: false; readonly message: string };
 
@@ -43,3 +44,34 @@ function withoutSkills({ tools }: AgentRequest): readonly AbsentTool[] {
   if (tools.some(({ name }) => name === "Skill")) return [];
   return [{ name: "Skill", reason: "there is no skill here that a model may call for." }];
 }
+
+/**
+ * Returns the rule that removes a tool: a bare `Bash` or `mcp__server` in a deny list (`Bash(rm:*)` only restricts it), or
+ * a compact line that denies the whole tool and that no later line takes back, even in part.
+ */
+export function denialOf(tool: string, rules: readonly Rule[]): Rule | undefined {
+  const listed = rules.find((rule) => rule.form === undefined && isWholeDenial(rule) && isAbout(rule, tool));
+  if (listed !== undefined) return listed;
+  const lines = rules.filter((rule) => rule.form !== undefined && isAbout(rule, tool));
+  const last = lines.findLastIndex(isWholeDenial);
+  return lines.slice(last + 1).every(({ effect }) => effect === "deny") ? lines[last] : undefined;
+}
+
+function isAbout({ text }: Rule, tool: string): boolean {
+  return readToolEntry(text).covers(tool) && parseRule(text).ok;
+}
+
+function isWholeDenial({ effect, text }: Rule): boolean {
+  return effect === "deny" && !text.includes("(");
+}
+
+/** Tools that query, stop or message agents started with Task. */
+const agentTools: readonly string[] = ["TaskOutput", "TaskStop", "SendMessage"];
+
+/** Returns the tools of a pool that are useless without Task. A named agent may message agents that it did not start. */
+export function idleTools(pool: readonly string[], { named }: { readonly named: boolean }): readonly string[] {
+  if (pool.includes("Task")) return [];
+  return pool.filter((tool) => agentTools.includes(tool) && !(named && tool === "SendMessage"));
+}
+
+export const WITHOUT_TASK = "it goes with Task, which this agent does not have";

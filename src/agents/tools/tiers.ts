@@ -3,9 +3,13 @@ import {
   backgroundTools,
   type Policy,
   type RecordedPolicy,
+  type Rule,
   type ToolDeclaration,
+  type ToolReport,
 } from "../../protocol/index.ts";
-import { readToolEntry } from "./tool-entry.ts";
+import type { AbsentTool } from "./resolve-tools.ts";
+import { denialOf, idleTools, WITHOUT_TASK } from "./select-tools.ts";
+import { isEnforceable, readToolEntry } from "./tool-entry.ts";
 
 /** Properties of a subagent's place in the tree that decide which tools it can have. */
 export interface Tier {
@@ -95,4 +99,44 @@ function blockedFor(tool: string, tier: Tier): string | undefined {
     default:
       return undefined;
   }
+}
+
+export interface ToolSearch {
+  /** Canonical names of all tools that any agent of the session can have. */
+  readonly declared: readonly string[];
+  /** Tools that the agent's tier takes away. */
+  readonly withheld: readonly WithheldTool[];
+  readonly absent: readonly AbsentTool[];
+  readonly rules: readonly Rule[];
+  readonly report: ToolReport;
+}
+
+/** Lists the tools that a definition asks for and does not get, each with one reason. Without a list it asks for all. */
+export function missingTools(definition: AgentDefinition, search: ToolSearch): readonly WithheldTool[] {
+  const { declared, withheld, absent, rules, report } = search;
+  const listed = (definition.tools ?? ["*"]).map(readToolEntry);
+  const disallowed = (definition.disallowedTools ?? []).map(readToolEntry);
+  const whyLacking = (tool: string): string => {
+    const byTier = withheld.find((each) => each.tool === tool);
+    if (byTier !== undefined) return byTier.why;
+    const denial = denialOf(tool, rules);
+    if (denial !== undefined) return `the ${denial.scope} rule ${denial.text} denies it`;
+    if (disallowed.some(({ covers, hasSpecifier }) => covers(tool) && !hasSpecifier))
+      return "its definition disallows it";
+    if (idleTools([...report.resolvedTools, tool], { named: false }).includes(tool)) return WITHOUT_TASK;
+    const covering = listed.filter(({ covers }) => covers(tool));
+    if (covering.some(isEnforceable)) return "the permission of its definition denies it";
+    return `nobody can judge ${covering.map(({ text }) => text).join(", ")}`;
+  };
+  const lacking = declared.filter(
+    (tool) => !report.resolvedTools.includes(tool) && listed.some(({ covers }) => covers(tool)),
+  );
+  const unknown = listed.filter(({ name, covers }) => name !== "*" && !declared.some(covers));
+  return [
+    ...lacking.map((tool) => ({ tool, why: whyLacking(tool) })),
+    ...unknown.map(({ text, covers }) => {
+      const why = absent.find(({ name }) => covers(name))?.reason;
+      return { tool: text, why: why ?? "there is no such tool here" };
+    }),
+  ];
 }
