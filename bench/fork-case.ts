@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import type { Journal } from "../src/ports/index.ts";
 import type { DurableEvent, Head, Line } from "../src/protocol/index.ts";
 import { Thread } from "../src/runs/index.ts";
-import { forkPoint, forkWords, type Siblings, siblingsOf } from "../src/runs/subagents/forks.ts";
+import { forkPoint, forkPrompt, type Siblings, siblingsOf } from "../src/runs/subagents/forks.ts";
 import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
@@ -60,7 +60,7 @@ async function fork(parent: Thread, index: number, siblings: Siblings): Promise<
   const { origin, past } = forkPoint(parent, { kind: "fork", siblings });
   const thread = new Thread(agentId, nowhere);
   thread.inherit(past);
-  const words = forkWords(`Take part ${index} of the work and say what you found there.`);
+  const words = forkPrompt(`Take part ${index} of the work and say what you found there.`);
   await thread.record([
     {
       type: "agent.created",

@@ -16,7 +16,7 @@ export interface HeadBytes {
 /** Fingerprints of the dimensions of the cache key before the messages, each of its own bytes. */
 export type HeadFingerprints = Readonly<Record<Exclude<CacheDimension, "messages">, string>>;
 
-/** Heads are plain data, shared by the agents that have the same one: see `createHeadCache` in agents. */
+/** Heads are plain data, shared by the agents that have the same one: see `createHeadCache` in runs. */
 const bytesOfHeads = new WeakMap<Head, HeadBytes>();
 
 /** Returns the bytes of a head, which are made once for each object. */

@@ -1,6 +1,6 @@
-// Owns: performing a run: the host of the loop, the gate before every tool call, threads restored from their journal.
+// Owns: performing runs: the host of the loop, approvals, budgets, threads, compaction and subagents.
 // Does not own: what comes next (loop), what is allowed (permissions), bytes (conversation), files (transcript).
-// Called by: app.
+// Called by: app, cache-report.
 
 export { createApprovalQueue, type SessionApprovals } from "./approvals/approval-queue.ts";
 export type { Budget, BudgetSpent } from "./budget/budget.ts";
@@ -11,19 +11,13 @@ export type { Run, StopCause } from "./host/run.ts";
 export { runSessionEndHooks } from "./host/run-hooks.ts";
 export type { Acceptance, RunRequest, RunServices } from "./host/run-host.ts";
 export { startRun } from "./host/start-run.ts";
-export type { AgentUpdates } from "./subagents/agent-updates.ts";
-export type { AvailableAgent, AvailableAgents } from "./subagents/available-agents.ts";
+export type { AgentUpdates } from "./subagents/agent-output.ts";
+export { type AvailableAgent, type AvailableAgents, offeredAgents } from "./subagents/available-agents.ts";
 export { Dispatcher } from "./subagents/dispatcher.ts";
 export type { SharedServices } from "./subagents/launch.ts";
-export {
-  createPrepare,
-  offeredAgents,
-  type Prepare,
-  type SubagentPorts,
-  withInstructions,
-} from "./subagents/prepare.ts";
+export { createPrepare, type SubagentPorts, withInstructions } from "./subagents/prepare.ts";
 export { type StopReceipt, stopWithReceipt } from "./subagents/stop-receipt.ts";
 export { isVerifier, type WorkingCopy } from "./subagents/working-copy.ts";
 export { Thread } from "./thread/thread.ts";
-export { delegationTools } from "./tools/delegation-tools.ts";
-export { type DelegationOffer, delegationSpecs, planSpecs } from "./tools/specs.ts";
+export { delegationSpecs, delegationTools } from "./tools/delegation-tools.ts";
+export { planSpecs } from "./tools/plan-tools.ts";

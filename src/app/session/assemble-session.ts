@@ -235,7 +235,7 @@ async function settleLostPlace(
 /** Where nobody has hooks the files of the agents are not read for this. */
 async function tellOfLost(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
   if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
-  await dispatcher.tellOfLost(async (agentType) => {
+  await dispatcher.reportLostRuns(async (agentType) => {
     const definition = agents.find(agentType)?.definition;
     return (definition?.hooks && (await hooks.forAgent(definition))) ?? hooks.shared;
   });

@@ -53,15 +53,16 @@ type Verification = SubagentResult | { readonly message: string };
 async function verify(host: RunHost): Promise<Verification> {
   const { services, thread, request, outlet } = host;
   if (services.retinue === undefined) return { message: "There are no other agents in this session." };
-  const work = {
-    for: thread.agentId,
-    callId: `${request.runId}_verify${callsOf(host)}` as CallId,
+  const callId: CallId = `${request.runId}_verify${callsOf(host)}`;
+  const spawn = {
     agentType: VERIFIER,
     description: "verify the work",
     prompt: verifierPrompt(host),
+    background: true,
   };
   const resume = host.pause();
-  return services.retinue.entrust(work, outlet.signal).finally(resume);
+  const caller = { agentId: thread.agentId, callId, signal: outlet.signal };
+  return services.retinue.delegate(spawn, caller).finally(resume);
 }
 
 const LONGEST_PART = 8_000;

@@ -4,7 +4,6 @@ import type { Clock, Hooks, Model, Prompt, ToolExecutor } from "../../ports/inde
 import type {
   AcceptanceResult,
   AgentId,
-  CallId,
   DurableEvent,
   Notice,
   Policy,
@@ -18,8 +17,8 @@ import type {
 } from "../../protocol/index.ts";
 import type { ApprovalQueue } from "../approvals/approval-queue.ts";
 import type { Budget, BudgetRefusal } from "../budget/budget.ts";
-import type { AgentUpdates } from "../subagents/agent-updates.ts";
-import type { SubagentResult } from "../subagents/subagent.ts";
+import type { AgentUpdates } from "../subagents/agent-output.ts";
+import type { Caller, SpawnRequest, SubagentResult } from "../subagents/subagent.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 import type { RunClocks } from "./clocks.ts";
@@ -111,8 +110,8 @@ export interface LiveAgent {
 /** What a run needs of the other agents of its session. */
 export interface Retinue {
   readonly registry: RunRegistry;
-  /** Starts a background agent without a call and waits for it. It is stopped when the signal fires. */
-  entrust(work: EntrustedWork, signal: AbortSignal): Promise<SubagentResult | { readonly message: string }>;
+  /** Starts a background agent that no tool call asked for, and waits for it. Stops it if the signal fires. */
+  delegate(request: SpawnRequest, caller: Caller): Promise<SubagentResult | { readonly message: string }>;
   /** Returns the policy of an agent as it is now: plan mode and the background take permissions away. */
   policyOf(agent: AgentId, policy: Policy): Policy;
 }
@@ -133,16 +132,6 @@ export interface RunRegistry {
   detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean>;
   /** True if no one waits for the agent, or for one that it works for. */
   isInBackground(agentId: AgentId): boolean;
-}
-
-/** Work that the host gives to a subagent on behalf of another agent. */
-export interface EntrustedWork {
-  readonly for: AgentId;
-  /** Used as the id of a call. */
-  readonly callId: CallId;
-  readonly agentType: string;
-  readonly description: string;
-  readonly prompt: string;
 }
 
 /** An active run, for the functions that perform it. */

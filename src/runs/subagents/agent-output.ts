@@ -1,12 +1,33 @@
 import type { Journal } from "../../ports/index.ts";
-import { type AgentId, type Line, textOf } from "../../protocol/index.ts";
+import { type AgentId, type Line, type RunUpdate, textOf } from "../../protocol/index.ts";
 
-/** The readable file that grows beside the transcript of a background agent. */
+/**
+ * Which updates of subagents a run reports. `recorded`: lines of their transcripts, without parts of answers.
+ * `milestones`: starts, ends, notices and approvals.
+ */
+export type AgentUpdates = "all" | "recorded" | "milestones";
+
+export function isReported(update: RunUpdate, updates: AgentUpdates): boolean {
+  if (updates === "all") return true;
+  return updates === "recorded" ? "id" in update : milestones.has(update.type);
+}
+
+const milestones: ReadonlySet<RunUpdate["type"]> = new Set([
+  "agent.created",
+  "run.started",
+  "run.backgrounded",
+  "run.ended",
+  "notice.raised",
+  "approval.requested",
+  "approval.answered",
+]);
+
+/** A readable file beside the transcript of a background agent. */
 export interface AgentOutput {
   /** Undefined while nothing is written. */
   readonly path: string | undefined;
   follow(line: Line): void;
-  /** Starts to write for an agent that was moved to the background, beginning with what it did until now. */
+  /** Starts to write for an agent that was moved to the background, beginning with its earlier lines. */
   begin(): Promise<void>;
 }
 
@@ -37,7 +58,7 @@ export function createAgentOutput(
 
 const LONGEST_TEXT = 2_000;
 
-/** A line of a transcript as readable text; empty for most lines. */
+/** Returns a line of a transcript as readable text; empty for most lines. */
 function outputText(line: Line): string {
   switch (line.type) {
     case "agent.created":

@@ -1,19 +1,20 @@
-import type { AgentMemory } from "../../agents/index.ts";
-import type { AgentDefinition, DurableEvent, RunResult } from "../../protocol/index.ts";
+import { type AgentMemory, judgeAgent } from "../../agents/index.ts";
+import { nearest } from "../../lib/index.ts";
+import type { AgentDefinition, DurableEvent, Policy, RunResult } from "../../protocol/index.ts";
 
-/** The agents of a session that work can be given to. */
+/** The agents of a session that work can be delegated to. */
 export interface AvailableAgents {
   readonly definitions: readonly AgentDefinition[];
   /** Finds an agent by its name or an alias. */
   find(name: string): AvailableAgent | undefined;
-  /** The most similar names, best first; ten by default. */
+  /** Returns the most similar names, best first; ten by default. */
   nearest(name: string, max?: number): readonly string[];
 }
 
 /** An agent that can be started: its definition and everything that files and the program give to it. */
 export interface AvailableAgent {
   readonly definition: AgentDefinition;
-  /** System prompt for an agent in this directory. Throws if a user-supplied prompt function fails. */
+  /** Returns the system prompt for an agent in this directory. Throws if a user-supplied prompt function fails. */
   prompt(cwd: string): string;
   /** Skills that its definition names; they are part of its prompt. */
   readonly skills: readonly { readonly name: string; readonly text: string }[];
@@ -24,4 +25,24 @@ export interface AvailableAgent {
   readonly notices: readonly string[];
   /** Runs the program's callback after a run. Returns the events that its transcript has to record. Never rejects. */
   readonly followUp?: ((result: RunResult) => Promise<readonly DurableEvent[]>) | undefined;
+}
+
+/** Returns the agents that a model can start: they are not hidden, and no rule denies them. */
+export function offeredAgents(
+  { definitions }: Pick<AvailableAgents, "definitions">,
+  policy: Pick<Policy, "rules" | "layers">,
+): readonly AgentDefinition[] {
+  return definitions.filter(({ name, hidden }) => !hidden && judgeAgent(name, policy).effect !== "deny");
+}
+
+/** Names at most ten available agents, the most similar first. */
+export function unknownAgentType(agentType: string, agents: AvailableAgents, policy: Policy): string {
+  const offered = new Set(offeredAgents(agents, policy).map(({ name }) => name));
+  const names = agents
+    .nearest(agentType, agents.definitions.length)
+    .filter((name) => offered.has(name))
+    .slice(0, 10);
+  const [first] = nearest(agentType, names);
+  const guess = first === undefined ? "" : ` Did you mean ${first}?`;
+  return `There is no agent "${agentType}".${guess} There are ${names.join(", ")}.`;
 }

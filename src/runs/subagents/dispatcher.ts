@@ -1,19 +1,20 @@
 import { newAgentId, newRunId } from "../../lib/index.ts";
 import { findCall } from "../../loop/index.ts";
 import type { Journal } from "../../ports/index.ts";
-import type { AgentId, ApprovalAnswer, CallId, Policy, RunId, SpawnSpec } from "../../protocol/index.ts";
-import { askAboutCall, type BegunCall, type Concern } from "../approvals/ask-about-call.ts";
+import { type AgentId, type ApprovalAnswer, MAIN_AGENT, type Policy, type RunId } from "../../protocol/index.ts";
+import type { Asker } from "../approvals/question.ts";
 import { withPolicies } from "../host/plan-mode.ts";
-import type { EntrustedWork, LiveAgent, Retinue } from "../host/run-host.ts";
+import type { LiveAgent, Retinue } from "../host/run-host.ts";
 import { Thread } from "../thread/thread.ts";
-import type { Forks } from "./forks.ts";
+import { Forks, firstPrompt, isForkConversation } from "./forks.ts";
 import { type LaunchOptions, launch, type SharedServices } from "./launch.ts";
-import { type HooksOf, tellOfLostRuns } from "./lost-runs.ts";
+import { type HooksOf, reportLostRuns } from "./lost-runs.ts";
 import { type Planner, Policies } from "./policies.ts";
-import type { Prepare, PreparedAgent } from "./prepare.ts";
+import type { Prepare, PreparedAgent } from "./prepared-agent.ts";
 import { Registry, type SettleLost } from "./registry.ts";
-import { preapprove, SpawnGate } from "./spawn-approval.ts";
+import { askAboutCall, type Concern, preapprove, SpawnGate, type StartedCall } from "./spawn-approval.ts";
 import {
+  type Caller,
   type RunTerms,
   resultOf,
   type SpawnOutcome,
@@ -26,27 +27,20 @@ export interface DispatcherOptions {
   readonly shared: SharedServices;
   readonly journal: Journal;
   readonly prepare: Prepare;
-  /** Agent types that a model can ask for. */
+  /** Returns the agent types that a model can start. */
   readonly offered: () => readonly string[];
-  /** Absent: there is no plan mode. */
+  /** Absent if there is no plan mode. */
   readonly plan?: Planner | undefined;
   /** Agents may start forks of themselves. */
   readonly mayFork: boolean;
   readonly settleLost: SettleLost;
 }
 
-/** The call that a subagent works for. */
-export interface Caller {
-  readonly agentId: AgentId;
-  readonly callId: CallId;
-  readonly signal: AbortSignal;
-}
-
 interface Reactivation {
   readonly subagent: Subagent;
   readonly terms: RunTerms;
   readonly caller: Caller;
-  /** `continued`: the call that it works for lost its process, and its words are recorded already. */
+  /** `continued`: the process of its call was lost, and the prompt is recorded already. */
   readonly how: "resumed" | "continued";
 }
 
@@ -56,9 +50,9 @@ export class Dispatcher implements Retinue {
   private readonly options: DispatcherOptions;
   private readonly gate = new SpawnGate();
   private readonly policies: Policies;
+  private readonly forks = new Forks();
   /** Agents that are about to be resumed. */
-  private readonly waking = new Set<AgentId>();
-  private forks: Promise<Forks> | undefined;
+  private readonly resuming = new Set<AgentId>();
 
   constructor(options: DispatcherOptions) {
     this.options = options;
@@ -81,82 +75,91 @@ export class Dispatcher implements Retinue {
   policyOf(agentId: AgentId, given: Policy): Policy {
     const policy = this.policies.planned(agentId)(given);
     if (!this.registry.isInBackground(agentId)) return policy;
-    return this.policies.behind(policy, this.registry.live.get(agentId)?.agent.backgroundPool ?? policy.pool);
+    return this.policies.inBackground(policy, this.registry.live.get(agentId)?.agent.backgroundPool ?? policy.pool);
+  }
+
+  /** Returns whether an agent may start, resume, stop and message others: the main agent, and agents that have Task. */
+  mayDelegate(agentId: AgentId): boolean {
+    if (agentId === MAIN_AGENT) return true;
+    const live = this.registry.live.get(agentId);
+    if (live === undefined || !this.policyOf(agentId, live.agent.policy).pool.includes("Task")) return false;
+    const isFork = this.registry.known(agentId)?.fork?.kind === "fork";
+    // A fork whose record was lost is recognised by its conversation.
+    return !isFork && !isForkConversation(live.thread.conversation?.messages() ?? []);
   }
 
   /** Starts a subagent for a call, or continues the one that already works on it. */
   async spawn(request: SpawnRequest, caller: Caller): Promise<SpawnOutcome> {
-    const parent = this.liveAgent(caller.agentId);
-    const begun = findCall(parent.thread.state, caller.callId)?.agentId;
-    const known = begun === undefined ? undefined : await this.registry.get(begun);
+    const spawned = findCall(this.liveAgent(caller.agentId).thread.state, caller.callId)?.agentId;
+    const known = spawned === undefined ? undefined : await this.registry.get(spawned);
     if (known !== undefined) return this.rejoin(known, request, caller);
     const { name } = request;
     // An agent that is recorded already has its name.
-    const taken = name === undefined || begun !== undefined ? undefined : this.registry.whyNameIsTaken(name);
+    const taken = name === undefined || spawned !== undefined ? undefined : this.registry.whyNameIsTaken(name);
     if (taken !== undefined) return refuse(taken);
-    const started = await this.registry.claimName(name, () => this.start(request, caller, begun));
+    const started = await this.registry.claimName(name, () => this.start(request, caller, spawned));
     return "status" in started ? started : this.waitFor(started, caller);
   }
 
-  /** `begun` is an agent whose spawn is recorded but that did not live to write a line. */
+  /** `spawned` is an agent that the call has recorded already, but whose process was lost before its first line. */
   private async start(
     request: SpawnRequest,
     caller: Caller,
-    begun: AgentId | undefined,
+    spawned: AgentId | undefined,
   ): Promise<Subagent | Extract<SpawnOutcome, { status: "refused" }>> {
     const parent = this.liveAgent(caller.agentId);
     const { budget } = parent.services;
     const ask = (concern: Concern) => this.askAbout(caller, concern);
-    const refusal = begun === undefined ? await this.gate.enter(budget, ask) : undefined;
+    const refusal = spawned === undefined ? await this.gate.enter(budget, ask) : undefined;
     if (refusal) {
       await parent.refuseSpawn(refusal);
       return refuse(refusal.message);
     }
     const { callId, signal } = caller;
-    const { agentType, description, name, isolation, fork, ...terms } = request;
-    const agentId = begun ?? newAgentId();
+    const { agentType, description, name, isolation, prompt, fork } = request;
+    const agentId = spawned ?? newAgentId();
     const depth = (this.registry.known(caller.agentId)?.depth ?? 0) + 1;
-    const spec: SpawnSpec = {
+    const spec = {
       agentId,
       agentType,
       description,
       name,
       isolation,
       depth,
-      parent: { agentId: caller.agentId, callId },
+      parent: { agentId: parent.agentId, callId },
     };
-    const head = parent.thread.conversation?.head;
-    const ready = await this.options.prepare({ spec, terms, parent, signal, fork: fork && head && { ...fork, head } });
+    const forkHead = fork && parent.thread.conversation?.head;
+    const ready = await this.options.prepare({ spec, terms: request, parent, signal, forkHead });
     if (!ready.ok) {
-      if (begun === undefined) budget.unspawn();
+      if (spawned === undefined) budget.unspawn();
       return refuse(ready.message);
     }
     const approved = await this.preapproved(ready, parent, caller);
     const thread = new Thread(agentId, this.options.journal);
-    if (begun !== undefined) await thread.restore();
-    const { prompt } = request;
-    const started = approved.inherits
-      ? (await this.loadForks()).start(thread, approved, { parent, prompt, turns: fork?.turns })
+    if (spawned !== undefined) await thread.restore();
+    const first = approved.inherits
+      ? this.forks.start(thread, approved, { parent, prompt, turns: fork?.turns })
       : { origin: undefined, prepared: approved, prompt: [prompt] };
-    const { prepared, origin } = started;
-    const who = { agentId, agentType: prepared.agent.agentType, description };
-    if (begun === undefined) {
-      const entry = origin ? { status: "sub_agent_entered" as const } : {};
-      await parent.record([{ type: "agent.spawned", callId, ...who, ...entry }]);
+    const { prepared, origin } = first;
+    const resolved = { ...spec, agentType: prepared.agent.agentType, fork: origin };
+    if (spawned === undefined) {
+      const status = origin && "sub_agent_entered";
+      await parent.record([
+        { type: "agent.spawned", callId, agentId, agentType: resolved.agentType, description, status },
+      ]);
     }
-    const subagent = this.registry.add({ ...spec, ...who, fork: origin, model: terms.model, runId: newRunId() });
-    this.launch(subagent, { prepared, parent, thread, prompt: started.prompt });
+    const subagent = this.registry.add({ ...resolved, model: request.model, runId: newRunId() });
+    this.launch(subagent, { prepared, parent, thread, prompt: first.prompt });
     return subagent;
   }
 
-  /** Gives work to a background agent that no call asked for, and waits for it. It is stopped when the signal fires. */
-  async entrust(work: EntrustedWork, signal: AbortSignal): Promise<SubagentResult | { readonly message: string }> {
-    const { for: agentId, callId, ...request } = work;
-    const outcome = await this.spawn({ ...request, background: true }, { agentId, callId, signal });
+  /** Starts a background agent that no tool call asked for, and waits for it. Stops it if the signal fires. */
+  async delegate(request: SpawnRequest, caller: Caller): Promise<SubagentResult | { readonly message: string }> {
+    const outcome = await this.spawn({ ...request, background: true }, caller);
     if (outcome.status === "refused") return outcome;
     if (outcome.status === "ended") return outcome.result;
     const { registry } = this;
-    const result = await registry.resultOf(outcome.notice.agentId, signal);
+    const result = await registry.resultOf(outcome.notice.agentId, caller.signal);
     return result ?? (await registry.stop(outcome.notice.agentId)) ?? { message: "It was stopped." };
   }
 
@@ -164,26 +167,26 @@ export class Dispatcher implements Retinue {
   async resume(agentId: AgentId, terms: RunTerms, caller: Caller): Promise<SpawnOutcome> {
     const subagent = await this.registry.get(agentId);
     if (subagent === undefined) return refuse(`There is no agent ${agentId} in this session.`);
-    const begun = findCall(this.liveAgent(caller.agentId).thread.state, caller.callId)?.resumes;
-    if (begun !== undefined && (await this.hasHeard(agentId, begun))) return this.rejoin(subagent, terms, caller);
-    if (this.waking.has(agentId)) return refuse(`Agent ${agentId} is being resumed already, for another call.`);
-    this.waking.add(agentId);
-    return this.reactivate({ subagent, terms, caller, how: "resumed" }).finally(() => this.waking.delete(agentId));
+    const resumed = findCall(this.liveAgent(caller.agentId).thread.state, caller.callId)?.resumes;
+    if (resumed !== undefined && (await this.hasPrompt(agentId, resumed))) return this.rejoin(subagent, terms, caller);
+    if (this.resuming.has(agentId)) return refuse(`Agent ${agentId} is being resumed already, for another call.`);
+    this.resuming.add(agentId);
+    return this.reactivate({ subagent, terms, caller, how: "resumed" }).finally(() => this.resuming.delete(agentId));
   }
 
-  /** Returns whether the run that a call asked for has begun, with the words of that call. */
-  private async hasHeard(agentId: AgentId, runId: RunId): Promise<boolean> {
+  /** Returns whether a run has begun and its prompt is recorded. */
+  private async hasPrompt(agentId: AgentId, runId: RunId): Promise<boolean> {
     const lines = await this.options.journal.read(agentId);
     const from = lines.findIndex((line) => line.type === "run.started" && line.runId === runId);
     return from !== -1 && lines.slice(from).some(({ type }) => type === "prompt.received");
   }
 
-  /** Tells hooks of the runs that an earlier process did not live to end. */
-  async tellOfLost(hooksOf: HooksOf): Promise<void> {
-    await tellOfLostRuns(await this.registry.earlierRuns(), hooksOf, this.options.journal);
+  /** Runs the hooks for ends of runs that an earlier process could not report. */
+  async reportLostRuns(hooksOf: HooksOf): Promise<void> {
+    await reportLostRuns(await this.registry.earlierRuns(), hooksOf, this.options.journal);
   }
 
-  /** Continues to wait for a subagent that works for this call. A run that was lost is continued; any other end is its result. */
+  /** Continues to wait for a subagent that works for this call. A lost run is continued; any other end is the result. */
   private async rejoin(subagent: Subagent, terms: RunTerms, caller: Caller): Promise<SpawnOutcome> {
     if (subagent.running) return this.waitFor(subagent, caller);
     const { end } = subagent;
@@ -200,24 +203,24 @@ export class Dispatcher implements Retinue {
     if (!subagent.restored) await thread.restore();
     if (thread.past === "lost") return refuse(lostPast(subagent));
     const model = terms.model ?? subagent.model;
-    const head = fork?.kind === "fork" ? thread.conversation?.head : undefined;
     const prepared = await this.options.prepare({
       spec: subagent,
-      terms: { ...terms, model },
+      // The limits of a fork are part of its recorded policy.
+      terms: { ...terms, model, fork: undefined },
       parent,
       signal: caller.signal,
-      fork: head && { head },
+      forkHead: fork?.kind === "fork" ? thread.conversation?.head : undefined,
       before: subagent.policy,
     });
     if (!prepared.ok) return refuse(prepared.message);
     const runId = newRunId();
     if (how === "resumed") await parent.record([{ type: "agent.resumed", callId: caller.callId, agentId, runId }]);
     Object.assign(subagent, { model, runId, end: undefined, worktree: undefined, restored: undefined });
-    // The words of a continued run are recorded, unless its process was lost before it could begin.
-    const isSilent = thread.state.asked === undefined;
-    const words = isSilent && fork ? (await import("./forks.ts")).firstWords(terms.prompt, fork) : [terms.prompt];
-    const prompt = how === "continued" && !isSilent ? [] : words;
-    // Without limits of its own, what it spent before is not needed.
+    // The prompt of a continued run is recorded, unless its process was lost before it could begin.
+    const isFirst = thread.state.asked === undefined;
+    const texts = isFirst && fork ? firstPrompt(terms.prompt, fork) : [terms.prompt];
+    const prompt = how === "continued" && !isFirst ? [] : texts;
+    // Earlier spending matters only for limits of its own.
     const isLimited = Object.keys(prepared.budget).length > 0;
     const spent = isLimited ? await this.registry.spent(agentId) : undefined;
     this.launch(subagent, { prepared, parent, thread, prompt, spent });
@@ -250,7 +253,7 @@ export class Dispatcher implements Retinue {
     return { status: "launched", notice, outputFile: running.output.path, isFork: subagent.fork !== undefined };
   }
 
-  /** An agent with a run under way, with what plan mode makes of its policy. */
+  /** Returns an agent with a run under way, with its policies as plan mode changes them. */
   private liveAgent(agentId: AgentId): LiveAgent {
     const live = this.registry.live.get(agentId);
     if (live === undefined) throw new Error(`agent ${agentId} delegates without a run`);
@@ -258,26 +261,24 @@ export class Dispatcher implements Retinue {
     return agent === live.agent ? live : { ...live, agent };
   }
 
-  private loadForks(): Promise<Forks> {
-    this.forks ??= import("./forks.ts").then(({ Forks }) => new Forks());
-    return this.forks;
-  }
-
   private async preapproved(ready: PreparedAgent, parent: LiveAgent, caller: Caller): Promise<PreparedAgent> {
     if (!ready.background || ready.grants === undefined || !this.options.shared.approvals.attended) return ready;
-    return preapprove(ready, this.begunCall(parent, caller));
+    return preapprove(ready, this.startedCall(parent, caller));
   }
 
-  /** Asks a person about a call that has begun. Returns undefined if no one can be asked, or the call was aborted. */
+  /** Asks for approval of a call that has started. Returns undefined if no approver is available, or the call was aborted. */
   async askAbout(caller: Caller, concern: Concern): Promise<ApprovalAnswer | undefined> {
     if (!this.options.shared.approvals.attended) return undefined;
-    return askAboutCall(this.begunCall(this.liveAgent(caller.agentId), caller), concern);
+    return askAboutCall(this.startedCall(this.liveAgent(caller.agentId), caller), concern);
   }
 
-  private begunCall(parent: LiveAgent, { callId, signal }: Caller): BegunCall {
-    const own = this.registry.known(parent.agentId);
+  private startedCall(parent: LiveAgent, { callId, signal }: Caller): StartedCall {
+    const { agentId, agent, services } = parent;
+    const own = this.registry.known(agentId);
     const path = own ? this.registry.pathTo(own) : [];
-    return { parent, path, isBehind: this.registry.isInBackground(parent.agentId), callId, signal };
+    const background = this.registry.isInBackground(agentId) || undefined;
+    const asker: Asker = { sessionId: services.sessionId, agentId, agentType: agent.agentType, path, background };
+    return { parent, asker, callId, signal };
   }
 }
 

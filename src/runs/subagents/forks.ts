@@ -1,24 +1,34 @@
 import type { SharedPrefix } from "../../conversation/index.ts";
-import { type CallId, FORK_WORDS, type ForkOrigin, type LineId, type Message, textOf } from "../../protocol/index.ts";
+import { createDeferred, withTimeLimit } from "../../lib/index.ts";
+import type { Model, ModelProgress, ModelRequest } from "../../ports/index.ts";
+import {
+  type CallId,
+  FORK_WORDS,
+  type ForkOrigin,
+  type LineId,
+  type Message,
+  type ModelOutcome,
+  textOf,
+} from "../../protocol/index.ts";
 import type { LiveAgent } from "../host/run-host.ts";
+import { orAbort } from "../or-abort.ts";
 import { branch, type Past } from "../thread/fork-past.ts";
 import type { Thread } from "../thread/thread.ts";
-import type { PreparedAgent } from "./prepare.ts";
-import { SiblingGate } from "./sibling-gate.ts";
+import type { PreparedAgent } from "./prepared-agent.ts";
 
 export interface ForkStart {
   readonly origin: ForkOrigin;
   readonly prepared: PreparedAgent;
-  /** Its first words, one block each. */
+  /** Texts of its first message, one block each. */
   readonly prompt: readonly string[];
 }
 
-/** Starts agents that continue the conversation of their parent. Forks of one answer share what they begin with. */
+/** Starts agents that continue the conversation of their parent. Forks of one answer share its bytes. */
 export class Forks {
   /** Siblings of the newest answer of each parent, by kind. */
   private readonly groups = new Map<string, Group>();
 
-  /** Makes the new thread continue from its parent's newest answer. */
+  /** Makes the new thread continue its parent's conversation, from its newest answer. */
   start(
     thread: Thread,
     prepared: PreparedAgent,
@@ -38,7 +48,7 @@ export class Forks {
     return {
       origin,
       prepared: { ...prepared, model, notices: [...prepared.notices, ...bounded] },
-      prompt: firstWords(prompt, origin),
+      prompt: firstPrompt(prompt, origin),
     };
   }
 
@@ -58,7 +68,7 @@ interface Group {
   readonly siblings: Siblings;
 }
 
-/** What forks of one answer have in common, kept once for all of them. */
+/** Data that forks of one answer share. */
 export interface Siblings {
   readonly prefix: SharedPrefix;
   readonly calls: readonly CallId[];
@@ -68,7 +78,7 @@ export function siblingsOf({ state }: Thread): Siblings {
   return { prefix: {}, calls: state.calls.map(({ call }) => call.callId) };
 }
 
-/** Returns what an agent begins with that continues this one's newest answer, and how its transcript records that. */
+/** Returns the past of an agent that continues this conversation, and how its transcript records that. */
 export function forkPoint(
   thread: Thread,
   {
@@ -88,27 +98,27 @@ export function forkPoint(
     line: answerLine,
     hash: past.chain.fingerprint(),
     calls,
-    ...(turns === undefined || !past.isBounded ? {} : { turns }),
-    ...(basis === "none" || past.isBounded ? {} : { tokens }),
+    turns: past.isBounded ? turns : undefined,
+    tokens: basis === "none" || past.isBounded ? undefined : tokens,
   };
   return { origin, past };
 }
 
-/** An agent with a prompt of its own need not be told who it is. */
-export function firstWords(prompt: string, { kind }: Pick<ForkOrigin, "kind">): readonly string[] {
-  return kind === "fork" ? forkWords(prompt) : [prompt];
+/** Returns the first message of an agent that inherits a conversation. Only a fork has to be told what it is. */
+export function firstPrompt(prompt: string, { kind }: Pick<ForkOrigin, "kind">): readonly string[] {
+  return kind === "fork" ? forkPrompt(prompt) : [prompt];
 }
 
-/** The first words of a fork. What siblings share comes first, in a block of its own. */
-export function forkWords(directive: string): readonly string[] {
+/** Returns the first message of a fork. The part that siblings share comes first, in a block of its own. */
+export function forkPrompt(directive: string): readonly string[] {
   return [FORK_WORDS, directive];
 }
 
-/** The beginning of the words for forks in all versions. */
+/** Beginning of `FORK_WORDS` in all versions. */
 const OPENING = "[You are a fork of the agent";
 
 /** Returns whether a conversation is a fork's, for an agent whose record was lost. */
-export function speaksToFork(messages: readonly Message[]): boolean {
+export function isForkConversation(messages: readonly Message[]): boolean {
   return messages.some(({ role, content }) => role === "user" && textOf(content).includes(OPENING));
 }
 
@@ -116,3 +126,62 @@ function boundedNotice(turns: number): string {
   const what = turns === 1 ? "the newest turn" : `the ${turns} newest turns`;
   return `It was given only ${what} of the conversation: of its messages nothing is read from the cache.`;
 }
+
+/** A first answer usually begins sooner. Waiting longer costs more time than the cache saves. */
+const LONGEST_WAIT_MS = 10_000;
+
+/**
+ * Sends the first request of siblings alone until its answer begins, because only then can the others read from the
+ * provider's cache what it has written. Delays only the first request of each sibling, and never for long.
+ */
+export class SiblingGate {
+  private readonly opened = createDeferred<void>();
+  private readonly longestWaitMs: number;
+  private isLed = false;
+  private isOpen = false;
+
+  constructor(longestWaitMs = LONGEST_WAIT_MS) {
+    this.longestWaitMs = longestWaitMs;
+  }
+
+  /** Wraps the model of one sibling. */
+  guard(model: Model): Model {
+    let isFirst = true;
+    return {
+      describe: () => model.describe(),
+      call: (request, emit) => {
+        const passes = !isFirst || this.isOpen;
+        isFirst = false;
+        if (passes) return model.call(request, emit);
+        if (this.isLed) return this.follow(model, request, emit);
+        this.isLed = true;
+        return this.lead(model, request, emit);
+      },
+    };
+  }
+
+  private async lead(model: Model, request: ModelRequest, emit: Emit): Promise<ModelOutcome> {
+    const outcome = await model.call(request, (progress) => {
+      if (answers.has(progress.type)) this.open();
+      emit(progress);
+    });
+    this.open();
+    return outcome;
+  }
+
+  private async follow(model: Model, request: ModelRequest, emit: Emit): Promise<ModelOutcome> {
+    emit({ type: "waiting" });
+    await withTimeLimit(request.signal, this.longestWaitMs, (signal) => orAbort(this.opened.promise, signal));
+    emit({ type: "sent" });
+    return model.call(request, emit);
+  }
+
+  private open(): void {
+    this.isOpen = true;
+    this.opened.resolve();
+  }
+}
+
+type Emit = (progress: ModelProgress) => void;
+
+const answers: ReadonlySet<ModelProgress["type"]> = new Set(["text.delta", "thinking.delta", "call.delta"]);

@@ -6,9 +6,8 @@ import type { BudgetSpent } from "../budget/budget.ts";
 import type { Acceptance, LiveAgent, Retinue, RunServices } from "../host/run-host.ts";
 import { startRun } from "../host/start-run.ts";
 import type { Thread } from "../thread/thread.ts";
-import { createAgentOutput } from "./agent-output.ts";
-import { isTold } from "./agent-updates.ts";
-import type { PreparedAgent } from "./prepare.ts";
+import { createAgentOutput, isReported } from "./agent-output.ts";
+import type { PreparedAgent } from "./prepared-agent.ts";
 import type { Registry } from "./registry.ts";
 import { resultOf, type Subagent, type SubagentResult, specOf } from "./subagent.ts";
 
@@ -18,9 +17,9 @@ export type SharedServices = Omit<RunServices, "model" | "executor" | "cwd" | "b
 export interface LaunchOptions {
   readonly prepared: PreparedAgent;
   readonly thread: Thread;
-  /** What it is told, one block each. */
+  /** Texts of its first message, one block each. */
   readonly prompt: readonly string[];
-  /** What it spent of its own limits in earlier runs. */
+  /** Its spending in earlier runs, if it has limits of its own. */
   readonly spent?: BudgetSpent | undefined;
   readonly parent: LiveAgent;
   readonly shared: SharedServices;
@@ -29,7 +28,7 @@ export interface LaunchOptions {
   readonly journal: Journal;
 }
 
-/** Starts a run of a subagent. Its record follows the run, and has an end once everything is released. */
+/** Starts a run of a subagent and keeps its record up to date. The record has an end once everything is released. */
 export function launch(subagent: Subagent, options: LaunchOptions): void {
   const { prepared, thread, prompt, parent, shared, retinue, registry, journal } = options;
   const { agent, model, executor, cwd, limits, background, tools, notices } = prepared;
@@ -38,10 +37,10 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
   const policy = recordPolicy(agent.policy);
   Object.assign(subagent, { policy, outputFile: output.path });
   const path = registry.pathTo(subagent);
-  const wanted = shared.agentUpdates ?? "all";
+  const updates = shared.agentUpdates ?? "all";
   const onUpdate = (update: RunUpdate): void => {
     if ("id" in update) output.follow(update);
-    if (update.type === "subagent.event" || !isTold(update, wanted)) return;
+    if (update.type === "subagent.event" || !isReported(update, updates)) return;
     registry.live.get(MAIN_AGENT)?.emit({ type: "subagent.event", agentId, agentType, path, event: update });
   };
   const budget = parent.services.budget.child(prepared.budget, agentType);
@@ -56,22 +55,21 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
     acceptance: acceptanceOf(prepared, parent),
     subagent: { spec: specOf(subagent), background, path, tools, policy, notices, onUpdate },
   });
-  const done = run.result.then(async (result): Promise<SubagentResult> => {
-    const worktree = await cleanUp(result, options, onUpdate);
-    const { sessionId: _session, agentId: _agent, model: _model, ...end } = result;
+  const done = run.result.then(async (end): Promise<SubagentResult> => {
+    const worktree = await cleanUp(end, options, onUpdate);
     Object.assign(subagent, { worktree, outputFile: output.path, end, running: undefined });
     return resultOf(subagent, end);
   });
   subagent.running = { run, done, background, output, detached: createDeferred<void>() };
 }
 
-/** Releases what was made for a run that has ended. Returns the worktree that has to stay. */
+/** Releases what was created for a run that has ended. Returns the worktree that has to stay. */
 async function cleanUp(
   result: RunResult,
   { prepared, thread }: LaunchOptions,
   onUpdate: (update: RunUpdate) => void,
 ): Promise<Subagent["worktree"]> {
-  // The work counts, whether or not this can be written.
+  // The result is valid even if this can't be written.
   const record = async (event: DurableEvent): Promise<void> => {
     for (const line of await thread.record([event]).catch(() => [])) onUpdate(line);
   };
@@ -82,7 +80,7 @@ async function cleanUp(
   return worktree;
 }
 
-/** The check may do what the agent may. It gets a shell only if the parent has one. */
+/** The acceptance command may do what the agent may, and use a shell if the parent has one. */
 function acceptanceOf({ acceptance, agent }: PreparedAgent, parent: LiveAgent): Acceptance | undefined {
   if (acceptance === undefined) return undefined;
   const { policy } = agent;

@@ -5,15 +5,15 @@ import { hookLines, withoutContext } from "../host/ask-hooks.ts";
 import { endFacts } from "../host/run-hooks.ts";
 import { endOf } from "./subagent.ts";
 
-/** What the transcript of a subagent says of its runs in earlier processes. */
+/** The runs of a subagent in earlier processes, from its transcript. */
 export interface EarlierRuns {
   readonly agentId: AgentId;
   readonly spending: Spending;
-  /** Ends that hooks were not told of, although they were told of the beginning. */
-  readonly untold: readonly UntoldEnd[];
+  /** Ends for which SubagentStop hooks have not run, although SubagentStart hooks have. */
+  readonly unreported: readonly UnreportedEnd[];
 }
 
-interface UntoldEnd {
+interface UnreportedEnd {
   readonly end: RunEnd;
   readonly created: EventOf<"agent.created">;
   readonly started: EventOf<"run.started">;
@@ -21,30 +21,30 @@ interface UntoldEnd {
 
 export function earlierRuns(agentId: AgentId, lines: readonly Line[]): EarlierRuns {
   const created = lines.find((line): line is Line & EventOf<"agent.created"> => line.type === "agent.created");
-  const told = (event: string, runId: RunId): boolean =>
+  const hasRun = (event: string, runId: RunId): boolean =>
     lines.some((line) => line.type === "hooks.started" && line.event === event && line.runId === runId);
-  const untold = lines.flatMap((line): readonly UntoldEnd[] => {
+  const unreported = lines.flatMap((line): readonly UnreportedEnd[] => {
     if (created === undefined || line.type !== "run.started") return [];
     const { runId } = line;
-    const end = told("SubagentStart", runId) && !told("SubagentStop", runId) ? endOf(lines, runId) : undefined;
+    const end = hasRun("SubagentStart", runId) && !hasRun("SubagentStop", runId) ? endOf(lines, runId) : undefined;
     return end ? [{ end, created, started: line }] : [];
   });
-  return { agentId, spending: spendingIn(lines), untold };
+  return { agentId, spending: spendingIn(lines), unreported };
 }
 
-/** Returns the hooks that an agent of this type has now. */
+/** Returns the hooks of an agent type. */
 export type HooksOf = (agentType: string) => Promise<Hooks | undefined>;
 
-/** Tells hooks of the ends that an earlier process did not live to tell them of. */
-export async function tellOfLostRuns(
+/** Runs the SubagentStop hooks that an earlier process could not run. */
+export async function reportLostRuns(
   agents: readonly EarlierRuns[],
   hooksOf: HooksOf,
   journal: Journal,
 ): Promise<void> {
-  for (const { untold } of agents) for (const each of untold) await tell(each, hooksOf, journal);
+  for (const { unreported } of agents) for (const each of unreported) await report(each, hooksOf, journal);
 }
 
-async function tell({ end, created, started }: UntoldEnd, hooksOf: HooksOf, journal: Journal): Promise<void> {
+async function report({ end, created, started }: UnreportedEnd, hooksOf: HooksOf, journal: Journal): Promise<void> {
   const { agentId, agentType, parent, depth, cwd } = created;
   const { runId } = end;
   const hooks = await hooksOf(agentType);
@@ -59,6 +59,6 @@ async function tell({ end, created, started }: UntoldEnd, hooksOf: HooksOf, jour
     permissionMode: started.permissionMode,
     signal: new AbortController().signal,
   });
-  const told = hookLines({ event: "SubagentStop", runId }, withoutContext(outcome));
-  if (told.length > 0) await journal.append(agentId, told);
+  const events = hookLines({ event: "SubagentStop", runId }, withoutContext(outcome));
+  if (events.length > 0) await journal.append(agentId, events);
 }

@@ -2,13 +2,14 @@ import { type AgentId, MAIN_AGENT, type PermissionMode, type Policy } from "../.
 import { afterPlanMode, inPlanMode, type PolicyChange } from "../host/plan-mode.ts";
 import type { Thread } from "../thread/thread.ts";
 
-/** Whose plan mode binds all, and what holds when it has left one that it began in. */
 export interface Planner {
+  /** Thread of the main agent, whose plan mode applies to all agents. */
   readonly main: Thread;
+  /** Mode of the main agent after it leaves a plan mode that it began in. */
   readonly after: PermissionMode;
 }
 
-/** What agents were given is not all that holds: less while there is only a plan, and for whom nobody waits. */
+/** Policies of agents as they are now: plan mode and the background take permissions away. */
 export class Policies {
   private readonly planner: Planner | undefined;
   private readonly leftPlan: PolicyChange;
@@ -23,15 +24,15 @@ export class Policies {
     return this.planner?.main.state.plan === "entered";
   }
 
-  /** What plan mode makes of the policies of this agent. */
+  /** Returns how plan mode changes the policies of this agent. */
   planned(agentId: AgentId): PolicyChange {
     if (this.isPlanning) return inPlanMode;
     const hasLeft = agentId === MAIN_AGENT && this.planner?.main.state.plan === "left";
-    return hasLeft ? this.leftPlan : asItIs;
+    return hasLeft ? this.leftPlan : unchanged;
   }
 
-  /** Declared tools stay, for the cache; calls outside the list are refused. */
-  behind(policy: Policy, pool: Policy["pool"]): Policy {
+  /** Narrows the pool of an agent in the background. Its tools stay declared, for the cache, and are refused when called. */
+  inBackground(policy: Policy, pool: Policy["pool"]): Policy {
     const known = this.narrowed.get(policy);
     if (known) return known;
     const narrowed = { ...policy, pool };
@@ -40,4 +41,4 @@ export class Policies {
   }
 }
 
-const asItIs: PolicyChange = (policy) => policy;
+const unchanged: PolicyChange = (policy) => policy;

@@ -1,30 +1,21 @@
 import { platform } from "node:os";
-import { createHeadCache, forkAgent, judgeAgent, type ResolvedAgent, resolveSubagent } from "../../agents/index.ts";
-import { describeError, nearest, UserError } from "../../lib/index.ts";
+import { forkAgent, judgeAgent, type ResolvedAgent, resolveSubagent } from "../../agents/index.ts";
+import { describeError, UserError } from "../../lib/index.ts";
 import { parseRule } from "../../permissions/index.ts";
 import type { Hooks, McpConnection, Model, Tool, ToolExecutor } from "../../ports/index.ts";
 import {
-  type AgentBudget,
   type AgentDefinition,
   type AgentId,
-  type DurableEvent,
   FORK_TYPE,
-  type ForkOrigin,
   type Head,
-  type KeptWorktree,
   type McpServerUse,
   type Policy,
-  type RecordedPolicy,
-  type RunResult,
   type Settings,
-  type SpawnSpec,
   type ToolDeclaration,
-  type ToolReport,
 } from "../../protocol/index.ts";
 import { type ClockLimits, clockLimits } from "../host/clock-limits.ts";
-import type { LiveAgent } from "../host/run-host.ts";
-import type { AvailableAgent, AvailableAgents } from "./available-agents.ts";
-import type { ForkBounds, RunTerms } from "./subagent.ts";
+import { type AvailableAgent, type AvailableAgents, unknownAgentType } from "./available-agents.ts";
+import type { Prepare, PreparedAgent, PrepareRequest, Refusal } from "./prepared-agent.ts";
 import { isVerifier, keepInCopy, policyInCopy, verifierPolicy, type WorkingCopy } from "./working-copy.ts";
 
 /** What a session supplies for its subagents. */
@@ -33,7 +24,7 @@ export interface SubagentPorts {
   readonly settings: Settings;
   /** Home directory of the user, for rules that begin with `~`. */
   readonly home?: string | undefined;
-  /** A person is present. */
+  /** A user is present. */
   readonly interactive: boolean;
   /** Agents may work in the background. */
   readonly mayBackground: boolean;
@@ -45,14 +36,14 @@ export interface SubagentPorts {
   readonly connection: McpConnection;
   /** The program supplied the only model there is. */
   readonly modelIsGiven: boolean;
-  /** Makes a model of the parent's provider by its name. Throws if there is none. */
+  /** Creates a model of the parent's provider by its name. Throws if there is none. */
   chooseModel(name: string, provider: string): { readonly model: Model; readonly reason: string };
   /** Connects MCP servers for one agent. They start in `root`. */
   connect(
     servers: readonly McpServerUse[],
     use: { readonly owner: AgentId; readonly signal: AbortSignal; readonly root: string },
   ): Promise<McpConnection>;
-  /** Makes a copy of the repository at `cwd` for one agent. */
+  /** Creates a copy of the repository at `cwd` for one agent. */
   openCopy(
     agentId: AgentId,
     definition: AgentDefinition,
@@ -64,55 +55,31 @@ export interface SubagentPorts {
   addTools(executor: ToolExecutor, tools: readonly Tool[], root: string): Promise<ToolExecutor>;
 }
 
-export interface PrepareRequest {
-  readonly spec: SpawnSpec;
-  readonly terms: RunTerms;
-  readonly parent: LiveAgent;
-  /** Set for a fork: the head of the conversation that it continues, and its limits. */
-  readonly fork?: (ForkBounds & { readonly head: Head }) | undefined;
-  /** What it was allowed in its last run. It never gets more. */
-  readonly before?: RecordedPolicy | undefined;
-  readonly signal: AbortSignal;
-}
-
-interface Refusal {
-  readonly ok: false;
-  readonly message: string;
-}
-
-export interface PreparedAgent {
-  readonly ok: true;
-  readonly agent: ResolvedAgent;
-  readonly model: Model;
-  readonly executor: ToolExecutor;
-  readonly cwd: string;
-  readonly tools: ToolReport;
-  readonly budget: AgentBudget;
-  readonly limits: ClockLimits;
-  /** The definition or the call asks to run it in the background. */
-  readonly background: boolean;
-  /** Rules that its definition lists, to be approved before it works in the background. */
-  readonly grants?: readonly string[] | undefined;
-  /** Set if it begins with the messages of its parent: under the same head, or under one of its own. */
-  readonly inherits?: ForkOrigin["kind"] | undefined;
-  /** Command that its work has to pass. */
-  readonly acceptance?: string | undefined;
-  readonly notices: readonly string[];
-  /** Hooks for this agent; absent: those of the session. */
-  readonly hooks?: Hooks | undefined;
-  readonly followUp?: ((result: RunResult) => Promise<readonly DurableEvent[]>) | undefined;
-  /** Releases what was made for this run alone, and returns what has to stay. */
-  release(): Promise<KeptWorktree | undefined>;
-}
-
-export type Prepare = (request: PrepareRequest) => Promise<PreparedAgent | Refusal>;
-
-/** Decides what a subagent is and has, from its definition, its call and its parent. */
+/** Prepares subagents from their definition, their call and their parent. */
 export function createPrepare(ports: SubagentPorts): Prepare {
   const shareHead = createHeadCache();
   return async (request) => {
-    if (request.fork) return prepareFork({ ...request, fork: request.fork }, ports);
+    if (request.forkHead) return prepareFork(request, request.forkHead, ports);
     return prepareDefined(request, ports, shareHead);
+  };
+}
+
+const MOST_HEADS = 64;
+
+/**
+ * Returns a function that maps equal heads to one object. The bytes of a head are kept for each object, so hundreds of
+ * agents of one kind have them once. Keeps the heads that were used last.
+ */
+export function createHeadCache(): (head: Head) => Head {
+  const heads = new Map<string, Head>();
+  return (head) => {
+    const key = JSON.stringify(head);
+    const shared = heads.get(key) ?? head;
+    heads.delete(key);
+    heads.set(key, shared);
+    const [oldest] = heads.keys();
+    if (heads.size > MOST_HEADS && oldest !== undefined) heads.delete(oldest);
+    return shared;
   };
 }
 
@@ -123,9 +90,9 @@ async function prepareDefined(
 ): Promise<PreparedAgent | Refusal> {
   const { spec, terms, parent } = request;
   const found = ports.agents.find(spec.agentType);
-  if (found === undefined) return refuse(unknownType(spec.agentType, ports.agents, parent.agent.policy));
+  if (found === undefined) return refuse(unknownAgentType(spec.agentType, ports.agents, parent.agent.policy));
   const { definition } = found;
-  const denial = denialOf(definition, parent.agent.policy);
+  const denial = agentDenial(definition, parent.agent.policy);
   if (denial !== undefined) return refuse(denial);
   const background = ports.mayBackground && (terms.background || definition.background === true);
   const isolated = (spec.isolation ?? definition.isolation) !== undefined;
@@ -235,24 +202,25 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
   };
 }
 
-/** A fork is its parent once more, and continues its conversation. */
+/** A fork has the model, tools and directory of its parent. */
 function prepareFork(
-  { spec, terms, parent, before, fork }: PrepareRequest & { readonly fork: ForkBounds & { readonly head: Head } },
+  { spec, terms, parent, before }: PrepareRequest,
+  head: Head,
   ports: SubagentPorts,
 ): PreparedAgent | Refusal {
   const { subagents = {} } = ports.settings;
-  const denial = denialOf({ name: FORK_TYPE }, parent.agent.policy);
+  const denial = agentDenial({ name: FORK_TYPE }, parent.agent.policy);
   if (denial !== undefined) return refuse(denial);
   const background = ports.mayBackground && terms.background;
   const { executor, cwd, hooks, model } = parent.services;
   const { provider, model: name } = model.describe();
-  // A fork keeps the head of its conversation unless its model is gone.
-  const isSame = fork.head.provider === provider && fork.head.model === name;
+  // A fork keeps the head of its conversation unless the model has changed.
+  const isSame = head.provider === provider && head.model === name;
   const { agent, report } = forkAgent({
     parent: parent.agent,
-    head: isSame ? fork.head : parent.agent.head,
-    allowedTools: fork.allowedTools,
-    readOnly: fork.readOnly,
+    head: isSame ? head : parent.agent.head,
+    allowedTools: terms.fork?.allowedTools,
+    readOnly: terms.fork?.readOnly,
     tier: {
       background,
       mcpTools: subagents.mcpTools ?? "always",
@@ -300,7 +268,7 @@ interface SubagentModel {
   readonly notice?: string;
 }
 
-/** The model of the call, else of the definition, the settings or the parent. If it is unavailable, the parent's with a notice. */
+/** Chooses the model of the call, the definition, the settings or the parent, in this order. If it is unavailable, uses the parent's with a notice. */
 function modelFor(
   { spec, terms, parent }: PrepareRequest,
   { definition }: AvailableAgent,
@@ -323,7 +291,7 @@ function modelFor(
   }
 }
 
-/** A prompt function of the program may fail. Then there is no agent, and the caller continues without it. */
+/** Returns a refusal if a prompt function of the program fails. The caller then continues without the agent. */
 function promptOf(found: AvailableAgent, cwd: string): string | Refusal {
   try {
     return found.prompt(cwd);
@@ -334,7 +302,7 @@ function promptOf(found: AvailableAgent, cwd: string): string | Refusal {
   }
 }
 
-/** Rules that a person can approve before a background launch: those of `tools` with a specifier, never a whole tool. */
+/** Returns the rules that the user can approve before a background launch: entries of `tools` with a specifier, never a whole tool. */
 function launchGrants({ tools = [] }: Pick<AgentDefinition, "tools">): readonly string[] {
   return tools.filter((text) => {
     const rule = parseRule(text);
@@ -343,7 +311,7 @@ function launchGrants({ tools = [] }: Pick<AgentDefinition, "tools">): readonly 
   });
 }
 
-/** Adds what MCP servers say about their use to the context of an agent that has tools of theirs. */
+/** Adds the instructions of MCP servers to the context of an agent that has tools of theirs. */
 export function withInstructions(agent: ResolvedAgent, connections: readonly McpConnection[]): ResolvedAgent {
   const { head, policy } = agent;
   const used = connections.filter(({ tools }) => tools.some(({ declaration: { name } }) => policy.pool.includes(name)));
@@ -353,30 +321,10 @@ export function withInstructions(agent: ResolvedAgent, connections: readonly Mcp
   return { ...agent, head: { ...head, systemContext: [head.systemContext, ...parts].join("\n\n") } };
 }
 
-/** Agents that a model can start: no rule denies them and they are not hidden. */
-export function offeredAgents(
-  { definitions }: Pick<AvailableAgents, "definitions">,
-  policy: Pick<Policy, "rules" | "layers">,
-): readonly AgentDefinition[] {
-  return definitions.filter(({ name, hidden }) => !hidden && judgeAgent(name, policy).effect !== "deny");
-}
-
-/** Refuses an agent that a rule like `Task(Explore)` denies, by whatever name it is asked for. */
-function denialOf({ name }: Pick<AgentDefinition, "name">, policy: Policy): string | undefined {
+/** Returns why a rule like `Task(Explore)` denies an agent, whatever name it was requested by. */
+function agentDenial({ name }: Pick<AgentDefinition, "name">, policy: Policy): string | undefined {
   const { effect, scope, rule } = judgeAgent(name, policy);
   return effect === "deny" ? `Agent "${name}" can't be used here: the ${scope} rule ${rule} denies it.` : undefined;
-}
-
-/** Names at most ten available agents, the most similar first. */
-function unknownType(agentType: string, agents: AvailableAgents, policy: Policy): string {
-  const offered = new Set(offeredAgents(agents, policy).map(({ name }) => name));
-  const names = agents
-    .nearest(agentType, agents.definitions.length)
-    .filter((name) => offered.has(name))
-    .slice(0, 10);
-  const [first] = nearest(agentType, names);
-  const guess = first === undefined ? "" : ` Did you mean ${first}?`;
-  return `There is no agent "${agentType}".${guess} There are ${names.join(", ")}.`;
 }
 
 function refuse(message: string): Refusal {

@@ -2,11 +2,11 @@ import { matchPrefix } from "../../lib/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import {
   type AgentId,
+  type DurableEvent,
   type KeptWorktree,
   type Line,
   MAIN_AGENT,
   type Notice,
-  type RunId,
 } from "../../protocol/index.ts";
 import type { BudgetSpent } from "../budget/budget.ts";
 import { spendingIn, sumSpending } from "../budget/spending.ts";
@@ -15,10 +15,10 @@ import type { LiveAgent, RunRegistry } from "../host/run-host.ts";
 import { orAbort } from "../or-abort.ts";
 import { Thread } from "../thread/thread.ts";
 import { type EarlierRuns, earlierRuns } from "./lost-runs.ts";
-import { rosterText } from "./roster-text.ts";
 import {
   cleanUpOf,
   endOf,
+  labelOf,
   lostResult,
   type RunningSubagent,
   readSubagent,
@@ -27,8 +27,9 @@ import {
   type SubagentResult,
   worktreeOf,
 } from "./subagent.ts";
+import { rosterText } from "./task-text.ts";
 
-/** Releases what an agent had whose process was lost, and returns what has to stay. Never rejects. */
+/** Releases what an agent had whose process was lost. Returns the worktree that has to stay. Never rejects. */
 export type SettleLost = (agentId: AgentId) => Promise<KeptWorktree | undefined>;
 
 /**
@@ -63,7 +64,7 @@ export class Registry implements RunRegistry {
     return subagent;
   }
 
-  /** A subagent that this process knows already. Agents that run now are always known. */
+  /** Returns a subagent that this process knows already. Agents that run now are always known. */
   known(agentId: AgentId): Subagent | undefined {
     return this.subagents.get(agentId);
   }
@@ -73,18 +74,18 @@ export class Registry implements RunRegistry {
     return this.subagents.get(agentId);
   }
 
-  /** All subagents, or those that `above` or one of its own agents started. */
-  async all(above: AgentId = MAIN_AGENT): Promise<readonly Subagent[]> {
+  /** Returns all subagents below an agent. */
+  async all(ancestor: AgentId = MAIN_AGENT): Promise<readonly Subagent[]> {
     await this.load();
     const all = [...this.subagents.values()];
-    return above === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).slice(0, -1).includes(above));
+    return ancestor === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).slice(0, -1).includes(ancestor));
   }
 
-  /** Finds a subagent by name, id or unique beginning of an id. */
-  async find(reference: string, above?: AgentId): Promise<Subagent | undefined> {
-    const all = await this.all(above);
+  /** Finds a subagent by name, id or unique prefix of an id. */
+  async find(reference: string, ancestor?: AgentId): Promise<Subagent | undefined> {
+    const all = await this.all(ancestor);
     const named = all.filter(({ name }) => name === reference);
-    // A name can be given again after its agent ended: the running agent is meant, or the newest.
+    // A name can be used again after its agent has ended: it means the running agent, or the newest.
     const meant = named.findLast(({ running }) => running) ?? named.at(-1);
     if (meant) return meant;
     const ids = all.map(({ agentId }) => agentId);
@@ -93,14 +94,12 @@ export class Registry implements RunRegistry {
     return match.kind === "one" ? this.subagents.get(match.id) : undefined;
   }
 
-  /** Why no other agent can have this name now. A name belongs to one agent as long as that agent works. */
+  /** Returns why no other agent can have this name now. A name belongs to one agent as long as that agent works. */
   whyNameIsTaken(name: string): string | undefined {
     const other = this.working().find((each) => each.name === name);
     if (other === undefined && !this.claimedNames.has(name)) return undefined;
-    const who = other
-      ? `agent ${other.agentId} (${other.agentType}: ${other.description})`
-      : "an agent that begins now";
-    return `The name "${name}" belongs to ${who}. Choose another name, or leave it out.`;
+    const owner = other ? `agent ${labelOf(other)}` : "an agent that begins now";
+    return `The name "${name}" belongs to ${owner}. Choose another name, or leave it out.`;
   }
 
   /** Holds a name while `start` runs. */
@@ -110,23 +109,23 @@ export class Registry implements RunRegistry {
     return start().finally(() => this.claimedNames.delete(name));
   }
 
-  /** Ids from the main agent's child down to this agent. */
+  /** Returns the ids from the main agent's child down to this agent. */
   pathTo({ agentId, parent }: Subagent): readonly AgentId[] {
     const above = this.subagents.get(parent.agentId);
     return above ? [...this.pathTo(above), agentId] : [agentId];
   }
 
-  /** Subagents that run now: all, or `above` and those below it. */
-  working(above: AgentId = MAIN_AGENT): readonly Subagent[] {
+  /** Returns the subagents that run now: an agent and all below it. */
+  working(top: AgentId = MAIN_AGENT): readonly Subagent[] {
     const all = [...this.subagents.values()].filter(({ running }) => running !== undefined);
-    return above === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).includes(above));
+    return top === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).includes(top));
   }
 
   isRunning(agentId: AgentId): boolean {
     return this.subagents.get(agentId)?.running !== undefined;
   }
 
-  /** True if the agent runs and its caller waits for it. */
+  /** Returns whether the agent runs and its caller waits for it. */
   isWaitedFor(agentId: AgentId): boolean {
     return this.subagents.get(agentId)?.running?.background === false;
   }
@@ -137,19 +136,19 @@ export class Registry implements RunRegistry {
     return subagent.running?.background === true || this.isInBackground(subagent.parent.agentId);
   }
 
-  /** Spending of a subagent and all below it, in all their runs. */
+  /** Returns the spending of a subagent and all below it, in all their runs. */
   async spent(agentId: AgentId): Promise<BudgetSpent> {
     const below = await this.all(agentId);
     const all = [agentId, ...below.map((each) => each.agentId)];
     return sumSpending(await Promise.all(all.map(async (each) => spendingIn(await this.journal.read(each)))));
   }
 
-  /** Runs of earlier processes, for the session's budget and for hooks that were not told of an end. */
+  /** Returns the runs of earlier processes, for the session's budget and for hooks that have not run. */
   earlierRuns(): Promise<readonly EarlierRuns[]> {
     return this.load();
   }
 
-  /** Resolves with the result of the newest run; undefined if the signal fires first. */
+  /** Waits for the result of the newest run. Returns undefined if the signal fires first. */
   async resultOf(agentId: AgentId, signal: AbortSignal): Promise<SubagentResult | undefined> {
     const subagent = await this.get(agentId);
     if (subagent?.running) return orAbort(subagent.running.done, signal);
@@ -167,13 +166,13 @@ export class Registry implements RunRegistry {
     if (waits.length > 0) await orAbort(Promise.race(waits), signal);
   }
 
-  async roster(agentId: AgentId, untold: readonly Notice[]): Promise<string> {
-    // Agents of an agent that ended before them belong to its parent by now.
-    const inherited = new Set(untold.map(({ runId }) => runId));
+  async roster(agentId: AgentId, unreported: readonly Notice[]): Promise<string> {
+    // The background agents of an agent that has ended report to its parent.
+    const inherited = new Set(unreported.map(({ runId }) => runId));
     const all = await this.all();
     return rosterText(
       all.filter(({ parent, runId }) => parent.agentId === agentId || inherited.has(runId)),
-      untold,
+      unreported,
     );
   }
 
@@ -209,7 +208,7 @@ export class Registry implements RunRegistry {
     await endAll(all, "timeout");
   }
 
-  /** Ends every subagent that runs; resolves when all have ended. */
+  /** Stops all running subagents. Resolves when they have ended. */
   async stopAll(): Promise<readonly SubagentResult[]> {
     return endAll(
       this.working().flatMap(({ running }) => running ?? []),
@@ -217,7 +216,7 @@ export class Registry implements RunRegistry {
     );
   }
 
-  /** Undefined while the run is under way. */
+  /** Returns undefined while the run is under way. */
   private async resultOfRun({ agentId, runId }: Notice): Promise<SubagentResult | undefined> {
     const subagent = await this.get(agentId);
     if (subagent === undefined) return lostResult({ agentId, runId });
@@ -256,16 +255,17 @@ export class Registry implements RunRegistry {
     return earlierRuns(agentId, lines);
   }
 
-  /** Ends the run that an earlier process left open, and releases what was made for it. Returns the lines it added. */
+  /** Ends the run that an earlier process left open, and releases what was created for it. Returns the lines it added. */
   private async endLostRun(thread: Thread, lines: readonly Line[]): Promise<readonly Line[]> {
-    const added = [...(await thread.restore(lines))];
+    const added = await thread.restore(lines);
     const { uncleaned } = thread;
     if (uncleaned.length === 0) return added;
     const worktree = await this.settleLost(thread.agentId);
     const newest = uncleaned.at(-1);
-    const left = (runId: RunId) => (worktree && runId === newest ? { worktree } : {});
-    added.push(...(await thread.record(uncleaned.map((runId) => ({ type: "run.cleaned", runId, ...left(runId) })))));
-    return added;
+    const cleaned = uncleaned.map(
+      (runId): DurableEvent => ({ type: "run.cleaned", runId, worktree: runId === newest ? worktree : undefined }),
+    );
+    return [...added, ...(await thread.record(cleaned))];
   }
 }
 

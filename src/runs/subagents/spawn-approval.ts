@@ -1,19 +1,69 @@
-import type { Rule } from "../../protocol/index.ts";
-import { askAboutCall, type BegunCall, type Concern } from "../approvals/ask-about-call.ts";
+import { findCall } from "../../loop/index.ts";
+import type { ApprovalAnswer, ApprovalQuestion, CallId, Rule } from "../../protocol/index.ts";
+import { requestIdOf } from "../approvals/approval-queue.ts";
+import type { Asker } from "../approvals/question.ts";
 import type { Budget, BudgetRefusal } from "../budget/budget.ts";
-import type { PreparedAgent } from "./prepare.ts";
+import type { LiveAgent } from "../host/run-host.ts";
+import type { PreparedAgent } from "./prepared-agent.ts";
 
-/** Asks a person about a call that has begun. Returns undefined if no one can be asked. */
-type Ask = (concern: Concern) => Promise<{ readonly answer: string } | undefined>;
+/** A call that has started and turned out to need approval. */
+export interface StartedCall {
+  readonly parent: LiveAgent;
+  readonly asker: Asker;
+  readonly callId: CallId;
+  readonly signal: AbortSignal;
+}
 
-/** Counts agents before they start. When one prompt starts too many, a person may allow as many again. */
+/** What needs approval. */
+export interface Concern extends Pick<ApprovalQuestion, "kind" | "grants"> {
+  /** Makes the id of the question unique, because the call may have been asked about under its own id. */
+  readonly about: string;
+  /** Setting that requires the approval. */
+  readonly rule: string;
+  readonly reason: string;
+}
+
+/** Asks about a started call. Meanwhile the caller waits as it does for an agent. Returns undefined if the call was aborted. */
+export async function askAboutCall(started: StartedCall, concern: Concern): Promise<ApprovalAnswer | undefined> {
+  const { parent, asker, signal, callId } = started;
+  const call = findCall(parent.thread.state, callId)?.call;
+  if (call === undefined) return undefined;
+  const { about, rule, reason, ...rest } = concern;
+  const question: ApprovalQuestion = {
+    ...requestIdOf(asker, { ...call, callId: `${callId}_${about}` }),
+    ...asker,
+    call,
+    decision: { effect: "ask", rule, scope: "builtin", reason },
+    always: [],
+    ...rest,
+  };
+  const { requestId } = question;
+  const { name, inputJson } = call;
+  const resume = parent.yield();
+  const approval = await parent.services.approvals
+    .ask(question, {
+      signal,
+      onOpen: () => parent.record([{ type: "approval.requested", requestId, callId, name, inputJson, reason }]),
+      settledBy: async () => undefined,
+    })
+    .finally(() => resume(signal));
+  if (approval === undefined) return undefined;
+  const { answer, by, message } = approval;
+  await parent.record([{ type: "approval.answered", requestId, callId, answer, by, message }]);
+  return approval;
+}
+
+/** Asks for approval. Returns undefined if no approver is available. */
+type Ask = (concern: Concern) => Promise<ApprovalAnswer | undefined>;
+
+/** Counts agents before they start. When one prompt starts too many, the user may allow as many again. */
 export class SpawnGate {
   private asksForMore: Promise<boolean> | undefined;
 
   async enter(budget: Budget, ask: Ask): Promise<BudgetRefusal | undefined> {
     const refusal = budget.spawn();
     if (refusal?.limit !== "promptSpawns") return refusal;
-    // Several calls of one answer are one question.
+    // Several calls of one answer share one question.
     this.asksForMore ??= askForMore(refusal, budget, ask).finally(() => {
       this.asksForMore = undefined;
     });
@@ -23,14 +73,14 @@ export class SpawnGate {
 
 async function askForMore({ message }: BudgetRefusal, budget: Budget, ask: Ask): Promise<boolean> {
   const reason = `${message} Yes lets this prompt start as many again.`;
-  const answer = await ask({ kind: "call", about: "spawns", rule: "subagents.maxSpawns", reason });
-  if (answer?.answer !== "allow") return false;
+  const approval = await ask({ kind: "call", about: "spawns", rule: "subagents.maxSpawns", reason });
+  if (approval?.answer !== "allow") return false;
   budget.resetSpawns();
   return true;
 }
 
-/** Asks once, before an agent works in the background, for what its definition lists. A no leaves each call to its rules. */
-export async function preapprove(prepared: PreparedAgent, launch: BegunCall): Promise<PreparedAgent> {
+/** Asks once, before an agent works in the background, for the rules that its definition lists. If denied, each call is decided by itself. */
+export async function preapprove(prepared: PreparedAgent, launch: StartedCall): Promise<PreparedAgent> {
   const { agent, grants = [] } = prepared;
   const { policy, agentType } = agent;
   const known = new Set(policy.rules.flatMap(({ effect, text }) => (effect === "allow" ? [text] : [])));

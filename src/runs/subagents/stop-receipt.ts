@@ -1,10 +1,10 @@
 import type { AgentId, RunId } from "../../protocol/index.ts";
 import type { Subagent } from "./subagent.ts";
 
-/** What came of a stop, and what it left alone. */
+/** What a stop has stopped. */
 export interface StopReceipt {
   readonly stopped: readonly StoppedRun[];
-  /** Who still works: each would need a stop of its own. */
+  /** Agents that still work. Each has to be stopped separately. */
   readonly goesOn: readonly WorkingRun[];
 }
 
@@ -16,7 +16,7 @@ export interface WorkingRun {
   readonly runId: RunId;
 }
 
-/** What it did stays, and it can be resumed. */
+/** A stopped run. The agent's work is kept, and it can be resumed. */
 export interface StoppedRun extends WorkingRun {
   readonly turns: number;
 }
@@ -26,10 +26,10 @@ export async function stopWithReceipt(
   working: readonly Subagent[],
   stop: () => Promise<unknown>,
 ): Promise<StopReceipt> {
-  const begun = working.map((subagent) => ({ subagent, runId: subagent.runId }));
+  const before = working.map((subagent) => ({ subagent, runId: subagent.runId }));
   await stop();
   return {
-    stopped: begun.flatMap(({ subagent, runId }) => {
+    stopped: before.flatMap(({ subagent, runId }) => {
       const { end } = subagent;
       return end?.runId === runId && end.outcome === "stopped" ? [{ ...runOf(subagent), runId, turns: end.turns }] : [];
     }),

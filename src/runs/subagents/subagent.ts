@@ -1,5 +1,7 @@
 import type { Deferred } from "../../lib/index.ts";
 import {
+  type AgentId,
+  type CallId,
   type EndedNotice,
   type EventOf,
   type KeptWorktree,
@@ -16,7 +18,7 @@ import type { Run } from "../host/run.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { AgentOutput } from "./agent-output.ts";
 
-/** What a call asks of one run of a subagent. */
+/** What a call adds to one run of a subagent. */
 export interface RunTerms {
   readonly prompt: string;
   readonly background: boolean;
@@ -24,12 +26,18 @@ export interface RunTerms {
   readonly maxTurns?: number | undefined;
   /** Command that its work has to pass, instead of the one in its definition. */
   readonly acceptance?: string | undefined;
+  /** Set if the call starts a fork of the caller instead of an agent of a type. */
+  readonly fork?: ForkBounds | undefined;
 }
 
 /** What a call asks for when it starts a subagent. */
-export interface SpawnRequest extends RunTerms, Pick<SpawnSpec, "agentType" | "description" | "name" | "isolation"> {
-  /** Starts a fork of the caller instead of an agent of a type. */
-  readonly fork?: ForkBounds | undefined;
+export type SpawnRequest = RunTerms & Pick<SpawnSpec, "agentType" | "description" | "name" | "isolation">;
+
+/** The call that a subagent works for. */
+export interface Caller {
+  readonly agentId: AgentId;
+  readonly callId: CallId;
+  readonly signal: AbortSignal;
 }
 
 /** Limits of a fork, compared with the agent it is forked from. */
@@ -56,21 +64,21 @@ export type SpawnOutcome =
 export interface Subagent extends SpawnSpec {
   /** Its newest run. */
   runId: RunId;
-  /** The model it was asked to use, by name. It keeps that when it is resumed. */
+  /** Requested model, by name. It keeps that when it is resumed. */
   model?: string | undefined;
-  /** What it was allowed in its newest run. */
+  /** Policy of its newest run. */
   policy?: RecordedPolicy | undefined;
   outputFile?: string | undefined;
-  /** What its newest run left behind. */
+  /** Worktree that its newest run left behind. */
   worktree?: KeptWorktree | undefined;
-  /** How its newest run ended; absent while it runs. */
+  /** End of its newest run; absent while it runs. */
   end?: RunEnd | undefined;
   running?: RunningSubagent | undefined;
-  /** Its conversation, restored when its lost run was ended, until it is resumed. */
+  /** Its thread, restored when its lost run was ended, until it is resumed. */
   restored?: Thread | undefined;
 }
 
-/** The part of a subagent that its `agent.created` line records. */
+/** Returns the part of a subagent that its `agent.created` line records. */
 export function specOf({
   agentId,
   agentType,
@@ -87,7 +95,7 @@ export function specOf({
 /** A run of a subagent that is under way. */
 export interface RunningSubagent {
   readonly run: Run;
-  /** Settles when everything made for the run is released. */
+  /** Settles when everything created for the run is released. */
   readonly done: Promise<SubagentResult>;
   background: boolean;
   readonly output: AgentOutput;
@@ -95,7 +103,7 @@ export interface RunningSubagent {
   readonly detached: Deferred<void>;
 }
 
-/** How a run of a subagent ended, for the agents it reports to. */
+/** A subagent with the end of one of its runs. */
 export interface SubagentResult
   extends Pick<Subagent, "agentId" | "agentType" | "description" | "outputFile" | "worktree"> {
   readonly end: RunEnd;
@@ -108,7 +116,7 @@ export function resultOf(
   return { agentId, agentType, description, outputFile, worktree, end };
 }
 
-/** The result of a run whose transcript is missing. */
+/** Returns the result of a run whose transcript is missing. */
 export function lostResult({ agentId, runId }: Notice): SubagentResult {
   const message = "Its transcript is missing, so its actions are unknown.";
   const nothing = { text: "", turns: 0, usage: noUsage, milliseconds: 0, modelMilliseconds: 0, facts: noFacts };
@@ -121,22 +129,23 @@ export function endedNotice({ agentId, end: { runId, outcome, facts } }: Subagen
   return { agentId, runId, outcome, unreturned };
 }
 
-/** A subagent as its transcript tells; undefined if the transcript says too little. */
+/** Returns how an agent is named in lists and errors. */
+export function labelOf({
+  agentId,
+  agentType,
+  description,
+}: Pick<SubagentResult, "agentId" | "agentType"> & { readonly description?: string | undefined }): string {
+  return `${agentId} (${agentType}: ${description})`;
+}
+
+/** Reads a subagent from its transcript. Returns undefined if the transcript is too damaged. */
 export function readSubagent(lines: readonly Line[], outputFile: string | undefined): Subagent | undefined {
   const created = lines.find((line): line is Line & EventOf<"agent.created"> => line.type === "agent.created");
   const started = lines.findLast((line): line is Line & EventOf<"run.started"> => line.type === "run.started");
   if (created === undefined || started === undefined) return undefined;
-  const { agentId, agentType, description, name, parent, depth, isolation, fork } = created;
   const { runId, policy, requestedModel } = started;
   return {
-    agentId,
-    agentType,
-    description,
-    name,
-    parent,
-    depth,
-    isolation,
-    fork,
+    ...specOf(created),
     runId,
     model: requestedModel ?? undefined,
     policy,

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noFacts, noUsage, type RunEnd, type RunFacts } from "../../protocol/index.ts";
-import type { SubagentResult } from "./subagent.ts";
-import { launchedText, noticeText, refusalText, resultText } from "./task-text.ts";
+import type { Subagent, SubagentResult } from "./subagent.ts";
+import { launchedText, noticeText, refusalText, resultText, rosterText } from "./task-text.ts";
 
 function ended(end: Partial<RunEnd>, more: Partial<SubagentResult> = {}): SubagentResult {
   const whole: RunEnd = {
@@ -21,7 +21,7 @@ function ended(end: Partial<RunEnd>, more: Partial<SubagentResult> = {}): Subage
 }
 const withFacts = (facts: Partial<RunFacts>): SubagentResult => ended({ facts: { ...noFacts, ...facts } });
 
-/** Words that would like to be ours. */
+/** Text that imitates our tags. */
 const tricky = fc
   .array(
     fc.oneof(
@@ -49,7 +49,7 @@ const tricky = fc
 
 const tagsIn = (text: string): readonly string[] => text.match(/<\s*\/?\s*(?:task[-_]|system[-_\s>])[^>]*>?/gi) ?? [];
 
-describe("what a parent reads of an agent", () => {
+describe("the text about an agent that its parent reads", () => {
   it("has our tags once, whatever the agent says", () => {
     fc.assert(
       fc.property(tricky, fc.constantFrom("succeeded", "incomplete", "failed", "stopped"), (text, outcome) => {
@@ -65,7 +65,7 @@ describe("what a parent reads of an agent", () => {
     );
   });
 
-  it("ends with what the runtime saw, in one line that no name and no command can go on with", () => {
+  it("ends with the facts in one line, which no file name and no command can extend", () => {
     fc.assert(
       fc.property(tricky, (text) => {
         const run = withFacts({ filesChanged: [text], commands: [{ command: text, exitCode: 0 }] });
@@ -77,7 +77,7 @@ describe("what a parent reads of an agent", () => {
     );
   });
 
-  it("tells of files, commands with their ends, denials and agents that were cut", () => {
+  it("lists files, commands with their exit codes, denials and agents that were cut", () => {
     const run = withFacts({
       toolCalls: { Bash: 2, Edit: 1 },
       filesChanged: ["src/a.ts", "app/[id].tsx"],
@@ -97,19 +97,65 @@ describe("what a parent reads of an agent", () => {
     );
   });
 
-  it("says how to go on with one that did not get done, and only then", () => {
+  it("says how to resume an agent that did not succeed, and only then", () => {
     expect(resultText(ended({ outcome: "incomplete", reason: "max_turns" }))).toContain('Task with resume: "a1"');
     expect(noticeText([ended({ outcome: "failed", reason: "stall" })])).toContain('Task with resume: "a1"');
     expect(resultText(ended({}))).not.toContain("resume");
   });
 
-  it("says why one ended early", () => {
+  it("says why an agent ended early", () => {
     const run = ended({ outcome: "incomplete", reason: "max_turns", message: "Stopped after 3 turns." });
     expect(resultText(run)).toContain("\n[Ended early (max_turns). Stopped after 3 turns.]\n");
     expect(resultText(ended({}))).not.toContain("early");
   });
 
-  it("says of one that was launched where its work can be seen", () => {
+  it("says where the output of a background agent can be read", () => {
     expect(launchedText({ agentId: "a1", outputFile: "/x/a1.output" })).toContain("/x/a1.output");
   });
+});
+
+const subagent = (agentId: string, more: Partial<Subagent> = {}): Subagent => ({
+  agentId,
+  agentType: "Explore",
+  description: `work of ${agentId}`,
+  parent: { agentId: "main", callId: "c" },
+  depth: 1,
+  runId: `run-${agentId}`,
+  ...more,
+});
+const end = (runId: string, outcome: RunEnd["outcome"] = "succeeded"): RunEnd => ({
+  runId,
+  outcome,
+  reason: outcome === "failed" ? "model_error" : "done",
+  text: "",
+  turns: 1,
+  usage: noUsage,
+  milliseconds: 1,
+  modelMilliseconds: 1,
+  facts: noFacts,
+});
+
+it("the roster lists agents that run, that have unreported results, and that can be resumed", () => {
+  const agents = [
+    subagent("a1", { name: "scout", outputFile: "/x/a1.output" }),
+    subagent("a2", { end: end("run-a2") }),
+    subagent("a3", { end: end("run-a3", "failed") }),
+  ];
+  expect(rosterText(agents, [{ agentId: "a2", runId: "run-a2" }])).toBe(
+    [
+      "Still at work; you will be told when they end:",
+      "- a1 (Explore, called scout): work of a1, output in /x/a1.output",
+      "Ended; their results come with the next turn:",
+      "- a2 (Explore): work of a2",
+      "Ended and told; to go on with one, resume it by its id:",
+      "- a3 (Explore) (failed): work of a3",
+    ].join("\n"),
+  );
+});
+
+it("the roster shows only the newest of many that ended, and is empty without agents", () => {
+  const many = Array.from({ length: 30 }, (_, index) => subagent(`b${index}`, { end: end(`run-b${index}`) }));
+  expect(rosterText(many, []).split("\n")).toHaveLength(11);
+  expect(rosterText(many, [])).toContain("b29");
+  expect(rosterText([], [])).toBe("");
 });

@@ -1,42 +1,51 @@
 import { boundText, formatCount, formatDuration, plural } from "../../lib/index.ts";
-import type { AcceptanceResult, CommandFact, DeniedFact, Notice, Outcome, RunEnd } from "../../protocol/index.ts";
-import type { SubagentResult } from "./subagent.ts";
+import {
+  type AcceptanceResult,
+  type AgentId,
+  type CommandFact,
+  type DeniedFact,
+  MAIN_AGENT,
+  type Notice,
+  type Outcome,
+  type RunEnd,
+} from "../../protocol/index.ts";
+import { labelOf, type Subagent, type SubagentResult } from "./subagent.ts";
 
-/** Characters of a report that a parent's context is given; the rest is kept where it can be read. */
+/** Longest report in the context of a parent, in characters. The rest can be read elsewhere. */
 export const LONGEST_REPORT = 32_000;
 const LONGEST_NOTICES = 3 * LONGEST_REPORT;
 
-/** What a parent's model reads of a run it waited for or asks after, in its own words or as many as there is room for. */
-export function resultText(run: SubagentResult, words = run.end.text): string {
+/** Returns what a parent's model reads of a run that has ended. `report` is its report, or the part that fits. */
+export function resultText(run: SubagentResult, report = run.end.text): string {
   const { agentId, agentType, end } = run;
-  if (end.outcome === "failed" || end.outcome === "stopped") return errorText(run, words);
+  if (end.outcome === "failed" || end.outcome === "stopped") return errorText(run, report);
   const attributes = attributesOf({ agent: agentType, id: agentId, status: statusOf(end.outcome) });
-  return `<task_result${attributes}>\n${neutral(words)}\n</task_result>\n${trailer(run)}${early(end)}${cure(run)}`;
+  return `<task_result${attributes}>\n${escapeTags(report)}\n</task_result>\n${trailer(run)}${earlyEnd(end)}${resumeHint(run)}`;
 }
 
-function errorText(run: SubagentResult, words: string): string {
+function errorText(run: SubagentResult, report: string): string {
   const { agentId, agentType, end } = run;
   const attributes = attributesOf({ agent: agentType, id: agentId, status: end.outcome });
-  const said = words.trim() === "" ? "" : `\nIts last words:\n${neutral(words)}`;
-  const why = neutral(end.message ?? end.reason);
-  return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(run)}${cure(run)}`;
+  const said = report.trim() === "" ? "" : `\nIts last words:\n${escapeTags(report)}`;
+  const why = escapeTags(end.message ?? end.reason);
+  return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(run)}${resumeHint(run)}`;
 }
 
-/** Its words are not all that was asked for: why it ended before. */
-function early({ outcome, reason, message = "" }: RunEnd): string {
-  return outcome === "incomplete" ? `\n[Ended early (${reason}). ${neutral(message)}]` : "";
+/** Explains why the report of an incomplete run is not all that was asked for. */
+function earlyEnd({ outcome, reason, message = "" }: RunEnd): string {
+  return outcome === "incomplete" ? `\n[Ended early (${reason}). ${escapeTags(message)}]` : "";
 }
 
-function cure({ agentId, end }: SubagentResult): string {
+function resumeHint({ agentId, end }: SubagentResult): string {
   if (end.outcome === "succeeded") return "";
-  // What it spent counts for its next run too.
+  // Its next run is charged to the same budget, so it can't be resumed at once.
   const when = end.reason === "budget" ? "When it may, " : "";
   return `\n[${when}Task with resume: "${agentId}" goes on with it.]`;
 }
 
-/** A launch that came to nothing: there is no agent and nothing to resume. */
+/** Returns the text for a refused call: there is no agent, and nothing to resume. */
 export function refusalText(agentType: string, message: string): string {
-  return `<task_error${attributesOf({ agent: agentType })}>\n${neutral(message)}\n</task_error>`;
+  return `<task_error${attributesOf({ agent: agentType })}>\n${escapeTags(message)}\n</task_error>`;
 }
 
 export function launchedText({
@@ -50,7 +59,7 @@ export function launchedText({
   return `Agent ${agentId} works in the background; you will be told when it ends.${where} Go on with something else. TaskOutput shows how far it is, TaskStop ends it.\nagentId: ${agentId}`;
 }
 
-/** Several ends are told together, and share the room there is. */
+/** Returns one text for all background agents that have ended. Their reports share its length. */
 export function noticeText(ended: readonly SubagentResult[]): string {
   const room = Math.max(400, Math.min(LONGEST_REPORT, Math.floor(LONGEST_NOTICES / ended.length)));
   const notices = ended.map((run) => {
@@ -59,24 +68,24 @@ export function noticeText(ended: readonly SubagentResult[]): string {
       agent: agentType,
       id: agentId,
       status: statusOf(end.outcome),
-      ...(outputFile === undefined ? {} : { output_file: outputFile }),
+      output_file: outputFile,
     });
-    const why = end.message === undefined ? "" : `${neutral(end.message)}\n`;
-    const summary = `${neutral(description)}: ${end.outcome}${end.reason === "done" ? "" : ` (${end.reason})`}`;
-    return `<task_notification${attributes}>\n${summary}\n${why}${neutral(wordsWithin(run, room))}\n${trailer(run)}${cure(run)}\n</task_notification>`;
+    const why = end.message === undefined ? "" : `${escapeTags(end.message)}\n`;
+    const summary = `${escapeTags(description)}: ${end.outcome}${end.reason === "done" ? "" : ` (${end.reason})`}`;
+    return `<task_notification${attributes}>\n${summary}\n${why}${escapeTags(boundReport(run, room))}\n${trailer(run)}${resumeHint(run)}\n</task_notification>`;
   });
   return `[Told by the runtime, not by a person: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
 }
 
-/** For words that nobody else bounds, with where the rest is. */
-export function wordsWithin({ outputFile, end }: SubagentResult, maxCharacters: number): string {
+/** Returns the report of a run, cut to a length, with a note about where to read the rest. */
+export function boundReport({ outputFile, end }: SubagentResult, maxCharacters: number): string {
   const { text, truncated } = boundText(end.text, { maxCharacters });
   if (!truncated) return text;
   const where = outputFile === undefined ? "TaskOutput shows all of it" : "all of it stands in the output file";
   return `${text}\n[The report has ${formatCount(end.text.length)} characters: ${where}.]`;
 }
 
-/** What the runtime saw, behind what the agent says. */
+/** Returns the facts that the runtime recorded. They follow the agent's own report. */
 function trailer({ worktree, end: { usage, facts, milliseconds, costUsd, acceptance } }: SubagentResult): string {
   const { calls, tokens } = totalsOf({ usage, facts });
   const parts = [
@@ -90,9 +99,9 @@ function trailer({ worktree, end: { usage, facts, milliseconds, costUsd, accepta
     ...(facts.unknown.length === 0 ? [] : [`outcome unknown: ${plural(facts.unknown.length, "call")}`]),
     ...(facts.agentsCut > 0 ? [`${plural(facts.agentsCut, "agent")} of its own cut short`] : []),
     ...(facts.unreturned ? [`agents of its own that did not report to it: ${ids(facts.unreturned)}`] : []),
-    ...(worktree ? [`worktree: ${worktree.path}, branch ${worktree.branch} (${neutral(worktree.changes)})`] : []),
+    ...(worktree ? [`worktree: ${worktree.path}, branch ${worktree.branch} (${escapeTags(worktree.changes)})`] : []),
   ];
-  return `[${parts.join("; ")}]${acceptance ? `\n${verdict(acceptance)}` : ""}`;
+  return `[${parts.join("; ")}]${acceptance ? `\n${acceptanceText(acceptance)}` : ""}`;
 }
 
 export function totalsOf({ usage, facts }: Pick<RunEnd, "usage" | "facts">): { calls: number; tokens: number } {
@@ -110,7 +119,7 @@ function ran({ command, exitCode }: CommandFact): string {
   return `${quoted(command)} (${exitCode === null ? "no exit code" : `exit ${exitCode}`})`;
 }
 
-/** `Bash "npm publish"`: the tool, and what its call was about first. */
+/** `Bash "npm publish"`: the tool, and the first text of its input. */
 function denied({ tool, input }: DeniedFact): string {
   const first = Object.values(objectIn(input)).find((value) => typeof value === "string");
   return first === undefined ? tool : `${tool} ${quoted(first)}`;
@@ -131,38 +140,87 @@ function quoted(text: string): string {
 
 const LONGEST_COMMAND = 60;
 
-/** Said by the host, which ran the check. */
-function verdict({ command, ok, exitCode, output }: AcceptanceResult): string {
-  const check = `verified: ${ok} (${neutral(command)}`;
+function acceptanceText({ command, ok, exitCode, output }: AcceptanceResult): string {
+  const check = `verified: ${ok} (${escapeTags(command)}`;
   if (ok) return `[${check})]`;
   const how = exitCode === null ? "was not run to its end" : `exit code ${exitCode}`;
-  return `[${check}: ${how})]\n${neutral(output)}`;
+  return `[${check}: ${how})]\n${escapeTags(output)}`;
 }
 
-/** A name can be anything, also the rest of a line like ours. */
+/** Quotes a path that could be mistaken for a part of the line. */
 function asName(path: string): string {
   return /[\s;,"<>[\]]/.test(path) ? JSON.stringify(path) : path;
 }
 
 function list(items: readonly string[]): string {
-  const shown = items.slice(0, 10).map(neutral).join(", ");
+  const shown = items.slice(0, 10).map(escapeTags).join(", ");
   return items.length > 10 ? `${shown} and ${items.length - 10} more` : shown;
 }
 
-/** `completed` is what the wire calls it. */
+/** A run that succeeded has the status `completed` in the text. */
 function statusOf(outcome: Outcome): string {
   return outcome === "succeeded" ? "completed" : outcome;
 }
 
-/** Text that imitates our tags, or a system's, is only text. */
-export function neutral(text: string): string {
+/** Escapes text that imitates our tags, or those of a system message. */
+export function escapeTags(text: string): string {
   return text.replace(/<(?=\s*\/?\s*(?:task[-_]|system[-_\s>]))/gi, "&lt;");
 }
 
-function attributesOf(attributes: Readonly<Record<string, string>>): string {
+function attributesOf(attributes: Readonly<Record<string, string | undefined>>): string {
   return Object.entries(attributes)
-    .map(([name, value]) => ` ${name}="${value.replace(/[<>&"]/g, (sign) => entities[sign] ?? sign)}"`)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value = ""]) => ` ${name}="${value.replace(/[<>&"]/g, (sign) => entities[sign] ?? sign)}"`)
     .join("");
 }
 
 const entities: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" };
+
+/** Older agents can still be resumed by their id. */
+const FINISHED_SHOWN = 10;
+
+/**
+ * Lists the agents that run, that have unreported results, and that can be resumed. After a compaction, a parent knows
+ * them only from this list. Empty if there are none.
+ */
+export function rosterText(agents: readonly Subagent[], unreported: readonly Notice[]): string {
+  const waiting = new Set(unreported.map(({ runId }) => runId));
+  const running = agents.filter(({ end }) => end === undefined);
+  const ended = agents.filter(({ end }) => end !== undefined);
+  const ready = ended.filter(({ runId }) => waiting.has(runId));
+  const finished = ended.filter(({ runId }) => !waiting.has(runId));
+  const parts = [
+    rosterSection("Still at work; you will be told when they end", running),
+    rosterSection("Ended; their results come with the next turn", ready),
+    rosterSection("Ended and told; to go on with one, resume it by its id", finished.slice(-FINISHED_SHOWN)),
+  ];
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+function rosterSection(title: string, agents: readonly Subagent[]): string {
+  if (agents.length === 0) return "";
+  return [`${title}:`, ...agents.map(rosterLine)].join("\n");
+}
+
+function rosterLine({ agentId, agentType, description, name, outputFile, end }: Subagent): string {
+  const called = name === undefined ? "" : `, called ${name}`;
+  const how = end === undefined || end.outcome === "succeeded" ? "" : ` (${end.outcome})`;
+  const output = outputFile === undefined || end !== undefined ? "" : `, output in ${outputFile}`;
+  return `- ${agentId} (${agentType}${called})${how}: ${description}${output}`;
+}
+
+/** Says that there is no such agent, and names those that the caller can reach: the agents below it. */
+export function unknownAgentText(id: string, agents: readonly Subagent[], caller: AgentId): string {
+  const isMain = caller === MAIN_AGENT;
+  if (agents.length === 0)
+    return isMain
+      ? `There is no agent ${id} in this session: none was started.`
+      : `There is no agent ${id} among yours: you started none.`;
+  const newest = agents.slice(-10).reverse();
+  const more = agents.length > newest.length ? ` and ${agents.length - newest.length} older ones` : "";
+  const where = isMain ? "in this session" : "among yours";
+  return `There is no agent ${id} ${where}. There are ${newest.map(labelOf).join(", ")}${more}.`;
+}
+
+/** Explains why an agent without Task can't use the tools that go with it. */
+export const MAY_NOT_DELEGATE = "only agents that may delegate start, resume, stop and look after others.";

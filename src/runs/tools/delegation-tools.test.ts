@@ -7,9 +7,9 @@ import { createMemorySession } from "../../transcript/index.ts";
 import { createApprovalQueue } from "../approvals/approval-queue.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import { Dispatcher } from "../subagents/dispatcher.ts";
-import { forkWords } from "../subagents/forks.ts";
-import { delegationTools } from "./delegation-tools.ts";
-import { delegationSpecs, planSpecs } from "./specs.ts";
+import { forkPrompt } from "../subagents/forks.ts";
+import { delegationSpecs, delegationTools } from "./delegation-tools.ts";
+import { planSpecs } from "./plan-tools.ts";
 
 const clock = { now: () => 0, monotonic: () => 0 };
 const specs = delegationSpecs({
@@ -99,7 +99,7 @@ describe("a tool of delegation", () => {
   });
 
   it("knows a fork by what it was told, where its record was lost", async () => {
-    const { tools, prepared } = sessionWith("a1", 2, forkWords("Look."));
+    const { tools, prepared } = sessionWith("a1", 2, forkPrompt("Look."));
     const task = tools.find(({ declaration }) => declaration.name === "Task");
     const output = await task?.run({ description: "look", prompt: "look", subagent_type: "Explore" }, contextOf("a1"));
     expect(output).toMatchObject({ isError: true, content: expect.stringContaining("is not for this agent") });

@@ -1,24 +1,27 @@
 import type { Tool, ToolSpec } from "../../ports/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
-import { forDelegators } from "./may-delegate.ts";
 import { createEnterPlanMode, createExitPlanMode } from "./plan-tools.ts";
-import { createSendMessage } from "./send-message.ts";
+import { createSendMessage, sendMessageSpec } from "./send-message.ts";
 import { createTask } from "./task.ts";
-import { takingAnyName } from "./task-input.ts";
-import { createTaskOutput, takingOffset } from "./task-output.ts";
-import { createTaskStop } from "./task-stop.ts";
+import { createTaskOutput, taskOutputSpec } from "./task-output.ts";
+import { type DelegationOffer, taskSpec } from "./task-spec.ts";
+import { createTaskStop, taskStopSpec } from "./task-stop.ts";
 
-const makers: Readonly<Record<string, (dispatcher: Dispatcher, spec: ToolSpec) => Tool>> = {
-  Task: (dispatcher, spec) => forDelegators(dispatcher, { ...takingAnyName(spec), ...createTask(dispatcher) }),
-  TaskOutput: (dispatcher, spec) =>
-    forDelegators(dispatcher, { ...takingOffset(spec), ...createTaskOutput(dispatcher) }),
-  TaskStop: (dispatcher, spec) => forDelegators(dispatcher, { ...spec, ...createTaskStop(dispatcher) }),
-  SendMessage: (dispatcher, spec) => ({ ...spec, ...createSendMessage(dispatcher) }),
-  EnterPlanMode: (dispatcher, spec) => ({ ...spec, ...createEnterPlanMode(dispatcher) }),
-  ExitPlanMode: (dispatcher, spec) => ({ ...spec, ...createExitPlanMode(dispatcher) }),
+/** Returns the delegation tools in the order they are declared. The same offer gives the same bytes. */
+export function delegationSpecs(offer: DelegationOffer): readonly ToolSpec[] {
+  return [taskSpec(offer), ...(offer.background ? [taskOutputSpec, taskStopSpec, sendMessageSpec] : [])];
+}
+
+const creators: Readonly<Record<string, (dispatcher: Dispatcher, spec: ToolSpec) => Tool>> = {
+  Task: createTask,
+  TaskOutput: createTaskOutput,
+  TaskStop: createTaskStop,
+  SendMessage: createSendMessage,
+  EnterPlanMode: createEnterPlanMode,
+  ExitPlanMode: createExitPlanMode,
 };
 
 /** Creates the tools whose specs were declared. */
 export function delegationTools(dispatcher: Dispatcher, specs: readonly ToolSpec[]): readonly Tool[] {
-  return specs.flatMap((spec) => makers[spec.declaration.name]?.(dispatcher, spec) ?? []);
+  return specs.flatMap((spec) => creators[spec.declaration.name]?.(dispatcher, spec) ?? []);
 }

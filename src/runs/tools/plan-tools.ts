@@ -2,10 +2,38 @@ import type { Tool, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import { type AgentId, type DurableEvent, MAIN_AGENT } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 
-type Behaviour = Omit<Tool, keyof ToolSpec>;
+const traits = { parallel: false, effects: false };
 
-export function createEnterPlanMode(dispatcher: Dispatcher): Behaviour {
+/** Tools for planning before anything is changed, for sessions in which the user can approve a plan. */
+export const planSpecs: readonly ToolSpec[] = [
+  {
+    declaration: {
+      name: "EnterPlanMode",
+      description:
+        "For work that is large, unclear or hard to undo: from here on you only look, until the user approves a plan.",
+      inputSchema: { type: "object", properties: {} },
+    },
+    traits,
+  },
+  {
+    declaration: {
+      name: "ExitPlanMode",
+      description: "Shows the user your plan. Once it is approved plan mode ends and you carry it out.",
+      inputSchema: {
+        type: "object",
+        properties: {
+          plan: { type: "string", minLength: 1, description: "what is changed, where, how it is checked" },
+        },
+        required: ["plan"],
+      },
+    },
+    traits,
+  },
+];
+
+export function createEnterPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   return {
+    ...spec,
     run: async (_, { agentId }) => {
       const refusal = refusalFor("EnterPlanMode", agentId, dispatcher.isPlanning ? "Plan mode is on already." : "");
       if (refusal) return refusal;
@@ -18,20 +46,21 @@ export function createEnterPlanMode(dispatcher: Dispatcher): Behaviour {
   };
 }
 
-/** The gate has asked a person by now: nothing else lets this call through in plan mode. */
-export function createExitPlanMode(dispatcher: Dispatcher): Behaviour {
+/** When this runs, the user has approved the plan: nothing else allows the call in plan mode. */
+export function createExitPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   return {
+    ...spec,
     run: async ({ plan }, { agentId }) => {
       const refusal = refusalFor("ExitPlanMode", agentId, dispatcher.isPlanning ? "" : "Plan mode is not on.");
       if (refusal) return refusal;
       await record(dispatcher, { type: "plan.left", by: "agent" });
-      // Who approved it may have changed it first.
+      // The user may have changed the plan before approving it.
       return { content: `Plan mode is off. Carry out the plan as it was approved:\n${String(plan)}` };
     },
   };
 }
 
-/** Whatever policy the call came with. */
+/** Refuses all agents but the main agent, whatever policy allowed the call. */
 function refusalFor(name: string, agentId: AgentId, problem: string): ToolOutput | undefined {
   const why = agentId === MAIN_AGENT ? problem : `${name} is only for the agent that the user talks to.`;
   return why === "" ? undefined : { content: why, isError: true };

@@ -3,80 +3,96 @@ import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.
 import type { AgentId } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import type { Subagent } from "../subagents/subagent.ts";
-import { neutral } from "../subagents/task-text.ts";
-import { mayDelegate, notADelegator } from "./may-delegate.ts";
-import { unknownId } from "./task.ts";
+import { escapeTags, MAY_NOT_DELEGATE, unknownAgentText } from "../subagents/task-text.ts";
 
-export function createSendMessage(dispatcher: Dispatcher): Omit<Tool, keyof ToolSpec> {
+export const sendMessageSpec: ToolSpec = {
+  declaration: {
+    name: "SendMessage",
+    description: "Tells an agent (id or name) something; one that ended goes on with it.",
+    inputSchema: {
+      type: "object",
+      properties: { to: { type: "string" }, message: { type: "string", minLength: 1 } },
+      required: ["to", "message"],
+    },
+  },
+  traits: { parallel: true, effects: false },
+};
+
+export function createSendMessage(dispatcher: Dispatcher, spec: ToolSpec): Tool {
+  const { registry } = dispatcher;
   return {
+    ...spec,
     run: async (input, context): Promise<ToolOutput> => {
       const to = String(input["to"]);
       const prompt = String(input["message"]);
-      const subagent = await dispatcher.registry.find(to);
-      if (subagent === undefined) return failed(await unknownId(dispatcher, to, context.agentId));
+      const { agentId: sender } = context;
+      const subagent = await registry.find(to);
+      if (subagent === undefined) return failed(unknownAgentText(to, await registry.all(sender), sender));
       const { agentId } = subagent;
-      const deafness = whyDeaf(dispatcher, agentId);
-      if (deafness !== undefined) return failed(`Agent ${agentId} ${deafness}`);
-      const isOwn = (await dispatcher.registry.find(agentId, context.agentId)) !== undefined;
-      const words = isOwn ? prompt : await wordsBeside(dispatcher, prompt, context.agentId);
-      if (await dispatcher.registry.live.get(agentId)?.tell(words))
+      const problem = whyUnreachable(dispatcher, agentId);
+      if (problem !== undefined) return failed(`Agent ${agentId} ${problem}`);
+      const isOwn = (await registry.find(agentId, sender)) !== undefined;
+      const message = isOwn ? prompt : await withSender(dispatcher, prompt, sender);
+      if (await registry.live.get(agentId)?.tell(message))
         return { content: `Agent ${agentId} will read it at its next step.`, details: { agentId, delivered: true } };
-      const refusal = await refusalToWake(subagent, { dispatcher, context });
-      return refusal === undefined ? wake(subagent, { dispatcher, prompt, context }) : failed(refusal);
+      const refusal = await refusalToResume(subagent, dispatcher, context);
+      return refusal === undefined ? resume(agentId, { dispatcher, prompt, context }) : failed(refusal);
     },
   };
 }
 
-function whyDeaf(dispatcher: Dispatcher, agentId: AgentId): string | undefined {
+function whyUnreachable(dispatcher: Dispatcher, agentId: AgentId): string | undefined {
   if (dispatcher.registry.isWaitedFor(agentId))
     return "is waited for by who started it, and is told nothing more until it has reported.";
-  // Its place may be that of who speaks.
+  // The slot that it waits for may be the sender's.
   return dispatcher.registry.live.get(agentId)?.isQueued()
     ? "has not begun: it waits until others have ended. Tell it later."
     : undefined;
 }
 
-/** Nobody shall take a neighbour for who gave it its work. */
-async function wordsBeside(dispatcher: Dispatcher, message: string, sender: AgentId): Promise<string> {
-  const { agentType, name } = (await dispatcher.registry.find(sender)) ?? {};
-  const who = neutral([agentType, name && `called ${name}`].filter(Boolean).join(", "));
-  return `[From agent ${sender} (${who}), which you do not work for:]\n${neutral(message)}`;
+/** Names the sender, so that the reader does not take it for its parent. */
+async function withSender({ registry }: Dispatcher, message: string, sender: AgentId): Promise<string> {
+  const { agentType, name } = (await registry.find(sender)) ?? {};
+  const label = escapeTags([agentType, name && `called ${name}`].filter(Boolean).join(", "));
+  return `[From agent ${sender} (${label}), which you do not work for:]\n${escapeTags(message)}`;
 }
 
-interface Waking {
-  readonly dispatcher: Dispatcher;
-  readonly context: ToolContext;
-}
-
-/** To wake an agent is to launch it: the same callers may, and the same rules are asked. */
-async function refusalToWake(
+/** A message to an agent that has ended resumes it, so the same rules apply as for Task. */
+async function refusalToResume(
   { agentId, agentType, end }: Subagent,
-  { dispatcher, context }: Waking,
+  dispatcher: Dispatcher,
+  context: ToolContext,
 ): Promise<string | undefined> {
   const ended = `Agent ${agentId} has ended and can't be told anything`;
   const caller = dispatcher.registry.live.get(context.agentId);
-  if (caller === undefined || !mayDelegate(dispatcher, context.agentId)) return `${ended}: ${notADelegator}`;
+  if (caller === undefined || !dispatcher.mayDelegate(context.agentId)) return `${ended}: ${MAY_NOT_DELEGATE}`;
   if ((await dispatcher.registry.find(agentId, context.agentId)) === undefined)
     return `${ended}: only who started it, or who is above, goes on with it.`;
   const { effect, rule, scope } = judgeAgent(agentType, caller.agent.policy);
   if (effect === "deny") return `Agent ${agentId} can't go on: the ${scope} rule ${rule} denies it.`;
-  const cure = `Use Task with resume: "${agentId}" and subagent_type: "${agentType}"`;
-  if (effect === "ask") return `${ended}: the rule ${rule} asks first. ${cure}, so that somebody can be asked.`;
+  const remedy = `Use Task with resume: "${agentId}" and subagent_type: "${agentType}"`;
+  if (effect === "ask") return `${ended}: the rule ${rule} asks first. ${remedy}, so that somebody can be asked.`;
   if (end?.reason !== "stopped") return undefined;
   const reason = `${agentType} ${agentId} was stopped, and a message would let it go on.`;
-  const answer = await dispatcher.askAbout(context, { kind: "call", about: "wake", rule: "stopped agent", reason });
-  return answer?.answer === "allow" ? undefined : `Agent ${agentId} was stopped. ${cure} to go on with it.`;
+  const approval = await dispatcher.askAbout(context, { kind: "call", about: "wake", rule: "stopped agent", reason });
+  return approval?.answer === "allow" ? undefined : `Agent ${agentId} was stopped. ${remedy} to go on with it.`;
 }
 
-async function wake(
-  { agentId }: Subagent,
-  { dispatcher, prompt, context }: Waking & { readonly prompt: string },
+async function resume(
+  agentId: AgentId,
+  {
+    dispatcher,
+    prompt,
+    context,
+  }: { readonly dispatcher: Dispatcher; readonly prompt: string; readonly context: ToolContext },
 ): Promise<ToolOutput> {
   const outcome = await dispatcher.resume(agentId, { prompt, background: true }, context);
   if (outcome.status === "refused") return failed(outcome.message);
-  const launched = outcome.status === "launched" ? { facts: { launched: outcome.notice } } : {};
-  const content = `Agent ${agentId} had ended and goes on with it in the background.`;
-  return { content, details: { agentId }, ...launched };
+  return {
+    content: `Agent ${agentId} had ended and goes on with it in the background.`,
+    details: { agentId },
+    facts: { launched: outcome.status === "launched" ? outcome.notice : undefined },
+  };
 }
 
 function failed(content: string): ToolOutput {

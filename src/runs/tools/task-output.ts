@@ -2,31 +2,50 @@ import { formatCount, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { AgentId, JsonObject } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
-import { rosterText } from "../subagents/roster-text.ts";
 import type { Subagent, SubagentResult } from "../subagents/subagent.ts";
-import { LONGEST_REPORT, neutral, resultText } from "../subagents/task-text.ts";
-import { unknownId } from "./task.ts";
-import { textIn } from "./task-input.ts";
+import { escapeTags, LONGEST_REPORT, resultText, rosterText, unknownAgentText } from "../subagents/task-text.ts";
+import { forDelegators } from "./task.ts";
+import { textIn } from "./task-spec.ts";
 
-const usualWait = 30_000;
+export const taskOutputSpec: ToolSpec = {
+  declaration: {
+    name: "TaskOutput",
+    description: "How far a background agent is, or how it ended; `block` waits for its end.",
+    inputSchema: {
+      type: "object",
+      properties: {
+        task_id: { type: "string" },
+        block: { type: "boolean" },
+        timeout: { type: "integer", minimum: 0, maximum: 600_000 },
+      },
+      required: ["task_id"],
+    },
+  },
+  traits: { parallel: true, effects: false },
+};
 
-export function createTaskOutput(dispatcher: Dispatcher): Omit<Tool, keyof ToolSpec> {
-  return {
-    // It waits no longer than it was told to, and then perhaps for the place that it lent meanwhile.
+const DEFAULT_WAIT_MS = 30_000;
+
+export function createTaskOutput(dispatcher: Dispatcher, spec: ToolSpec): Tool {
+  const { registry } = dispatcher;
+  return forDelegators(dispatcher, {
+    ...acceptOffset(spec),
+    // It has a timeout of its own, and may have to wait after that for the slot that it lent.
     timeoutMs: () => Number.MAX_SAFE_INTEGER,
     maxCharacters: 2 * LONGEST_REPORT,
     run: async (input, context) => {
       const id = textIn(input, "task_id");
       const { agentId: caller } = context;
-      if (id === undefined) return { content: await listed(dispatcher, caller) };
-      const subagent = await dispatcher.registry.find(id, caller);
-      if (subagent === undefined) return { content: await unknownId(dispatcher, id, caller), isError: true };
+      if (id === undefined) return { content: await rosterOf(dispatcher, caller) };
+      const subagent = await registry.find(id, caller);
+      if (subagent === undefined)
+        return { content: unknownAgentText(id, await registry.all(caller), caller), isError: true };
       return show(subagent, { dispatcher, input, context });
     },
-  };
+  });
 }
 
-interface Asking {
+interface OutputCall {
   readonly dispatcher: Dispatcher;
   readonly input: JsonObject;
   readonly context: ToolContext;
@@ -34,66 +53,65 @@ interface Asking {
 
 async function show(
   { agentId, agentType, description }: Subagent,
-  { dispatcher, input, context }: Asking,
+  { dispatcher, input, context }: OutputCall,
 ): Promise<ToolOutput> {
-  const ended = await endOf(agentId, { dispatcher, input, context });
+  const ended = await resultOf(agentId, { dispatcher, input, context });
   if (ended) {
     const page = pageOf(ended.end.text, typeof input["offset"] === "number" ? input["offset"] : 0);
     return { content: resultText(ended, page), details: { agentId, status: ended.end.outcome } };
   }
-  const soFar = dispatcher.registry.live.get(agentId)?.thread.state.run?.text ?? "";
-  const words = soFar === "" ? "It has said nothing yet." : `So far:\n${neutral(soFar)}`;
+  const text = dispatcher.registry.live.get(agentId)?.thread.state.run?.text ?? "";
+  const progress = text === "" ? "It has said nothing yet." : `So far:\n${escapeTags(text)}`;
   return {
-    content: `Agent ${agentId} (${agentType}: ${description}) is still running. ${words}`,
+    content: `Agent ${agentId} (${agentType}: ${description}) is still running. ${progress}`,
     details: { agentId, status: "running" },
   };
 }
 
-/** Undefined: it still runs. Who waits lends its place: the one it waits for may need it. */
-async function endOf(agentId: AgentId, { dispatcher, input, context }: Asking): Promise<SubagentResult | undefined> {
+/** Returns undefined if the agent still runs. While the caller waits, it lends its slot, which the agent may need. */
+async function resultOf(
+  agentId: AgentId,
+  { dispatcher, input, context }: OutputCall,
+): Promise<SubagentResult | undefined> {
   const { signal } = context;
   if (!dispatcher.registry.isRunning(agentId)) return dispatcher.registry.resultOf(agentId, signal);
   if (input["block"] !== true) return undefined;
-  const goOn = dispatcher.registry.live.get(context.agentId)?.yield();
-  const ended = await withTimeLimit(signal, waitOf(input), (own) => dispatcher.registry.resultOf(agentId, own));
-  await goOn?.(signal);
-  return ended;
-}
-
-function waitOf(input: JsonObject): number {
+  const resume = dispatcher.registry.live.get(context.agentId)?.yield();
   const { timeout } = input;
-  return typeof timeout === "number" ? timeout : usualWait;
+  const waitMs = typeof timeout === "number" ? timeout : DEFAULT_WAIT_MS;
+  const result = await withTimeLimit(signal, waitMs, (own) => dispatcher.registry.resultOf(agentId, own));
+  await resume?.(signal);
+  return result;
 }
 
-/** Without an id: those that the caller has. */
-async function listed(dispatcher: Dispatcher, caller: AgentId): Promise<string> {
-  const untold = dispatcher.registry.live.get(caller)?.thread.state.background ?? [];
-  return rosterText(await dispatcher.registry.all(caller), untold) || "You have started no agents.";
+async function rosterOf({ registry }: Dispatcher, caller: AgentId): Promise<string> {
+  const unreported = registry.live.get(caller)?.thread.state.background ?? [];
+  return rosterText(await registry.all(caller), unreported) || "You have started no agents.";
 }
 
 /**
- * What a report that is read page by page goes on with is told where it matters; in every request it would only cost
- * bytes. Who leaves out the id gets a list instead of an error.
+ * Accepts `offset`, which the report mentions when it is cut: declared, it would cost bytes in every request. Also accepts
+ * a call without an id, which gets a list of agents instead of an error.
  */
-export function takingOffset({ declaration, ...spec }: ToolSpec): ToolSpec {
+function acceptOffset({ declaration, ...spec }: ToolSpec): ToolSpec {
   const { inputSchema } = declaration;
   const properties = { ...(inputSchema["properties"] as JsonObject), offset: { type: "integer", minimum: 0 } };
   return { ...spec, declaration: { ...declaration, inputSchema: { ...inputSchema, properties, required: [] } } };
 }
 
-/** Whole lines where they fit, never half a character. */
+/** Returns a page of a report. It ends with a whole line if possible, and never with half a character. */
 function pageOf(text: string, offset: number): string {
   if (offset === 0 && text.length <= LONGEST_REPORT) return text;
   if (offset >= text.length) return `[The report has ${formatCount(text.length)} characters; nothing is behind them.]`;
   const limit = offset + LONGEST_REPORT;
   const line = text.lastIndexOf("\n", limit - 1) + 1;
   const whole = limit >= text.length ? text.length : line > offset + LONGEST_REPORT / 2 ? line : limit;
-  const end = isHigh(text, whole - 1) ? whole - 1 : whole;
+  const end = isHighSurrogate(text, whole - 1) ? whole - 1 : whole;
   const more = end < text.length ? ` TaskOutput with offset: ${end} goes on.` : "";
   const where = `Characters ${formatCount(offset)} to ${formatCount(end)} of ${formatCount(text.length)}.`;
   return `${text.slice(offset, end)}\n[${where}${more}]`;
 }
 
-function isHigh(text: string, at: number): boolean {
-  return at < text.length - 1 && (text.charCodeAt(at) & 0xfc00) === 0xd800;
+function isHighSurrogate(text: string, index: number): boolean {
+  return index < text.length - 1 && (text.charCodeAt(index) & 0xfc00) === 0xd800;
 }

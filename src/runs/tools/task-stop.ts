@@ -3,15 +3,32 @@ import type { Tool, ToolSpec } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { stopWithReceipt, type WorkingRun } from "../subagents/stop-receipt.ts";
-import { unknownId } from "./task.ts";
+import { labelOf } from "../subagents/subagent.ts";
+import { unknownAgentText } from "../subagents/task-text.ts";
+import { forDelegators } from "./task.ts";
 
-export function createTaskStop(dispatcher: Dispatcher): Omit<Tool, keyof ToolSpec> {
-  return {
+export const taskStopSpec: ToolSpec = {
+  declaration: {
+    name: "TaskStop",
+    description: "Ends an agent. It can be resumed.",
+    inputSchema: {
+      type: "object",
+      properties: { task_id: { type: "string" } },
+      required: ["task_id"],
+    },
+  },
+  traits: { parallel: true, effects: false },
+};
+
+export function createTaskStop(dispatcher: Dispatcher, spec: ToolSpec): Tool {
+  const { registry } = dispatcher;
+  return forDelegators(dispatcher, {
+    ...spec,
     run: async (input, { agentId: caller }) => {
       const id = String(input["task_id"]);
-      const { registry } = dispatcher;
       const subagent = await registry.find(id, caller);
-      if (subagent === undefined) return { content: await unknownId(dispatcher, id, caller), isError: true };
+      if (subagent === undefined)
+        return { content: unknownAgentText(id, await registry.all(caller), caller), isError: true };
       const { agentId } = subagent;
       const { stopped, goesOn } = await stopWithReceipt(registry.working(agentId), () => registry.stop(agentId));
       const own = stopped.find((run) => run.agentId === agentId);
@@ -25,7 +42,7 @@ export function createTaskStop(dispatcher: Dispatcher): Omit<Tool, keyof ToolSpe
       ];
       return { content: content.join(" "), details };
     },
-  };
+  });
 }
 
 function asJson(run: WorkingRun): JsonObject {
@@ -33,5 +50,5 @@ function asJson(run: WorkingRun): JsonObject {
 }
 
 function listed(runs: readonly WorkingRun[]): string {
-  return runs.map(({ agentId, agentType, description }) => `${agentId} (${agentType}: ${description})`).join(", ");
+  return runs.map(labelOf).join(", ");
 }

@@ -1,26 +1,27 @@
 import { expectedTokens } from "../../loop/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
-import { type AgentId, isSameAgent, type JsonObject, MAIN_AGENT } from "../../protocol/index.ts";
+import { type AgentId, isSameAgent, type JsonObject } from "../../protocol/index.ts";
 import { contextLimits } from "../compaction/context-limits.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { endedNotice, type SpawnOutcome, type SpawnRequest, type SubagentResult } from "../subagents/subagent.ts";
 import {
+  boundReport,
   LONGEST_REPORT,
   launchedText,
+  MAY_NOT_DELEGATE,
   refusalText,
   resultText,
   totalsOf,
-  wordsWithin,
+  unknownAgentText,
 } from "../subagents/task-text.ts";
-import { forkBounds, readRequest, textIn } from "./task-input.ts";
+import { acceptAnyName, forkPropertyIn, readRequest, textIn } from "./task-spec.ts";
 
-/** Its agent has clocks of its own. */
-const noLimit = Number.MAX_SAFE_INTEGER;
-
-export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolSpec> {
-  return {
-    timeoutMs: () => noLimit,
+export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
+  return forDelegators(dispatcher, {
+    ...acceptAnyName(spec),
+    // The subagent has time limits of its own.
+    timeoutMs: () => Number.MAX_SAFE_INTEGER,
     abortGraceMs: 5_000,
     maxCharacters: LONGEST_REPORT,
     run: async (input, context) => {
@@ -34,11 +35,22 @@ export function createTask(dispatcher: Dispatcher): Omit<Tool, keyof ToolSpec> {
       if (agentType === "") {
         return refused("", `subagent_type is missing. There are ${dispatcher.offered().join(", ")}.`);
       }
-      const mistake = mistakeIn(input, request);
-      if (mistake !== undefined) return refused(agentType, mistake);
-      const objection = await objectionTo(namesOf(agentType, dispatcher.offered()), call);
-      if (objection !== undefined) return refused(agentType, objection);
+      const conflict = conflictIn(input, request);
+      if (conflict !== undefined) return refused(agentType, conflict);
+      const denial = await denialOf(namesOf(agentType, dispatcher.offered()), call);
+      if (denial !== undefined) return refused(agentType, denial);
       return present(await dispatcher.spawn(request, context), { request, room: roomFor(dispatcher, context) });
+    },
+  });
+}
+
+export /** Refuses calls of agents that may not delegate, whatever policy allowed the call. */
+function forDelegators(dispatcher: Dispatcher, tool: Tool): Tool {
+  return {
+    ...tool,
+    run: async (input, context) => {
+      if (dispatcher.mayDelegate(context.agentId)) return tool.run(input, context);
+      return { content: `${tool.declaration.name} is not for this agent: ${MAY_NOT_DELEGATE}`, isError: true };
     },
   };
 }
@@ -54,8 +66,10 @@ async function resumeAgent(
   { resume, request, input, context }: TaskCall & { readonly resume: string },
 ): Promise<ToolOutput> {
   const { registry } = dispatcher;
-  const subagent = await registry.find(resume, context.agentId);
-  if (subagent === undefined) return refused(request.agentType, await unknownId(dispatcher, resume, context.agentId));
+  const { agentId: caller } = context;
+  const subagent = await registry.find(resume, caller);
+  if (subagent === undefined)
+    return refused(request.agentType, unknownAgentText(resume, await registry.all(caller), caller));
   const { agentId, agentType } = subagent;
   if (request.agentType !== "" && !isSameAgent(request.agentType, agentType))
     return refused(
@@ -69,34 +83,30 @@ async function resumeAgent(
       agentType,
       `Agent ${agentId} goes on where it worked before. Leave isolation out, or start another.`,
     );
-  const bound = boundIn(input);
-  if (bound !== undefined)
-    return refused(agentType, `${bound} is for a new fork: this one goes on with what it was given. Leave it out.`);
-  const objection = await objectionTo([agentType], { input, context });
-  if (objection !== undefined) return refused(agentType, objection);
+  const property = forkPropertyIn(input);
+  if (property !== undefined)
+    return refused(agentType, `${property} is for a new fork: this one goes on with what it was given. Leave it out.`);
+  const denial = await denialOf([agentType], { input, context });
+  if (denial !== undefined) return refused(agentType, denial);
   const outcome = await dispatcher.resume(agentId, request, context);
   return present(outcome, { request: { ...request, agentType }, room: roomFor(dispatcher, context) });
 }
 
 function stillRunning(agentId: AgentId, isWaitedFor: boolean): string {
-  const cure = isWaitedFor ? "Its report comes by itself." : "Use SendMessage to tell it something.";
-  return `Agent ${agentId} is still running. ${cure}`;
+  const remedy = isWaitedFor ? "Its report comes by itself." : "Use SendMessage to tell it something.";
+  return `Agent ${agentId} is still running. ${remedy}`;
 }
 
-/** Words that mean nothing for what is asked for; to pass them over would be to do something else. */
-function mistakeIn(input: JsonObject, { fork, model, isolation }: SpawnRequest): string | undefined {
+/** Returns what is wrong with options that do not go together. Ignoring one of them would do something else than was asked. */
+function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest): string | undefined {
   if (fork === undefined) {
-    const bound = boundIn(input);
-    return bound && `${bound} is for forks: leave it out, or leave subagent_type out.`;
+    const property = forkPropertyIn(input);
+    return property && `${property} is for forks: leave it out, or leave subagent_type out.`;
   }
   if (model !== undefined) return noModel;
   if (isolation !== undefined)
     return "A fork works where its conversation was held: leave isolation out, or name a subagent_type.";
   return undefined;
-}
-
-function boundIn(input: JsonObject): string | undefined {
-  return forkBounds.find((name) => input[name] !== undefined && input[name] !== null);
 }
 
 const noModel =
@@ -107,8 +117,8 @@ function roomFor(dispatcher: Dispatcher, { agentId }: ToolContext): number | und
   return caller && reportRoom(caller);
 }
 
-/** The gate judged what `subagent_type` says. What a rule says about an agent by another name still counts. */
-async function objectionTo(
+/** The call was decided by its `subagent_type`. Rules about other names of the agent apply as well. */
+async function denialOf(
   names: readonly string[],
   { input, context }: Pick<TaskCall, "input" | "context">,
 ): Promise<string | undefined> {
@@ -116,29 +126,17 @@ async function objectionTo(
   for (const agentType of names.filter((name) => !isSameAgent(name, judged))) {
     const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType });
     if (effect === "deny") return reason;
-    // A rule about the whole tool was asked about already.
+    // A rule about the whole tool was applied already.
     if (effect === "ask" && rule.includes("("))
       return `The rule ${rule} asks first. Call it with subagent_type: "${agentType}", so that somebody can be asked.`;
   }
   return undefined;
 }
 
-/** Agents of plugins answer to their bare name too. */
+/** Agents of plugins can also be called by their bare name. */
 function namesOf(agentType: string, offered: readonly string[]): readonly string[] {
   const ending = `:${agentType.toLowerCase()}`;
   return [agentType, ...offered.filter((name) => name.toLowerCase().endsWith(ending))];
-}
-
-/** The valid choices are named: an agent can reach those that it or its own have started. */
-export async function unknownId(dispatcher: Dispatcher, id: string, caller: AgentId): Promise<string> {
-  const agents = await dispatcher.registry.all(caller);
-  if (agents.length === 0 && caller !== MAIN_AGENT) return `There is no agent ${id} among yours: you started none.`;
-  if (agents.length === 0) return `There is no agent ${id} in this session: none was started.`;
-  const newest = agents.slice(-10).reverse();
-  const known = newest.map(({ agentId, agentType, description }) => `${agentId} (${agentType}: ${description})`);
-  const more = agents.length > newest.length ? ` and ${agents.length - newest.length} older ones` : "";
-  const where = caller === MAIN_AGENT ? "in this session" : "among yours";
-  return `There is no agent ${id} ${where}. There are ${known.join(", ")}${more}.`;
 }
 
 function present(
@@ -146,20 +144,19 @@ function present(
   { request, room }: { readonly request: SpawnRequest; readonly room: number | undefined },
 ): ToolOutput {
   if (outcome.status === "refused") return refused(request.agentType, outcome.message);
-  const entry = outcome.isFork ? { entry: "sub_agent_entered" } : {};
+  const entry = outcome.isFork ? "sub_agent_entered" : undefined;
   if (outcome.status === "launched") {
     const { notice, outputFile } = outcome;
     const { agentId } = notice;
     const { description, prompt } = request;
-    const where = outputFile === undefined ? {} : { outputFile };
     return {
       content: launchedText({ agentId, outputFile }),
-      details: { status: "async_launched", ...entry, agentId, description, prompt, ...where },
+      details: { status: "async_launched", entry, agentId, description, prompt, outputFile },
       facts: { launched: notice },
     };
   }
-  const told = report(outcome.result, room);
-  return { ...told, details: { ...told.details, ...entry } };
+  const output = report(outcome.result, room);
+  return { ...output, details: { ...output.details, entry } };
 }
 
 function report(run: SubagentResult, room: number | undefined): ToolOutput {
@@ -167,7 +164,7 @@ function report(run: SubagentResult, room: number | undefined): ToolOutput {
   const totals = totalsOf(end);
   const isError = end.outcome === "failed" || end.outcome === "stopped";
   return {
-    content: room === undefined ? resultText(run) : resultText(run, wordsWithin(run, room)),
+    content: room === undefined ? resultText(run) : resultText(run, boundReport(run, room)),
     isError,
     details: {
       status: isError ? "failed" : "completed",
@@ -182,8 +179,9 @@ function report(run: SubagentResult, room: number | undefined): ToolOutput {
       totalToolUseCount: totals.calls,
       facts: { ...end.facts } as unknown as JsonObject,
       costUsd: end.costUsd,
-      ...(worktree ? { worktreePath: worktree.path, worktreeBranch: worktree.branch } : {}),
-      ...(end.acceptance ? { verified: end.acceptance.ok } : {}),
+      worktreePath: worktree?.path,
+      worktreeBranch: worktree?.branch,
+      verified: end.acceptance?.ok,
     },
     facts: {
       filesChanged: end.facts.filesChanged,
@@ -196,16 +194,17 @@ function refused(agentType: string, message: string): ToolOutput {
   return { content: refusalText(agentType, message), isError: true, details: { status: "refused" } };
 }
 
-/** Cautious, so that what fits by this fits. */
+/** A low estimate, so that a report of the computed length fits. */
 const CHARACTERS_PER_TOKEN = 3;
-/** Enough for how a report begins and ends. */
-const LEAST = 400;
-/** With what the runtime says behind it, still within what the executor lets pass. */
-const MOST = LONGEST_REPORT - 2_000;
+/** Enough for the beginning and the end of a report. */
+const SHORTEST_REPORT = 400;
+/** Leaves room for the facts that follow the report, within the limit of the executor. */
+const LONGEST_PART = LONGEST_REPORT - 2_000;
 
 /**
- * Characters that one report may have: the calls of one answer share what is left of their caller's window. Undefined
- * for the usual length, at which the executor keeps the whole for Read; anything else only where TaskOutput can show the rest.
+ * Returns the longest report for this caller in characters. The calls of one answer share what is left of its window.
+ * Undefined for the usual length, at which the executor saves the whole text for Read. A report is shortened only if the
+ * caller can get the rest with TaskOutput.
  */
 function reportRoom({ agent, services, thread: { state } }: LiveAgent): number | undefined {
   const { head, contextTokens, policy } = agent;
@@ -216,9 +215,9 @@ function reportRoom({ agent, services, thread: { state } }: LiveAgent): number |
     contextTokens,
     percent: services.compactAtPercent,
   });
-  const usual = policy.pool.includes("Read") ? undefined : MOST;
+  const usual = policy.pool.includes("Read") ? undefined : LONGEST_PART;
   if (limits === undefined) return usual;
   const free = limits.compactAt - expectedTokens(state.context, limits, undefined);
   const share = Math.floor((free * CHARACTERS_PER_TOKEN) / Math.max(1, state.calls.length));
-  return share >= MOST ? usual : Math.max(LEAST, share);
+  return share >= LONGEST_PART ? usual : Math.max(SHORTEST_REPORT, share);
 }

@@ -3,7 +3,7 @@ import { createDeferred } from "../../lib/index.ts";
 import type { Model, ModelProgress, ModelRequest } from "../../ports/index.ts";
 import type { ModelOutcome } from "../../protocol/index.ts";
 import { createScriptedModel } from "../../testing/index.ts";
-import { SiblingGate } from "./sibling-gate.ts";
+import { SiblingGate } from "./forks.ts";
 
 const answer: ModelOutcome = {
   ok: false,
@@ -11,7 +11,7 @@ const answer: ModelOutcome = {
   partial: [],
 };
 
-/** A model whose calls are held until they are let go. */
+/** Creates a model whose calls wait until the test ends them. */
 function heldModel() {
   const calls: { readonly emit: (progress: ModelProgress) => void; readonly end: () => void }[] = [];
   const model: Model = {
@@ -32,7 +32,7 @@ function request(signal = new AbortController().signal): ModelRequest {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("siblings", () => {
-  it("wait with their first request until the answer to the first of all begins", async () => {
+  it("wait with their first request until the answer to the first one begins", async () => {
     const { model, calls } = heldModel();
     const gate = new SiblingGate();
     const heard: string[] = [];
@@ -48,7 +48,7 @@ describe("siblings", () => {
     await settled();
     expect(calls).toHaveLength(3);
     expect(heard).toEqual(["waiting", "waiting", "sent", "text.delta", "sent", "sent"]);
-    // Who comes later, and who asks again, is not held.
+    // Later siblings and second requests do not wait.
     void gate.guard(model).call(request(), () => {});
     void guarded[0]?.call(request(), () => {});
     expect(calls).toHaveLength(5);
@@ -56,7 +56,7 @@ describe("siblings", () => {
     expect(await Promise.all(outcomes)).toEqual([answer, answer, answer]);
   });
 
-  it("go on when the first fails, is too slow, or they are stopped themselves", async () => {
+  it("continue when the first fails, is too slow, or they are stopped themselves", async () => {
     const failing = heldModel();
     const gate = new SiblingGate();
     for (let sibling = 0; sibling < 2; sibling++) void gate.guard(failing.model).call(request(), () => {});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { subagentFor } from "../../agents/resolve/subagent.test-support.ts";
 import type { Head } from "../../protocol/index.ts";
-import { createHeadCache } from "./head-cache.ts";
-import { subagentFor } from "./subagent.test-support.ts";
+import { createHeadCache } from "./prepare.ts";
 
 const headFor = (prompt: string): Head => subagentFor({}, { prompt }).agent.head;
 

@@ -1,0 +1,127 @@
+import type { DelegationList } from "../../definitions/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
+import { FORK_TYPE, type JsonObject, type JsonSchema } from "../../protocol/index.ts";
+import type { ForkBounds, SpawnRequest } from "../subagents/subagent.ts";
+
+export interface DelegationOffer {
+  readonly list: DelegationList;
+  /** Agents may work in the background. */
+  readonly background: boolean;
+  /** Several agents may run at once. */
+  readonly parallel: boolean;
+  /** Agents may start forks of themselves. */
+  readonly forks?: boolean;
+}
+
+export function taskSpec(offer: DelegationOffer): ToolSpec {
+  const { list, background, forks } = offer;
+  const names = [...list.agents.map(({ name }) => name), ...(forks ? [FORK_TYPE] : [])];
+  return {
+    declaration: {
+      name: "Task",
+      description: describeTask(offer),
+      inputSchema: {
+        type: "object",
+        properties: {
+          description: { type: "string", description: "3 to 5 words" },
+          prompt: { type: "string" },
+          subagent_type: list.complete ? { enum: names } : { type: "string" },
+          model: { type: "string", description: "small, medium, large or a model" },
+          resume: { type: "string", description: "id of an ended agent" },
+          ...(background ? { run_in_background: { type: "boolean" }, name: { type: "string" } } : {}),
+          max_turns: { type: "integer", minimum: 1 },
+          isolation: { enum: ["worktree"] },
+          acceptance: { type: "string", description: "command that checks it" },
+          ...(forks ? forkProperties : {}),
+        },
+        required: ["description", "prompt"],
+      },
+    },
+    traits: { parallel: true, effects: false, resumable: true },
+  };
+}
+
+function describeTask({ list, background, parallel, forks }: DelegationOffer): string {
+  const notes = [
+    ...(forks ? [aboutForks] : []),
+    ...(parallel ? ["- Several calls in one answer run side by side."] : []),
+    ...(background ? ["- run_in_background: you go on and are told when it ends."] : []),
+    "- Use a small model for lookups. Do what takes one or two calls yourself.",
+  ];
+  return `Gives work to an agent that knows nothing of this conversation: its prompt says what to do, where, and what to report to you.\n${notes.join("\n")}\nAgents:\n${list.text}`;
+}
+
+const aboutForks =
+  "- Without subagent_type: a fork with your tools that knows this conversation; its prompt says only what to do. Only forks take context_turns (the newest), allowed_tools, read_only.";
+
+/** Reads the input of a Task call. If forks are enabled, a call without a type asks for one. */
+export function readRequest(input: JsonObject, mayFork: boolean): SpawnRequest {
+  const { max_turns: maxTurns } = input;
+  const named = (textIn(input, "subagent_type") ?? textIn(input, "agentType") ?? "").slice(0, LONGEST_NAME);
+  const isFork = mayFork && (named === "" || named.toLowerCase() === FORK_TYPE);
+  return {
+    agentType: isFork ? FORK_TYPE : named,
+    fork: isFork ? forkBoundsIn(input) : undefined,
+    description: String(input["description"]).slice(0, LONGEST_NAME),
+    prompt: String(input["prompt"]),
+    background: input["run_in_background"] === true,
+    name: textIn(input, "name"),
+    model: textIn(input, "model"),
+    maxTurns: typeof maxTurns === "number" ? maxTurns : undefined,
+    isolation: input["isolation"] === "worktree" ? "worktree" : undefined,
+    acceptance: textIn(input, "acceptance"),
+  };
+}
+
+const LONGEST_NAME = 200;
+
+/** Input properties that are valid only for forks. */
+export const forkProperties: Readonly<Record<string, JsonSchema>> = {
+  context_turns: { type: "integer", minimum: 1 },
+  allowed_tools: { type: "array", items: { type: "string" } },
+  read_only: { type: "boolean" },
+};
+
+/** Returns the name of an input property that is valid only for forks, if the input has one. */
+export function forkPropertyIn(input: JsonObject): string | undefined {
+  return Object.keys(forkProperties).find((name) => input[name] !== undefined && input[name] !== null);
+}
+
+function forkBoundsIn(input: JsonObject): ForkBounds {
+  const { context_turns: turns, allowed_tools: tools, read_only: readOnly } = input;
+  return {
+    turns: typeof turns === "number" ? turns : undefined,
+    allowedTools: Array.isArray(tools) ? tools.map(String) : undefined,
+    readOnly: readOnly === true ? true : undefined,
+  };
+}
+
+/** Returns a text of the input. Models express "none" in several ways: no field, null, blanks. */
+export function textIn(input: JsonObject, name: string): string | undefined {
+  const value = input[name];
+  const text = typeof value === "string" ? value.trim() : "";
+  return text === "" ? undefined : text;
+}
+
+/**
+ * Accepts more than the declared input, because declaring it would cost bytes in every request: any agent name (the
+ * catalog knows aliases, and has a better answer to an unknown name), null for optional fields, and fields that other
+ * programs have.
+ */
+export function acceptAnyName({ declaration, ...spec }: ToolSpec): ToolSpec {
+  const { inputSchema } = declaration;
+  const required = inputSchema["required"] as readonly string[];
+  const text = { type: "string" };
+  const more = { subagent_type: text, agentType: text, team_name: {}, mode: {} };
+  // Without background agents, `run_in_background: false` is still valid.
+  const foreground = { run_in_background: { enum: [false] } };
+  const all = Object.entries({ ...foreground, ...(inputSchema["properties"] as JsonObject), ...more });
+  const properties = Object.fromEntries(
+    all.map(([name, schema]) => [name, required.includes(name) ? schema : { anyOf: [schema, { type: "null" }] }]),
+  );
+  const prompt = { type: "string", minLength: 1 };
+  return {
+    ...spec,
+    declaration: { ...declaration, inputSchema: { ...inputSchema, properties: { ...properties, prompt } } },
+  };
+}
