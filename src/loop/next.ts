@@ -5,7 +5,7 @@ import { fold, userTurn } from "./fold.ts";
 import { factsOf, type LoopState, type PendingMessage } from "./state.ts";
 import { chargeOf } from "./under-way.ts";
 
-/** What the host has to do now. Performing it yields events, and folding them leads to the next operation. */
+/** Operation that the host has to perform now. It yields events, and folding them leads to the next operation. */
 export type Operation =
   | { readonly kind: "request"; readonly turn: number }
   | { readonly kind: "act"; readonly calls: readonly ToolCall[] }

@@ -136,7 +136,7 @@ export class BudgetAccount {
     return this.isLate() ? [{ limit: "seconds", remedy: "refuse" }, ...over] : over;
   }
 
-  /** Returns the longest answer for which there is room beside `fixed`. */
+  /** Returns the longest answer for which there is room in addition to `fixed`. */
   roomForAnswer(fixed: Amounts, usdPerToken: number): number {
     const rooms = this.limited.map((limit) => {
       const perToken = limit === "tokens" ? 1 : limit === "usd" ? usdPerToken * DOLLAR : 0;

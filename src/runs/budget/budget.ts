@@ -4,7 +4,7 @@ import type { BudgetLimit, BudgetLine } from "./budget-text.ts";
 
 export type BudgetLimits = AgentBudget;
 
-/** What one agent with all its subagents may spend, and has spent. It is a part of every ancestor's budget. */
+/** Budget of one agent with all its subagents. It is a part of every ancestor's budget. */
 export interface Budget {
   /**
    * Sets aside the most that a request can cost, before it is sent. While others hold reservations, a request that

@@ -35,7 +35,7 @@ export function createBudget({ limits, maxSpawns = DEFAULT_MAX_SPAWNS, clock }: 
   return new BudgetNode(tree, { name: SESSION, limits: { ...limits, promptSpawns: maxSpawns } });
 }
 
-/** What all budgets of a session share. */
+/** State that all budgets of a session share. */
 interface Tree {
   readonly clock: Pick<Clock, "monotonic">;
   readonly slots: SlotPool;

@@ -3,7 +3,7 @@ import { addUsage, type CallId, type Line, noUsage, paidUsage, type Usage } from
 import type { BudgetSpent } from "./budget.ts";
 import { tokensOf } from "./budget-account.ts";
 
-/** What one agent spent, according to its transcript. */
+/** Spending of one agent, according to its transcript. */
 export interface Spending extends Omit<BudgetSpent, "seconds" | "estimated"> {
   readonly estimated: { readonly tokens: number; readonly usd: number };
   /** When requests or tool calls were under way. */

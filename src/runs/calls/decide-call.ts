@@ -6,7 +6,7 @@ import { askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
 import { askHooks } from "../host/ask-hooks.ts";
 import type { RunHost } from "../host/run-host.ts";
 
-/** What rules and hooks decide about a call. Hooks may have changed its input. */
+/** Decision of rules and hooks about a call. Hooks may have changed its input. */
 export type DecidedCall = { readonly call: ToolCall; readonly requested: DurableEvent } & (
   | { readonly effect: "refused"; readonly outcome: "error" | "denied"; readonly message: string }
   | CallToApprove

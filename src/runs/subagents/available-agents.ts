@@ -20,7 +20,7 @@ export interface AvailableAgent {
   readonly skills: readonly { readonly name: string; readonly text: string }[];
   readonly memory?: AgentMemory | undefined;
   readonly projectContext?: string | undefined;
-  /** Directories that it may read beside the workspace. They exist, and symlinks are resolved. */
+  /** Directories that it may read in addition to the workspace. They exist, and symlinks are resolved. */
   readonly readableRoots: readonly string[];
   readonly notices: readonly string[];
   /** Runs the program's callback after a run. Returns the events that its transcript has to record. Never rejects. */

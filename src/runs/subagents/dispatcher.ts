@@ -1,7 +1,14 @@
 import { newAgentId, newRunId } from "../../lib/index.ts";
 import { findCall } from "../../loop/index.ts";
 import type { Journal } from "../../ports/index.ts";
-import { type AgentId, type ApprovalAnswer, MAIN_AGENT, type Policy, type RunId } from "../../protocol/index.ts";
+import {
+  type AgentId,
+  type ApprovalAnswer,
+  MAIN_AGENT,
+  type Policy,
+  type RunId,
+  type SpawnSpec,
+} from "../../protocol/index.ts";
 import type { Asker } from "../approvals/question.ts";
 import { withPolicies } from "../host/plan-mode.ts";
 import type { LiveAgent, Retinue } from "../host/run-host.ts";
@@ -119,7 +126,7 @@ export class Dispatcher implements Retinue {
     const { agentType, description, name, isolation, prompt, fork } = request;
     const agentId = spawned ?? newAgentId();
     const depth = (this.registry.known(caller.agentId)?.depth ?? 0) + 1;
-    const spec = {
+    const spec: SpawnSpec = {
       agentId,
       agentType,
       description,
@@ -141,6 +148,7 @@ export class Dispatcher implements Retinue {
       ? this.forks.start(thread, approved, { parent, prompt, turns: fork?.turns })
       : { origin: undefined, prepared: approved, prompt: [prompt] };
     const { prepared, origin } = first;
+    // The request may have named the agent by an alias.
     const resolved = { ...spec, agentType: prepared.agent.agentType, fork: origin };
     if (spawned === undefined) {
       const status = origin && "sub_agent_entered";

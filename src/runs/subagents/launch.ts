@@ -11,7 +11,7 @@ import type { PreparedAgent } from "./prepared-agent.ts";
 import type { Registry } from "./registry.ts";
 import { resultOf, type Subagent, type SubagentResult, specOf } from "./subagent.ts";
 
-/** What all runs of a session have in common. */
+/** Services that all runs of a session share. */
 export type SharedServices = Omit<RunServices, "model" | "executor" | "cwd" | "budget" | "limits" | "retinue">;
 
 export interface LaunchOptions {

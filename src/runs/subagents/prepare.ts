@@ -18,7 +18,7 @@ import { type AvailableAgent, type AvailableAgents, unknownAgentType } from "./a
 import type { Prepare, PreparedAgent, PrepareRequest, Refusal } from "./prepared-agent.ts";
 import { isVerifier, keepInCopy, policyInCopy, verifierPolicy, type WorkingCopy } from "./working-copy.ts";
 
-/** What a session supplies for its subagents. */
+/** Settings and services that a session supplies for its subagents. */
 export interface SubagentPorts {
   readonly agents: AvailableAgents;
   readonly settings: Settings;

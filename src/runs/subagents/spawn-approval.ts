@@ -14,7 +14,7 @@ export interface StartedCall {
   readonly signal: AbortSignal;
 }
 
-/** What needs approval. */
+/** Reason to ask about a call that has started. */
 export interface Concern extends Pick<ApprovalQuestion, "kind" | "grants"> {
   /** Makes the id of the question unique, because the call may have been asked about under its own id. */
   readonly about: string;

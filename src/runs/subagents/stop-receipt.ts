@@ -1,7 +1,7 @@
 import type { AgentId, RunId } from "../../protocol/index.ts";
 import type { Subagent } from "./subagent.ts";
 
-/** What a stop has stopped. */
+/** Result of a stop. */
 export interface StopReceipt {
   readonly stopped: readonly StoppedRun[];
   /** Agents that still work. Each has to be stopped separately. */

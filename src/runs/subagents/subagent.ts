@@ -18,7 +18,7 @@ import type { Run } from "../host/run.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { AgentOutput } from "./agent-output.ts";
 
-/** What a call adds to one run of a subagent. */
+/** Terms of one run of a subagent, added by the call that starts or resumes it. */
 export interface RunTerms {
   readonly prompt: string;
   readonly background: boolean;
@@ -30,7 +30,7 @@ export interface RunTerms {
   readonly fork?: ForkBounds | undefined;
 }
 
-/** What a call asks for when it starts a subagent. */
+/** Request of a call to start a subagent. */
 export type SpawnRequest = RunTerms & Pick<SpawnSpec, "agentType" | "description" | "name" | "isolation">;
 
 /** The call that a subagent works for. */
@@ -49,7 +49,7 @@ export interface ForkBounds {
   readonly readOnly?: boolean | undefined;
 }
 
-/** What a caller gets for a spawn or a resume. */
+/** Outcome of starting or resuming a subagent. */
 export type SpawnOutcome =
   | { readonly status: "ended"; readonly result: SubagentResult; readonly isFork: boolean }
   | {

@@ -22,7 +22,7 @@ import { RecordQueue } from "./record-queue.ts";
  */
 const FORMAT = 3;
 
-/** What a checkpoint stores of a thread, beside the bytes of its conversation. */
+/** The part of a thread that a checkpoint stores as JSON. The bytes of the conversation are stored separately. */
 interface ThreadFacts {
   readonly format: typeof FORMAT;
   readonly state: LoopState;

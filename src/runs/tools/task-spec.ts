@@ -76,7 +76,7 @@ export function readRequest(input: JsonObject, mayFork: boolean): SpawnRequest {
 const LONGEST_NAME = 200;
 
 /** Input properties that are valid only for forks. */
-export const forkProperties: Readonly<Record<string, JsonSchema>> = {
+const forkProperties: Readonly<Record<string, JsonSchema>> = {
   context_turns: { type: "integer", minimum: 1 },
   allowed_tools: { type: "array", items: { type: "string" } },
   read_only: { type: "boolean" },

@@ -2,7 +2,7 @@ import { expectedTokens } from "../../loop/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import { type AgentId, isSameAgent, type JsonObject } from "../../protocol/index.ts";
 import { contextLimits } from "../compaction/context-limits.ts";
-import type { LiveAgent } from "../host/run-host.ts";
+
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { endedNotice, type SpawnOutcome, type SpawnRequest, type SubagentResult } from "../subagents/subagent.ts";
 import {
@@ -39,13 +39,16 @@ export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
       if (conflict !== undefined) return refused(agentType, conflict);
       const denial = await denialOf(namesOf(agentType, dispatcher.offered()), call);
       if (denial !== undefined) return refused(agentType, denial);
-      return present(await dispatcher.spawn(request, context), { request, room: roomFor(dispatcher, context) });
+      return outputOf(await dispatcher.spawn(request, context), {
+        request,
+        maxCharacters: reportLength(dispatcher, context),
+      });
     },
   });
 }
 
-export /** Refuses calls of agents that may not delegate, whatever policy allowed the call. */
-function forDelegators(dispatcher: Dispatcher, tool: Tool): Tool {
+/** Refuses calls of agents that may not delegate, whatever policy allowed the call. */
+export function forDelegators(dispatcher: Dispatcher, tool: Tool): Tool {
   return {
     ...tool,
     run: async (input, context) => {
@@ -89,7 +92,10 @@ async function resumeAgent(
   const denial = await denialOf([agentType], { input, context });
   if (denial !== undefined) return refused(agentType, denial);
   const outcome = await dispatcher.resume(agentId, request, context);
-  return present(outcome, { request: { ...request, agentType }, room: roomFor(dispatcher, context) });
+  return outputOf(outcome, {
+    request: { ...request, agentType },
+    maxCharacters: reportLength(dispatcher, context),
+  });
 }
 
 function stillRunning(agentId: AgentId, isWaitedFor: boolean): string {
@@ -97,7 +103,7 @@ function stillRunning(agentId: AgentId, isWaitedFor: boolean): string {
   return `Agent ${agentId} is still running. ${remedy}`;
 }
 
-/** Returns what is wrong with options that do not go together. Ignoring one of them would do something else than was asked. */
+/** Explains options that do not go together. Ignoring one of them would do something else than was requested. */
 function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest): string | undefined {
   if (fork === undefined) {
     const property = forkPropertyIn(input);
@@ -112,12 +118,7 @@ function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest)
 const noModel =
   "A fork goes on with the model of its conversation: leave model out, or name a subagent_type that may have another.";
 
-function roomFor(dispatcher: Dispatcher, { agentId }: ToolContext): number | undefined {
-  const caller = dispatcher.registry.live.get(agentId);
-  return caller && reportRoom(caller);
-}
-
-/** The call was decided by its `subagent_type`. Rules about other names of the agent apply as well. */
+/** Returns why a rule denies an agent by another name. The call itself was decided by its `subagent_type` alone. */
 async function denialOf(
   names: readonly string[],
   { input, context }: Pick<TaskCall, "input" | "context">,
@@ -133,15 +134,15 @@ async function denialOf(
   return undefined;
 }
 
-/** Agents of plugins can also be called by their bare name. */
+/** Returns all names of an agent type: agents of plugins can also be called by their bare name. */
 function namesOf(agentType: string, offered: readonly string[]): readonly string[] {
   const ending = `:${agentType.toLowerCase()}`;
   return [agentType, ...offered.filter((name) => name.toLowerCase().endsWith(ending))];
 }
 
-function present(
+function outputOf(
   outcome: SpawnOutcome,
-  { request, room }: { readonly request: SpawnRequest; readonly room: number | undefined },
+  { request, maxCharacters }: { readonly request: SpawnRequest; readonly maxCharacters: number | undefined },
 ): ToolOutput {
   if (outcome.status === "refused") return refused(request.agentType, outcome.message);
   const entry = outcome.isFork ? "sub_agent_entered" : undefined;
@@ -155,16 +156,16 @@ function present(
       facts: { launched: notice },
     };
   }
-  const output = report(outcome.result, room);
+  const output = reportOf(outcome.result, maxCharacters);
   return { ...output, details: { ...output.details, entry } };
 }
 
-function report(run: SubagentResult, room: number | undefined): ToolOutput {
+function reportOf(run: SubagentResult, maxCharacters: number | undefined): ToolOutput {
   const { end, agentId, agentType, worktree } = run;
   const totals = totalsOf(end);
   const isError = end.outcome === "failed" || end.outcome === "stopped";
   return {
-    content: room === undefined ? resultText(run) : resultText(run, boundReport(run, room)),
+    content: maxCharacters === undefined ? resultText(run) : resultText(run, boundReport(run, maxCharacters)),
     isError,
     details: {
       status: isError ? "failed" : "completed",
@@ -206,7 +207,10 @@ const LONGEST_PART = LONGEST_REPORT - 2_000;
  * Undefined for the usual length, at which the executor saves the whole text for Read. A report is shortened only if the
  * caller can get the rest with TaskOutput.
  */
-function reportRoom({ agent, services, thread: { state } }: LiveAgent): number | undefined {
+function reportLength({ registry }: Dispatcher, { agentId }: ToolContext): number | undefined {
+  const caller = registry.live.get(agentId);
+  if (caller === undefined) return undefined;
+  const { agent, services, thread } = caller;
   const { head, contextTokens, policy } = agent;
   if (!policy.pool.includes("TaskOutput")) return undefined;
   const limits = contextLimits({
@@ -217,7 +221,8 @@ function reportRoom({ agent, services, thread: { state } }: LiveAgent): number |
   });
   const usual = policy.pool.includes("Read") ? undefined : LONGEST_PART;
   if (limits === undefined) return usual;
-  const free = limits.compactAt - expectedTokens(state.context, limits, undefined);
-  const share = Math.floor((free * CHARACTERS_PER_TOKEN) / Math.max(1, state.calls.length));
+  const { context, calls } = thread.state;
+  const free = limits.compactAt - expectedTokens(context, limits, undefined);
+  const share = Math.floor((free * CHARACTERS_PER_TOKEN) / Math.max(1, calls.length));
   return share >= LONGEST_PART ? usual : Math.max(SHORTEST_REPORT, share);
 }
