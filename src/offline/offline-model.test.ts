@@ -2,17 +2,17 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ModelProgress } from "../ports/index.ts";
 import { callsOf, type Message, textOf } from "../protocol/index.ts";
 import { createOfflineModel } from "./offline-model.ts";
-import { createOfflinePlace, type OfflinePlace } from "./offline-place.test-support.ts";
+import { createOfflineWorkspace, type OfflineWorkspace } from "./offline-workspace.test-support.ts";
 import { plan } from "./plan.ts";
 
-let place: OfflinePlace | undefined;
-afterEach(() => place?.remove());
+let workspace: OfflineWorkspace | undefined;
+afterEach(() => workspace?.remove());
 
 const say = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] });
 
 async function ask(messages: readonly Message[], signal = new AbortController().signal) {
-  place ??= createOfflinePlace();
-  const { head } = place;
+  workspace ??= createOfflineWorkspace();
+  const { head } = workspace;
   const progress: ModelProgress[] = [];
   const prompt = { head, messages: () => messages, body: () => [] };
   const outcome = await createOfflineModel().call(
@@ -69,9 +69,9 @@ describe("the offline model", () => {
   });
 
   it("turns what should not happen into an outcome", async () => {
-    place ??= createOfflinePlace();
+    workspace ??= createOfflineWorkspace();
     const broken = {
-      head: place.head,
+      head: workspace.head,
       messages: () => {
         throw new Error("no messages");
       },
@@ -91,23 +91,23 @@ describe("the offline model", () => {
 
 describe("plan", () => {
   it("says the same to the same conversation, at every turn", async () => {
-    place = createOfflinePlace();
-    place.put({ "src/index.ts": "// Says hello.\nexport const hello = 1;\n", "README.md": "# Hello\n" });
-    const { messages } = await place.talk("Map this repository");
+    workspace = createOfflineWorkspace();
+    workspace.put({ "src/index.ts": "// Says hello.\nexport const hello = 1;\n", "README.md": "# Hello\n" });
+    const { messages } = await workspace.talk("Map this repository");
     for (let length = 1; length < messages.length; length += 2) {
       const before = messages.slice(0, length);
-      expect(plan(before, place.head.tools)).toEqual(plan(before, place.head.tools));
+      expect(plan(before, workspace.head.tools)).toEqual(plan(before, workspace.head.tools));
       const said = messages[length];
-      expect(plan(before, place.head.tools).text).toBe(said && textOf(said.content));
+      expect(plan(before, workspace.head.tools).text).toBe(said && textOf(said.content));
     }
   });
 
   it("begins anew with every request of a session", async () => {
-    place = createOfflinePlace();
-    place.put({ "a.ts": "export const one = 1;\n" });
-    const first = await place.talk("Where is one defined?");
-    place.put({ "a.ts": "\nexport const one = 1;\n" });
-    const second = await place.talk("Where is one defined?", { before: first.messages });
+    workspace = createOfflineWorkspace();
+    workspace.put({ "a.ts": "export const one = 1;\n" });
+    const first = await workspace.talk("Where is one defined?");
+    workspace.put({ "a.ts": "\nexport const one = 1;\n" });
+    const second = await workspace.talk("Where is one defined?", { before: first.messages });
     expect(first.report).toContain("a.ts:1");
     expect(second.report).toContain("a.ts:2");
   });
@@ -122,16 +122,16 @@ describe("plan", () => {
   });
 
   it("goes on with what was interrupted, and repeats only what failed", async () => {
-    place = createOfflinePlace();
-    place.put({ "a.ts": "export const one = 1;\n" });
-    const { messages } = await place.talk("Where is one defined?");
+    workspace = createOfflineWorkspace();
+    workspace.put({ "a.ts": "export const one = 1;\n" });
+    const { messages } = await workspace.talk("Where is one defined?");
     const [question, calls, results] = messages;
     if (!question || !calls || results?.role !== "user") throw new Error("expected calls and results");
     const cancelled = results.content.map((block, index) =>
       block.type === "tool_result" && index === 1 ? { ...block, content: [], isError: true } : block,
     );
     const interrupted: Message = { role: "user", content: [...cancelled, { type: "text", text: "Go on." }] };
-    const planned = plan([question, calls, interrupted], place.head.tools);
+    const planned = plan([question, calls, interrupted], workspace.head.tools);
     expect(planned).toMatchObject({ kind: "calls", calls: [{ name: "Grep" }] });
     expect(planned).toHaveProperty("calls.length", 1);
   });

@@ -1,12 +1,9 @@
 import { describeError, estimateTokens } from "../lib/index.ts";
 import type { Model, ModelDescription, ModelProgress, ModelRequest } from "../ports/index.ts";
 import type { AssistantBlock, Message, ModelOutcome, StopReason, Usage } from "../protocol/index.ts";
-import type { Plan } from "./plan.ts";
+import { type Plan, plan } from "./plan.ts";
 
-/** Loaded when first asked: with another model nobody pays for it. */
-const loadPlan = () => import("./plan.ts");
-
-/** Answers without a network or a key: it recognises a few jobs, does them with the tools, and says what it is. */
+/** Creates a model that works without network or key: it recognises a few jobs and does them with the tools. */
 export function createOfflineModel(): Model {
   return { describe: () => description, call: answerOrExplain };
 }
@@ -23,21 +20,19 @@ const description: ModelDescription = {
 
 async function answerOrExplain(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome> {
   try {
-    return await answer(request, emit);
+    return answer(request, emit);
   } catch (error) {
     const message = `The offline model failed: ${describeError(error)} Put the request in other words.`;
     return { ok: false, error: { code: "protocol", message }, partial: [] };
   }
 }
 
-async function answer(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome> {
-  const { plan } = await loadPlan();
+function answer(request: ModelRequest, emit: (progress: ModelProgress) => void): ModelOutcome {
   if (request.signal.aborted) return aborted([]);
   const { head } = request.prompt;
   const messages = request.prompt.messages();
   const planned = plan(messages, head.tools);
-  const said: AssistantBlock[] = [];
-  if (planned.text !== "") said.push({ type: "text", text: planned.text });
+  const text: AssistantBlock[] = planned.text === "" ? [] : [{ type: "text", text: planned.text }];
   for (const line of planned.text.match(/[^\n]*\n|[^\n]+$/g) ?? []) emit({ type: "text.delta", text: line });
   const calls = (planned.kind === "calls" ? planned.calls : []).map(
     ({ name, input }, index): AssistantBlock => ({
@@ -47,8 +42,8 @@ async function answer(request: ModelRequest, emit: (progress: ModelProgress) => 
       inputJson: JSON.stringify(input),
     }),
   );
-  if (request.signal.aborted) return aborted(said);
-  const content = [...said, ...calls];
+  if (request.signal.aborted) return aborted(text);
+  const content = [...text, ...calls];
   return {
     ok: true,
     message: { role: "assistant", content },
@@ -68,7 +63,7 @@ function aborted(partial: readonly AssistantBlock[]): ModelOutcome {
   return { ok: false, error: { code: "aborted", message: "The request was aborted." }, partial };
 }
 
-/** Estimates of what a language model would have been billed for: nothing is. */
+/** Estimates the tokens that a language model would have used. */
 function usageOf(head: readonly string[], messages: readonly Message[], content: readonly AssistantBlock[]): Usage {
   const inputTokens =
     head.reduce((sum, text) => sum + estimateTokens(text), 0) + estimateTokens(JSON.stringify(messages));

@@ -1,33 +1,38 @@
 import { stripControls } from "../lib/index.ts";
-import { canonicalToolName, type Message, type ToolDeclaration } from "../protocol/index.ts";
-import { browse, readOne, searchText } from "./jobs/direct.ts";
-import { findSymbol } from "./jobs/find-symbol.ts";
+import {
+  callsOf,
+  canonicalToolName,
+  type Message,
+  type ToolDeclaration,
+  textOf,
+  type UserBlock,
+} from "../protocol/index.ts";
 import { gitHistory } from "./jobs/git-history.ts";
-import type { Job, PlannedCall, Report, Seen } from "./jobs/job.ts";
-import { clip, unseenSection } from "./jobs/report.ts";
+import type { CallResult, Job, PlannedCall, Report } from "./jobs/job.ts";
+import { browse, findSymbol, readOne, searchText } from "./jobs/look-up.ts";
+import { clip, failedCallsSection } from "./jobs/report.ts";
 import { summarise } from "./jobs/summarise.ts";
+import { explorer } from "./map/delegate-parts.ts";
 import { explorePart } from "./map/explore-part.ts";
-import { explorer } from "./map/explore-parts.ts";
 import { mapRepository } from "./map/map-repository.ts";
-import { currentRequest } from "./recognise/current-request.ts";
-import { recognise } from "./recognise/recognise.ts";
+import { recognise } from "./recognise.ts";
 
-/** What the offline model says next. A refusal ends the run as failed. */
+/** The next answer of the offline model. A refusal ends the run as failed. */
 export type Plan =
   | { readonly kind: "calls"; readonly text: string; readonly calls: readonly PlannedCall[] }
   | Pick<Report, "kind" | "text">;
 
-/** A pure function of the conversation: a resumed session goes on where it stood. */
+/** Plans the next answer from the conversation alone, so a resumed session continues where it stopped. */
 export function plan(messages: readonly Message[], tools: readonly ToolDeclaration[]): Plan {
   const request = currentRequest(messages);
   const declared = new Set(tools.map(({ name }) => canonicalToolName(name)));
   return replay(jobFor(request.text, { canDelegate: canDelegate(tools) }), (call) => {
     if (!declared.has(call.name)) return { call, ok: false, text: `This agent has no tool ${call.name}.` };
-    return request.seen(call);
+    return request.resultOf(call);
   });
 }
 
-/** Whether there is an agent that only looks to give work to. Where not all names are told, it is tried. */
+/** Whether a read-only agent can be started. If Task does not list all agents, it is worth a try. */
 function canDelegate(tools: readonly ToolDeclaration[]): boolean {
   const task = tools.find(({ name }) => canonicalToolName(name) === "Task");
   const { properties } = (task?.inputSchema ?? {}) as {
@@ -60,27 +65,27 @@ function jobFor(text: string, delegation: { readonly canDelegate: boolean }): Jo
   }
 }
 
-function replay(job: Job, answerTo: (call: PlannedCall) => Seen | undefined): Plan {
-  const all: Seen[] = [];
+/** Runs a job from its start with the known results, up to the first calls that have none. */
+function replay(job: Job, resultOf: (call: PlannedCall) => CallResult | undefined): Plan {
+  const all: CallResult[] = [];
   let turn = job.next([]);
   while (!turn.done) {
-    const { say, calls } = turn.value;
-    const answers = calls.map(answerTo);
-    const open = calls.filter((_, index) => answers[index] === undefined);
-    if (open.length > 0) return { kind: "calls", text: say, calls: open };
-    const seen = answers as readonly Seen[];
-    all.push(...seen);
-    turn = job.next(seen);
+    const { text, calls } = turn.value;
+    const known = calls.map(resultOf);
+    const open = calls.filter((_, index) => known[index] === undefined);
+    if (open.length > 0) return { kind: "calls", text, calls: open };
+    const results = known as readonly CallResult[];
+    all.push(...results);
+    turn = job.next(results);
   }
-  const { kind, text, told = [] } = turn.value;
-  const unseen = all.filter((seen) => !seen.ok && !told.includes(seen));
-  // What files and commits say goes to a terminal.
-  return { kind, text: stripControls(text + unseenSection(unseen)) };
+  const { kind, text, reported = [] } = turn.value;
+  const failed = all.filter((result) => !result.ok && !reported.includes(result));
+  // The text of files and commits goes to a terminal.
+  return { kind, text: stripControls(text + failedCallsSection(failed)) };
 }
 
-/** Says what it can't do and what it can. No calls, so nothing is ever asked. */
 // biome-ignore lint/correctness/useYield: a job that needs nothing
-export function* refuse(text: string): Job {
+function* refuse(text: string): Job {
   const asked = text === "" ? "Nothing was asked." : `I can't do this: "${clip(text, 200)}"`;
   return { kind: "refusal", text: `${asked}\n\n${explanation}` };
 }
@@ -95,3 +100,79 @@ What it can do, with the tools and without a network:
 - tell the recent git history      "What changed recently?", "Last 20 commits"
 - list, read, search               "List files in docs", "Read README.md", "Search for 'timeout'"
 `;
+
+interface CurrentRequest {
+  readonly text: string;
+  /** Returns the result of a call that was made for this request, or undefined if it was not made yet. */
+  resultOf(call: PlannedCall): CallResult | undefined;
+}
+
+/** Returns the user's last request with the calls made since. "Continue" means the request before it, with its calls. */
+function currentRequest(messages: readonly Message[]): CurrentRequest {
+  const requests = messages.flatMap((message, index) => {
+    if (message.role !== "user") return [];
+    const text = textOf(message.content.filter((block) => !isNote(block))).trim();
+    return text === "" && !message.content.some(saysResumed) ? [] : [{ text, index }];
+  });
+  const last = requests.at(-1) ?? { text: "", index: 0 };
+  const meant = requests.findLast(({ text }) => !isContinue(text)) ?? last;
+  const results = collectResults(messages, { from: meant.index, failuresFrom: last.index });
+  return {
+    text: meant.text,
+    resultOf: (call) => {
+      const found = results.get(keyOf(call.name, JSON.stringify(call.input)));
+      return found && { call, ...found };
+    },
+  };
+}
+
+/** Whether a block is a note of the runtime, which is in brackets and requests nothing. */
+function isNote(block: UserBlock): boolean {
+  return block.type === "text" && /^\[[^\]]*\]$/.test(block.text.trim());
+}
+
+function saysResumed(block: UserBlock): boolean {
+  return isNote(block) && block.type === "text" && /^\[(Your previous run|The person interrupted)/.test(block.text);
+}
+
+/** An empty text is a session that was resumed without a prompt. */
+function isContinue(text: string): boolean {
+  return (
+    text === "" ||
+    /^(please |ok(ay)?[,.]? )?(continue|go on|go ahead|carry on|resume|keep going|proceed|try again|retry)\b[\s.!]*$/i.test(
+      text,
+    )
+  );
+}
+
+interface RecordedResult {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+/** Calls that failed before the user said "continue" are made again: most of them were interrupted. */
+function collectResults(
+  messages: readonly Message[],
+  { from, failuresFrom }: { readonly from: number; readonly failuresFrom: number },
+): ReadonlyMap<string, RecordedResult> {
+  const keys = new Map<string, string>();
+  const results = new Map<string, RecordedResult>();
+  for (const [index, message] of messages.entries()) {
+    if (index < from) continue;
+    if (message.role === "assistant") {
+      for (const { callId, name, inputJson } of callsOf(message)) keys.set(callId, keyOf(name, inputJson));
+      continue;
+    }
+    for (const block of message.content) {
+      if (block.type !== "tool_result") continue;
+      const key = keys.get(block.callId);
+      if (key === undefined || (block.isError && index <= failuresFrom)) continue;
+      results.set(key, { ok: !block.isError, text: textOf(block.content) });
+    }
+  }
+  return results;
+}
+
+function keyOf(name: string, inputJson: string): string {
+  return `${name} ${inputJson}`;
+}

@@ -3,7 +3,7 @@ import type { Hit } from "./results.ts";
 const keywords =
   "function\\*?|class|interface|type|enum|struct|trait|union|def|fn|func|fun|const|let|var|val|static|module|namespace|mod|object|record|protocol|macro_rules!|sub|proc|data|newtype|defmodule|defp?|defn|impl";
 
-/** A search for lines that define a name, in a syntax that ripgrep and JavaScript share. Some lines are not: `isDefinition`. */
+/** Pattern for lines that define a name, valid in ripgrep and JavaScript. `isDefinition` filters false matches. */
 export function definitionPattern(name: string): string {
   const word = escapePattern(name);
   const end = /\w$/.test(name) ? "\\b" : "";
@@ -20,7 +20,7 @@ export function definitionPattern(name: string): string {
   ].join("|");
 }
 
-/** Lines of a whole file or directory that define something: as many names as there are. */
+/** Pattern for lines that define any name. */
 export const anyDefinitionPattern = [
   `^(export |pub(\\(\\w+\\))? |public |private |protected |internal |static |abstract |final |default |declare |async |unsafe |extern )*(function|class|interface|type|enum|struct|trait|def|fn|func|fun|impl|module|namespace|object|record|protocol|defmodule|sub|union|mod|data) +[\\w$(*]`,
   "^export (default |async )*(const|let|var) +[\\w${]",
@@ -32,7 +32,7 @@ export function usagePattern(name: string): string {
   return `${start(name)}${escapePattern(name)}${/\w$/.test(name) ? "\\b" : ""}`;
 }
 
-/** The search can't tell imports, calls and comments from definitions; this can, mostly. */
+/** Whether a matching line is a definition and not an import, a call or a comment. A heuristic. */
 export function isDefinition({ text }: Pick<Hit, "text">, name: string): boolean {
   const line = text.trim();
   if (
@@ -42,7 +42,7 @@ export function isDefinition({ text }: Pick<Hit, "text">, name: string): boolean
   )
     return false;
   if (line.startsWith("#") && !line.startsWith("#define")) return false;
-  // One of the names in braces of an import or export over several lines.
+  // A name in the braces of an import or export that spans several lines.
   return !new RegExp(`^type\\s+${escapePattern(name)}\\s*(,|\\}|$)`).test(line);
 }
 
@@ -54,5 +54,5 @@ function start(name: string): string {
   return /^\w/.test(name) ? "\\b" : "";
 }
 
-/** To-do words right after what begins a comment; the word alone also stands in texts about to-do lists. */
+/** Matches TODO and the like only at the start of a comment, because texts about to-do lists contain the word too. */
 export const todoPattern = "(//|/\\*+|^\\s*\\*|#|<!--|--|;|%)\\s*@?(TODO|FIXME|HACK|XXX)\\b";

@@ -1,12 +1,11 @@
 import { formatCount, plural } from "../../lib/index.ts";
-import type { HistoryRequest } from "../recognise/job-request.ts";
-import { type Commit, parseCommits, whyNoHistory } from "./commits.ts";
-import { ask, askAll, git, type Job, quote, type Seen } from "./job.ts";
+import type { HistoryRequest } from "../job-request.ts";
+import { type CallResult, callAll, callTools, git, type Job, quote } from "./job.ts";
 import { clip, compose, firstOf, rows, type Section } from "./report.ts";
 
-/** The newest commits: what kind, where, by whom, and which files change most. */
+/** Reports the newest commits: their kinds, areas and authors, and the files that change most. */
 export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
-  const { log, changes, status } = yield* ask("Reading the git history.", {
+  const { log, changes, status } = yield* callTools("Reading the git history.", {
     log: git(`log -n ${count} --date=short --format=%h%x09%ad%x09%an%x09%s -- ${quote(path)}`),
     changes: git(`log -n ${count} --numstat --format=%h -- ${quote(path)}`),
     status: git("status --short --branch"),
@@ -17,11 +16,11 @@ export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
     return {
       kind: "report",
       text: compose("Git history", [{ heading: "Commits", lines }]),
-      told: [log, changes, status],
+      reported: [log, changes, status],
     };
   }
   const newest = commits.slice(0, 3).map(({ hash }) => hash);
-  const [details] = yield* askAll("Looking at the newest commits.", [
+  const [details] = yield* callAll("Looking at the newest commits.", [
     git(`show --stat=90 --format=%h%x09%s ${newest.join(" ")}`),
   ]);
   const oldest = commits.at(-1);
@@ -34,7 +33,7 @@ export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
       lines: rows(
         counted(commits.map(({ author }) => author))
           .slice(0, 6)
-          .map(([who, times]) => [who, plural(times, "commit")]),
+          .map(([author, times]) => [author, plural(times, "commit")]),
       ),
     },
     { heading: "Files changed most", lines: fileLines(changes) },
@@ -51,15 +50,15 @@ function commitLines(commits: readonly Commit[]): string[] {
   return firstOf(lines, 20, "commit");
 }
 
-/** By the words before the colon, `type(area): what`, where most commits have them; else by first word. */
+/** Groups commits by the prefix of `type(area): subject` if most have one, otherwise by their first word. */
 function kindSection(commits: readonly Commit[]): Section {
   const marks = commits.flatMap(({ subject }) => {
     const match = /^(\w+)(?:\(([^)]+)\))?!?: /.exec(subject);
     return match ? [{ type: match[1] ?? "", area: match[2] ?? "" }] : [];
   });
   if (marks.length * 2 < commits.length) {
-    const words = counted(commits.map(({ subject }) => (subject.split(/[\s:]/)[0] ?? "").toLowerCase()));
-    return { heading: "By first word", lines: [`- ${listed(words)}`] };
+    const firstWords = counted(commits.map(({ subject }) => (subject.split(/[\s:]/)[0] ?? "").toLowerCase()));
+    return { heading: "By first word", lines: [`- ${listed(firstWords)}`] };
   }
   const types = counted(marks.map(({ type }) => type));
   const areas = counted(marks.flatMap(({ area }) => (area === "" ? [] : [area])));
@@ -68,21 +67,21 @@ function kindSection(commits: readonly Commit[]): Section {
   return { heading: "By kind and area", lines };
 }
 
-function listed(words: readonly (readonly [string, number])[]): string {
-  return words
+function listed(values: readonly (readonly [string, number])[]): string {
+  return values
     .slice(0, 12)
-    .map(([word, times]) => `${word} ${times}`)
+    .map(([value, times]) => `${value} ${times}`)
     .join(", ");
 }
 
-/** From the most frequent to the rarest; equals in the order of their names. */
-function counted(words: readonly string[]): [string, number][] {
+/** Counts equal values, most frequent first, ties by name. */
+function counted(values: readonly string[]): [string, number][] {
   const found = new Map<string, number>();
-  for (const word of words) found.set(word, (found.get(word) ?? 0) + 1);
+  for (const value of values) found.set(value, (found.get(value) ?? 0) + 1);
   return [...found].sort((left, right) => right[1] - left[1] || (left[0] < right[0] ? -1 : 1));
 }
 
-function fileLines(changes: Seen): string[] {
+function fileLines(changes: CallResult): string[] {
   const files = new Map<string, { times: number; added: number; removed: number }>();
   for (const line of changes.ok ? changes.text.split("\n") : []) {
     const match = /^(\d+|-)\t(\d+|-)\t(.+)$/.exec(line);
@@ -113,11 +112,11 @@ function fileLines(changes: Seen): string[] {
   return lines;
 }
 
-function detailLines(seen: Seen | undefined): string[] {
-  if (!seen?.ok) return [];
+function detailLines(result: CallResult | undefined): string[] {
+  if (!result?.ok) return [];
   const lines: string[] = [];
   let shown = 0;
-  for (const line of seen.text.split("\n")) {
+  for (const line of result.text.split("\n")) {
     const head = /^([0-9a-f]{4,40})\t(.*)$/.exec(line);
     if (head) {
       lines.push(`- ${head[1]} ${clip(head[2] ?? "", 100)}`);
@@ -130,7 +129,7 @@ function detailLines(seen: Seen | undefined): string[] {
   return lines;
 }
 
-function statusLines(status: Seen): string[] {
+function statusLines(status: CallResult): string[] {
   if (!status.ok) return [];
   const [branch = "", ...changes] = status.text.split("\n").filter((line) => /^(##|.. \S)/.test(line));
   const lines = [`- branch ${clip(branch.replace(/^## /, ""), 80)}`];
@@ -139,4 +138,27 @@ function statusLines(status: Seen): string[] {
     ...lines,
     `- ${plural(changes.length, "uncommitted path")}: ${clip(changes.map((line) => line.slice(3)).join(", "), 160)}`,
   ];
+}
+
+export interface Commit {
+  readonly hash: string;
+  readonly date: string;
+  readonly author: string;
+  readonly subject: string;
+}
+
+/** Parses the output of `git log --format=%h%x09%ad%x09%an%x09%s --date=short`. */
+export function parseCommits(text: string): Commit[] {
+  return text.split("\n").flatMap((line) => {
+    const match = /^([0-9a-f]{4,40})\t(\d{4}-\d\d-\d\d)\t([^\t]*)\t(.*)$/.exec(line);
+    if (!match) return [];
+    return [{ hash: match[1] ?? "", date: match[2] ?? "", author: match[3] ?? "", subject: match[4] ?? "" }];
+  });
+}
+
+export function whyNoHistory({ ok, text }: CallResult): string {
+  if (/not a git repository/.test(text)) return "none: this is not a git repository";
+  if (/does not have any commits/.test(text)) return "none: the git repository has no commits yet";
+  if (ok) return "none: git tells of no commits here";
+  return `not seen: ${clip(text, 300)}`;
 }

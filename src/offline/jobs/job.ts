@@ -5,54 +5,54 @@ export interface PlannedCall {
   readonly input: JsonObject;
 }
 
-/** What came of a call: the text of its result, or why there is none. */
-export interface Seen {
+/** Result of a call: its text, or the reason why it failed. */
+export interface CallResult {
   readonly call: PlannedCall;
   readonly ok: boolean;
   readonly text: string;
 }
 
-/** Nothing where the call failed. */
-export function textIn(seen: Seen | undefined): string {
-  return seen?.ok ? seen.text : "";
+/** Returns an empty text if the call failed. */
+export function resultText(result: CallResult | undefined): string {
+  return result?.ok ? result.text : "";
 }
 
-/** Calls that do not depend on each other, and one line about them. */
+/** Independent calls, with one line of text that announces them. */
 export interface Step {
-  readonly say: string;
+  readonly text: string;
   readonly calls: readonly PlannedCall[];
 }
 
 export interface Report {
   readonly kind: "report" | "refusal";
   readonly text: string;
-  /** Failures the report speaks of itself; all others are listed at its end. */
-  readonly told?: readonly Seen[];
+  /** Failed calls that the report mentions itself. All others are listed at its end. */
+  readonly reported?: readonly CallResult[] | undefined;
 }
 
 /**
- * A job asks for calls and goes on with what came of them. It is run again from its start for every turn, with the
- * results that stand in the conversation, so it must ask the same whenever it sees the same.
+ * A job yields calls and continues with their results. It runs again from its start in every turn, with the results that
+ * are in the conversation, so the same results must lead to the same calls.
  */
-export type Job = Generator<Step, Report, readonly Seen[]>;
+export type Job = Generator<Step, Report, readonly CallResult[]>;
 
-type Asking<Answer> = Generator<Step, Answer, readonly Seen[]>;
+type Calling<Answer> = Generator<Step, Answer, readonly CallResult[]>;
 
-export function* ask<Name extends string>(
-  say: string,
+export function* callTools<Name extends string>(
+  text: string,
   calls: Readonly<Record<Name, PlannedCall>>,
-): Asking<Readonly<Record<Name, Seen>>> {
+): Calling<Readonly<Record<Name, CallResult>>> {
   const names = Object.keys(calls) as Name[];
-  const seen = yield* askAll(
-    say,
+  const result = yield* callAll(
+    text,
     names.map((name) => calls[name]),
   );
-  return Object.fromEntries(names.map((name, index) => [name, seen[index]])) as Record<Name, Seen>;
+  return Object.fromEntries(names.map((name, index) => [name, result[index]])) as Record<Name, CallResult>;
 }
 
-/** One answer for each call, in their order. */
-export function* askAll(say: string, calls: readonly PlannedCall[]): Asking<readonly Seen[]> {
-  return calls.length === 0 ? [] : yield { say, calls };
+/** Returns one result for each call, in the same order. */
+export function* callAll(text: string, calls: readonly PlannedCall[]): Calling<readonly CallResult[]> {
+  return calls.length === 0 ? [] : yield { text, calls };
 }
 
 export function list(path = "."): PlannedCall {
@@ -60,23 +60,23 @@ export function list(path = "."): PlannedCall {
 }
 
 export function read(path: string, limit?: number): PlannedCall {
-  return { name: "Read", input: { file_path: path, ...(limit === undefined ? {} : { limit }) } };
+  return { name: "Read", input: { file_path: path, limit } };
 }
 
 export function glob(pattern: string, path?: string): PlannedCall {
-  return { name: "Glob", input: { pattern, ...(path === undefined ? {} : { path }) } };
+  return { name: "Glob", input: { pattern, path } };
 }
 
 export function grep(pattern: string, options: JsonObject = {}): PlannedCall {
   return { name: "Grep", input: { pattern, ...options } };
 }
 
-/** Only commands that every policy takes for read-only are given here. */
-export function git(words: string): PlannedCall {
-  return { name: "Bash", input: { command: `git ${words}`, description: "read the git history" } };
+/** Use it only for commands that every policy considers read-only. */
+export function git(args: string): PlannedCall {
+  return { name: "Bash", input: { command: `git ${args}`, description: "read the git history" } };
 }
 
-/** A path as one word of a command. */
+/** Quotes a path for a shell command. */
 export function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "")}'`;
 }

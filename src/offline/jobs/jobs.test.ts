@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createOfflinePlace, type OfflinePlace } from "../offline-place.test-support.ts";
+import { createOfflineWorkspace, type OfflineWorkspace } from "../offline-workspace.test-support.ts";
 
 // In parts, so that a search for such comments in this repository does not find the tests of that search.
 const todo = ["TO", "DO"].join("");
 
-let place: OfflinePlace;
+let workspace: OfflineWorkspace;
 beforeEach(() => {
-  place = createOfflinePlace();
-  place.put({
+  workspace = createOfflineWorkspace();
+  workspace.put({
     "src/parse.ts": [
       "// Reads settings.",
       "import { readFileSync } from 'node:fs';",
@@ -33,11 +33,11 @@ beforeEach(() => {
     "data.json": '{\n  "one": 1,\n  "two": 2\n}\n',
   });
 });
-afterEach(() => place.remove());
+afterEach(() => workspace.remove());
 
 describe("find a name", () => {
   it("tells definition and usages apart, with the text of each line", async () => {
-    const { report, calls } = await place.talk("Where is parseSettings defined and used?");
+    const { report, calls } = await workspace.talk("Where is parseSettings defined and used?");
     expect(report).toContain("# parseSettings: 1 definition, 5 other lines");
     expect(report).toMatch(/## Defined\n- src\/parse.ts:5 +export function parseSettings/);
     expect(report).toContain("    4  /** Parses one file. */");
@@ -48,7 +48,7 @@ describe("find a name", () => {
   });
 
   it("does not take the names in an import or export for definitions", async () => {
-    const { report } = await place.talk("find the definition of Settings");
+    const { report } = await workspace.talk("find the definition of Settings");
     expect(report).toContain("# Settings: 1 definition");
     expect(report).toMatch(/## Defined\n- src\/parse.ts:8 /);
   });
@@ -62,22 +62,22 @@ describe("find a name", () => {
     ["run_slow", "lib/tool.c:1"],
     ["run_shell", "lib/tool.sh:1"],
   ])("knows how languages define: %s", async (name, where) => {
-    const { report } = await place.talk(`Where is ${name} defined?`);
+    const { report } = await workspace.talk(`Where is ${name} defined?`);
     expect(report).toContain(`# ${name}: 1 definition`);
     expect(report).toContain(`## Defined\n- ${where} `);
   });
 
   it("says that an unknown name is not there, and what is similar", async () => {
-    const { report, stopReason } = await place.talk("who calls parsesettings?");
+    const { report, stopReason } = await workspace.talk("who calls parsesettings?");
     expect(stopReason).toBe("end_turn");
     expect(report).toContain("# parsesettings: not found");
     expect(report).toMatch(/- src\/parse.ts:5 +export function parseSettings/);
-    const none = await place.talk("find zzzNothing");
+    const none = await workspace.talk("find zzzNothing");
     expect(none.report).toContain("no line below . has zzzNothing");
   });
 
   it("takes a name with special characters as text", async () => {
-    const { report, stopReason } = await place.talk("find usages of `$weird(.*[name`");
+    const { report, stopReason } = await workspace.talk("find usages of `$weird(.*[name`");
     expect(stopReason).toBe("end_turn");
     expect(report).toContain("not found");
     expect(report).not.toContain("could not see");
@@ -86,7 +86,7 @@ describe("find a name", () => {
 
 describe("summarise", () => {
   it("a file: size, language, comment, definitions, imports, to-dos", async () => {
-    const { report } = await place.talk("Summarise src/parse.ts");
+    const { report } = await workspace.talk("Summarise src/parse.ts");
     expect(report).toContain("- TypeScript, 9 lines, ");
     expect(report).toContain("- src/parse.ts:1  Reads settings.");
     expect(report).toMatch(/- src\/parse.ts:5 +export function parseSettings\(path: string\): Settings\n/);
@@ -96,29 +96,29 @@ describe("summarise", () => {
   });
 
   it("prose by its headings, data by its keys", async () => {
-    expect((await place.talk("summarise docs/README.md")).report).toMatch(
+    expect((await workspace.talk("summarise docs/README.md")).report).toMatch(
       /## Headings\n- docs\/README.md:1 +# The manual/,
     );
-    expect((await place.talk("explain data.json")).report).toContain("- keys at the top: one, two");
+    expect((await workspace.talk("explain data.json")).report).toContain("- keys at the top: one, two");
   });
 
   it("a directory: its files with what they say or define, its README", async () => {
-    const src = await place.talk("What does src do?".replace("src", "src/"));
+    const src = await workspace.talk("What does src do?".replace("src", "src/"));
     expect(src.report).toContain("# src: 4 text files, 17 lines");
     expect(src.report).toMatch(/- parse.ts +9 lines +Reads settings\./);
-    const docs = await place.talk("summarise docs");
+    const docs = await workspace.talk("summarise docs");
     expect(docs.report).toContain("- docs/README.md:1  The manual");
   });
 
   it("finds a file by its name alone", async () => {
-    const { report, calls } = await place.talk("summarise parse.ts");
+    const { report, calls } = await workspace.talk("summarise parse.ts");
     expect(report).toContain("# src/parse.ts");
     expect(report).not.toContain("could not see");
     expect(calls.filter((call) => call.isError)).toHaveLength(1);
   });
 
   it("says that something is not there", async () => {
-    const { report } = await place.talk("summarise src/nothing-like-it.ts");
+    const { report } = await workspace.talk("summarise src/nothing-like-it.ts");
     expect(report).toContain("src/nothing-like-it.ts: not found");
     expect(report).toContain("## What I could not see\n- Read src/nothing-like-it.ts");
   });
@@ -126,12 +126,12 @@ describe("summarise", () => {
 
 describe("git history", () => {
   it("tells commits, kinds, authors, files, and what is uncommitted", async () => {
-    place.git("init", "-q");
-    place.git("add", "src");
-    place.git("commit", "-q", "-m", "feat(parse): read settings");
-    place.put({ "src/main.ts": "changed\n" });
-    place.git("commit", "-q", "-am", "fix(main): say less");
-    const { report, calls } = await place.talk("What changed recently?");
+    workspace.git("init", "-q");
+    workspace.git("add", "src");
+    workspace.git("commit", "-q", "-m", "feat(parse): read settings");
+    workspace.put({ "src/main.ts": "changed\n" });
+    workspace.git("commit", "-q", "-am", "fix(main): say less");
+    const { report, calls } = await workspace.talk("What changed recently?");
     expect(report).toContain("# 2 commits of this repository, 2024-03-01 to 2024-03-01");
     expect(report).toMatch(/newest first\n- [0-9a-f]+ +2024-03-01 +Ada +fix\(main\): say less/);
     expect(report).toContain("- kinds: feat 1, fix 1");
@@ -143,35 +143,35 @@ describe("git history", () => {
     expect(
       calls.every((call) => call.name === "Bash" && /^\{"command":"git (log|show --stat|status)/.test(call.input)),
     ).toBe(true);
-    const one = await place.talk("last 1 commits in src/parse.ts");
+    const one = await workspace.talk("last 1 commits in src/parse.ts");
     expect(one.report).toContain("# 1 commit of src/parse.ts");
   });
 
   it("says where there is none", async () => {
-    expect((await place.talk("git history")).report).toContain("none: this is not a git repository");
+    expect((await workspace.talk("git history")).report).toContain("none: this is not a git repository");
   });
 });
 
 describe("direct requests", () => {
   it("lists, reads and searches", async () => {
-    const listed = await place.talk("list files in lib");
+    const listed = await workspace.talk("list files in lib");
     expect(listed.report).toContain("# lib: 5 files and 0 directories");
     expect(listed.report).toMatch(/- tool.py +\d+ B/);
-    const matching = await place.talk("list *.md files");
+    const matching = await workspace.talk("list *.md files");
     expect(matching.report).toContain("- docs/README.md");
-    const text = await place.talk("read data.json");
+    const text = await workspace.talk("read data.json");
     expect(text.report).toContain('    2    "one": 1,');
-    const found = await place.talk('search for "json.parse(" in src');
+    const found = await workspace.talk('search for "json.parse(" in src');
     expect(found.report).toMatch(/- src\/parse.ts:6 +return JSON.parse\(/);
-    const todos = await place.talk("find TODOs");
+    const todos = await workspace.talk("find TODOs");
     expect(todos.report).toMatch(/- src\/parse.ts:9 /);
   });
 
   it("says why it could not", async () => {
-    const { report, stopReason } = await place.talk("read nothing.txt");
+    const { report, stopReason } = await workspace.talk("read nothing.txt");
     expect(stopReason).toBe("end_turn");
     expect(report).toContain("## What I could not see\n- Read nothing.txt: nothing.txt does not exist.");
-    const outside = await place.talk("read /etc/hostname");
+    const outside = await workspace.talk("read /etc/hostname");
     expect(outside.report).toMatch(/Read \/etc\/hostname: Read was not run/);
   });
 });

@@ -1,15 +1,15 @@
 import { plural } from "../../lib/index.ts";
-import type { Seen } from "./job.ts";
+import type { CallResult } from "./job.ts";
 
 const introduction =
   "> From Retinue's offline model, not a language model. For one: ANTHROPIC_API_KEY, OPENAI_API_KEY, or a local server (`retinue -p … --provider ollama --model NAME`).";
 
-/** A report: who wrote it, a title, then sections; empty ones are left out. */
+/** Composes a report for the user: a line about the offline model, a title and the sections that are not empty. */
 export function compose(title: string, sections: readonly (Section | undefined)[]): string {
   return `${introduction}\n\n${composePlain(title, sections)}`;
 }
 
-/** The same for another agent, which knows whom it asked. */
+/** Composes a report for another agent, without the line about the offline model. */
 export function composePlain(title: string, sections: readonly (Section | undefined)[]): string {
   const parts = sections
     .filter((section) => section !== undefined && section.lines.length > 0)
@@ -22,7 +22,7 @@ export interface Section {
   readonly lines: readonly string[];
 }
 
-/** List items in columns. Cells are cut where a table would become too wide to read. */
+/** Aligns list items in columns. */
 export function rows(cells: readonly (readonly string[])[], { widest = 60 }: { widest?: number } = {}): string[] {
   const columns = Math.max(0, ...cells.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
@@ -34,25 +34,25 @@ export function rows(cells: readonly (readonly string[])[], { widest = 60 }: { w
   });
 }
 
-/** One line of a file or a commit as a cell. */
+/** Puts a text on one line and cuts it to a length. */
 export function clip(text: string, length = 110): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > length ? `${line.slice(0, length - 1).trimEnd()}…` : line;
 }
 
-/** The first few of a list; what is left out is said. */
+/** Returns the first lines, followed by how many were left out. */
 export function firstOf(lines: readonly string[], count: number, what: string): string[] {
   const left = lines.length - count;
   return left <= 0 ? [...lines] : [...lines.slice(0, count), `- and ${plural(left, `more ${what}`)}`];
 }
 
-export function unseenSection(unseen: readonly Seen[]): string {
-  if (unseen.length === 0) return "";
-  const lines = unseen.map(({ call, text }) => `- ${nameOf(call)}: ${clip(text, 300)}`);
+export function failedCallsSection(failed: readonly CallResult[]): string {
+  if (failed.length === 0) return "";
+  const lines = failed.map(({ call, text }) => `- ${nameOf(call)}: ${clip(text, 300)}`);
   return `\n## What I could not see\n${firstOf([...new Set(lines)], 8, "failed call").join("\n")}\n`;
 }
 
-function nameOf({ name, input }: Seen["call"]): string {
+function nameOf({ name, input }: CallResult["call"]): string {
   const subject = input["command"] ?? input["file_path"] ?? input["path"] ?? input["pattern"] ?? input["description"];
   return subject === undefined ? name : `${name} ${String(subject)}`;
 }

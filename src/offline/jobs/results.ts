@@ -1,9 +1,9 @@
-// The texts of tool results, read back. Lines that do not fit a format are passed over: a result may carry notes.
+// Parses the texts of tool results. Lines in another format are skipped, because a result may contain notes.
 
 export interface Listing {
   readonly directories: readonly string[];
   readonly files: readonly { readonly name: string; readonly size: string }[];
-  /** Names that were not shown. */
+  /** Number of entries that were not shown. */
   readonly left: number;
 }
 
@@ -21,7 +21,7 @@ export function parseListing(text: string): Listing {
   return { directories, files, left: leftOut(text) };
 }
 
-/** Paths, one a line. */
+/** Parses one path per line. */
 export function parsePaths(text: string): { readonly paths: readonly string[]; readonly left: number } {
   if (/^No (files|matches) found\.$/.test(text.trim())) return { paths: [], left: 0 };
   return { paths: linesOf(text).filter((line) => !isNote(line)), left: leftOut(text) };
@@ -62,7 +62,7 @@ export interface Hit {
   readonly text: string;
 }
 
-/** Lines of a search, grouped under their path: an empty line stands between groups. */
+/** Parses matching lines, which are grouped by path with an empty line between groups. */
 export function parseHits(text: string): { readonly hits: readonly Hit[]; readonly left: number } {
   const hits: Hit[] = [];
   let path: string | undefined;
@@ -80,7 +80,7 @@ export function parseHits(text: string): { readonly hits: readonly Hit[]; readon
 
 export interface Page {
   readonly lines: readonly { readonly number: number; readonly text: string }[];
-  /** Undefined: more follow, nobody counted how many. */
+  /** Undefined if more lines follow and their number is unknown. */
   readonly total: number | undefined;
 }
 
@@ -95,7 +95,7 @@ export function parsePage(text: string): Page {
   return { lines, total: lines.at(-1)?.number ?? 0 };
 }
 
-/** The text of a page without line numbers. */
+/** Returns the text of a page without line numbers. */
 export function pageText(page: Page): string {
   return page.lines.map(({ text }) => text).join("\n");
 }
@@ -104,7 +104,7 @@ function linesOf(text: string): string[] {
   return text.split("\n").filter((line) => line !== "");
 }
 
-/** Tools put what is not part of the result into brackets. */
+/** Tools put notes into brackets. */
 function isNote(line: string): boolean {
   return line.startsWith("[") && line.endsWith("]");
 }

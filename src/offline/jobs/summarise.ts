@@ -3,19 +3,19 @@ import { baseName, isTest, languageOf } from "../map/languages.ts";
 import { leadingComment } from "../map/leading-comment.ts";
 import { countLines, foreignGlob, joinPath } from "../map/survey-files.ts";
 import { anyDefinitionPattern, todoPattern } from "./definitions.ts";
-import { ask, askAll, glob, grep, type Job, list, type Report, read, type Seen } from "./job.ts";
+import { type CallResult, callAll, callTools, glob, grep, type Job, list, type Report, read } from "./job.ts";
 import { clip, compose, firstOf, rows } from "./report.ts";
 import { type Page, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
 
-/** A file or a directory, by its path or by its name alone. */
+/** Summarises a file or a directory, given by its path or only by its name. */
 export function* summarise(path: string): Job {
   const first = yield* open(path);
-  if (first.ok) return yield* summariseSeen(path, first);
+  if (first.ok) return yield* summariseResult(path, first);
   if (/is (not )?a directory/.test(first.text)) {
     const other = yield* first.call.name === "Read" ? openDirectory(path) : openFile(path);
-    return other.ok ? told(yield* summariseSeen(path, other), [first]) : notFound(path);
+    return other.ok ? withoutFailure(yield* summariseResult(path, other), first) : notFound(path);
   }
-  const { named, inside } = yield* ask(`${path} is not there: looking for the name elsewhere.`, {
+  const { named, inside } = yield* callTools(`${path} is not there: looking for the name elsewhere.`, {
     named: glob(`**/{${baseName(path)},${baseName(path)}.*}`),
     inside: glob(`**/${baseName(path)}/*`),
   });
@@ -25,15 +25,15 @@ export function* summarise(path: string): Job {
   const best = found[0];
   if (best === undefined) return notFound(path);
   const second = yield* directories.includes(best) ? openDirectory(best) : openFile(best);
-  return second.ok ? told(yield* summariseSeen(best, second), [first]) : notFound(path);
+  return second.ok ? withoutFailure(yield* summariseResult(best, second), first) : notFound(path);
 }
 
 function notFound(path: string): Report {
   return { kind: "report", text: compose(`${path}: not found`, []) };
 }
 
-function* summariseSeen(path: string, seen: Seen): Job {
-  return yield* seen.call.name === "LS" ? summariseDirectory(path, seen) : summariseFile(path, seen);
+function* summariseResult(path: string, result: CallResult): Job {
+  return yield* result.call.name === "LS" ? summariseDirectory(path, result) : summariseFile(path, result);
 }
 
 function isFileName(path: string): boolean {
@@ -45,33 +45,33 @@ function open(path: string) {
 }
 
 function* openFile(path: string) {
-  const { page } = yield* ask(`Reading ${path}.`, { page: read(path) });
+  const { page } = yield* callTools(`Reading ${path}.`, { page: read(path) });
   return page;
 }
 
 function* openDirectory(path: string) {
-  const { listing } = yield* ask(`Listing ${path}.`, { listing: list(path) });
+  const { listing } = yield* callTools(`Listing ${path}.`, { listing: list(path) });
   return listing;
 }
 
-function pathsIn(seen: Seen): readonly string[] {
-  return seen.ok ? parsePaths(seen.text).paths : [];
+function pathsIn(result: CallResult): readonly string[] {
+  return result.ok ? parsePaths(result.text).paths : [];
 }
 
-/** Failures on the way that another call made good. */
-function told<Done extends { readonly told?: readonly Seen[] }>(report: Done, failures: readonly Seen[]): Done {
-  return { ...report, told: [...(report.told ?? []), ...failures] };
+/** Leaves a call out of the failed calls, because another one replaced it. */
+function withoutFailure(report: Report, failure: CallResult): Report {
+  return { ...report, reported: [...(report.reported ?? []), failure] };
 }
 
 const importPattern =
   "^\\s*(import|from|use|using|#include|require|include|extern crate|open|alias)\\b.*|^\\} from |= require\\(|^\\s*export .* from ";
 
-/** Size, language, what it begins with, what it imports, what it defines. */
-function* summariseFile(path: string, page: Seen): Job {
+/** Reports the size and language of a file, its first comment, its imports and its definitions. */
+function* summariseFile(path: string, page: CallResult): Job {
   const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ".";
   const prose = /\.(md|markdown|mdx|rst|txt)$/i.test(path);
   const content = { path, output_mode: "content" };
-  const { listing, defined, imported, todos } = yield* ask(`Looking for definitions in ${path}.`, {
+  const { listing, defined, imported, todos } = yield* callTools(`Looking for definitions in ${path}.`, {
     listing: list(directory),
     defined: grep(prose ? "^#{1,4} " : anyDefinitionPattern, { ...content, head_limit: 80 }),
     imported: grep(importPattern, { ...content, head_limit: 80 }),
@@ -107,17 +107,17 @@ function* summariseFile(path: string, page: Seen): Job {
   return { kind: "report", text };
 }
 
-function hitLines(seen: Seen, path: string): string[] {
-  if (!seen.ok) return [];
+function hitLines(result: CallResult, path: string): string[] {
+  if (!result.ok) return [];
   return rows(
-    parseHits(seen.text).hits.map(({ line, text }) => [`${path}:${line}`, clip(text.replace(/\s*\{$/, ""), 110)]),
+    parseHits(result.text).hits.map(({ line, text }) => [`${path}:${line}`, clip(text.replace(/\s*\{$/, ""), 110)]),
   );
 }
 
-/** The names of modules, as they stand in the lines. */
-function importLines(seen: Seen): string[] {
-  if (!seen.ok) return [];
-  const { hits } = parseHits(seen.text);
+/** Lists the imported modules as written. */
+function importLines(result: CallResult): string[] {
+  if (!result.ok) return [];
+  const { hits } = parseHits(result.text);
   const names = hits.flatMap(({ text }) => {
     const quoted = /["'<]([^"'>]+)["'>]/.exec(text)?.[1];
     const bare = /^\s*(?:from|import|use|using|open|alias)\s+([\w.:]+)/.exec(text)?.[1];
@@ -140,16 +140,16 @@ function firstLines({ lines }: Page): string[] {
 
 const maxRead = 14;
 
-/** What stands in a directory and what its files say about themselves. */
-function* summariseDirectory(path: string, seen: Seen): Job {
-  const { directories, files, left } = parseListing(seen.text);
+/** Reports the entries of a directory with the first comment of each file. */
+function* summariseDirectory(path: string, result: CallResult): Job {
+  const { directories, files, left } = parseListing(result.text);
   const readme = files.find(({ name }) => /^readme(\.\w+)?$/i.test(name))?.name;
   const source = files
     .filter(({ name }) => languageOf(name)?.isCode && !isTest(joinPath(path, name)))
     .map(({ name }) => name);
   const entryPoints = source.filter((name) => /^(index|main|mod|lib|__init__|cli|app)\./.test(name));
   const chosen = [...(readme ? [readme] : []), ...new Set([...entryPoints, ...source])].slice(0, maxRead);
-  const [counted, defined, ...pages] = yield* askAll(`Reading what the files of ${path} say about themselves.`, [
+  const [counted, defined, ...pages] = yield* callAll(`Reading what the files of ${path} say about themselves.`, [
     countLines(path),
     grep(anyDefinitionPattern, { path, glob: foreignGlob, output_mode: "content", head_limit: 250 }),
     ...chosen.map((name) => read(joinPath(path, name), 30)),
@@ -179,7 +179,7 @@ function* summariseDirectory(path: string, seen: Seen): Job {
   const text = compose(`${path}: ${plural(counts.totalFiles, "text file")}, ${plural(counts.totalLines, "line")}`, [
     {
       heading: "What it says about itself",
-      lines: ownWords(pages[0]),
+      lines: selfDescription(pages[0]),
     },
     { heading: "Directories", lines: firstOf(rows(inner), 20, "directory") },
     { heading: "Files", lines: [...firstOf(rows(cells), 40, "file"), ...cut] },
@@ -187,9 +187,9 @@ function* summariseDirectory(path: string, seen: Seen): Job {
   return { kind: "report", text };
 }
 
-function exportsByFile(seen: Seen | undefined): ReadonlyMap<string, readonly string[]> {
+function exportsByFile(result: CallResult | undefined): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
-  for (const { path, text } of seen?.ok ? parseHits(seen.text).hits : []) {
+  for (const { path, text } of result?.ok ? parseHits(result.text).hits : []) {
     const name =
       /(?:function\*?|class|interface|type|enum|struct|trait|def|fn|func|fun|const|let|var|module|object|record|mod)\s+(?:\([^)]*\)\s*)?([\w$]+)/.exec(
         text,
@@ -199,21 +199,21 @@ function exportsByFile(seen: Seen | undefined): ReadonlyMap<string, readonly str
   return found;
 }
 
-function commentOf(seen: Seen | undefined): string {
-  if (!seen?.ok) return "";
-  return leadingComment(parsePage(seen.text))
+function commentOf(result: CallResult | undefined): string {
+  if (!result?.ok) return "";
+  return leadingComment(parsePage(result.text))
     .map(({ text }) => text)
     .join(" ");
 }
 
-/** The beginning of its README, or of the file that speaks for the others. */
-function ownWords(seen: Seen | undefined): string[] {
-  const path = String(seen?.call.input["file_path"]);
-  if (!seen?.ok || !/(^|\/)(readme|index|mod|lib|__init__)(\.\w+)?$/i.test(path)) return [];
-  const page = parsePage(seen.text);
+/** Returns the beginning of the README or of the entry point. */
+function selfDescription(result: CallResult | undefined): string[] {
+  const path = String(result?.call.input["file_path"]);
+  if (!result?.ok || !/(^|\/)(readme|index|mod|lib|__init__)(\.\w+)?$/i.test(path)) return [];
+  const page = parsePage(result.text);
   const isReadme = /(^|\/)readme/i.test(path);
-  const telling = isReadme
+  const lines = isReadme
     ? page.lines.filter(({ text }) => /^(#+ )?[A-Za-z*`]/.test(text)).slice(0, 4)
     : leadingComment(page);
-  return telling.map(({ number, text }) => `- ${path}:${number}  ${clip(text.replace(/^#+ /, ""), 200)}`);
+  return lines.map(({ number, text }) => `- ${path}:${number}  ${clip(text.replace(/^#+ /, ""), 200)}`);
 }

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { createOfflinePlace, type OfflinePlace } from "../offline-place.test-support.ts";
-import { asPart, partRequest } from "../recognise/part-request.ts";
+import { asPart, partRequest } from "../job-request.ts";
+import { createOfflineWorkspace, type OfflineWorkspace } from "../offline-workspace.test-support.ts";
 
-let place: OfflinePlace;
-afterEach(() => place?.remove());
+let workspace: OfflineWorkspace;
+afterEach(() => workspace?.remove());
 
 const files = {
   "src/README.md": "# The engine\n\nIt turns words into pages.\n",
@@ -19,9 +19,9 @@ const files = {
 
 describe("an agent for a part", () => {
   it("looks with its tools and reports what the part is, its files, entries, tests and size", async () => {
-    place = createOfflinePlace({ without: ["Bash"] });
-    place.put(files);
-    const { report, stopReason, calls } = await place.talk(partRequest("src"));
+    workspace = createOfflineWorkspace({ without: ["Bash"] });
+    workspace.put(files);
+    const { report, stopReason, calls } = await workspace.talk(partRequest("src"));
     expect(stopReason).toBe("end_turn");
     expect(report).toBe(`# src: 7 text files with 44 lines: TypeScript (5), Markdown (1), Python (1)
 
@@ -55,28 +55,28 @@ describe("an agent for a part", () => {
   });
 
   it("says what most of a part is that says nothing about itself", async () => {
-    place = createOfflinePlace();
-    place.put({ "checks/a.test.ts": "x\n", "checks/b.test.ts": "x\n", "checks/c.json": "{}\n" });
-    const { report } = await place.talk(partRequest("checks"));
+    workspace = createOfflineWorkspace();
+    workspace.put({ "checks/a.test.ts": "x\n", "checks/b.test.ts": "x\n", "checks/c.json": "{}\n" });
+    const { report } = await workspace.talk(partRequest("checks"));
     expect(report).toContain("- checks/  mostly TypeScript tests; no README or first comment says what it is for");
   });
 
   it("reports without Grep, and says what it could not see", async () => {
-    place = createOfflinePlace({ without: ["Grep"] });
-    place.put(files);
-    const { report, stopReason } = await place.talk(partRequest("src"));
+    workspace = createOfflineWorkspace({ without: ["Grep"] });
+    workspace.put(files);
+    const { report, stopReason } = await workspace.talk(partRequest("src"));
     expect(stopReason).toBe("end_turn");
     expect(report).toMatch(/## Size\n- 7 text files: TypeScript \(5\)/);
     expect(report).toContain("This agent has no tool Grep.");
   });
 
   it("does not call it a report when it saw nothing", async () => {
-    place = createOfflinePlace();
-    const missing = await place.talk(partRequest("nowhere"));
+    workspace = createOfflineWorkspace();
+    const missing = await workspace.talk(partRequest("nowhere"));
     expect(missing.stopReason).toBe("refusal");
     expect(missing.report).toMatch(/^There is nothing to tell of nowhere: /);
-    place.put({ "empty/.keep": "" });
-    expect((await place.talk(partRequest("empty"))).report).toContain("it has no text files");
+    workspace.put({ "empty/.keep": "" });
+    expect((await workspace.talk(partRequest("empty"))).report).toContain("it has no text files");
   });
 });
 

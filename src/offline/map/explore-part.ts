@@ -1,10 +1,19 @@
 import { plural } from "../../lib/index.ts";
-import { ask, askAll, type Job, list, read, type Seen, textIn } from "../jobs/job.ts";
+import { anyDefinitionPattern } from "../jobs/definitions.ts";
+import { type CallResult, callAll, callTools, type Job, list, read, resultText } from "../jobs/job.ts";
 import { clip, composePlain, rows } from "../jobs/report.ts";
-import { type Hit, parseCounts, parseHits, parseListing, parsePage } from "../jobs/results.ts";
-import { aboutFile, isEntryPoint, keyFiles } from "./key-files.ts";
-import { baseName, isTest } from "./languages.ts";
-import { directoryLines, wordsOfEntryPoint } from "./map-layout.ts";
+import {
+  type FileCount,
+  type Hit,
+  type Page,
+  parseCounts,
+  parseHits,
+  parseListing,
+  parsePage,
+} from "../jobs/results.ts";
+import { baseName, isTest, languageOf } from "./languages.ts";
+import { leadingComment } from "./leading-comment.ts";
+import { commentText, directoryLines } from "./map-layout.ts";
 import { aboutLines, entryLines, testLines } from "./map-report.ts";
 import { manifestNames, readManifest } from "./read-manifest.ts";
 import { countByNames, countLines, findEntryPoints, joinPath, type Survey, surveyFiles } from "./survey-files.ts";
@@ -12,16 +21,16 @@ import { countByNames, countLines, findEntryPoints, joinPath, type Survey, surve
 const maxDirectories = 30;
 const maxKeyFiles = 6;
 
-/** One directory, looked at for an agent that maps the whole. It needs tools that look, and sends nobody. */
+/** Explores one directory for an agent that maps the whole repository. Uses read-only tools and starts no agents. */
 export function* explorePart(path: string): Job {
-  const { listing, counted, entryPoints } = yield* ask(`Looking at ${path}.`, {
+  const { listing, counted, entryPoints } = yield* callTools(`Looking at ${path}.`, {
     listing: list(path),
     counted: countLines(path),
     entryPoints: findEntryPoints(path),
   });
   const counts = counted.ok ? parseCounts(counted.text) : yield* countByNames(path);
-  if (counts.totalFiles === 0) return nothingSeen(path, [listing, counted, entryPoints]);
-  const top = parseListing(textIn(listing));
+  if (counts.totalFiles === 0) return nothingFound(path, [listing, counted, entryPoints]);
+  const top = parseListing(resultText(listing));
   const survey = yield* surveyFiles(counts, { path, top, isIgnored: () => false, maxCounted: maxDirectories });
   const names = top.files.map(({ name }) => name);
   const readme = names.filter((name) => /^readme(\.\w+)?$/i.test(name)).slice(0, 1);
@@ -29,43 +38,43 @@ export function* explorePart(path: string): Job {
   const [readmePath, manifestPath] = [readme, manifest].map(([name]) => name && joinPath(path, name));
   const others = survey.files.filter((file) => file.path !== readmePath && file.path !== manifestPath);
   const key = keyFiles(others, { path, most: maxKeyFiles });
-  const pages = yield* askAll("Reading what its files say about themselves.", [
+  const pages = yield* callAll("Reading what its files say about themselves.", [
     ...[readmePath, manifestPath].flatMap((name) => (name ? [read(name, 1_000)] : [])),
     ...key.map((file) => read(file.path, 60)),
   ]);
-  const pageOf = (name: string | undefined) => pages.find((seen) => seen.ok && seen.call.input["file_path"] === name);
-  const manifests = [pageOf(manifestPath)].flatMap((seen) =>
-    seen && manifestPath ? [readManifest(manifestPath, parsePage(seen.text))] : [],
+  const pageOf = (name: string | undefined) => pages.find((page) => page.ok && page.call.input["file_path"] === name);
+  const manifests = [pageOf(manifestPath)].flatMap((page) =>
+    page && manifestPath ? [readManifest(manifestPath, parsePage(page.text))] : [],
   );
-  const speaking = parseHits(textIn(entryPoints)).hits;
+  const headers = parseHits(resultText(entryPoints)).hits;
   const text = composePlain(`${path}: ${sizeOf(survey)}`, [
     {
       heading: "What it is",
-      lines: whatItIs(aboutLines({ readme: pageOf(readmePath), manifests }), { path, survey, speaking }),
+      lines: whatItIs(aboutLines({ readme: pageOf(readmePath), manifests }), { path, survey, headers }),
     },
     { heading: "Size", lines: [`- ${sizeOf(survey)}`] },
-    { heading: "Directories", lines: directoryLines(survey.directories, speaking, maxDirectories) },
-    { heading: "Key files", lines: rows(key.map((file) => aboutFile(file, textIn(pageOf(file.path))))) },
+    { heading: "Directories", lines: directoryLines(survey.directories, headers, maxDirectories) },
+    { heading: "Key files", lines: rows(key.map((file) => describeFile(file, resultText(pageOf(file.path))))) },
     { heading: "Entry points", lines: entryLines({ manifests, survey: withoutInnerEntryPoints(survey, path), path }) },
     { heading: "Tests", lines: testLines({ survey, manifests }) },
   ]);
   return { kind: "report", text };
 }
 
-/** Words of its own; else those of the file that speaks for it; else what most of it is. */
+/** Returns its own description, or else the comment of its entry point, or else its main language. */
 function whatItIs(
-  words: readonly string[],
-  { path, survey, speaking }: { readonly path: string; readonly survey: Survey; readonly speaking: readonly Hit[] },
+  own: readonly string[],
+  { path, survey, headers }: { readonly path: string; readonly survey: Survey; readonly headers: readonly Hit[] },
 ): readonly string[] {
-  if (words.length > 0) return words;
-  const entry = speaking.find((hit) => hit.line <= 3 && hit.path.slice(0, hit.path.lastIndexOf("/")) === path);
-  if (entry) return [`- ${entry.path}:${entry.line}  ${clip(wordsOfEntryPoint(entry), 200)}`];
+  if (own.length > 0) return own;
+  const entry = headers.find((hit) => hit.line <= 3 && hit.path.slice(0, hit.path.lastIndexOf("/")) === path);
+  if (entry) return [`- ${entry.path}:${entry.line}  ${clip(commentText(entry), 200)}`];
   const tests = survey.files.filter((file) => isTest(file.path)).length;
   const kind = `${survey.languages[0]?.name ?? "unknown kinds"}${tests * 2 > survey.files.length ? " tests" : ""}`;
   return [`- ${path}/  mostly ${kind}; no README or first comment says what it is for`];
 }
 
-/** An entry point further down is the entry of its own directory only. */
+/** An entry point further down belongs to its own directory. */
 function withoutInnerEntryPoints(survey: Survey, path: string): Survey {
   const files = survey.files.filter(
     (file) => !isEntryPoint(file.path) || file.path === joinPath(path, baseName(file.path)),
@@ -73,13 +82,90 @@ function withoutInnerEntryPoints(survey: Survey, path: string): Survey {
   return { ...survey, files };
 }
 
-function nothingSeen(path: string, seen: readonly Seen[]) {
-  const why = seen.find(({ ok }) => !ok)?.text ?? "it has no text files.";
-  return { kind: "refusal" as const, text: `There is nothing to tell of ${path}: ${clip(why, 300)}\n`, told: seen };
+function nothingFound(path: string, results: readonly CallResult[]) {
+  const why = results.find(({ ok }) => !ok)?.text ?? "it has no text files.";
+  return {
+    kind: "refusal" as const,
+    text: `There is nothing to tell of ${path}: ${clip(why, 300)}\n`,
+    reported: results,
+  };
 }
 
 function sizeOf({ total, languages }: Survey): string {
   const kinds = languages.slice(0, 4).map(({ name, files }) => `${name} (${files})`);
   const lines = total.lines === 0 ? "" : ` with ${plural(total.lines, "line")}`;
   return `${plural(total.files, "text file")}${lines}: ${kinds.join(", ")}`;
+}
+
+/** Returns the files to open first: the entry point, files that start a program, then the largest. */
+function keyFiles(files: readonly FileCount[], { path, most }: { readonly path: string; readonly most: number }) {
+  return files
+    .flatMap((file) => {
+      const rank = rankOf(file.path, path);
+      return rank === undefined ? [] : [{ ...file, rank }];
+    })
+    .sort((left, right) => left.rank - right.rank || right.count - left.count || (left.path < right.path ? -1 : 1))
+    .slice(0, most);
+}
+
+const ranks = { entry: 0, start: 1, code: 2, test: 3, prose: 3, other: 4 } as const;
+
+/** Returns undefined for files that are not worth opening. An entry point further down belongs to its own directory. */
+function rankOf(file: string, directory: string): number | undefined {
+  const name = baseName(file);
+  const language = languageOf(file);
+  if (language === undefined || /[.-]min\.|\.lock$|-lock\.|\.snap$/.test(name)) return undefined;
+  if (isTest(file)) return ranks.test;
+  if (!language.isCode) return /^(Markdown|reStructuredText)$/.test(language.name) ? ranks.prose : ranks.other;
+  if (isEntryPoint(file)) return file === joinPath(directory, name) ? ranks.entry : undefined;
+  return /^(main|cli|app|server|__main__)\./.test(name) ? ranks.start : ranks.code;
+}
+
+function isEntryPoint(path: string): boolean {
+  return /^(index|mod|lib|__init__)\.\w+$/.test(baseName(path));
+}
+
+/** Returns the location of a file and one line about it: its comment, or else what it tests or defines, or else its size. */
+function describeFile({ path, count }: FileCount, text: string): readonly [string, string] {
+  const page = parsePage(text);
+  const comment = /\.(md|markdown|mdx|rst)$/i.test(path) ? heading(page) : leadingComment(page);
+  if (comment[0] !== undefined)
+    return [`${path}:${comment[0].number}`, clip(comment.map((line) => line.text).join(" "), 100)];
+  const tested = isTest(path) ? titles(page) : [];
+  const lines = tested.length > 0 ? tested : names(page);
+  if (lines[0] === undefined) return [path, count === 0 ? "" : plural(count, "line")];
+  const found = [...new Set(lines.map((line) => line.text))];
+  const description = tested.length > 0 ? `tests ${found.join("; ")}` : `defines ${found.join(", ")}`;
+  return [`${path}:${lines[0].number}`, clip(description, 100)];
+}
+
+function names({ lines }: Page): Page["lines"] {
+  return lines.flatMap((line) => {
+    const name = definition.test(line.text) ? nameForm.exec(line.text)?.[1] : undefined;
+    return name === undefined ? [] : [{ number: line.number, text: name }];
+  });
+}
+
+/** Returns the titles of tests, or the names of test functions. */
+function titles({ lines }: Page): Page["lines"] {
+  return lines.flatMap((line) => {
+    const title = titleOf(line.text);
+    return title === undefined ? [] : [{ number: line.number, text: title }];
+  });
+}
+
+function titleOf(text: string): string | undefined {
+  const found = titleForm.exec(text)?.groups;
+  return found?.["title"] ?? found?.["name"];
+}
+
+const titleForm =
+  /^\s*(?:describe|context|it|test)(?:\.\w+)*\(\s*(?<mark>["'\x60])(?<title>.+?)\k<mark>|\b(?:def|fn|func) (?<name>test_\w+|Test\w+)/;
+const definition = new RegExp(anyDefinitionPattern);
+const nameForm =
+  /(?:function\*?|class|interface|type|enum|struct|trait|def|fn|func|fun|const|let|var|module|object|record|mod)\s+(?:\([^)]*\)\s*)?([\w$]+)/;
+
+function heading({ lines }: Page): Page["lines"] {
+  const first = lines.find(({ text }) => /^#+\s+\S/.test(text)) ?? lines.find(({ text }) => /\w/.test(text));
+  return first === undefined ? [] : [{ ...first, text: first.text.replace(/^#+\s+/, "") }];
 }

@@ -1,9 +1,9 @@
 export interface Language {
   readonly name: string;
-  /** Has functions and types, so that its biggest files say something. */
+  /** Has functions and types. */
   readonly isCode: boolean;
-  /** What Grep calls it, where it has a name. */
-  readonly type?: string;
+  /** Name of the file type in Grep, if it has one. */
+  readonly type?: string | undefined;
 }
 
 export function languageOf(path: string): Language | undefined {
@@ -28,10 +28,10 @@ export function isTest(path: string): boolean {
   return /(^|\/)(tests?|__tests__|spec)\//.test(path) && !/(^|\/)(fixtures|support|helpers)\//.test(path);
 }
 
-/** The file names of `isTest` as a pattern of Glob. */
+/** Glob for the file names of `isTest`. */
 export const testNames = "**/{*.test.*,*.spec.*,*_test.*,test_*.py,*_spec.rb,*Test.java,*Tests.cs}";
 
-/** Where other people's code and products of builds stand. */
+/** Directories with third-party code and build output. */
 export const foreignDirectories: readonly string[] = [
   "node_modules",
   "vendor",
@@ -105,7 +105,7 @@ const table: readonly (readonly [string, string, ("code" | "text")?, string?])[]
 
 const extensions = new Map<string, Language>();
 for (const [name, endings, kind, type] of table) {
-  const language = { name, isCode: kind === "code", ...(type === undefined ? {} : { type }) };
+  const language = { name, isCode: kind === "code", type };
   for (const ending of endings.split(" ")) extensions.set(ending, language);
 }
 

@@ -1,9 +1,9 @@
 import type { Page } from "../jobs/results.ts";
 
-const longest = 5;
-const marks = /^\s*(\/\/+!?|\/\*+|\*+\/?|#+!?|--+|;+|<!--|%+|"""|''')\s?/;
+const maxLines = 5;
+const commentStart = /^\s*(\/\/+!?|\/\*+|\*+\/?|#+!?|--+|;+|<!--|%+|"""|''')\s?/;
 
-/** What a file says about itself before its first line of code; license headers and `#!` lines are no such thing. */
+/** Returns the comment before the first line of code. Skips `#!` lines, and license headers entirely. */
 export function leadingComment({ lines }: Page): Page["lines"] {
   const found: { number: number; text: string }[] = [];
   let isBlock = false;
@@ -12,15 +12,15 @@ export function leadingComment({ lines }: Page): Page["lines"] {
     if (trimmed === "" && found.length === 0) continue;
     if (isDirective(trimmed)) continue;
     const opens = /^("""|'''|\/\*)/.test(trimmed);
-    if (!isBlock && !marks.test(trimmed)) break;
+    if (!isBlock && !commentStart.test(trimmed)) break;
     const text = trimmed
-      .replace(marks, "")
+      .replace(commentStart, "")
       .replace(/\s*(\*\/|-->|"""|''')$/, "")
       .trim();
     if (text !== "") found.push({ number: line.number, text });
     if (opens) isBlock = !/("""|'''|\*\/)$/.test(trimmed.slice(3));
     else if (isBlock && /("""|'''|\*\/)$/.test(trimmed)) isBlock = false;
-    if (found.length >= longest) break;
+    if (found.length >= maxLines) break;
   }
   return found.some(({ text }) => /copyright|licensed? under|SPDX/i.test(text)) ? [] : found;
 }

@@ -26,7 +26,7 @@ export function layoutLines({ path, top, survey, nested, entryPoints, parts }: M
   return lines;
 }
 
-/** Where one directory holds most of the files, the layout is inside it. */
+/** Lists the inside of a directory that contains most of the files. */
 export function innerSection({ survey, entryPoints, parts }: MapFindings): Section | undefined {
   const largest = [...survey.directories].sort((left, right) => right.files - left.files)[0];
   if (parts.some(({ directory, report }) => directory === largest && report.kind === "whole")) return undefined;
@@ -51,7 +51,7 @@ export function directoryLines(
       `${directory.path}/`,
       `${directory.exact ? "" : "at least "}${plural(directory.files, "file")}`,
       amountOfLines(directory.lines),
-      aboutDirectory(directory, entryPoints) || clip(directory.inside.join(", "), 90),
+      describeDirectory(directory, entryPoints) || clip(directory.inside.join(", "), 90),
     ]),
   );
   const left = lines.length - most;
@@ -65,14 +65,14 @@ function pathsAfter(directories: readonly Directory[], count: number): string {
     .join(", ");
 }
 
-/** The first words of the file that speaks for the directory. */
-function aboutDirectory({ path }: Directory, entryPoints: readonly Hit[]): string {
+/** Returns the first comment of the directory's entry point. */
+function describeDirectory({ path }: Directory, entryPoints: readonly Hit[]): string {
   const own = entryPoints.filter((hit) => hit.line <= 3 && hit.path.slice(0, hit.path.lastIndexOf("/")) === path);
   const hit = own.sort((left, right) => left.line - right.line)[0];
-  return hit ? clip(wordsOfEntryPoint(hit), 90) : "";
+  return hit ? clip(commentText(hit), 90) : "";
 }
 
-export function wordsOfEntryPoint({ text }: Hit): string {
+export function commentText({ text }: Hit): string {
   return text.replace(/^(\/\/!?|#+|\/\*\*?|""")\s*/, "").replace(/\s*(\*\/|""")$/, "");
 }
 
@@ -81,7 +81,7 @@ function totalLine({ files, lines }: Survey["total"]): string {
   return `- in all ${plural(files, "text file")} with ${plural(lines, "line")}; empty, binary and ignored files are not counted`;
 }
 
-/** Where lines could not be counted there are none to tell. */
+/** Returns an empty text if lines could not be counted. */
 export function amountOfLines(lines: number): string {
   return lines === 0 ? "" : plural(lines, "line");
 }

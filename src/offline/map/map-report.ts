@@ -1,8 +1,8 @@
 import { formatCount, plural } from "../../lib/index.ts";
-import { parseCommits, whyNoHistory } from "../jobs/commits.ts";
+import { parseCommits, whyNoHistory } from "../jobs/git-history.ts";
 import { clip, compose, firstOf, rows, type Section } from "../jobs/report.ts";
 import { parsePage } from "../jobs/results.ts";
-import type { Part } from "./explore-parts.ts";
+import type { Part } from "./delegate-parts.ts";
 import { isTest, languageOf } from "./languages.ts";
 import type { MapFindings } from "./map-findings.ts";
 import { amountOfLines, innerSection, layoutLines } from "./map-layout.ts";
@@ -11,8 +11,8 @@ import type { Directory, Survey } from "./survey-files.ts";
 
 export function mapReport(findings: MapFindings): string {
   const title = findings.manifests.find((manifest) => manifest.title !== undefined)?.title;
-  const place = findings.path === "." ? "this directory" : findings.path;
-  return compose(`Map of ${title ?? place}`, [
+  const location = findings.path === "." ? "this directory" : findings.path;
+  return compose(`Map of ${title ?? location}`, [
     { heading: "What it is", lines: aboutLines(findings) },
     { heading: "Layout", lines: layoutLines(findings) },
     innerSection(findings),
@@ -88,7 +88,7 @@ export function entryLines({ manifests, survey, path }: Pick<MapFindings, "manif
   return [...lines, ...shown];
 }
 
-/** What builds and tests comes first. */
+/** Returns the commands of all manifests; those that start, build and test come first. */
 function commandsOf(manifests: readonly Manifest[]): Fact[] {
   const rank = ({ what }: Fact) => {
     const found = ["start", "build", "test", "check", "lint", "dev"].findIndex((word) =>
@@ -134,10 +134,10 @@ export function testLines({ survey, manifests }: Pick<MapFindings, "survey" | "m
     lines.push(`- ${plural(tests.length, "file")}${bound}: ${where.join(", ")}${rest}`);
   }
   const runners = manifests.flatMap((manifest) => manifest.runners);
-  const words = runners
+  const runnerTexts = runners
     .slice(0, 4)
     .map(({ where, what, detail }) => `${where} ${[what, clip(detail, 50)].join(" ").trim()}`);
-  if (words.length > 0) lines.push(`- run by: ${words.join("; ")}`);
+  if (runnerTexts.length > 0) lines.push(`- run by: ${runnerTexts.join("; ")}`);
   return lines;
 }
 
@@ -160,10 +160,10 @@ function historyLines({ log, status }: MapFindings): string[] {
   return lines;
 }
 
-/** Lines shown of a report that is not in our form. */
+/** Maximum number of lines of a report in another form. */
 const maxForeign = 20;
 
-/** One section for each part, from its agent's report; what an agent did not do is said. */
+/** Returns one section for each part. A missing or partial report is stated. */
 function partSections(parts: readonly Part[]): Section[] {
   return parts.map((part) => ({ heading: `Part ${part.directory.path}`, lines: linesOf(part) }));
 }
@@ -176,13 +176,13 @@ function linesOf({ directory, report }: Part): string[] {
   return [...cut, ...shown.flatMap(({ heading, label }) => labelled(sections.get(heading) ?? [], label))];
 }
 
-/** What was seen of it without an agent. */
+/** Describes a directory that no agent explored. */
 function outsideLine({ files, lines, inside, exact }: Directory): string {
   const amount = `${exact ? "" : "at least "}${plural(files, "file")}, ${plural(lines, "line")}`;
   return `- from outside: ${amount}: ${clip(inside.join(", "), 200)}`;
 }
 
-/** Of a report, in this order. A label stands where a line alone would not say what it is about. */
+/** Sections of an agent's report, in the order of the map. A label precedes lines that are not clear on their own. */
 const shown: readonly { readonly heading: string; readonly label?: string }[] = [
   { heading: "What it is" },
   { heading: "Size", label: "size" },
@@ -210,7 +210,7 @@ function sectionsOf(text: string): ReadonlyMap<string, readonly string[]> {
   return sections;
 }
 
-/** Its own headings would become sections of the map. */
+/** Removes headings, which would become sections of the map. */
 function foreignLines(text: string): string[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return firstOf(

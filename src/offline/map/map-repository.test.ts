@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { createOfflinePlace, type OfflinePlace } from "../offline-place.test-support.ts";
+import { createOfflineWorkspace, type OfflineWorkspace } from "../offline-workspace.test-support.ts";
 
 // In parts, so that a search for such comments in this repository does not find the tests of that search.
 const todo = ["TO", "DO"].join("");
 const fixme = ["FIX", "ME"].join("");
 
-let place: OfflinePlace;
-afterEach(() => place.remove());
+let workspace: OfflineWorkspace;
+afterEach(() => workspace.remove());
 
 const typescript = {
   "package.json": JSON.stringify(
@@ -38,13 +38,13 @@ function placesIn(report: string): string[] {
 
 describe("map a repository", () => {
   it("tells layout, languages, entry points, commands, sizes, tests, to-dos and history", async () => {
-    place = createOfflinePlace();
-    place.put(typescript);
-    place.git("init", "-q");
-    place.git("add", "-A");
-    place.git("commit", "-q", "-m", "feat: greet people");
-    place.put({ "src/new.ts": "export {};\n" });
-    const { report, stopReason, turns, calls } = await place.talk("Map this repository");
+    workspace = createOfflineWorkspace();
+    workspace.put(typescript);
+    workspace.git("init", "-q");
+    workspace.git("add", "-A");
+    workspace.git("commit", "-q", "-m", "feat: greet people");
+    workspace.put({ "src/new.ts": "export {};\n" });
+    const { report, stopReason, turns, calls } = await workspace.talk("Map this repository");
     expect(stopReason).toBe("end_turn");
     expect(report.split("\n")[0]).toMatch(/offline model, not a language model.*ANTHROPIC_API_KEY.*ollama/);
     expect(report).toContain("# Map of greeter");
@@ -65,14 +65,14 @@ describe("map a repository", () => {
     expect(report.split("\n").length).toBeLessThan(80);
     const places = placesIn(report);
     expect(places.length).toBeGreaterThan(5);
-    expect(places.filter((path) => !place.has(path))).toEqual([]);
+    expect(places.filter((path) => !workspace.has(path))).toEqual([]);
     expect(turns).toBeLessThanOrEqual(8);
     expect(calls.filter((call) => call.isError)).toEqual([]);
   });
 
   it("works on a Python project without git", async () => {
-    place = createOfflinePlace();
-    place.put({
+    workspace = createOfflineWorkspace();
+    workspace.put({
       "pyproject.toml":
         '[project]\nname = "counter"\ndescription = "Counts things."\n\n[project.scripts]\ncount = "counter.cli:main"\n\n[tool.pytest.ini_options]\naddopts = "-q"\n',
       Makefile: "VERSION := 1\n\ntest:\n\tpytest -q\n\nclean: \n\trm -rf build\n",
@@ -80,7 +80,7 @@ describe("map a repository", () => {
       "counter/cli.py": `def main():\n    pass  # ${fixme}: count\n`,
       "tests/test_cli.py": "def test_main():\n    assert True\n",
     });
-    const { report } = await place.talk("What is this project?");
+    const { report } = await workspace.talk("What is this project?");
     expect(report).toContain("# Map of counter");
     expect(report).toMatch(/- pyproject.toml:6 +project.scripts count +counter.cli:main/);
     expect(report).toMatch(/- counter\/__main__.py +an entry by its name/);
@@ -93,23 +93,23 @@ describe("map a repository", () => {
   });
 
   it("says of an empty directory that it is empty", async () => {
-    place = createOfflinePlace();
-    const { report, stopReason } = await place.talk("Map this repository");
+    workspace = createOfflineWorkspace();
+    const { report, stopReason } = await workspace.talk("Map this repository");
     expect(stopReason).toBe("end_turn");
     expect(report).toContain("no files and no directories");
   });
 
   it("says what a repository without commits lacks", async () => {
-    place = createOfflinePlace();
-    place.put({ "a.txt": "a\n" });
-    place.git("init", "-q");
-    const { report } = await place.talk("Map this repository");
+    workspace = createOfflineWorkspace();
+    workspace.put({ "a.txt": "a\n" });
+    workspace.git("init", "-q");
+    const { report } = await workspace.talk("Map this repository");
     expect(report).toContain("none: the git repository has no commits yet");
     expect(report).toContain("- in all 1 text file with 1 line;");
   });
 
   it("stays within bounds on thousands of files, with exact totals", async () => {
-    place = createOfflinePlace();
+    workspace = createOfflineWorkspace();
     const files: Record<string, string> = {
       "package.json": '{\n  "name": "many",\n  "workspaces": ["packages/*"]\n}\n',
     };
@@ -123,8 +123,8 @@ describe("map a repository", () => {
       files[`packages/package-${number}/package.json`] = "{}\n";
       files[`packages/package-${number}/source/one.test.ts`] = "x\n";
     }
-    place.put(files);
-    const { report, turns, calls } = await place.talk("Map this repository");
+    workspace.put(files);
+    const { report, turns, calls } = await workspace.talk("Map this repository");
     expect(report).toMatch(/- packages\/ +2,424 files/);
     expect(report).toMatch(/- TypeScript +1,612 files +66 %/);
     expect(report).toMatch(/- Python +800 files +33 %/);
@@ -139,59 +139,59 @@ describe("map a repository", () => {
   });
 
   it("goes on where Bash is denied, and says what it could not see and why", async () => {
-    place = createOfflinePlace();
-    place.put(typescript);
+    workspace = createOfflineWorkspace();
+    workspace.put(typescript);
     const rules = [{ effect: "deny" as const, text: "Bash", scope: "user" as const }];
-    const { report, stopReason } = await place.talk("Map this repository", { policy: { rules } });
+    const { report, stopReason } = await workspace.talk("Map this repository", { policy: { rules } });
     expect(stopReason).toBe("end_turn");
     expect(report).toContain("# Map of greeter");
     expect(report).toMatch(/## Recent history\n- not seen: Bash was not run\. .*`Bash`/);
   });
 
   it("does not tell what rules hide", async () => {
-    place = createOfflinePlace();
-    place.put({ ...typescript, "secret/plan.ts": `// ${todo}: secret\n` });
+    workspace = createOfflineWorkspace();
+    workspace.put({ ...typescript, "secret/plan.ts": `// ${todo}: secret\n` });
     const rules = [{ effect: "deny" as const, text: "Read(secret/**)", scope: "user" as const }];
-    const { report } = await place.talk("Map this repository", { policy: { rules } });
+    const { report } = await workspace.talk("Map this repository", { policy: { rules } });
     expect(report).not.toContain("plan.ts");
     expect(report).not.toContain(": secret");
   });
 
   it.each([["Grep"], ["LS"], ["Bash"], ["Glob"], ["Read"]])("does without %s", async (missing) => {
-    place = createOfflinePlace({ without: [missing] });
-    place.put(typescript);
-    const { report, stopReason } = await place.talk("Map this repository");
+    workspace = createOfflineWorkspace({ without: [missing] });
+    workspace.put(typescript);
+    const { report, stopReason } = await workspace.talk("Map this repository");
     expect(stopReason).toBe("end_turn");
     expect(report).toMatch(/- TypeScript +3 files/);
     expect(report).toContain(`This agent has no tool ${missing}.`);
   });
 
   it("tells what directories are for, by the files that speak for them", async () => {
-    place = createOfflinePlace();
-    place.put({
+    workspace = createOfflineWorkspace();
+    workspace.put({
       "src/parse/index.ts": "// Reads what people wrote.\nexport {};\n",
       "src/render/README.md": "# Writes pages\n",
       "src/render/page.ts": "export {};\n",
       "node_modules/other/index.js": "// Foreign\n",
     });
-    const { report } = await place.talk("Explore the codebase");
+    const { report } = await workspace.talk("Explore the codebase");
     expect(report).toMatch(/## Inside src\n- src\/render\/ +2 files +2 lines +Writes pages\n/);
     expect(report).toMatch(/- src\/parse\/ +1 file +2 lines +Reads what people wrote\.\n/);
   });
 
   it("maps a part on its own", async () => {
-    place = createOfflinePlace();
-    place.put({ ...typescript, "src/inner/deep.ts": "one\ntwo\n" });
-    const { report } = await place.talk("Map src");
+    workspace = createOfflineWorkspace();
+    workspace.put({ ...typescript, "src/inner/deep.ts": "one\ntwo\n" });
+    const { report } = await workspace.talk("Map src");
     expect(report).toContain("# Map of src");
     expect(report).toMatch(/- src\/inner\/ +1 file +2 lines +deep.ts/);
     expect(report).not.toContain("guide.md");
   });
 
   it("lets no terminal control through", async () => {
-    place = createOfflinePlace();
-    place.put({ "README.md": "# Red \u001b[31m alert\n", "a.ts": `// ${todo}: \u001b]0;title\u0007 x\n` });
-    const { report } = await place.talk("Map this repository");
+    workspace = createOfflineWorkspace();
+    workspace.put({ "README.md": "# Red \u001b[31m alert\n", "a.ts": `// ${todo}: \u001b]0;title\u0007 x\n` });
+    const { report } = await workspace.talk("Map this repository");
     expect(report).toContain("README.md:1  Red  alert");
     expect(report).not.toContain("\u001b");
   });

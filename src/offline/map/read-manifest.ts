@@ -2,7 +2,7 @@ import { escapePattern } from "../jobs/definitions.ts";
 import { type Page, pageText } from "../jobs/results.ts";
 import { baseName } from "./languages.ts";
 
-/** Something a manifest says, and on which line. */
+/** An entry of a manifest, with its file and line. */
 export interface Fact {
   readonly where: string;
   readonly what: string;
@@ -10,14 +10,14 @@ export interface Fact {
 }
 
 export interface Manifest {
-  readonly title?: string;
-  readonly description?: Fact;
+  readonly title?: string | undefined;
+  readonly description?: Fact | undefined;
   readonly entries: readonly Fact[];
   readonly commands: readonly Fact[];
   readonly runners: readonly Fact[];
 }
 
-/** In the order in which they are worth reading. */
+/** Most useful first. */
 export const manifestNames: readonly string[] = [
   "package.json",
   "pyproject.toml",
@@ -72,9 +72,11 @@ function fromJson(path: string, page: Page): Manifest {
     .map((name) => ({ where: at(name, "ependencies"), what: name, detail: String(packages[name]) }));
   for (const { where, detail } of commands.filter(({ what }) => / test$/.test(what)))
     runners.push({ where, what: "test script", detail });
+  const description = textOf(manifest["description"]);
   return {
-    ...titled(manifest["name"]),
-    ...described(at("description"), manifest["description"]),
+    title: textOf(manifest["name"]),
+    description:
+      description === undefined ? undefined : { where: at("description"), what: "description", detail: description },
     entries,
     commands,
     runners,
@@ -126,7 +128,7 @@ function recipeAfter(page: Page, number: number): string {
   return /^\s+\S/.test(next) ? next.trim().replace(/^@/, "") : "";
 }
 
-const tellingLines: readonly (readonly [RegExp, string])[] = [
+const knownLines: readonly (readonly [RegExp, string])[] = [
   [/^module\s+(\S+)/, "Go module"],
   [/^(?:ENTRYPOINT|CMD)\s+(.+)/, "container runs"],
   [/^FROM\s+(.+)/, "container image"],
@@ -139,7 +141,7 @@ const tellingLines: readonly (readonly [RegExp, string])[] = [
 function fromLines(path: string, page: Page): Manifest {
   const entries: Fact[] = [];
   for (const { number, text } of page.lines) {
-    for (const [pattern, what] of tellingLines) {
+    for (const [pattern, what] of knownLines) {
       const match = pattern.exec(text);
       if (match) entries.push({ where: `${path}:${number}`, what, detail: (match[1] ?? "").trim() });
     }
@@ -154,12 +156,8 @@ function fromLines(path: string, page: Page): Manifest {
   return { title: first.detail, entries, commands, runners: [{ where: first.where, what: "go test", detail: "" }] };
 }
 
-function titled(name: unknown): Pick<Manifest, "title"> {
-  return typeof name === "string" && name !== "" ? { title: name } : {};
-}
-
-function described(where: string, text: unknown): Pick<Manifest, "description"> {
-  return typeof text === "string" && text !== "" ? { description: { where, what: "description", detail: text } } : {};
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
@@ -183,7 +181,7 @@ function describeValue(value: unknown): string {
     .join(", ");
 }
 
-/** The line of a key, below the line that has `after` in it. */
+/** Returns the line of a key, below the line that contains `after`. */
 function lineOfKey(page: Page, key: string, after: string): number {
   const has = (text: string, word: string) => text.includes(`"${word}"`) || text.includes(`${word}"`);
   const from =

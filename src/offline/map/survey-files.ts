@@ -1,4 +1,14 @@
-import { ask, askAll, glob, grep, list, type PlannedCall, type Seen, type Step, textIn } from "../jobs/job.ts";
+import {
+  type CallResult,
+  callAll,
+  callTools,
+  glob,
+  grep,
+  list,
+  type PlannedCall,
+  resultText,
+  type Step,
+} from "../jobs/job.ts";
 import { type Counts, type FileCount, type Listing, parseCounts, parseListing, parsePaths } from "../jobs/results.ts";
 import { baseName, foreignDirectories, languageOf, testNames } from "./languages.ts";
 
@@ -8,23 +18,23 @@ export interface Amount {
 }
 
 export interface Survey {
-  /** Every file we were shown, with its number of lines. */
+  /** Every file that was listed, with its number of lines. */
   readonly files: readonly FileCount[];
   readonly total: Amount;
-  /** False: there are more files than we were shown. The amounts below are still of all. */
+  /** False if there are more files than were listed. The amounts below cover all files. */
   readonly complete: boolean;
-  /** How many files are tests by their name, where names were not all shown. */
-  readonly tests?: number;
+  /** Number of files with the name of a test, if not all files were listed. */
+  readonly tests?: number | undefined;
   readonly languages: readonly (Amount & { readonly name: string })[];
   readonly directories: readonly Directory[];
-  /** What stands in the largest of them, where it has directories. */
+  /** Directories of the largest directory. */
   readonly inner: readonly Directory[];
 }
 
 export interface Directory extends Amount {
   readonly path: string;
   readonly inside: readonly string[];
-  /** False: there are at least so many. */
+  /** False if there may be more files. */
   readonly exact: boolean;
 }
 
@@ -34,18 +44,18 @@ const maxInner = 10;
 const maxTypes = 5;
 const maxAtOnce = 10;
 
-/** Leaves out what others wrote; it stands for a search, beside what .gitignore names. */
+/** Excludes third-party code and build output from a search, in addition to .gitignore. */
 export const foreignGlob = `!**/{${foreignDirectories.join(",")}}/**`;
 
-/** Lines by file below a directory. Empty and binary files have none and are not told. */
+/** Counts lines by file below a directory. Empty and binary files are not listed. */
 export function countLines(path: string, more: { readonly type?: string; readonly head_limit?: number } = {}) {
   return grep("^", { path, glob: foreignGlob, output_mode: "count", head_limit: 5_000, ...more });
 }
 
-/** Where lines can't be counted: the names of the newest files, and how many there are. */
-export function* countByNames(path: string): Generator<Step, Counts, readonly Seen[]> {
-  const { names } = yield* ask("Listing the files by name.", { names: glob("**/*", path) });
-  const { paths, left } = parsePaths(textIn(names));
+/** Lists the newest files and the number of all files, if lines can't be counted. */
+export function* countByNames(path: string): Generator<Step, Counts, readonly CallResult[]> {
+  const { names } = yield* callTools("Listing the files by name.", { names: glob("**/*", path) });
+  const { paths, left } = parsePaths(resultText(names));
   const files = paths.filter(isOwn).map((name) => ({ path: name, count: 0 }));
   return { files, totalFiles: files.length + left, totalLines: 0, left: 0 };
 }
@@ -54,7 +64,7 @@ export function isOwn(path: string): boolean {
   return !path.split("/").some((part) => foreignDirectories.includes(part));
 }
 
-/** The file of a directory that speaks for the others, and how it begins where it says what they are for. */
+/** Files that describe their directory, and the form of their first comment. */
 const entryPointGlob = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";
 const entryPointPattern = '^(//!?|#|/\\*\\*?|""")\\s?[A-Z].*';
 
@@ -62,20 +72,20 @@ export function findEntryPoints(path: string): PlannedCall {
   return grep(entryPointPattern, { path, glob: entryPointGlob, output_mode: "content", head_limit: 250 });
 }
 
-/** From one count of everything; where its list was cut, from counts by directory and by language. */
+/** Surveys files from one count of everything or, if its list was cut, from counts by directory and by language. */
 export function* surveyFiles(
   first: Counts,
-  place: {
+  options: {
     readonly path: string;
     readonly top: Listing;
     readonly isIgnored: (name: string) => boolean;
-    /** How many directories are counted one by one at most. */
+    /** Maximum number of directories that are counted one by one. */
     readonly maxCounted?: number;
-    /** Whether others look into the directories: then the largest are not opened. */
-    readonly isShared?: (known: Pick<Survey, "files" | "directories">) => boolean;
+    /** Whether agents explore the directories, so that the largest need not be split. */
+    readonly isDelegated?: (known: Pick<Survey, "files" | "directories">) => boolean;
   },
-): Generator<Step, Survey, readonly Seen[]> {
-  const { path, top, isIgnored, maxCounted = maxDirectories, isShared = () => false } = place;
+): Generator<Step, Survey, readonly CallResult[]> {
+  const { path, top, isIgnored, maxCounted = maxDirectories, isDelegated = () => false } = options;
   const known = new Map(first.files.map((file) => [file.path, file.count]));
   const counted = new Map<string, Amount & { readonly inside: readonly string[] }>();
   const wanted = top.directories
@@ -86,26 +96,26 @@ export function* surveyFiles(
   let tests: number | undefined;
   if (first.left > 0) {
     const directories = wanted.slice(0, maxCounted);
-    const cut = yield* count(directories, { known, counted, say: "The list was cut: counting by directory." });
+    const cut = yield* count(directories, { known, counted, text: "The list was cut: counting by directory." });
     const found = filesIn(known);
     const soFar = {
       files: found,
       directories: directoriesOf(found, { path, counted, complete: false, others: wanted }),
     };
-    const split = isShared(soFar) ? [] : cut.slice(0, maxSplit);
+    const split = isDelegated(soFar) ? [] : cut.slice(0, maxSplit);
     const kinds = typesIn(known.keys()).slice(0, maxTypes);
-    const [named, ...seen] = yield* askAll("Counting by language.", [
+    const [named, ...results] = yield* callAll("Counting by language.", [
       glob(testNames, path),
       ...split.map((directory) => list(directory)),
       ...kinds.map(({ type }): PlannedCall => countLines(path, { type, head_limit: 1 })),
     ]);
     types = kinds
-      .flatMap(({ name }, index) => amountsOf(name, seen[split.length + index]))
+      .flatMap(({ name }, index) => amountsOf(name, results[split.length + index]))
       .sort((left, right) => right.files - left.files);
     tests = countPaths(named);
-    const inner = split.flatMap((directory, index) => innerOf(directory, seen[index]));
-    for (const [index, directory] of split.entries()) describeInside(counted, directory, seen[index]);
-    yield* count(inner.slice(0, maxInner), { known, counted, say: "Looking deeper." });
+    const inner = split.flatMap((directory, index) => innerOf(directory, results[index]));
+    for (const [index, directory] of split.entries()) describeInside(counted, directory, results[index]);
+    yield* count(inner.slice(0, maxInner), { known, counted, text: "Looking deeper." });
   }
   const files = filesIn(known);
   const complete = files.length >= first.totalFiles;
@@ -115,7 +125,7 @@ export function* surveyFiles(
     files,
     total: { files: first.totalFiles, lines: first.totalLines },
     complete,
-    ...(complete || tests === undefined ? {} : { tests }),
+    tests: complete ? undefined : tests,
     languages: complete || types.length === 0 ? languagesOf(files) : types,
     directories,
     inner: largest === undefined ? [] : directoriesOf(files, { path: largest.path, counted, complete, others: [] }),
@@ -131,27 +141,27 @@ type Amounts = Amount & { readonly name: string };
 interface Counting {
   readonly known: Map<string, number>;
   readonly counted: Map<string, Amount & { readonly inside: readonly string[] }>;
-  readonly say: string;
+  readonly text: string;
 }
 
-/** Answers with the directories whose list was cut, the largest first. */
+/** Returns the directories whose list was cut, largest first. */
 function* count(
   directories: readonly string[],
-  { known, counted, say }: Counting,
-): Generator<Step, readonly string[], readonly Seen[]> {
-  const seen: Seen[] = [];
+  { known, counted, text }: Counting,
+): Generator<Step, readonly string[], readonly CallResult[]> {
+  const results: CallResult[] = [];
   for (let from = 0; from < directories.length; from += maxAtOnce) {
     const some = directories.slice(from, from + maxAtOnce);
-    seen.push(
-      ...(yield* askAll(
-        say,
+    results.push(
+      ...(yield* callAll(
+        text,
         some.map((directory) => countLines(directory)),
       )),
     );
   }
   const cut: { directory: string; files: number }[] = [];
   for (const [index, directory] of directories.entries()) {
-    const result = seen[index];
+    const result = results[index];
     if (!result?.ok) continue;
     const counts = parseCounts(result.text);
     for (const file of counts.files) known.set(file.path, file.count);
@@ -177,30 +187,30 @@ function typesIn(paths: Iterable<string>): { name: string; type: string }[] {
   return [...found.values()].sort((left, right) => right.files - left.files);
 }
 
-function amountsOf(name: string, seen: Seen | undefined): Amounts[] {
-  if (!seen?.ok) return [];
-  const { totalFiles, totalLines } = parseCounts(seen.text);
+function amountsOf(name: string, results: CallResult | undefined): Amounts[] {
+  if (!results?.ok) return [];
+  const { totalFiles, totalLines } = parseCounts(results.text);
   return totalFiles === 0 ? [] : [{ name, files: totalFiles, lines: totalLines }];
 }
 
-function countPaths(seen: Seen | undefined): number | undefined {
-  if (!seen?.ok) return undefined;
-  const { paths, left } = parsePaths(seen.text);
+function countPaths(results: CallResult | undefined): number | undefined {
+  if (!results?.ok) return undefined;
+  const { paths, left } = parsePaths(results.text);
   return paths.length + left;
 }
 
-function innerOf(directory: string, seen: Seen | undefined): string[] {
-  if (!seen?.ok) return [];
-  return parseListing(seen.text)
+function innerOf(directory: string, results: CallResult | undefined): string[] {
+  if (!results?.ok) return [];
+  return parseListing(results.text)
     .directories.filter((name) => !foreignDirectories.includes(name))
     .map((name) => joinPath(directory, name));
 }
 
-/** A cut list names only the first directories; the listing names all. */
-function describeInside(counted: Counting["counted"], directory: string, seen: Seen | undefined): void {
+/** Replaces the entries of a directory whose list was cut by those of its listing. */
+function describeInside(counted: Counting["counted"], directory: string, results: CallResult | undefined): void {
   const amount = counted.get(directory);
-  if (!amount || !seen?.ok) return;
-  const { directories, files } = parseListing(seen.text);
+  if (!amount || !results?.ok) return;
+  const { directories, files } = parseListing(results.text);
   counted.set(directory, { ...amount, inside: directories.length > 0 ? directories : files.map(({ name }) => name) });
 }
 
@@ -216,11 +226,17 @@ function languagesOf(files: readonly FileCount[]): Amounts[] {
     .sort((left, right) => right.files - left.files || (left.name < right.name ? -1 : 1));
 }
 
+interface DirectoryOptions extends Pick<Counting, "counted"> {
+  readonly path: string;
+  readonly complete: boolean;
+  /** Directories to list even without files. */
+  readonly others: readonly string[];
+}
+
 function directoriesOf(
   files: readonly FileCount[],
-  place: Pick<Counting, "counted"> & { path: string; complete: boolean; others: readonly string[] },
+  { path, counted, complete, others }: DirectoryOptions,
 ): readonly Directory[] {
-  const { path, counted, complete, others } = place;
   const byDirectory = new Map<string, FileCount[]>(others.map((name) => [name, []]));
   for (const file of files) {
     const top = topOf(path, file.path);
@@ -240,14 +256,14 @@ function directoriesOf(
   });
 }
 
-/** What stands directly in a directory: its directories, or its files where it has none. */
+/** Returns the subdirectories of a directory, or its files if it has none. */
 function insideOf(directory: string, paths: readonly string[]): string[] {
   const below = paths.map((path) => path.slice(directory.length + 1));
   const directories = below.flatMap((path) => (path.includes("/") ? [path.slice(0, path.indexOf("/"))] : []));
   return [...new Set(directories.length > 0 ? directories : below.map(baseName))];
 }
 
-/** The directory directly below `path` that holds the file; undefined for files that stand in `path` itself. */
+/** Returns the directory directly below `path` that contains the file, or undefined for files in `path` itself. */
 function topOf(path: string, file: string): string | undefined {
   if (path !== "." && !file.startsWith(`${path}/`)) return undefined;
   const below = path === "." ? file : file.slice(path.length + 1);

@@ -23,13 +23,13 @@ export interface Conversation {
   readonly calls: readonly { readonly name: string; readonly input: string; readonly isError: boolean }[];
 }
 
-export interface OfflinePlace {
+export interface OfflineWorkspace {
   readonly root: string;
   readonly head: Head;
   put(files: Readonly<Record<string, string>>): void;
   has(path: string): boolean;
-  git(...words: readonly string[]): void;
-  /** Asks until the model calls no more tools; every call goes through a real executor and a policy. */
+  git(...args: readonly string[]): void;
+  /** Sends a prompt and performs tool calls with a real executor and a policy until the model makes no more. */
   talk(
     text: string,
     options?: { readonly before?: readonly Message[]; readonly policy?: Partial<Policy> },
@@ -37,16 +37,16 @@ export interface OfflinePlace {
   remove(): Promise<void>;
 }
 
-export interface PlaceOptions {
+export interface WorkspaceOptions {
   readonly without?: readonly string[];
-  /** An existing directory instead of a temporary one; it is left as it is. */
+  /** Uses this directory instead of a temporary one, and leaves it in place. */
   readonly root?: string;
 }
 
 const results: ResultStore = { save: async (id) => `retinue://result/${id}`, read: async () => undefined };
 
-/** A temporary directory, the real tools on it and the offline model before them. */
-export function createOfflinePlace({ without = [], root: given }: PlaceOptions = {}): OfflinePlace {
+/** Creates a temporary directory with real tools and the offline model. */
+export function createOfflineWorkspace({ without = [], root: given }: WorkspaceOptions = {}): OfflineWorkspace {
   const made = realpathSync(mkdtempSync(join(tmpdir(), "offline-")));
   const root = given ?? join(made, "project");
   if (given === undefined) mkdirSync(root);
@@ -87,10 +87,10 @@ export function createOfflinePlace({ without = [], root: given }: PlaceOptions =
       }
     },
     has: (path) => existsSync(join(root, path)),
-    git: (...words) => {
+    git: (...args) => {
       const dates = { GIT_AUTHOR_DATE: "2024-03-01T10:00:00Z", GIT_COMMITTER_DATE: "2024-03-01T10:00:00Z" };
-      const who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"];
-      execFileSync("git", [...who, ...words], { cwd: root, env: { ...environment, ...dates }, stdio: "pipe" });
+      const config = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"];
+      execFileSync("git", [...config, ...args], { cwd: root, env: { ...environment, ...dates }, stdio: "pipe" });
     },
     talk: (text, options = {}) =>
       talk(text, { executor, head, policy: { ...policy, ...options.policy }, before: options.before ?? [] }),

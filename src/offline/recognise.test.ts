@@ -16,12 +16,12 @@ describe("recognise", () => {
     "how is this project organised?",
     "write an overview of this project",
     "What is this?",
-  ])("maps the workspace: %s", (words) => {
-    expect(recognise(words)).toEqual({ kind: "map", path: "." });
+  ])("maps the workspace: %s", (text) => {
+    expect(recognise(text)).toEqual({ kind: "map", path: "." });
   });
 
-  it.each(["Map src/lib", "explore src/lib/", "overview of `src/lib`, please"])("maps a part: %s", (words) => {
-    expect(recognise(words)).toMatchObject({ path: "src/lib" });
+  it.each(["Map src/lib", "explore src/lib/", "overview of `src/lib`, please"])("maps a part: %s", (text) => {
+    expect(recognise(text)).toMatchObject({ path: "src/lib" });
   });
 
   it.each([
@@ -38,8 +38,8 @@ describe("recognise", () => {
     "how is createExecutor used",
     "what is createExecutor?",
     "WHERE IS createExecutor USED",
-  ])("finds a name: %s", (words) => {
-    expect(recognise(words)).toEqual({ kind: "find", symbol: "createExecutor", path: "." });
+  ])("finds a name: %s", (text) => {
+    expect(recognise(text)).toEqual({ kind: "find", symbol: "createExecutor", path: "." });
   });
 
   it("lists the directory it stands in", () => {
@@ -62,8 +62,8 @@ describe("recognise", () => {
     ["summarise the lib directory", "lib"],
     ["what does the executor room do", "executor"],
     ["summarise src/history.ts", "src/history.ts"],
-  ])("summarises: %s", (words, path) => {
-    expect(recognise(words)).toEqual({ kind: "summarise", path });
+  ])("summarises: %s", (text, path) => {
+    expect(recognise(text)).toEqual({ kind: "summarise", path });
   });
 
   it.each([
@@ -73,8 +73,8 @@ describe("recognise", () => {
     ["show me the last 5 commits", ".", 5],
     ["List and explain recent git history", ".", 20],
     ["what changed in src/lib recently", "src/lib", 20],
-  ])("tells the history: %s", (words, path, commits) => {
-    expect(recognise(words)).toEqual({ kind: "history", path, commits });
+  ])("tells the history: %s", (text, path, commits) => {
+    expect(recognise(text)).toEqual({ kind: "history", path, commits });
   });
 
   it.each([
@@ -87,8 +87,8 @@ describe("recognise", () => {
     ['search for "foo bar" in src', { kind: "search", text: "foo bar", path: "src" }],
     ["search for timeout", { kind: "search", text: "timeout", path: "." }],
     ["find TODOs", { kind: "search", text: "TODO", path: "." }],
-  ])("does directly: %s", (words, request) => {
-    expect(recognise(words)).toEqual(request);
+  ])("does directly: %s", (text, request) => {
+    expect(recognise(text)).toEqual(request);
   });
 
   it.each([
@@ -105,8 +105,8 @@ describe("recognise", () => {
     "translate README.md to German",
     "run the tests",
     `map this repository ${"x".repeat(2_000)}`,
-  ])("does not understand: %s", (words) => {
-    expect(recognise(words)).toEqual({ kind: "unknown" });
+  ])("does not understand: %s", (text) => {
+    expect(recognise(text)).toEqual({ kind: "unknown" });
   });
 
   it("answers any text, quickly", () => {
@@ -131,8 +131,8 @@ describe("recognise", () => {
       fc.array(word, { maxLength: 150 }).map((words) => words.join(" ")),
     );
     fc.assert(
-      fc.property(text, (words) => {
-        expect(recognise(words).kind).toMatch(/^\w+$/);
+      fc.property(text, (request) => {
+        expect(recognise(request).kind).toMatch(/^\w+$/);
       }),
     );
   });

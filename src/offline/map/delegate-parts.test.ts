@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noFacts, type RunEnd } from "../../protocol/index.ts";
 import { refusalText, resultText } from "../../runs/subagents/task-text.ts";
-import { readTaskReport } from "./explore-parts.ts";
+import { readTaskReport } from "./delegate-parts.ts";
 
 function told(end: Partial<RunEnd>, words: string) {
   const whole = {

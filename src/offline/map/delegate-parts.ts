@@ -1,0 +1,70 @@
+import { partRequest } from "../job-request.ts";
+import { type CallResult, callAll, type PlannedCall, type Step } from "../jobs/job.ts";
+import { baseName, languageOf } from "./languages.ts";
+import type { Directory, Survey } from "./survey-files.ts";
+
+/** Agent that explores a part. */
+export const explorer = "Explore";
+
+/** One directory of a large repository, with the report of the agent that explored it. */
+export interface Part {
+  readonly directory: Directory;
+  readonly result: CallResult;
+  readonly report: TaskReport;
+}
+
+const maxAgents = 6;
+const fewestParts = 3;
+/** A directory with fewer files is not worth an agent. */
+const fewestFiles = 3;
+/** Up to this many source files, one agent is faster than several. */
+const fewSourceFiles = 40;
+
+/** Starts an agent for each part of a large repository, all at once. A small repository has no parts. */
+export function* delegateParts(survey: Survey): Generator<Step, readonly Part[], readonly CallResult[]> {
+  const directories = partsOf(survey);
+  const results = yield* callAll(
+    `A large repository: sending an agent to each of ${directories.length} parts.`,
+    directories.map(({ path }) => taskFor(path)),
+  );
+  return results.map((result, index) => {
+    const directory = directories[index] as Directory;
+    return { directory, result, report: readTaskReport(result) };
+  });
+}
+
+/** Returns the directories of a large repository that are worth an agent each, largest first. */
+export function partsOf({ files, directories }: Pick<Survey, "files" | "directories">): readonly Directory[] {
+  const source = files.filter(({ path }) => languageOf(path)?.isCode);
+  if (source.length <= fewSourceFiles) return [];
+  const parts = directories.filter(({ path, files: count }) => count >= fewestFiles && !baseName(path).startsWith("."));
+  if (parts.length < fewestParts) return [];
+  return parts.sort((left, right) => right.files - left.files || (left.path < right.path ? -1 : 1)).slice(0, maxAgents);
+}
+
+function taskFor(path: string): PlannedCall {
+  return {
+    name: "Task",
+    input: { description: `${path} for the map`, prompt: partRequest(path), subagent_type: explorer },
+  };
+}
+
+type TaskReport =
+  | { readonly kind: "whole"; readonly text: string }
+  /** The agent ended before it was done; `text` is its last message. */
+  | { readonly kind: "partial"; readonly text: string; readonly why: string }
+  | { readonly kind: "none"; readonly why: string };
+
+const taskForm = /<task_(result|error)\b([^>]*)>\n?([\s\S]*?)(?:\n?<\/task_\1>|$)/;
+
+/** Reads the result of a Task call. Anything but a complete report in its tags is partial or missing. */
+export function readTaskReport({ ok, text }: Pick<CallResult, "ok" | "text">): TaskReport {
+  const [, tag, attributes = "", inside = ""] = taskForm.exec(text) ?? [];
+  const content = inside.trim();
+  if (tag !== "result") return { kind: "none", why: (content || text.trim()).split("\n")[0] || "nothing was told" };
+  const status = /\bstatus="([^"]*)"/.exec(attributes)?.[1] ?? "unknown";
+  if (content === "") return { kind: "none", why: `it ended as ${status} and reported nothing` };
+  if (!ok || status !== "completed") return { kind: "partial", text: content, why: `it ended as ${status}` };
+  if (!text.includes("</task_result>")) return { kind: "partial", text: content, why: "its report was cut" };
+  return { kind: "whole", text: content };
+}
