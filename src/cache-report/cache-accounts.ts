@@ -2,30 +2,30 @@ import { type CacheDifference, cacheDifference, excerptAt, lifetimeAt } from "..
 import { type CacheLifetime, noUsage, type Usage } from "../protocol/index.ts";
 import type { SentPrompt, SentRequest } from "./cache-replay.ts";
 
-/** What a cache gave for one request, and what it could have given. */
+/** Tokens that a cache returned for one request, and tokens that it could have returned. */
 export interface CacheAccount {
   readonly request: SentRequest;
-  /** Of its agent, from 1. */
+  /** Number of the request within its agent, starting at 1. */
   readonly number: number;
   readonly usage: Usage;
-  /** What an unlimited cache of every earlier request's bytes would have read: the longest prefix they share. */
+  /** Tokens that an unlimited cache of all earlier requests would have returned: the longest common prefix. */
   readonly idealTokens: number;
-  /** Of these what was not read. */
+  /** Part of `idealTokens` that was not read from the cache. */
   readonly missedTokens: number;
-  /** Why that is much, where it is. */
-  readonly reason?: MissReason;
-  /** With a reason: how long the provider was asked to keep what was missed. */
-  readonly keptFor?: CacheLifetime;
-  /** From this request on the provider is asked to keep it for another time than before. */
-  readonly lifetimeChange?: LifetimeChange;
-  /** The request does not go on where the one before it stood. */
-  readonly broken?: BrokenPrefix;
+  /** Explains a large `missedTokens`; undefined otherwise. */
+  readonly reason?: MissReason | undefined;
+  /** Lifetime that was requested for the missed tokens, if there is a reason. */
+  readonly keptFor?: CacheLifetime | undefined;
+  /** Set if the requested cache lifetime changed with this request. */
+  readonly lifetimeChange?: LifetimeChange | undefined;
+  /** Set if the request does not continue the one before it. */
+  readonly broken?: BrokenPrefix | undefined;
 }
 
 /**
- * early: sent before an answer to the request that writes it had come. expired: nobody had asked for it as long as it
- * was kept. lifetime: it was written for another time than is asked for now. small: too little for most providers to
- * keep. unreported: this provider tells of no cache. provider: the bytes were the same.
+ * early: sent before the request that writes the prefix was answered. expired: not used within its lifetime. lifetime:
+ * written with another lifetime than requested now. small: too small for most providers to cache. unreported: this
+ * provider reports no cache usage. provider: the provider did not use its cache although the bytes were the same.
  */
 export type MissReason = "early" | "expired" | "lifetime" | "small" | "unreported" | "provider";
 
@@ -35,13 +35,13 @@ export interface LifetimeChange {
 }
 
 export interface BrokenPrefix extends CacheDifference {
-  /** About how many tokens could be read if it had gone on there. */
+  /** Estimated number of tokens that could have been read if the prefix were intact. */
   readonly tokens: number;
   readonly before: string;
   readonly after: string;
 }
 
-/** Requests in the order in which they were sent. */
+/** Accounts for each request. The requests must be in the order in which they were sent. */
 export function accountsOf(requests: readonly SentRequest[]): readonly CacheAccount[] {
   const seen: SeenPoints = new Map();
   const tokens = new Map<SentPrompt, number>();
@@ -64,8 +64,6 @@ export function accountsOf(requests: readonly SentRequest[]): readonly CacheAcco
     const sibling = siblings.get(`${agentType} ${model}`);
     const broken = brokenPrefix(prompt, { sibling, tokens });
     const reason = shared && reasonOf(request, { shared, missedTokens, reports: reporting.has(model) });
-    const keptFor = shared?.point.lifetime;
-    const lifetimeChange = changeOfLifetime(prompt);
     remember(prompt, { seen, sentAt: request.sentAt, answeredAt: answer.at, total });
     if (prompt.before === undefined) siblings.set(`${agentType} ${model}`, prompt);
     return {
@@ -74,9 +72,10 @@ export function accountsOf(requests: readonly SentRequest[]): readonly CacheAcco
       usage,
       idealTokens,
       missedTokens,
-      ...(reason && keptFor && { reason, keptFor }),
-      ...(lifetimeChange && { lifetimeChange }),
-      ...(broken && { broken }),
+      reason,
+      keptFor: reason && shared?.point.lifetime,
+      lifetimeChange: changeOfLifetime(prompt),
+      broken,
     };
   });
 }
@@ -90,12 +89,13 @@ function reports({ cacheReadTokens, cacheWriteTokens }: Usage): boolean {
 }
 
 interface SeenPoint {
-  /** When the first answer to a request with it had come, and when it was last asked for. */
+  /** Time of the first answer to a request with this prefix. */
   answeredAt: number;
+  /** Time of the last request with this prefix. */
   usedAt: number;
-  /** The longest that was asked for. */
+  /** Longest lifetime that was requested. */
   lifetime: CacheLifetime;
-  /** Known where a request ended there. */
+  /** Known if a request ended here. */
   tokens?: number;
 }
 
@@ -113,7 +113,7 @@ function longestSeen(
   for (let at: SentPrompt | undefined = prompt; at !== undefined; at = at.continues) {
     for (const { key, bytes } of at.points.toReversed()) {
       const point = seen.get(key);
-      // Between requests whose tokens are known, tokens are about as long as everywhere in this one.
+      // If no request ended here, its tokens are estimated from its share of the bytes.
       if (point) return { point, tokens: Math.min(total, point.tokens ?? Math.round((total * bytes) / prompt.bytes)) };
     }
   }
@@ -139,13 +139,13 @@ function remember(prompt: SentPrompt, { seen, sentAt, answeredAt, total }: Sent)
     }
     const next: SentPrompt | undefined = at.continues;
     const known = next && seen.get(next.end.key);
-    // All before it was remembered with it.
+    // Everything before it was remembered with it.
     if (known) {
       use(known, sentAt, lifetime);
       break;
     }
   }
-  // Every request marks what stands before its messages anew.
+  // Every request renews the prefix before its messages.
   for (const { key } of prompt.head) {
     const point = seen.get(key);
     if (point) use(point, sentAt, view.head.cacheLifetime ?? "5m");
@@ -159,7 +159,7 @@ function use(point: SeenPoint, at: number, lifetime: CacheLifetime): void {
   if (lifetime === "1h") point.lifetime = lifetime;
 }
 
-/** Of a fork both: what it shares is kept as long as its origin wants it. */
+/** Whether a request asks for this lifetime at its start or its end. They differ in a fork, whose origin set the first. */
 function asksFor({ prompt: { view } }: SentPrompt, lifetime: CacheLifetime): boolean {
   return lifetimeAt(view, 0) === lifetime || lifetimeAt(view, view.segments - 1) === lifetime;
 }
@@ -170,9 +170,9 @@ function changeOfLifetime({ prompt, before }: SentPrompt): LifetimeChange | unde
 }
 
 const LIVES_MS: Readonly<Record<CacheLifetime, number>> = { "5m": 5 * 60_000, "1h": 60 * 60_000 };
-/** Below about this many tokens providers keep nothing. */
+/** Most providers do not cache shorter prefixes. */
 const SMALLEST = 1_024;
-/** Some providers count in steps of this many. */
+/** Some providers count cached tokens in steps of this size. */
 const STEP = 128;
 
 interface Miss {
@@ -204,7 +204,7 @@ function brokenPrefix(prompt: SentPrompt, { sibling, tokens }: Earlier): BrokenP
   const earlier = before ?? sibling;
   if (continues !== undefined || earlier === undefined) return undefined;
   const difference = cacheDifference(earlier.prompt, prompt.prompt);
-  // Agents of one type share what stands before their messages, and no more.
+  // Agents of one type share only the prefix before their messages.
   if (difference === undefined || (before === undefined && difference.dimension === "messages")) return undefined;
   const until = before === undefined ? (earlier.head.at(-1)?.bytes ?? 0) : earlier.bytes;
   const share = Math.max(0, until - difference.firstDifference) / earlier.bytes;

@@ -1,16 +1,16 @@
 import { type AgentId, addUsage, costOf, noUsage, type Prices, type Usage } from "../protocol/index.ts";
 import { type CacheAccount, inputOf } from "./cache-accounts.ts";
 
-/** What input took, what it would have taken without a cache, and with one that forgets nothing. */
+/** Cost of the input: actual, without a cache, and with an unlimited cache. */
 export interface CacheFigures {
   readonly requests: number;
-  /** By kind; `inputTokens` are those that came from no cache and went into none. */
+  /** `inputTokens` were neither read from a cache nor written to one. */
   readonly usage: Usage;
   readonly idealReadTokens: number;
-  /** Input alone, in tokens at the plain price: written ones count 1.25 (for an hour: 2), read ones 0.1. */
+  /** Input only, in tokens at the base price: written tokens count 1.25 (2 for an hour), read tokens 0.1. */
   readonly baseTokens: Amounts;
-  /** US dollars, output included; absent where a price is not known. */
-  readonly usd?: Amounts;
+  /** US dollars including output; absent if a price is unknown. */
+  readonly usd?: Amounts | undefined;
 }
 
 export interface Amounts {
@@ -34,11 +34,11 @@ export function figuresOf(accounts: readonly CacheAccount[]): CacheFigures {
     usage: answered.reduce((sum, { usage }) => addUsage(sum, usage), noUsage),
     idealReadTokens: answered.reduce((sum, { idealTokens }) => sum + idealTokens, 0),
     baseTokens: rounded(total(base)),
-    ...(isPriced ? { usd: total(usd) } : {}),
+    usd: isPriced ? total(usd) : undefined,
   };
 }
 
-/** The main agent first, then the others in the order of their first requests. */
+/** Returns the figures of the main agent, then of the others in the order of their first requests. */
 export function figuresByAgent(accounts: readonly CacheAccount[]): readonly AgentFigures[] {
   const byAgent = new Map<AgentId, CacheAccount[]>();
   for (const account of accounts) {
@@ -54,7 +54,7 @@ export function figuresByAgent(accounts: readonly CacheAccount[]): readonly Agen
   }));
 }
 
-/** Millionths, so that a token of plain input counts one. */
+/** Prices are per million tokens, so a token of plain input counts 1. */
 const basePrices: Prices = { input: 1e6, cacheRead: 0.1e6, cacheWrite: 1.25e6, cacheWrite1h: 2e6, output: 0 };
 
 function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amounts {
@@ -67,15 +67,14 @@ function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amoun
   };
 }
 
-/** What was missed had to be written again, or was plain input. */
+/** Returns the usage if the missed tokens, which were written again or were plain input, had been read from the cache. */
 function withoutMiss(usage: Usage, missed: number): Usage {
   const written = Math.min(missed, usage.cacheWriteTokens);
-  const { cacheWrite1hTokens = 0, ...others } = usage;
-  // What is kept for an hour stands before all else.
-  const hour = Math.max(0, cacheWrite1hTokens - written);
+  const { cacheWrite1hTokens = 0 } = usage;
   return {
-    ...others,
-    ...(hour === 0 ? {} : { cacheWrite1hTokens: hour }),
+    ...usage,
+    // Tokens that are cached for an hour come before all others.
+    cacheWrite1hTokens: Math.max(0, cacheWrite1hTokens - written),
     cacheReadTokens: usage.cacheReadTokens + missed,
     cacheWriteTokens: usage.cacheWriteTokens - written,
     inputTokens: usage.inputTokens - (missed - written),

@@ -4,18 +4,18 @@ import { type AgentId, type EventOf, type Line, MAIN_AGENT, type Prices, type Us
 import { Thread } from "../runs/index.ts";
 import type { ReadSession } from "../transcript/index.ts";
 
-/** A request as it was sent, by what the transcripts say. */
+/** A request as it was sent, according to the transcripts. */
 export interface SentRequest {
   readonly agentId: AgentId;
   readonly agentType: string;
   readonly turn: number;
   /** Milliseconds since 1970. */
   readonly sentAt: number;
-  /** Undefined: no answer was recorded. */
+  /** Undefined if no answer was recorded. */
   readonly answer: Answer | undefined;
   readonly model: string;
   readonly prices: Prices | undefined;
-  /** Undefined for the question for a summary, which stands in no transcript. */
+  /** Undefined for a request for a summary, which is not in the transcript. */
   readonly prompt: SentPrompt | undefined;
 }
 
@@ -28,20 +28,20 @@ export interface Answer {
 export interface SentPrompt {
   readonly prompt: WrittenPrompt;
   readonly bytes: number;
-  /** Behind each dimension that stands before the messages. */
+  /** Ends of the parts before the messages. */
   readonly head: readonly PrefixPoint[];
   readonly end: PrefixPoint;
-  /** The request of the same agent that it continues, byte for byte. */
+  /** Request of the same agent that this one continues, byte for byte. */
   readonly continues: SentPrompt | undefined;
-  /** Those that the request it continues does not have; in order. */
+  /** Points that the continued request does not have, in order. */
   readonly points: readonly PrefixPoint[];
-  /** The one it should continue: the one before it, or that of the agent it was forked from. */
+  /** Request that this one should continue: the previous one, or that of the agent it was forked from. */
   readonly before: SentPrompt | undefined;
-  /** The transcript gives other bytes than those that were sent. */
+  /** Whether the bytes of the transcript differ from those that were sent. */
   readonly isChanged: boolean;
 }
 
-/** All requests of a session and its agents, the earliest first. */
+/** Returns all requests of a session and its agents, earliest first. */
 export async function replaySession(session: ReadSession): Promise<readonly SentRequest[]> {
   const requests: SentRequest[] = [];
   const journal = asJournal(session);
@@ -70,7 +70,7 @@ interface Written extends PrefixPoints {
   readonly prompt: WrittenPrompt;
 }
 
-/** Looked at one by one while the conversation grows, as they were made. */
+/** Restores a thread and collects its prompts as the conversation grows. */
 async function writtenPrompts(
   journal: Journal,
   agentId: AgentId,
@@ -78,16 +78,16 @@ async function writtenPrompts(
 ): Promise<readonly Written[]> {
   const written: Written[] = [];
   let last = parent;
-  const heed = (prompt: WrittenPrompt): void => {
+  const addPrompt = (prompt: WrittenPrompt): void => {
     const found = prefixPoints(prompt.view, last);
     written.push({ prompt, ...found });
     last = found.points.at(-1) ?? last;
   };
-  await new Thread(agentId, journal, heed).restore();
+  await new Thread(agentId, journal, addPrompt).restore();
   return written;
 }
 
-/** What a thread wants to repair in it stays in memory. Each file is read once: agents share heads, and forks a past. */
+/** Returns a journal that drops repairs. It reads each file once, since agents share heads and forks share a past. */
 function asJournal({ sessionId, agents, read, loadHead }: ReadSession): Journal {
   const refuse = async (): Promise<never> => {
     throw new Error("a session that is only looked at keeps nothing");
@@ -95,8 +95,8 @@ function asJournal({ sessionId, agents, read, loadHead }: ReadSession): Journal 
   return {
     sessionId,
     agents,
-    read: remembering(read),
-    loadHead: remembering(loadHead),
+    read: memoized(read),
+    loadHead: memoized(loadHead),
     append: async () => [],
     sync: async () => {},
     syncSoon: () => {},
@@ -106,7 +106,7 @@ function asJournal({ sessionId, agents, read, loadHead }: ReadSession): Journal 
   };
 }
 
-function remembering<T>(read: (name: string) => Promise<T>): (name: string) => Promise<T> {
+function memoized<T>(read: (name: string) => Promise<T>): (name: string) => Promise<T> {
   const known = new Map<string, Promise<T>>();
   return (name) => {
     const found = known.get(name) ?? read(name);
@@ -125,7 +125,7 @@ function promptsIn(written: readonly Written[], { lines, parent }: Recorded): re
   const prompts: SentPrompt[] = [];
   for (const [index, { prompt, head, points, continues }] of written.entries()) {
     const before = prompts.at(-1) ?? parent;
-    // A request that adds nothing is the one before it, sent again.
+    // A request that adds nothing is the previous one, sent again.
     const end = points.at(-1) ?? before?.end ?? { key: "", bytes: 0 };
     const fingerprint = answers[index]?.fingerprint;
     prompts.push({
@@ -144,7 +144,7 @@ function promptsIn(written: readonly Written[], { lines, parent }: Recorded): re
 
 type AnswerLine = Line & EventOf<"model.ended" | "model.failed">;
 
-/** Of the n-th request what came of it. */
+/** Returns the answer to each request by its index. */
 function answersIn(lines: readonly Line[]): readonly (AnswerLine | undefined)[] {
   const answers: (AnswerLine | undefined)[] = [];
   for (const line of lines) {

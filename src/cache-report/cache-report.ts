@@ -17,7 +17,7 @@ export interface CacheReport {
   readonly agents: readonly AgentFigures[];
 }
 
-/** What the caches of providers gave in a session, by the path of its transcript. */
+/** Reports how much a session, given by the path of its transcript, saved with prompt caches. */
 export async function reportCache(transcriptPath: string): Promise<CacheReport> {
   const session = readSession(transcriptPath);
   const accounts = accountsOf(await replaySession(session));
@@ -28,20 +28,20 @@ export interface ExplainedRequest {
   readonly agentId: string;
   readonly agentType: string;
   readonly model: string;
-  /** Of its agent, from 1. */
+  /** Number of the request within its agent, starting at 1. */
   readonly number: number;
   readonly sentAt: number;
-  /** Made to sum a conversation up. */
+  /** Whether it requested a summary of the conversation. */
   readonly isSummary: boolean;
-  /** Undefined where no answer was recorded. */
-  readonly tokens?: ExplainedTokens;
-  readonly reason?: MissReason;
-  /** With a reason: how long the provider was asked to keep what was missed. */
-  readonly keptFor?: CacheLifetime;
-  /** The setting `cache.lifetime` is another one from this request on. */
-  readonly lifetimeChange?: LifetimeChange;
-  readonly broken?: BrokenPrefix;
-  /** The transcript was changed since: what is said of its bytes is not what was sent. */
+  /** Undefined if no answer was recorded. */
+  readonly tokens?: ExplainedTokens | undefined;
+  readonly reason?: MissReason | undefined;
+  /** Lifetime that was requested for the missed tokens, if there is a reason. */
+  readonly keptFor?: CacheLifetime | undefined;
+  /** Set if the setting `cache.lifetime` changed with this request. */
+  readonly lifetimeChange?: LifetimeChange | undefined;
+  readonly broken?: BrokenPrefix | undefined;
+  /** Whether the transcript was changed since, so that its bytes differ from those that were sent. */
   readonly isChanged: boolean;
 }
 
@@ -49,15 +49,15 @@ export interface ExplainedTokens {
   readonly input: number;
   readonly read: number;
   readonly written: number;
-  /** Of these for an hour. */
+  /** Part of `written` that is cached for an hour. */
   readonly written1h: number;
   readonly plain: number;
-  /** What could have been read: the longest prefix that an earlier request had. */
+  /** Tokens that could have been read: the longest prefix of an earlier request. */
   readonly ideal: number;
   readonly missed: number;
 }
 
-/** Every request of a session and its agents: what was written, read and missed, and why. */
+/** Explains for every request of a session how many tokens were written, read and missed, and why. */
 export async function explainCache(transcriptPath: string): Promise<readonly ExplainedRequest[]> {
   return accountsOf(await replaySession(readSession(transcriptPath))).map(explained);
 }
@@ -90,11 +90,11 @@ function explained({
     number,
     sentAt,
     isSummary: prompt === undefined,
-    ...(answer && { tokens }),
-    ...(reason && { reason }),
-    ...(keptFor && { keptFor }),
-    ...(lifetimeChange && { lifetimeChange }),
-    ...(broken && { broken }),
+    tokens: answer && tokens,
+    reason,
+    keptFor,
+    lifetimeChange,
+    broken,
     isChanged: prompt?.isChanged ?? false,
   };
 }

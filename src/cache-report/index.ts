@@ -1,4 +1,4 @@
-// Owns: what prompt caches gave and lost in a recorded session, and what that cost.
+// Owns: reports of how much prompt caches saved and missed in a recorded session.
 // Does not own: reading transcripts (transcript), the bytes of requests (conversation).
 // Called by: app, for `retinue cache`.
 export type { AgentFigures, CacheFigures } from "./cache-figures.ts";
