@@ -1,4 +1,4 @@
-// Owns: reading, checking, limiting and merging settings files, with the origin of each value; trusted directories; file locks.
+// Owns: reading, checking, limiting and merging settings files, with the origin of each value; trusted directories.
 // Does not own: what a setting does, asking users to trust a directory.
 // Called by: app.
 export type { AgentSettings } from "./agent-settings.ts";

@@ -6,9 +6,9 @@ import { environmentSettings } from "./environment-settings.ts";
 import type { Approval, ProjectTrust } from "./limit-project.ts";
 import { boundBudgets, mergeSettings, type SettingsLayer } from "./merge-settings.ts";
 import { type ParsedFile, parseSettingsFile } from "./parse-settings-file.ts";
-import { readSettingsFile, type SettingsPlaces, settingsFiles } from "./settings-files.ts";
+import { readSettingsFile, type SettingsLocations, settingsFiles } from "./settings-files.ts";
 
-export interface LoadSettingsOptions extends SettingsPlaces {
+export interface LoadSettingsOptions extends SettingsLocations {
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Settings of the command line or the embedding program. They override every file except managed ones. */
   readonly flags?: Settings | undefined;

@@ -127,10 +127,10 @@ function parseCompact(value: unknown, file: SettingsFile, trust: ProjectTrust): 
 
 /** Adds compact rules to the merged settings as lists too. Lists are stricter, since their order does not matter. */
 function withLists(compact: readonly ScopedCompactRule[], file: SettingsFile): ParsedFile {
-  const place = file.above?.path;
+  const directory = file.above?.path;
   const rules = compact.flatMap(ruleOfLine).map((rule): Rule => {
-    if (place === undefined) return rule;
-    return { ...rule, text: anchorRule(rule.text, { effect: rule.effect, directory: place }) };
+    if (directory === undefined) return rule;
+    return { ...rule, text: anchorRule(rule.text, { effect: rule.effect, directory }) };
   });
   const listed = (effect: Effect): readonly string[] =>
     rules.flatMap((rule) => (rule.effect === effect ? [rule.text] : []));

@@ -25,7 +25,7 @@ export interface DirectoryAbove extends ProjectTrust {
   readonly path: string;
 }
 
-export interface SettingsPlaces {
+export interface SettingsLocations {
   /** State directory of Retinue. */
   readonly home: string;
   /** Workspace; absent: there is no project. */
@@ -40,22 +40,22 @@ export interface SettingsPlaces {
 }
 
 /** Returns the files that may contain settings, lowest scope first. */
-export function settingsFiles(places: SettingsPlaces): readonly SettingsFile[] {
-  const user = userFiles(places);
+export function settingsFiles(locations: SettingsLocations): readonly SettingsFile[] {
+  const user = userFiles(locations);
   // In the home directory the user's own files are not those of a project.
   const own = new Set(user.map(({ path }) => resolve(path)));
-  const project = projectFiles(places).filter(({ path }) => !own.has(resolve(path)));
-  return [...user, ...project, ...managedFiles(places.managedDirectory ?? managedDirectory)];
+  const project = projectFiles(locations).filter(({ path }) => !own.has(resolve(path)));
+  return [...user, ...project, ...managedFiles(locations.managedDirectory ?? managedDirectory)];
 }
 
 /** Settings of the administrator, for all users of the machine. */
 export const managedDirectory = "/etc/retinue";
 
-function userFiles({ home, userHome, file }: SettingsPlaces): readonly SettingsFile[] {
+function userFiles({ home, userHome, file }: SettingsLocations): readonly SettingsFile[] {
   const user = { scope: "user", named: false } as const;
   const claude = userHome === undefined ? undefined : join(userHome, ".claude");
   return [
-    ...(claude !== undefined && isThere(claude)
+    ...(claude !== undefined && exists(claude)
       ? [{ ...user, kind: "claude", path: join(claude, "settings.json") } as const]
       : []),
     { ...user, kind: "retinue", path: file ?? join(home, "settings.json"), named: file !== undefined },
@@ -64,7 +64,7 @@ function userFiles({ home, userHome, file }: SettingsPlaces): readonly SettingsF
 }
 
 /** Ordered by scope, and within a scope from the root of the project down: the nearest wins. */
-function projectFiles({ cwd, above = [] }: SettingsPlaces): readonly SettingsFile[] {
+function projectFiles({ cwd, above = [] }: SettingsLocations): readonly SettingsFile[] {
   if (cwd === undefined) return [];
   const levels = [
     ...[...above].reverse().map((each) => filesOfLevel(each.path, { cwd, above: each })),
@@ -77,7 +77,7 @@ function filesOfLevel(
   directory: string,
   { cwd, above }: { readonly cwd: string; readonly above?: DirectoryAbove | undefined },
 ): Readonly<Record<"compact" | "project" | "local", readonly SettingsFile[]>> {
-  const names = (["claude", "agents", "retinue"] as const).filter((name) => isThere(join(directory, `.${name}`)));
+  const names = (["claude", "agents", "retinue"] as const).filter((name) => exists(join(directory, `.${name}`)));
   const file = (folder: string, name: string) => {
     const path = join(directory, folder, name);
     return { named: false, inside: directory, path, shown: relative(cwd, path), above } as const;
@@ -95,12 +95,12 @@ function filesOfLevel(
 }
 
 function managedFiles(directory: string): readonly SettingsFile[] {
-  if (!isThere(directory)) return [];
+  if (!exists(directory)) return [];
   const managed = { scope: "managed", named: false, kind: "retinue" } as const;
   const more = join(directory, "settings.d");
   return [
     { ...managed, path: join(directory, "settings.json") },
-    ...(isThere(more) ? namesIn(more) : []).map((name) => ({ ...managed, path: join(more, name) })),
+    ...(exists(more) ? namesIn(more) : []).map((name) => ({ ...managed, path: join(more, name) })),
   ];
 }
 
@@ -116,7 +116,7 @@ function namesIn(directory: string): readonly string[] {
 }
 
 /** Returns true if the path can't be accessed: reading it will report why. */
-function isThere(path: string): boolean {
+function exists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
@@ -150,10 +150,10 @@ export function readSettingsFile({ path, named, inside }: SettingsFile): FileTex
 }
 
 function readOpen(descriptor: number, path: string): FileText {
-  const facts = fstatSync(descriptor);
-  if (!facts.isFile()) return { problem: `The settings file ${path} is not a regular file. Put a file there.` };
-  if (facts.size > LARGEST_SETTINGS) {
-    const limit = `${formatBytes(facts.size)}, and ${formatBytes(LARGEST_SETTINGS)} is the limit`;
+  const stat = fstatSync(descriptor);
+  if (!stat.isFile()) return { problem: `The settings file ${path} is not a regular file. Put a file there.` };
+  if (stat.size > LARGEST_SETTINGS) {
+    const limit = `${formatBytes(stat.size)}, and ${formatBytes(LARGEST_SETTINGS)} is the limit`;
     return { problem: `The settings file ${path} has ${limit}. Make it shorter.` };
   }
   const bytes = readFileSync(descriptor);

@@ -79,12 +79,12 @@ export function createTrustStore({
         fresh.set(realPath, { ...trusted, approvals: [...others, approval] });
       }),
     remove: async (realPath) => {
-      let was = false;
+      let removed = false;
       if (!readTrust(file).paths.has(realPath) && readTrust(file).problem === undefined) return false;
       await change((fresh) => {
-        was = fresh.delete(realPath);
+        removed = fresh.delete(realPath);
       });
-      return was;
+      return removed;
     },
   };
 }
@@ -117,7 +117,7 @@ interface TrustFile {
 }
 
 function readTrust(file: string): TrustFile {
-  const nobody = (why: string): TrustFile => ({
+  const nothingTrusted = (why: string): TrustFile => ({
     paths: new Map(),
     problem: `${file} ${why}, so no directory is trusted. Repair it, or remove it and trust again.`,
   });
@@ -126,14 +126,14 @@ function readTrust(file: string): TrustFile {
     text = readFileSync(file, "utf8");
   } catch (error) {
     if (errorCode(error) === "ENOENT") return { paths: new Map(), problem: undefined };
-    return nobody(`can't be read (${describeError(error)})`);
+    return nothingTrusted(`can't be read (${describeError(error)})`);
   }
   const parsed = parseJsonc(text);
-  if ("error" in parsed) return nobody(`is broken (line ${parsed.error.line}: ${parsed.error.message})`);
+  if ("error" in parsed) return nothingTrusted(`is broken (line ${parsed.error.line}: ${parsed.error.message})`);
   const { value } = parsed;
   const entries = isRecord(value) && value["version"] === 1 ? value["trusted"] : undefined;
   if (parsed.warnings.length > 0 || !Array.isArray(entries) || !entries.every(isTrustedPath)) {
-    return nobody("does not look as this program writes it");
+    return nothingTrusted("does not look as this program writes it");
   }
   return { paths: new Map(entries.map((entry) => [entry.path, entry])), problem: undefined };
 }
