@@ -2,7 +2,14 @@
 // Does not own: any behaviour of its own.
 // Called by: cli, and programs that embed Retinue (src/index.ts).
 
-export type { AgentFigures, CacheFigures, CacheReport, ExplainedRequest } from "../cache-report/index.ts";
+export {
+  type AgentFigures,
+  type CacheFigures,
+  type CacheReport,
+  type ExplainedRequest,
+  explainCache,
+  reportCache,
+} from "../cache-report/index.ts";
 export type { HookFunction, HookInput } from "../hooks/index.ts";
 export { UserError } from "../lib/index.ts";
 export type {
@@ -35,6 +42,7 @@ export type { AgentUpdates, Run, StopCause, StopReceipt } from "../runs/index.ts
 export { type LoadedSettings, type LoadSettingsOptions, loadSettings, type TrustedPath } from "../settings/index.ts";
 export {
   checkHome,
+  cleanUpDaily,
   deleteSession,
   type FoundSession,
   findSession,
@@ -45,8 +53,14 @@ export {
   readTranscript,
   type SessionSummary,
 } from "../transcript/index.ts";
-export type { ListedWorktree, PrunedWorktrees } from "../workspace/index.ts";
-export type { CatalogPlace } from "./agents/agent-catalog.ts";
+export {
+  describeState,
+  type ListedWorktree,
+  listWorktrees,
+  type PrunedWorktrees,
+  pruneWorktrees,
+} from "../workspace/index.ts";
+export type { CatalogOptions } from "./agents/agent-catalog.ts";
 export {
   type AgentCallback,
   type AgentEnvironment,
@@ -55,26 +69,48 @@ export {
   defineAgent,
   type HookOptions,
 } from "./agents/define-agent.ts";
-export type { AgentCheck, AgentDetails, AgentList, LintReport, NewAgent } from "./commands/agents.ts";
-export type { AnsweredRequest, AnswerWish, ListedRequest } from "./commands/approvals.ts";
 export {
-  agentCommands,
-  approvalCommands,
-  cacheCommands,
-  cleanUpDaily,
-  examine,
-  type Finding,
-  permissionCommands,
-  pluginCommands,
-  trustCommands,
-  worktreeCommands,
-} from "./commands/commands-lazily.ts";
-export type { InstalledPlugin, Plugin } from "./commands/plugins.ts";
-export type { AddedTrust, TrustPlace } from "./commands/trust.ts";
-export { stateDirectory } from "./places.ts";
+  type AgentDetails,
+  type AgentList,
+  listAgents,
+  type NewAgent,
+  showAgent,
+  whyNotNew,
+  writeNewAgent,
+} from "./commands/agents.ts";
+export {
+  type AnsweredRequest,
+  type AnswerRequest,
+  answerApproval,
+  type ListedRequest,
+  listApprovals,
+} from "./commands/approvals.ts";
+export {
+  type AgentCheck,
+  checkAgents,
+  definitionDirectories,
+  type LintReport,
+  lintAgents,
+} from "./commands/check-agents.ts";
+export { checkInstallation, type Finding } from "./commands/check-installation.ts";
+export { type CheckedRow, checkRows } from "./commands/check-rows.ts";
+export { type ExplainedCall, explainCall, listRules, type RuleList } from "./commands/permissions.ts";
+export {
+  addPlugin,
+  disablePlugin,
+  enablePlugin,
+  findPlugin,
+  type InstalledPlugin,
+  listPlugins,
+  type Plugin,
+  removePlugin,
+} from "./commands/plugins.ts";
+export { type AddedTrust, addTrust, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
+export { stateDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";
 export type { FunctionHookOptions, SessionHookOptions } from "./session/session-hooks.ts";
 export type { OnAsk, SessionOptions } from "./session/session-options.ts";
 export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./settings/project-settings.ts";
+export { systemClock } from "./system-clock.ts";
 export { VERSION } from "./version.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cacheCommands, type SessionOptions } from "../../src/app/index.ts";
+import { explainCache, reportCache, type SessionOptions } from "../../src/app/index.ts";
 import type { Prices, RunResult, Settings } from "../../src/protocol/index.ts";
 import type { RecordedRequest } from "../../src/testing/index.ts";
 import { forkCall, one, prefixOf, saying, stage, unmarked } from "./fork-place.ts";
@@ -58,7 +58,6 @@ describe("a conversation that is kept for an hour", () => {
     for (const [request, result] of [[before, first] as const, [after, second] as const]) {
       expect(result.costUsd).toBeCloseTo(billOf([one(request)], result), 9);
     }
-    const { explainCache } = await cacheCommands();
     const explained = await explainCache(session.transcriptPath ?? "");
     expect(explained.map(({ reason, keptFor }) => [reason, keptFor])).toEqual([
       [undefined, undefined],
@@ -100,7 +99,6 @@ describe("a conversation that is kept for an hour", () => {
     expect(unmarked(one(second)).startsWith(prefixOf(one(first)))).toBe(true);
     expect(second?.cache?.read).toBe(first?.cache?.prompt);
     expect(events).not.toContain("cache.missed");
-    const { explainCache, reportCache } = await cacheCommands();
     const explained = await explainCache(session.transcriptPath ?? "");
     expect(explained.map(({ lifetimeChange, reason }) => [lifetimeChange, reason])).toEqual([
       [undefined, undefined],

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { pluginCommands } from "../../src/app/index.ts";
+import { addPlugin, enablePlugin } from "../../src/app/index.ts";
 import { type Performed, performTask, toolNames } from "../built-in/perform-task.ts";
 
 const done = { text: "Done." };
@@ -182,7 +182,6 @@ it("a skill of a plugin goes by plugin:name, with all files of the plugin", asyn
     mkdirSync(join(source, path, ".."), { recursive: true });
     writeFileSync(join(source, path), text);
   }
-  const { addPlugin, enablePlugin } = await pluginCommands();
   const { plugin } = await addPlugin(source, { home, environment: {} });
   await enablePlugin(home, plugin);
   const { outcomes, results } = await performTask({

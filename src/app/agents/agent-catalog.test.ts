@@ -3,14 +3,15 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createTrustStore } from "../../settings/index.ts";
-import { lintAgents, listAgents, showAgent } from "../commands/agents.ts";
+import { listAgents, showAgent } from "../commands/agents.ts";
+import { lintAgents } from "../commands/check-agents.ts";
 import { addTrust } from "../commands/trust.ts";
-import { type CatalogPlace, loadAgentCatalog } from "./agent-catalog.ts";
+import { type CatalogOptions, loadAgentCatalog } from "./agent-catalog.ts";
 
 type Files = Readonly<Record<string, unknown>>;
 
 /** `user` is the home directory, `shop` a repository. */
-function place(files: Files, options: Partial<CatalogPlace> = {}): CatalogPlace & { readonly root: string } {
+function place(files: Files, options: Partial<CatalogOptions> = {}): CatalogOptions & { readonly root: string } {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-catalog-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   for (const directory of ["user", "shop/.git", "shop/app/deep"]) mkdirSync(join(root, directory), { recursive: true });
@@ -36,7 +37,7 @@ function write(root: string, files: Files): void {
 const agent = (description: string, more = ""): string => `---\ndescription: ${description}\n${more}---\nWork.\n`;
 const given = (description: string) => ({ description, prompt: "Work." });
 
-async function found(at: CatalogPlace, name: string) {
+async function found(at: CatalogOptions, name: string) {
   const definition = (await loadAgentCatalog(at)).catalog.find(name)?.agent.definition;
   return definition && { description: definition.description, source: definition.source };
 }

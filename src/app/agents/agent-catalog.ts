@@ -12,8 +12,8 @@ import {
 } from "../../definitions/index.ts";
 import type { AgentDefinition, Diagnostic, PermissionMode, Rule, SettingsOrigin } from "../../protocol/index.ts";
 import { createTrustStore, type LoadedSettings, managedDirectory } from "../../settings/index.ts";
-import type { Environment } from "../places.ts";
-import { docsDirectory } from "../places.ts";
+import type { Environment } from "../directories.ts";
+import { docsDirectory } from "../directories.ts";
 import { readProjectSettings } from "../settings/project-settings.ts";
 import { trustedLevels, unreadFiles } from "../settings/trusted-levels.ts";
 import { type CatalogSettings, catalogSettings, type SwitchedOff } from "./catalog-settings.ts";
@@ -25,45 +25,45 @@ export interface CatalogAgent extends CatalogEntry {
 export interface AgentCatalog {
   readonly catalog: Catalog<CatalogAgent>;
   readonly snapshot: Snapshot;
-  /** Of files, plugins, settings and names together. */
+  /** Problems of files, plugins, settings and names. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Whether the workspace's own files count. */
+  /** Whether files of the project are used. */
   readonly trusted: boolean;
-  /** The highest directory of the project that counts. */
+  /** Highest trusted directory of the project. */
   readonly trustedRoot?: string | undefined;
-  /** The root of the project. */
+  /** Root of the project. */
   readonly root: string;
   readonly switchedOff: readonly SwitchedOff[];
-  /** Of the settings files that were read here. */
+  /** Rules of the settings files; empty if the caller supplied the settings. */
   readonly rules: readonly Rule[];
 }
 
-export interface CatalogPlace {
-  /** The real path of the workspace. */
+export interface CatalogOptions {
+  /** Real path of the workspace. */
   readonly cwd: string;
-  /** The state directory. */
+  /** State directory. */
   readonly home: string;
   readonly environment: Environment;
-  /** The workspace counts for this once, whatever the store says. */
+  /** Trusts the workspace even if the user did not trust it. */
   readonly trust: boolean;
-  /** Agents given with this call, by name. */
+  /** Agents that the caller defines, by name. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
-  /** Which of the built-in agents there are. */
+  /** Selects built-in agents. */
   readonly builtIn?: BuiltInChoice;
-  /** What was loaded already; absent: the settings files of this place are read. */
+  /** Settings that are loaded already; absent: the settings files are read. */
   readonly settings?: Pick<LoadedSettings, "agents" | "origins" | "settings"> | undefined;
-  readonly managedDirectory?: string;
-  /** What was read before: a file that is half-written now counts as it was then. */
+  readonly managedDirectory?: string | undefined;
+  /** Files as they were read last. They replace files that are incomplete now. */
   readonly previous?: Snapshot | undefined;
 }
 
-/** Every agent there is for a workspace: built in, of plugins, the user and, as far as it is trusted, the project. */
-export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalog> {
-  const { cwd, home, environment, trust } = place;
+/** Loads the agents of a workspace: built-in ones and those of plugins, the user and the trusted part of the project. */
+export async function loadAgentCatalog(options: CatalogOptions): Promise<AgentCatalog> {
+  const { cwd, home, environment, trust } = options;
   const userHome = environment["HOME"] || homedir();
   const levels = trustedLevels({ cwd, userHome, store: createTrustStore({ stateHome: home }), trust });
   const trusted = levels.trustedRoot !== undefined;
-  const { chosen, rules } = settingsOf(place);
+  const { chosen, rules } = readCatalogSettings(options);
   const { plugins: installed, problem } = installedPlugins(home);
   const files = {
     cwd,
@@ -73,13 +73,13 @@ export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalo
     trustedRoot: levels.trustedRoot,
     plugins: installed.flatMap(({ state, plugin }) => (state === "enabled" && plugin ? [plugin] : [])),
     settings: chosen.snapshot,
-    managedDirectory: place.managedDirectory ?? managedDirectory,
-    ...(place.agents === undefined ? {} : { flags: { agents: place.agents } }),
+    managedDirectory: options.managedDirectory ?? managedDirectory,
+    flags: options.agents && { agents: options.agents },
   };
-  const read = await loadSnapshot(files, place.previous);
+  const read = await loadSnapshot(files, options.previous);
   const unread = trusted ? unreadFiles(levels, cwd) : [];
   const snapshot = unread.length === 0 ? read : { ...read, off: [...read.off, ...unread] };
-  const entries = entriesOf(place, { snapshot, settings: chosen });
+  const entries = catalogEntries(options, { snapshot, settings: chosen });
   const catalog = createCatalog<CatalogAgent>(entries.agents, { replaceBuiltIns: chosen.replaceBuiltIns });
   const diagnostics = [
     ...(problem === undefined ? [] : [recordsProblem(home, problem)]),
@@ -94,20 +94,19 @@ export async function loadAgentCatalog(place: CatalogPlace): Promise<AgentCatalo
   return { catalog, snapshot, diagnostics, trusted, root, trustedRoot, switchedOff, rules };
 }
 
-function settingsOf({ settings, builtIn, ...place }: CatalogPlace): {
+function readCatalogSettings({ settings, builtIn, ...options }: CatalogOptions): {
   readonly chosen: CatalogSettings;
   readonly rules: readonly Rule[];
 } {
   if (settings !== undefined) return { chosen: catalogSettings({ ...settings, problems: [] }, builtIn), rules: [] };
-  const { home, cwd, environment, trust } = place;
-  const managed = place.managedDirectory === undefined ? {} : { managedDirectory: place.managedDirectory };
-  const loaded = readProjectSettings({ home, cwd, environment, trust, ...managed });
+  const { home, cwd, environment, trust } = options;
+  const loaded = readProjectSettings({ home, cwd, environment, trust, managedDirectory: options.managedDirectory });
   return { chosen: catalogSettings(loaded, builtIn), rules: loaded.rules };
 }
 
-/** The built-in ones and those of files, without what the machine's settings decide. */
-function entriesOf(
-  { home }: CatalogPlace,
+/** Returns built-in agents and those of files, without fields that managed settings override. */
+function catalogEntries(
+  { home }: CatalogOptions,
   { snapshot, settings }: { readonly snapshot: Snapshot; readonly settings: CatalogSettings },
 ): { readonly agents: readonly CatalogAgent[]; readonly diagnostics: readonly Diagnostic[] } {
   const diagnostics: Diagnostic[] = [];
@@ -120,11 +119,8 @@ function entriesOf(
     const { file = `(${definition.source}) ${definition.name}` } = definition;
     for (const message of ignored) diagnostics.push({ severity: "notice", file, line: 1, code: "managed", message });
     const limits = settings.builtIn.profile === "compact" ? compactLimits : {};
-    return {
-      definition: { ...limits, ...definition },
-      body: agent.body,
-      ...("place" in agent ? { place: agent.place } : {}),
-    };
+    const place = "place" in agent ? agent.place : undefined;
+    return { definition: { ...limits, ...definition }, body: agent.body, place };
   });
   return { agents, diagnostics };
 }
@@ -135,13 +131,13 @@ function recordsProblem(home: string, message: string): Diagnostic {
 
 interface ManagedDefinition {
   readonly definition: AgentDefinition;
-  /** One sentence for each field that has no effect. */
+  /** One message for each field without effect. */
   readonly ignored: readonly string[];
 }
 
 /**
- * A definition without what the machine's settings decide: what it does not say, the settings say. Where a definition is
- * stricter (fewer turns, a mode with less freedom) it stays so. Definitions of the same hand are left as they are.
+ * Removes fields that managed settings override, unless the definition is stricter: fewer turns, or a stricter mode.
+ * Definitions of the administrator stay unchanged.
  */
 function managedDefinition(definition: AgentDefinition, origins: readonly SettingsOrigin[]): ManagedDefinition {
   const managed = definition.source === "policy" ? [] : origins.filter(({ scope }) => scope === "managed");

@@ -2,26 +2,26 @@ import { type BuiltInChoice, builtInAgents, createCatalog, type Snapshot } from 
 import type { Skills } from "../../ports/index.ts";
 import type { AgentDefinition } from "../../protocol/index.ts";
 import type { AvailableAgents } from "../../runs/index.ts";
-import { docsDirectory, existingDirectories } from "../places.ts";
+import { docsDirectory, existingDirectories } from "../directories.ts";
 
 /** The agents that files, settings and the program make available, and their skills. */
 export interface LoadedAgents extends AvailableAgents {
-  /** What was read from files; absent if nothing was. */
+  /** Content of the files that were read; absent if none were. */
   readonly snapshot?: Snapshot | undefined;
   /** Skills that agents can call; absent if there are none. */
-  readonly shelf?: Skills | undefined;
+  readonly skillCatalog?: Skills | undefined;
   /** Reads the files again. Running agents keep what they started with. */
-  renew?(): Promise<void>;
+  reload?(): Promise<void>;
 }
 
-/** Makes agents that can be read again. If reading fails, they stay as they were. The list of skills stays, for the cache. */
-export function renewable(first: LoadedAgents, read: (before: LoadedAgents) => Promise<LoadedAgents>): LoadedAgents {
+/** Makes agents reloadable. If reading fails, they stay as they were. The list of skills stays, for the cache. */
+export function reloadable(first: LoadedAgents, read: (before: LoadedAgents) => Promise<LoadedAgents>): LoadedAgents {
   let current = first;
-  const { shelf } = first;
+  const { skillCatalog } = first;
   const load: Skills["load"] = async (name) =>
-    current.shelf?.load(name) ?? { ok: false, message: "All skills were removed. Continue without them." };
+    current.skillCatalog?.load(name) ?? { ok: false, message: "All skills were removed. Continue without them." };
   return {
-    shelf: shelf && { list: () => shelf.list(), load },
+    skillCatalog: skillCatalog && { list: () => skillCatalog.list(), load },
     get snapshot() {
       return current.snapshot;
     },
@@ -30,13 +30,13 @@ export function renewable(first: LoadedAgents, read: (before: LoadedAgents) => P
     },
     find: (name) => current.find(name),
     nearest: (name, max) => current.nearest(name, max),
-    renew: async () => {
+    reload: async () => {
       current = await read(current).catch(() => current);
     },
   };
 }
 
-/** The built-in agents alone, for a session without agent files: the code that reads definitions is not loaded. */
+/** Returns the built-in agents alone, for a session that reads no files. */
 export function builtInAgentsOnly(stateDirectory: string, choice: BuiltInChoice): LoadedAgents {
   const environment = { docsDirectory: docsDirectory(), stateDirectory };
   const catalog = createCatalog(builtInAgents(choice));
@@ -53,6 +53,7 @@ export function builtInAgentsOnly(stateDirectory: string, choice: BuiltInChoice)
   };
 }
 
+/** Whether an agent reads the documentation of this package. */
 export function isGuide({ source, name }: AgentDefinition): boolean {
   return source === "built-in" && name === "retinue-guide";
 }

@@ -8,21 +8,21 @@ import {
 import type { Diagnostic, SettingsOrigin } from "../../protocol/index.ts";
 import type { LoadedSettings } from "../../settings/index.ts";
 
-/** A built-in agent that is not there because settings say so. */
+/** A built-in agent that settings disable. */
 export interface SwitchedOff {
   readonly name: string;
-  /** A sentence for people. */
+  /** Sentence for the user. */
   readonly reason: string;
 }
 
-/** What settings say about the agents there are. */
+/** The settings that decide which agents there are. */
 export interface CatalogSettings {
   readonly snapshot: NonNullable<SnapshotOptions["settings"]>;
   readonly builtIn: BuiltInChoice;
   readonly replaceBuiltIns: readonly string[];
   readonly origins: readonly SettingsOrigin[];
   readonly switchedOff: readonly SwitchedOff[];
-  /** Words that say nothing about the agents that were found, and files that could not be read. */
+  /** Reports settings without effect on the loaded agents, and settings files that could not be read. */
   diagnosticsFor(catalog: Catalog<CatalogEntry>): readonly Diagnostic[];
 }
 

@@ -2,11 +2,11 @@ import type { PromptEnvironment } from "../../definitions/index.ts";
 import { UserError } from "../../lib/index.ts";
 import type { AgentDefinition, Effect, JsonObject, RunResult } from "../../protocol/index.ts";
 
-/** What a prompt may depend on. No dates and no ids: the same place gives the same words, which providers can cache. */
+/** Values that a prompt function may use. They contain no dates or ids, so that providers can cache the prompt. */
 export interface AgentEnvironment extends PromptEnvironment {
-  /** The workspace, a real path. */
+  /** Real path of the workspace. */
   readonly cwd: string;
-  /** As Node names it: `linux`, `darwin`. */
+  /** Node's name of the platform, such as `linux` or `darwin`. */
   readonly platform: string;
 }
 
@@ -14,7 +14,7 @@ export type AgentPrompt = (environment: AgentEnvironment) => string;
 export type AgentCallback = (result: RunResult) => void | Promise<void>;
 
 export interface HookOptions {
-  /** Which tools, `Bash` or `Edit|Write`; absent: all. */
+  /** Tools to match, such as `Bash` or `Edit|Write`; absent: all. */
   readonly matcher?: string;
   readonly command: string;
   /** Seconds. */
@@ -43,47 +43,49 @@ type SameInFiles =
   | "initialPrompt"
   | "hidden";
 
-/** The fields of an agent's file, and two functions no file can have. Its name is the key it is given under. */
+/** The fields of an agent file, and two functions that no file can have. The key of the agent is its name. */
 export interface AgentOptions extends Pick<AgentDefinition, "description" | SameInFiles> {
   readonly prompt: string | AgentPrompt;
-  /** After each run of it, however that ended. What it throws becomes a notice of the run and changes nothing. */
+  /** Called after each run. If it throws, the run has a notice, and its result does not change. */
   readonly callback?: AgentCallback;
-  /** Seconds, or a time such as `5m`. */
+  /** Seconds, or a duration such as `5m`. */
   readonly timeout?: number | string;
-  /** For every tool, or by tool, or by tool and pattern. */
+  /** Effect for all tools, by tool, or by tool and pattern. */
   readonly permission?: Effect | Readonly<Record<string, Effect | Readonly<Record<string, Effect>>>>;
   /** Names of configured servers, or servers with a configuration of their own. */
   readonly mcpServers?: readonly (string | Readonly<Record<string, JsonObject>>)[];
   readonly hooks?: Readonly<Partial<Record<"PreToolUse" | "PostToolUse" | "Stop", readonly HookOptions[]>>>;
 }
 
-/** An agent for `openSession({ agents: { name: defineAgent({...}) } })`, checked by the compiler. */
+/** Defines an agent for `openSession({ agents: { name: defineAgent({...}) } })`, checked by the compiler. */
 export function defineAgent(options: AgentOptions): AgentOptions {
   return options;
 }
 
 export interface AgentFunctions {
-  readonly prompt?: AgentPrompt;
-  readonly callback?: AgentCallback;
+  readonly prompt?: AgentPrompt | undefined;
+  readonly callback?: AgentCallback | undefined;
 }
 
 export interface SplitAgents {
-  /** What the reader of the JSON form understands. */
+  /** Definitions as JSON. */
   readonly data: Readonly<Record<string, unknown>>;
-  /** By name. */
+  /** Functions by the name of the agent. */
   readonly functions: ReadonlyMap<string, AgentFunctions>;
 }
 
-/** Data goes the way of every definition; functions travel beside it and come back by the name. */
+/** Separates functions from data. The data is read like any other definition. */
 export function splitAgents(agents: Readonly<Record<string, unknown>>): SplitAgents {
   const functions = new Map<string, AgentFunctions>();
   const data = Object.entries(agents).map(([key, value]): [string, unknown] => {
-    const own = functionsOf(value);
-    if (Object.keys(own).length === 0) return [key, value];
+    const { prompt, callback } = functionsOf(value);
+    if (prompt === undefined && callback === undefined) return [key, value];
     const name = key.trim();
-    functions.set(name, own);
-    const fields = Object.entries(value as object).filter(([field]) => !Object.hasOwn(own, field));
-    return [key, { ...Object.fromEntries(fields), name, ...(own.prompt === undefined ? {} : { prompt: "" }) }];
+    functions.set(name, { prompt, callback });
+    const data = new Map<string, unknown>(Object.entries(value as object)).set("name", name);
+    if (prompt) data.set("prompt", "");
+    if (callback) data.delete("callback");
+    return [key, Object.fromEntries(data)];
   });
   return { data: Object.fromEntries(data), functions };
 }
@@ -92,18 +94,18 @@ function functionsOf(value: unknown): AgentFunctions {
   if (typeof value !== "object" || value === null) return {};
   const { prompt, callback } = value as { readonly prompt?: unknown; readonly callback?: unknown };
   return {
-    ...(typeof prompt === "function" ? { prompt: prompt as AgentPrompt } : {}),
-    ...(typeof callback === "function" ? { callback: callback as AgentCallback } : {}),
+    prompt: typeof prompt === "function" ? (prompt as AgentPrompt) : undefined,
+    callback: typeof callback === "function" ? (callback as AgentCallback) : undefined,
   };
 }
 
-/** The functions of an agent that was found, if it is the one the program gave and none that took its name. */
+/** Returns the functions of a definition, if it is that of the program and not another one with its name. */
 export function functionsFor(definition: AgentDefinition | undefined, { functions }: SplitAgents): AgentFunctions {
   if (definition?.source !== "flag") return {};
   return functions.get(definition.name) ?? {};
 }
 
-/** Throws a `UserError` where a function gives no text. What it throws itself is the program's own and passes through. */
+/** Throws a `UserError` if the function returns no text, and whatever the function throws. */
 export function writePrompt(name: string, prompt: AgentPrompt, environment: AgentEnvironment): string {
   const text: unknown = prompt(environment);
   if (typeof text === "string") return text;

@@ -1,70 +1,187 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, platform } from "node:os";
 import { join } from "node:path";
-import { MAIN_TYPE } from "../../agents/index.ts";
-import type { Snapshot } from "../../definitions/index.ts";
-import type { Settings } from "../../protocol/index.ts";
+import { type AgentMemory, MAIN_TYPE } from "../../agents/index.ts";
+import {
+  contextText,
+  createSkillCatalog,
+  findSkills,
+  type LoadedSkill,
+  openMemory,
+  pluginDirectory,
+  type Snapshot,
+  skillDirectory,
+} from "../../definitions/index.ts";
+import { UserError } from "../../lib/index.ts";
+import { type AgentDefinition, canonicalToolName, type RunResult, type Settings } from "../../protocol/index.ts";
+import type { AvailableAgent } from "../../runs/index.ts";
 import { managedDirectory } from "../../settings/index.ts";
-import { type Environment, stateDirectory } from "../places.ts";
-import type { CatalogPlace } from "./agent-catalog.ts";
-import { builtInAgentsOnly } from "./available-agents.ts";
-import type { LoadedAgent } from "./load-agent-files.ts";
+import { docsDirectory, type Environment, existingDirectories } from "../directories.ts";
+import type { SessionContext } from "../session/session-context.ts";
+import type { SessionOptions } from "../session/session-options.ts";
+import { runCallback } from "../session/with-callback.ts";
+import { type AgentCatalog, type CatalogAgent, loadAgentCatalog } from "./agent-catalog.ts";
+import {
+  agentNotices,
+  contextNotices,
+  fileNotices,
+  formatDiagnostic,
+  missingSessionAgent,
+  skillNotices,
+  unknownAgent,
+} from "./agent-diagnostics.ts";
+import { builtInAgentsOnly, isGuide, type LoadedAgents, reloadable } from "./available-agents.ts";
+import { type AgentCallback, functionsFor, type SplitAgents, splitAgents, writePrompt } from "./define-agent.ts";
 
-export interface LoadOptions {
-  readonly agent?: string | undefined;
-  readonly agents?: Readonly<Record<string, unknown>> | undefined;
-  readonly trusted?: boolean;
-  readonly entryPoint?: string;
-  readonly catalogSettings?: CatalogPlace["settings"];
-  readonly home?: string | false;
+/** The main agent of a session, with everything that files, options and the program define for it. */
+export interface LoadedMainAgent {
+  /** Absent for the agent `main`, which needs no definition. */
+  readonly definition?: AgentDefinition | undefined;
+  readonly prompt?: string | undefined;
+  /** Skills that its definition names. They are part of its prompt. */
+  readonly skills: readonly { readonly name: string; readonly text: string }[];
+  readonly memory?: AgentMemory | undefined;
+  readonly projectContext?: string | undefined;
+  /** Directories outside of the workspace that it may read. */
+  readonly readableRoots: readonly string[];
+  readonly notices: readonly string[];
+  /** Function of the program that is called after each run. */
+  readonly callback?: AgentCallback | undefined;
+  /** Agents that it can start. */
+  readonly agents: LoadedAgents;
 }
 
-interface Surroundings {
-  readonly cwd: string;
-  readonly environment: Environment;
-  readonly settings: Settings;
-  /** Who worked in this session before. */
-  readonly before: string | undefined;
-  /** What was read before in this session. */
-  readonly previous?: Snapshot | undefined;
-}
+type LoadOptions = Pick<SessionOptions, "agent" | "agents" | "trusted" | "entryPoint" | "catalogSettings">;
 
-/** What files and flags give to the session's agent. Reading definitions is loaded only where there may be something to read. */
+/** Loads the main agent and the agents that it can start. `before` is the main agent of a session that is resumed. */
 export async function loadAgents(
   options: LoadOptions,
-  { cwd, environment, settings, before, previous }: Surroundings,
-): Promise<LoadedAgent> {
-  const { agents, trusted = false, catalogSettings } = options;
-  const agent = options.agent ?? (before === MAIN_TYPE ? undefined : before);
-  const home = options.home || stateDirectory(environment);
+  context: SessionContext,
+  before: string | undefined,
+): Promise<LoadedMainAgent> {
+  const split = splitAgents(options.agents ?? {});
+  const data = { ...options, agents: options.agents && split.data };
+  const load = (previous?: Snapshot) => loadDefinitions(data, context, { before, previous });
+  const functionsOf = bindFunctions(split, context);
+  const main = await load();
+  const { prompt, callback } = functionsOf(main.definition);
+  return {
+    ...main,
+    prompt: prompt ? prompt(context.cwd) : main.prompt,
+    callback,
+    agents: reloadable(withFunctions(main.agents, functionsOf), async ({ snapshot }) =>
+      withFunctions((await load(snapshot)).agents, functionsOf),
+    ),
+  };
+}
+
+type FunctionsOf = (definition: AgentDefinition | undefined) => {
+  readonly prompt: ((cwd: string) => string) | undefined;
+  readonly callback: AgentCallback | undefined;
+};
+
+function bindFunctions(split: SplitAgents, { home }: SessionContext): FunctionsOf {
+  const environment = { platform: platform(), docsDirectory: docsDirectory(), stateDirectory: home };
+  return (definition) => {
+    const { prompt, callback } = functionsFor(definition, split);
+    const name = definition?.name ?? "";
+    return { prompt: prompt && ((cwd) => writePrompt(name, prompt, { ...environment, cwd })), callback };
+  };
+}
+
+function withFunctions(agents: LoadedAgents, functionsOf: FunctionsOf): LoadedAgents {
+  return {
+    ...agents,
+    find: (name) => {
+      const found = agents.find(name);
+      if (found === undefined) return undefined;
+      const agentType = found.definition.name;
+      const { prompt = found.prompt, callback } = functionsOf(found.definition);
+      const followUp = callback && ((result: RunResult) => runCallback(callback, result, { agentType }));
+      return { ...found, prompt, followUp };
+    },
+  };
+}
+
+interface Previous {
+  /** Main agent of a session that is resumed. */
+  readonly before: string | undefined;
+  /** Files as they were read last. */
+  readonly previous: Snapshot | undefined;
+}
+
+async function loadDefinitions(
+  options: LoadOptions,
+  { cwd, home, environment, settings }: SessionContext,
+  { before, previous }: Previous,
+): Promise<LoadedMainAgent> {
+  const { agents: given, trusted = false, catalogSettings } = options;
   const builtIn = {
     disabled: disabledAgents(settings),
     entryPoint: entryPointOf(options, { environment, settings }),
     profile: settings.profile,
   };
-  if (agent === undefined && agents === undefined) {
-    const mayInstruct = trusted || (options.trusted !== undefined && hasTrustedFiles(home, environment));
-    if (!mayInstruct && !hasAgents(settings)) {
-      return { skills: [], readableRoots: [], notices: [], agents: builtInAgentsOnly(home, builtIn) };
-    }
+  const name = options.agent ?? (before === MAIN_TYPE ? undefined : before);
+  const mayHaveInstructions = trusted || (options.trusted !== undefined && hasUserFiles(home, environment));
+  if (name === undefined && given === undefined && !mayHaveInstructions && !definesAgents(settings)) {
+    return { skills: [], readableRoots: [], notices: [], agents: builtInAgentsOnly(home, builtIn) };
   }
-  const { loadAgentFiles } = await import("./load-agent-files.ts");
-  const isOld = options.agent === undefined;
-  const named = agent === undefined ? undefined : { name: agent, isOld };
-  return loadAgentFiles(named, {
+  const loaded = await loadAgentCatalog({
     cwd,
     home,
     environment,
     trust: trusted,
-    agents,
+    agents: given,
     settings: catalogSettings,
     previous,
     builtIn,
   });
+  const aboutGiven = loaded.diagnostics.filter(({ file }) => file === "--agents");
+  const error = aboutGiven.find(({ severity }) => severity === "error");
+  if (error !== undefined) throw new UserError(error.message, { code: "agents", exitCode: 2, cure: error.fix });
+  const givenNotices = aboutGiven.map(formatDiagnostic);
+  const projectContext = contextText(loaded.snapshot.contextFiles);
+  const readableRoots = skillRoots(loaded.snapshot.skills, home);
+  const agents: LoadedAgents = {
+    definitions: loaded.catalog.agents.map(({ definition }) => definition),
+    nearest: loaded.catalog.nearest,
+    snapshot: loaded.snapshot,
+    skillCatalog: createSkillCatalog(loaded.snapshot.skills),
+    find: (wanted) => {
+      const found = loaded.catalog.find(wanted)?.agent;
+      return found && availableAgent(found, { loaded, home, projectContext, readableRoots });
+    },
+  };
+  const found = name === undefined ? undefined : agents.find(name);
+  if (found !== undefined) {
+    return { ...found, prompt: found.prompt(cwd), notices: [...givenNotices, ...found.notices], agents };
+  }
+  if (name !== undefined && name !== MAIN_TYPE) {
+    throw options.agent === undefined ? missingSessionAgent(name, loaded) : unknownAgent(name, loaded);
+  }
+  const notices = [...givenNotices, ...contextNotices(loaded), ...agentNotices(loaded), ...skillNotices(loaded)];
+  return { projectContext, skills: [], readableRoots, notices, agents };
 }
 
-/** Where instructions, skills and plugins may stand that need no trust; the reading itself decides what of them counts. */
-function hasTrustedFiles(home: string, environment: Environment): boolean {
+/** Returns the agents that settings disable, as in `"agents": { "Explore": false }`. */
+function disabledAgents({ agents = {} }: Settings): readonly string[] {
+  return Object.keys(agents).filter((name) => agents[name] === false);
+}
+
+function definesAgents({ agents = {} }: Settings): boolean {
+  return Object.values(agents).some((value) => typeof value !== "boolean");
+}
+
+function entryPointOf(
+  { entryPoint = "sdk" }: LoadOptions,
+  { environment, settings }: Pick<SessionContext, "environment" | "settings">,
+): string {
+  if (settings.subagents?.guide === false) return "sdk";
+  return environment["CLAUDE_CODE_ENTRYPOINT"] || entryPoint;
+}
+
+/** Whether there may be instructions, skills or plugins that need no trust. */
+function hasUserFiles(home: string, environment: Environment): boolean {
   const userHome = environment["HOME"] || homedir();
   return [
     join(home, "AGENTS.md"),
@@ -80,20 +197,73 @@ function hasTrustedFiles(home: string, environment: Environment): boolean {
   ].some((file) => existsSync(file));
 }
 
-/** Definitions in settings, or anything but a switch. */
-function hasAgents({ agents = {} }: Settings): boolean {
-  return Object.values(agents).some((value) => typeof value !== "boolean");
+interface SharedParts {
+  readonly loaded: AgentCatalog;
+  /** State directory. */
+  readonly home: string;
+  readonly projectContext: string | undefined;
+  readonly readableRoots: readonly string[];
 }
 
-/** `"agents": { "Explore": false }` */
-function disabledAgents({ agents = {} }: Settings): readonly string[] {
-  return Object.keys(agents).filter((name) => agents[name] === false);
+function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts): AvailableAgent {
+  const { loaded, home, projectContext, readableRoots } = shared;
+  const { found: skills, diagnostics } = findSkills(loaded.snapshot.skills, definition.skills ?? [], {
+    file: definition.file ?? definition.name,
+  });
+  const { memory, notice } = agentMemory(definition, { home, trustedRoot: loaded.trustedRoot });
+  return {
+    projectContext,
+    definition,
+    prompt: body,
+    skills: skills.map((skill) => ({ name: skill.definition.name, text: skillText(skill) })),
+    memory,
+    readableRoots: existingDirectories([
+      ...(isGuide(definition) ? [docsDirectory()] : []),
+      ...(memory ? [memory.directory] : []),
+      ...readableRoots,
+    ]),
+    notices: [
+      ...(definition.omitProjectContext ? [] : contextNotices(loaded)),
+      // Problems of agents that were given with the call are reported once, when the session begins.
+      ...(definition.source === "flag" ? [] : fileNotices(loaded, definition.file)),
+      ...(usesSkills(definition) ? skillNotices(loaded) : []),
+      ...diagnostics.map(formatDiagnostic),
+      ...(notice === undefined ? [] : [notice]),
+    ],
+  };
 }
 
-function entryPointOf(
-  { entryPoint = "sdk" }: LoadOptions,
-  { environment, settings }: { environment: Environment; settings: Settings },
-): string {
-  if (settings.subagents?.guide === false) return "sdk";
-  return environment["CLAUDE_CODE_ENTRYPOINT"] || entryPoint;
+/** Opens the memory of an agent, if it has one. The notice says why it can't be used. */
+function agentMemory(
+  { memory: scope, name: agent }: AgentDefinition,
+  { home, trustedRoot }: { readonly home: string; readonly trustedRoot: string | undefined },
+): { readonly memory?: AgentMemory; readonly notice?: string } {
+  if (scope === undefined) return {};
+  if (scope !== "user" && trustedRoot === undefined) {
+    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted: it works without. Trust it with "retinue trust add", or for one run with --trust.`;
+    return { notice };
+  }
+  // Memory of a project stays within the directory that is trusted.
+  const opened = openMemory({ scope, agent, stateHome: home, projectRoot: trustedRoot ?? home });
+  if (opened.ok) return { memory: opened };
+  return {
+    notice: `Agent "${agent}" works without its memory: ${opened.problem}. Remove it, or put in its place what belongs there.`,
+  };
+}
+
+function skillText(skill: LoadedSkill): string {
+  return `Paths in it are relative to ${skillDirectory(skill.definition)}.\n\n${skill.body().trim()}`;
+}
+
+/** Returns the directories that skills may refer to: their own, or all of their plugin. */
+function skillRoots(skills: readonly LoadedSkill[], home: string): readonly string[] {
+  const directories = skills.map(({ definition }) =>
+    definition.plugin === undefined ? skillDirectory(definition) : pluginDirectory(home, definition.plugin),
+  );
+  return [...new Set(directories)];
+}
+
+function usesSkills({ tools, skills }: AgentDefinition): boolean {
+  if (tools === undefined || skills !== undefined) return true;
+  return tools.some((tool) => tool === "*" || canonicalToolName(tool) === "Skill");
 }

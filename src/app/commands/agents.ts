@@ -1,5 +1,8 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { judgeAgent } from "../../agents/index.ts";
 import { delegationList } from "../../definitions/index.ts";
+import { describeError, errorCode, UserError } from "../../lib/index.ts";
 import {
   type AgentDefinition,
   canonicalToolName,
@@ -7,13 +10,9 @@ import {
   type Diagnostic,
   type Rule,
 } from "../../protocol/index.ts";
-import { type AgentCatalog, type CatalogPlace, loadAgentCatalog } from "../agents/agent-catalog.ts";
+import { type AgentCatalog, type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
+import { missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
 import type { SwitchedOff } from "../agents/catalog-settings.ts";
-import { missingSkills, unknownAgent } from "../agents/unknown-agent.ts";
-
-export { type AgentCheck, checkAgents, definitionDirectories } from "./check-agents.ts";
-export { type LintReport, lintAgents } from "./lint-agents.ts";
-export { type NewAgent, whyNotNew, writeNewAgent } from "./new-agent.ts";
 
 export interface AgentOverride {
   readonly source: DefinitionSource;
@@ -27,54 +26,54 @@ export interface AgentRow {
   readonly file: string | null;
   readonly plugin: string | null;
   readonly model: string | null;
-  /** As written; null: every tool. */
+  /** Tools as written; null: every tool. */
   readonly tools: readonly string[] | null;
   readonly disallowedTools: readonly string[];
   readonly description: string;
-  /** Others of this name that it takes the place of. */
+  /** Definitions with the same name that it replaces. */
   readonly overrides: readonly AgentOverride[];
-  /** What it costs in the list a model chooses from. */
+  /** Tokens of its line in the list that a model chooses from. */
   readonly tokens: number;
-  /** Not in that list; only a name finds it. */
+  /** Whether it is left out of that list and can only be used by name. */
   readonly hidden: boolean;
-  /** Nobody can give it work, and why; null: no rule says so. */
+  /** Reason why a rule denies using it; null if none does. */
   readonly denied: string | null;
 }
 
 export interface AgentList {
   readonly agents: readonly AgentRow[];
-  /** Built-in ones that settings take away. */
+  /** Built-in agents that the settings disable. */
   readonly switchedOff: readonly SwitchedOff[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Whether the directory's own files count. */
+  /** Whether the files of the directory are used. */
   readonly trusted: boolean;
-  /** What was not read for want of trust. */
+  /** Files that were not read because the directory is not trusted. */
   readonly off: readonly string[];
-  /** The root of the project: trusted, nothing of it is off. */
+  /** Root of the project. If it is trusted, nothing is off. */
   readonly root: string;
-  /** Of the whole list a model chooses from. */
+  /** Tokens of the whole list that a model chooses from. */
   readonly tokens: number;
 }
 
-export async function listAgents(place: CatalogPlace): Promise<AgentList> {
-  const loaded = await loadAgentCatalog(place);
+export async function listAgents(options: CatalogOptions): Promise<AgentList> {
+  const loaded = await loadAgentCatalog(options);
   const { agents, tokens } = rowsOf(loaded);
   const { switchedOff, diagnostics, trusted, root } = loaded;
   return { agents, tokens, switchedOff, diagnostics, trusted, off: loaded.snapshot.off, root };
 }
 
 export interface AgentDetails extends AgentRow {
-  /** All its fields as they were read. */
+  /** All fields of the definition as read. */
   readonly definition: AgentDefinition;
-  /** Canonical names; null: every tool. */
+  /** Canonical names of its tools; null: every tool. */
   readonly resolvedTools: readonly string[] | null;
   readonly bodyCharacters: number;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Throws a `UserError` that names the nearest ones. */
-export async function showAgent(name: string, place: CatalogPlace): Promise<AgentDetails> {
-  const loaded = await loadAgentCatalog(place);
+/** Throws a `UserError` with similar names if there is no such agent. */
+export async function showAgent(name: string, options: CatalogOptions): Promise<AgentDetails> {
+  const loaded = await loadAgentCatalog(options);
   const found = loaded.catalog.find(name);
   if (found === undefined) throw unknownAgent(name, loaded);
   const { definition, body } = found.agent;
@@ -105,9 +104,9 @@ function rowsOf({ catalog, rules }: AgentCatalog): { agents: AgentRow[]; tokens:
         file: loser.definition.file,
         reason,
       }));
-    const written = { file: file ?? null, plugin: plugin ?? null, model: model ?? null, tools: tools ?? null };
+    const optional = { file: file ?? null, plugin: plugin ?? null, model: model ?? null, tools: tools ?? null };
     const cost = { tokens: costs.get(name) ?? 0, hidden: definition.hidden === true, denied: denied.get(name) ?? null };
-    return { name, source, ...written, disallowedTools, description, overrides, ...cost };
+    return { name, source, ...optional, disallowedTools, description, overrides, ...cost };
   });
   return { agents, tokens };
 }
@@ -117,10 +116,97 @@ function denialOf(name: string, rules: readonly Rule[]): string | null {
   return effect === "deny" ? `The rule ${rule} (${file ?? scope}) denies it.` : null;
 }
 
-/** Without what is bare in `disallowedTools`; a name with a specifier there restricts the tool and leaves it. */
+/** Returns the tools without those in `disallowedTools`. An entry with a specifier restricts a tool and does not remove it. */
 function resolvedNames({ tools, disallowedTools = [] }: AgentDefinition): readonly string[] | null {
   if (tools === undefined || tools.includes("*")) return null;
   const removed = new Set(disallowedTools.filter((each) => !each.includes("(")).map(canonicalToolName));
   const names = tools.map((each) => canonicalToolName(each.replace(/\(.*$/s, "").trim()));
   return [...new Set(names)].filter((each) => !removed.has(each));
+}
+
+export interface NewAgent {
+  readonly name: string;
+  readonly description: string;
+  /** Absent: all tools. */
+  readonly tools?: readonly string[] | undefined;
+  readonly model?: string | undefined;
+}
+
+/** Writes a definition below `base` (a project or the home directory) and returns its path. Never overwrites a file. */
+export function writeNewAgent(agent: NewAgent, base: string): string {
+  const invalid = nameProblem(agent.name);
+  if (invalid !== undefined) throw invalid;
+  if (agent.description.trim() === "") throw usage("The description is empty", "Say what it does and when to use it.");
+  const directory = directoryFor(base);
+  const path = join(directory, `${agent.name}.md`);
+  try {
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(path, agentFileText(agent), { flag: "wx" });
+    return path;
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw usage(`${path} can't be written: ${errorCode(error)}`, "Check the path.");
+    throw alreadyExists(path);
+  }
+}
+
+/** Returns why no new agent below `base` can have this name, or undefined if it can. */
+export function whyNotNew(name: string, base: string): string | undefined {
+  const path = join(directoryFor(base), `${name}.md`);
+  const problem = nameProblem(name) ?? (existsSync(path) ? alreadyExists(path) : undefined);
+  return problem && describeError(problem);
+}
+
+function alreadyExists(path: string): UserError {
+  return usage(`${path} is there already`, "Edit it, or choose another name.");
+}
+
+/** Returns the directory of the existing definitions. */
+function directoryFor(base: string): string {
+  const ours = join(base, ".agents", "agents");
+  const compatible = join(base, ".claude", "agents");
+  return !existsSync(ours) && existsSync(compatible) ? compatible : ours;
+}
+
+/** The name is also a file name, on all systems. */
+function nameProblem(name: string): UserError | undefined {
+  if (/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(name)) return undefined;
+  return usage(`"${name}" can't be the name of a new agent`, "Use letters, digits and hyphens, e.g. code-reviewer.");
+}
+
+export function agentFileText({ name, description, tools, model }: NewAgent): string {
+  const fields = [
+    `name: ${scalar(name)}`,
+    `description: ${scalar(description)}`,
+    ...(tools === undefined ? [] : [`tools: ${tools.length === 0 ? "[]" : scalar(tools.join(", "))}`]),
+    ...(model === undefined ? [] : [`model: ${scalar(model)}`]),
+  ];
+  return `---\n${fields.join("\n")}\n---\n\n${bodyFor(name)}`;
+}
+
+/** Quotes a value that YAML would not read as the same text. */
+function scalar(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  const isPlain =
+    /^[\p{L}][\p{L}\p{N} ,.()'/_*-]*$/u.test(line) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(line);
+  return isPlain ? line : JSON.stringify(line);
+}
+
+function bodyFor(name: string): string {
+  return `You are ${name}. You do one task for another agent, which sees nothing but your final report.
+
+## How to work
+1. Read the task and settle what done means before you touch anything.
+2. Look at the files that matter before you judge them; search rather than guess.
+3. Do what was asked and nothing beside it. What is out of scope you mention, and leave alone.
+4. Check the result the way its user would: run it, or read it again.
+
+## Report
+- The answer first, in one or two sentences.
+- Then the evidence: file and line, the command and what it printed.
+- Last, what you could not do or check, and why.
+`;
+}
+
+function usage(message: string, cure: string): UserError {
+  return new UserError(message, { code: "usage", cure, exitCode: 2 });
 }

@@ -6,21 +6,22 @@ import { systemClock } from "../system-clock.ts";
 
 export type { ListedRequest };
 
-/** What waits for an answer, the oldest first. */
+/** Lists requests that wait for an answer, oldest first. */
 export async function listApprovals(search: RequestSearch): Promise<readonly ListedRequest[]> {
   const all = listRequests(search);
   return all.filter(({ status }) => status === "waiting").sort((left, right) => left.askedAt - right.askedAt);
 }
 
-export interface AnswerWish {
+export interface AnswerRequest {
+  /** State directory. */
   readonly home: string;
-  /** A request's id or its beginning. */
+  /** Id of the request, or a prefix of it. */
   readonly request: string;
   readonly verb: "allow" | "deny" | "always";
   readonly by: string;
   readonly message?: string | undefined;
   readonly inputJson?: string | undefined;
-  /** With `always`: a rule, or what stands in the parentheses of one. */
+  /** Rule for `always`, or the specifier of one. */
   readonly pattern?: string | undefined;
   readonly project: boolean;
 }
@@ -30,13 +31,13 @@ export interface AnsweredRequest {
   readonly answer: ApprovalAnswer;
 }
 
-/** Answers a request in whatever process it waits. Throws a `UserError` if it does not wait, or does not any more. */
-export async function answerApproval(wish: AnswerWish): Promise<AnsweredRequest> {
-  const request = await findRequest(wish);
+/** Answers a request of any process. Throws a `UserError` if the request does not wait for an answer. */
+export async function answerApproval(answering: AnswerRequest): Promise<AnsweredRequest> {
+  const request = findRequest(answering);
   const { question } = request;
   if (request.answer !== undefined) throw tooLate(question, request.answer);
   if (request.status === "withdrawn") throw problem(`Nobody waits for ${question.requestId} any more`);
-  const answer = answerOf(question, wish);
+  const answer = answerOf(question, answering);
   const inbox = openInbox({ path: request.inboxPath, clock: systemClock });
   const counted = await inbox.answer(question.requestId, answer);
   if (counted === undefined) throw problem(`Nobody waits for ${question.requestId} any more`);
@@ -44,7 +45,7 @@ export async function answerApproval(wish: AnswerWish): Promise<AnsweredRequest>
   return { request, answer };
 }
 
-async function findRequest({ home, request }: AnswerWish): Promise<ListedRequest> {
+function findRequest({ home, request }: AnswerRequest): ListedRequest {
   const all = listRequests({ home });
   const named = request.startsWith("ask_") ? request : `ask_${request}`;
   const match = matchPrefix(
@@ -57,12 +58,11 @@ async function findRequest({ home, request }: AnswerWish): Promise<ListedRequest
   throw problem(`There is no request "${request}"`);
 }
 
-function answerOf(question: ApprovalQuestion, wish: AnswerWish): ApprovalAnswer {
-  const { verb, by, message, inputJson, project } = wish;
+function answerOf(question: ApprovalQuestion, answering: AnswerRequest): ApprovalAnswer {
+  const { verb, by, message, inputJson, pattern, project } = answering;
   if (verb === "deny") return { answer: "deny", by, message };
-  const edited = inputJson === undefined ? {} : { inputJson };
-  if (verb === "allow") return { answer: "allow", by, ...edited };
-  const rule = ruleFor(question, wish.pattern);
+  if (verb === "allow") return { answer: "allow", by, inputJson };
+  const rule = ruleFor(question, pattern);
   return { answer: "allow", by, always: { rule, for: project ? "project" : "session" } };
 }
 
@@ -71,8 +71,8 @@ function ruleFor({ always: [first], call }: ApprovalQuestion, pattern: string | 
     throw problem("No rule covers this call alone", "Answer with allow, or write a rule with --pattern.");
   const tool = first?.replace(/\(.*/s, "") ?? canonicalToolName(call.name);
   const rule = pattern === undefined ? first! : isRule(pattern) ? pattern : `${tool}(${pattern})`;
-  const [wrong] = checkRules([{ text: rule, effect: "allow", scope: "session" }]);
-  if (wrong) throw problem(wrong.message, "Correct --pattern.");
+  const [invalid] = checkRules([{ text: rule, effect: "allow", scope: "session" }]);
+  if (invalid) throw problem(invalid.message, "Correct --pattern.");
   return rule;
 }
 

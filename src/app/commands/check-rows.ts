@@ -34,7 +34,7 @@ import { createLocalWorkspace } from "../../workspace/index.ts";
 
 export interface CheckedRow {
   readonly id: string | null;
-  /** `error`: the call or the row can't be used. `allow-but-no-match`: what is denied is not in the result. */
+  /** `error`: the call or the row is invalid. `allow-but-no-match`: the search is allowed, and finds nothing that is denied. */
   readonly decision: Effect | "error" | "allow-but-no-match";
   readonly rule: string;
   readonly reason: string;
@@ -51,13 +51,13 @@ interface Row {
     readonly server?: string;
   };
   readonly input: JsonObject & { readonly tool: string };
-  /** What was done before in the same session, as a line of shell. It is not run; the programs it writes are made. */
+  /** Earlier command of the same session. It is not run, but the programs that it writes are created. */
   readonly preset?: string;
 }
 
 /**
- * Answers rows of the attack format, a line of JSON each: what would be decided about `input` under `setup`. Files of a row
- * are made below `root`, which stands for `/w`, and removed again; nothing of the input is run except searches.
+ * Decides on rows in the format of attack lists, one line of JSON each: on `input` under `setup`. Files of a row are created
+ * below `root`, which replaces `/w`, and removed again. Only searches are run.
  */
 export async function* checkRows(lines: AsyncIterable<string>, root?: string): AsyncGenerator<CheckedRow> {
   const top = root === undefined ? mkdtempSync(join(tmpdir(), "retinue-check-")) : root;
@@ -101,7 +101,7 @@ async function checkLine(line: string, at: Stage): Promise<CheckedRow> {
   }
 }
 
-/** Files that a line of shell writes and makes executable. */
+/** Returns the files that a command writes and makes executable. */
 function programsOf(line: string, cwd: string): readonly string[] {
   const written = [...line.matchAll(/>\s*([\w./-]+)/g)].map(([, path = ""]) => path);
   return written.filter((path) => line.includes(`chmod +x ${path}`)).map((path) => resolve(cwd, path));
@@ -124,14 +124,14 @@ async function answer(row: Row, { stage, executor }: Stage): Promise<Omit<Checke
   const request = { agentId: "main", call: callOf(input), policy };
   const result = await executor.execute(request, () => undefined, new AbortController().signal);
   const hidden = hiddenPredicate(policy, [HOME]);
-  const places = textOf(result.content)
+  const paths = textOf(result.content)
     .split("\n")
     .map((text) => join(stage, "proj", text.split(":")[0] ?? ""));
-  const isLeaked = places.some((path) => hidden(path) || (existsSync(path) && hidden(realpathSync(path))));
+  const isLeaked = paths.some((path) => hidden(path) || (existsSync(path) && hidden(realpathSync(path))));
   return isLeaked ? first : { ...first, decision: "allow-but-no-match" };
 }
 
-/** What the call would be without words that its tool does not know; undefined where it would be allowed or is none. */
+/** Decides on the call without parameters that its tool does not know. Returns undefined if it is allowed or still invalid. */
 async function stricterAnswer(
   { input: { tool, ...input } }: Row,
   { executor, policy }: { readonly executor: ToolExecutor; readonly policy: Policy },
@@ -164,14 +164,14 @@ function policyOf({ setup = {} }: Row, stage: string): Policy {
 }
 
 function executorAt(root: string): ToolExecutor {
-  // There is no session: whatever hooks there are were put there for the row.
+  // There is no session, so all git hooks were created for the row.
   const workspace = createLocalWorkspace({ root, environment: process.env, home: HOME, since: 0 });
   const results = { save: async (id: string) => `retinue://result/${id}`, read: async () => undefined };
   const tools = createTools({ sessionId: "check", workspace, results, outputDirectory: join(root, "..", "outputs") });
   return createExecutor({ tools, workspace, results, home: HOME });
 }
 
-/** Paths in rows are those of `/w`; placeholders that nobody filled stand for something harmless. */
+/** Replaces `/w` in paths, and placeholders by harmless values. */
 function onStage(value: unknown, stage: string): unknown {
   if (typeof value === "string") {
     return value
@@ -185,13 +185,13 @@ function onStage(value: unknown, stage: string): unknown {
 }
 
 interface Staging {
-  /** Nothing is made outside of it, nor in the place of something that is there. */
+  /** Nothing is created outside of this directory, and nothing in it is overwritten. */
   readonly stage: string;
-  /** What `~` means in links. */
+  /** Directory that `~` refers to in links. */
   readonly home: string;
 }
 
-/** Makes files by their description: `-> target` (a link), `dir`, `fifo`, `socket`, or a text. The answer removes them. */
+/** Creates files by their description: `-> target` (a link), `dir`, `fifo`, `socket`, or a text. Returns a function that removes them. */
 async function stageFiles(files: Readonly<Record<string, string>>, { stage, home }: Staging): Promise<() => void> {
   const undo: (() => void)[] = [];
   const remove = (path: string) => undo.push(() => rmSync(path, { recursive: true, force: true }));
@@ -211,7 +211,7 @@ async function stageFiles(files: Readonly<Record<string, string>>, { stage, home
   };
 }
 
-/** With the file it leads to, unless that is a file of its own or meant to be missing. */
+/** Creates a link and its target, unless the target is another file of the row or marked as missing. */
 function makeLink(
   path: string,
   what: string,
@@ -224,12 +224,12 @@ function makeLink(
 ): void {
   const target = what.replace(/ \(missing\)$/, "").replace(/^~(?=\/|$)/, home);
   symlinkSync(target, path);
-  const place = isAbsolute(target) ? target : join(dirname(path), target);
-  if (target !== what || !place.startsWith(`${stage}/`) || existsSync(place) || Object.hasOwn(files, place)) return;
-  remove(firstMissing(dirname(place)) ?? place);
-  mkdirSync(dirname(place), { recursive: true });
-  writeFileSync(place, "x");
-  remove(place);
+  const file = isAbsolute(target) ? target : join(dirname(path), target);
+  if (target !== what || !file.startsWith(`${stage}/`) || existsSync(file) || Object.hasOwn(files, file)) return;
+  remove(firstMissing(dirname(file)) ?? file);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, "x");
+  remove(file);
 }
 
 function listen(path: string): Promise<() => void> {

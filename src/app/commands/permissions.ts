@@ -1,21 +1,43 @@
-import { checkRules } from "../../permissions/index.ts";
-import type { Rule } from "../../protocol/index.ts";
-import { loadProjectSettings, type ProjectSettingsOptions } from "../settings/project-settings.ts";
-
-export { type CheckedRow, checkRows } from "./check-rows.ts";
-export { type ExplainedCall, type ExplainRequest, explainCall } from "./explain-call.ts";
+import { homedir, platform } from "node:os";
+import {
+  type AgentRequest,
+  type AgentResolution,
+  MAIN_TYPE,
+  resolveAgent,
+  resolveSubagent,
+} from "../../agents/index.ts";
+import { UserError } from "../../lib/index.ts";
+import { accesses, checkRules, decide, pathsOf } from "../../permissions/index.ts";
+import {
+  type AgentDefinition,
+  canonicalToolName,
+  type Decision,
+  type JsonObject,
+  type PermissionMode,
+  type Policy,
+  type Rule,
+  toolNames,
+} from "../../protocol/index.ts";
+import { createLocalWorkspace } from "../../workspace/index.ts";
+import { type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
+import { unknownAgent } from "../agents/agent-diagnostics.ts";
+import {
+  loadProjectSettings,
+  type ProjectSettings,
+  type ProjectSettingsOptions,
+} from "../settings/project-settings.ts";
 
 export interface RuleList {
-  /** First what is denied, then what is asked about, the lines of permission files in their order, what is allowed. */
+  /** Deny rules, ask rules, the lines of permission files in their order, then allow rules. */
   readonly rules: readonly Rule[];
   readonly mode: string;
   readonly problems: readonly string[];
   readonly notices: readonly string[];
 }
 
-/** Every rule that counts in a place. Throws a `UserError` for settings that must be repaired first. */
-export function listRules(place: ProjectSettingsOptions): RuleList {
-  const { rules, settings, notices } = loadProjectSettings(place);
+/** Lists the rules in force in a directory. Throws a `UserError` for invalid settings. */
+export function listRules(options: ProjectSettingsOptions): RuleList {
+  const { rules, settings, notices } = loadProjectSettings(options);
   const entries = (effect: Rule["effect"]) => rules.filter((rule) => rule.effect === effect && rule.form === undefined);
   const lines = rules.filter(({ form }) => form === "compact");
   return {
@@ -25,3 +47,146 @@ export function listRules(place: ProjectSettingsOptions): RuleList {
     notices,
   };
 }
+
+export interface ExplainRequest {
+  /** Name of the agent; `main` is the main agent. */
+  readonly agent: string;
+  /** Call such as `Bash(git push)` or `Read(src/a.ts)`, or a tool with its input as JSON. */
+  readonly call: string;
+  readonly catalog: CatalogOptions;
+  /** Permission mode of the session; defaults to that of the settings. */
+  readonly mode?: PermissionMode | undefined;
+  readonly background?: boolean;
+}
+
+export interface ExplainedCall {
+  readonly agent: string;
+  readonly source: AgentDefinition["source"] | null;
+  readonly tool: string;
+  readonly input: JsonObject;
+  /** Permission mode of the agent. */
+  readonly mode: PermissionMode;
+  readonly decision: Decision;
+  /** Decision if no one can approve, as in `retinue -p`. */
+  readonly unattended: Decision;
+  readonly notices: readonly string[];
+}
+
+/** Returns the decision about a call of an agent that the main agent would start, with the deciding rule. */
+export async function explainCall(request: ExplainRequest): Promise<ExplainedCall> {
+  const { catalog, agent: name } = request;
+  const settings = loadProjectSettings(catalog);
+  const call = parseCall(request.call);
+  if (!call.ok) throw new UserError(call.message, { code: "usage", cure: call.cure, exitCode: 2 });
+  const { tool, input } = call;
+  const loaded = await loadAgentCatalog({ ...catalog, settings });
+  const found = name === MAIN_TYPE ? undefined : loaded.catalog.find(name)?.agent;
+  if (found === undefined && name !== MAIN_TYPE) throw unknownAgent(name, loaded);
+  const common = commonRequest(request, settings, tool);
+  const main = mainPolicy(common);
+  const resolution = found && resolveDefined(found.definition, { main, common, background: request.background });
+  if (resolution !== undefined && !resolution.ok)
+    throw new UserError(resolution.message, { code: "agents", exitCode: 1 });
+  const policy = resolution?.agent.policy ?? main;
+  return {
+    agent: found?.definition.name ?? MAIN_TYPE,
+    source: found?.definition.source ?? null,
+    tool,
+    input,
+    mode: policy.mode,
+    decision: await decideCall({ tool, input, catalog }, policy),
+    unattended: await decideCall({ tool, input, catalog }, { ...policy, unattended: true }),
+    notices: resolution?.notices ?? [],
+  };
+}
+
+type CommonRequest = Omit<AgentRequest, "definition" | "prompt">;
+
+/** Returns the part of a resolution that all agents share. Fields that only matter for the prompt are left empty. */
+function commonRequest({ mode, catalog }: ExplainRequest, settings: ProjectSettings, tool: string): CommonRequest {
+  const { permissions = {} } = settings.settings;
+  const names = toolNames.includes(tool) ? toolNames : [...toolNames, tool];
+  return {
+    model: { provider: "none", model: "none", dialect: "anthropic", window: 200_000, maxOutputTokens: 8_000 },
+    requestedModel: null,
+    modelReason: "",
+    tools: names.map((name) => ({ name, description: "", inputSchema: { type: "object" } })),
+    rules: settings.rules,
+    asked: { mode },
+    settings: { mode: permissions.defaultMode },
+    workspaceRoot: catalog.cwd,
+    additionalDirectories: permissions.additionalDirectories ?? [],
+    readableRoots: [],
+    platform: platform(),
+  };
+}
+
+function mainPolicy(common: CommonRequest): Policy {
+  const resolution = resolveAgent(common);
+  if (!resolution.ok) throw new UserError(resolution.message, { code: "agents", exitCode: 1 });
+  return resolution.agent.policy;
+}
+
+interface ResolveOptions {
+  readonly main: Policy;
+  readonly common: CommonRequest;
+  readonly background: boolean | undefined;
+}
+
+function resolveDefined(definition: AgentDefinition, options: ResolveOptions): AgentResolution {
+  const background = options.background ?? definition.background === true;
+  const tier = { background, depth: 1, maxDepth: 1, mcpTools: "always", allowQuestions: false, named: false } as const;
+  return resolveSubagent({ ...options.common, definition, prompt: "", parentPolicy: options.main, asked: {}, tier });
+}
+
+async function decideCall(
+  { tool, input, catalog }: { readonly tool: string; readonly input: JsonObject; readonly catalog: CatalogOptions },
+  policy: Policy,
+): Promise<Decision> {
+  const { cwd: root, environment } = catalog;
+  const home = environment["HOME"] || homedir();
+  const wanted = accesses(tool, input);
+  const resolved = await createLocalWorkspace({ root, environment, home }).resolve(pathsOf(wanted));
+  return decide({ toolName: canonicalToolName(tool), accesses: wanted, resolved, policy, homes: [home] });
+}
+
+type CallText =
+  | { readonly ok: true; readonly tool: string; readonly input: JsonObject }
+  | { readonly ok: false; readonly message: string; readonly cure: string };
+
+/** Parses a call such as `Bash(git push)`, `Read(src/a.ts)`, `Task(Explore)` or `Edit({"file_path": "a.ts"})`. */
+function parseCall(text: string): CallText {
+  const [, name, body] = /^\s*([\p{L}\p{N}_.\-:]+)\s*(?:\(([\s\S]*)\))?\s*$/u.exec(text) ?? [];
+  if (name === undefined) {
+    const cure = "Write a tool and what it is to do: 'Bash(git push)'.";
+    return { ok: false, message: `${JSON.stringify(text)} is not a call`, cure };
+  }
+  const tool = canonicalToolName(name);
+  const given = body?.trim() ?? "";
+  if (given.startsWith("{")) return readJson(tool, given);
+  return { ok: true, tool, input: inputs[tool]?.(given) ?? {} };
+}
+
+function readJson(tool: string, text: string): CallText {
+  try {
+    return { ok: true, tool, input: JSON.parse(text) as JsonObject };
+  } catch (error) {
+    const message = `The input of ${tool} is not JSON: ${error instanceof Error ? error.message : String(error)}`;
+    return { ok: false, message, cure: 'Write it as {"key": "value"}, or without braces in short.' };
+  }
+}
+
+/** Converts the text in the parentheses to the input of the tool. */
+const inputs: Readonly<Record<string, (text: string) => JsonObject>> = {
+  Bash: (command) => ({ command }),
+  Read: (file_path) => ({ file_path }),
+  Write: (file_path) => ({ file_path, content: "" }),
+  Edit: (file_path) => ({ file_path, old_string: "", new_string: "" }),
+  NotebookEdit: (notebook_path) => ({ notebook_path }),
+  LS: (path) => ({ path: path || undefined }),
+  Grep: (path) => ({ pattern: "", path: path || undefined }),
+  Glob: (pattern) => ({ pattern }),
+  WebFetch: (url) => ({ url: url.startsWith("domain:") ? `https://${url.slice(7)}/` : url }),
+  Task: (subagent_type) => ({ prompt: "…", subagent_type: subagent_type || undefined }),
+  Skill: (skill) => ({ skill }),
+};

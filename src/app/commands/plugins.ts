@@ -15,7 +15,7 @@ import {
 import { createId, nearest, startProcess, stripControls, UserError, withFileLock } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
 import { scrubEnvironment } from "../../workspace/index.ts";
-import type { Environment } from "../places.ts";
+import type { Environment } from "../directories.ts";
 
 export type { InstalledPlugin, Plugin };
 
@@ -28,13 +28,13 @@ export interface AddedPlugin {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Copies a plugin from a directory or a repository, switched off. Throws a `UserError` where that can't be. */
+/** Installs a plugin from a directory or a git repository, disabled. Throws a `UserError` if that fails. */
 export async function addPlugin(
   source: string,
   { home, environment }: { readonly home: string; readonly environment: Environment },
 ): Promise<AddedPlugin> {
   const install = async (directory: string, from: string): Promise<AddedPlugin> => {
-    const outcome = await inTurn(home, () => installPlugin(directory, { home, source: from }));
+    const outcome = await withRecordsLock(home, () => installPlugin(directory, { home, source: from }));
     if (!outcome.ok) throw refusal(outcome.message);
     return outcome;
   };
@@ -55,7 +55,7 @@ function directoryAt(source: string): string {
 }
 
 export function removePlugin(home: string, name: string): Promise<void> {
-  return inTurn(home, async () => {
+  return withRecordsLock(home, async () => {
     const records = recordsWith(home, name);
     rmSync(pluginDirectory(home, name), { recursive: true, force: true });
     records.delete(name);
@@ -63,9 +63,9 @@ export function removePlugin(home: string, name: string): Promise<void> {
   });
 }
 
-/** Approves what is there now: `hash` is that of the content the user was shown. */
+/** Approves the current content. `hash` is that of the content that the user was shown. */
 export function enablePlugin(home: string, { name, hash }: { name: string; hash: string }): Promise<void> {
-  return inTurn(home, async () => {
+  return withRecordsLock(home, async () => {
     const records = recordsWith(home, name);
     const found = readPlugin(pluginDirectory(home, name)).plugin;
     if (found?.hash !== hash) throw refusal(`The plugin "${name}" changed just now. Look at it again.`);
@@ -75,21 +75,21 @@ export function enablePlugin(home: string, { name, hash }: { name: string; hash:
 }
 
 export function disablePlugin(home: string, name: string): Promise<void> {
-  return inTurn(home, async () => {
+  return withRecordsLock(home, async () => {
     const records = recordsWith(home, name);
     records.set(name, { ...records.get(name)!, enabled: false });
     await writePluginRecords(home, records);
   });
 }
 
-/** Throws a `UserError` where there is none of that name. */
+/** Throws a `UserError` if there is no such plugin. */
 export function findPlugin(home: string, name: string): InstalledPlugin {
   recordsWith(home, name);
   return installedPlugins(home).plugins.find((each) => each.name === name)!;
 }
 
-/** What is read of the records and written back must not be changed by another process in between. */
-function inTurn<Result>(home: string, work: () => Promise<Result>): Promise<Result> {
+/** Keeps other processes from changing the records between reading and writing them. */
+function withRecordsLock<Result>(home: string, work: () => Promise<Result>): Promise<Result> {
   return withFileLock(join(home, "plugins.json"), work);
 }
 
@@ -112,12 +112,12 @@ type Clone =
   | { readonly ok: true; readonly directory: string; remove(): void }
   | { readonly ok: false; readonly message: string };
 
-/** `https://`, `ssh://`, `file:///` or `user@host:path`; anything else is a path. */
+/** Recognises `https://`, `ssh://`, `file:///` and `user@host:path`. Anything else is a path. */
 function isRepositoryAddress(source: string): boolean {
   return /^[a-z][a-z0-9+.-]*:(:|\/\/)/i.test(source) || isScp(source);
 }
 
-/** The newest state of a repository in a temporary directory, with none of the programs a repository could ask for. */
+/** Clones the latest commit of a repository to a temporary directory, without running programs that it configures. */
 async function cloneRepository(
   address: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -137,20 +137,20 @@ async function cloneRepository(
     tag: `clone-${createId()}`,
   });
   git.stdout.resume();
-  let told = "";
-  for await (const text of git.stderr) told = (told + String(text)).slice(-2_000);
+  let output = "";
+  for await (const text of git.stderr) output = (output + String(text)).slice(-2_000);
   const { code, failure } = await git.closed;
   if (code === 0) return { ok: true, directory: join(directory, "plugin"), remove };
   remove();
-  const words = stripControls(failure ?? told.trim()).replace(/\s+/g, " ");
-  return { ok: false, message: `git could not clone ${stripControls(address)}: ${words}` };
+  const reason = stripControls(failure ?? output.trim()).replace(/\s+/g, " ");
+  return { ok: false, message: `git could not clone ${stripControls(address)}: ${reason}` };
 }
 
 const withoutPrograms = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "filter.lfs.required=false"].flatMap(
   (setting) => ["-c", setting],
 );
 
-// A host that begins with a dash would be an option of ssh.
+/** A host that begins with a dash would be an option of ssh. */
 function isAllowed(address: string): boolean {
   if (/[\s\0]/.test(address)) return false;
   return (

@@ -1,259 +1,243 @@
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { UserError } from "../../lib/index.ts";
-import type { McpConnection, ToolSpec } from "../../ports/index.ts";
-import {
-  type AgentDefinition,
-  type AgentId,
-  type KeptWorktree,
-  MAIN_AGENT,
-  type Rule,
-  type Settings,
-} from "../../protocol/index.ts";
+import type { McpConnection } from "../../ports/index.ts";
+import { MAIN_AGENT, type Rule, type Settings } from "../../protocol/index.ts";
 import {
   type BudgetSpent,
   clockLimits,
   createPrepare,
   Dispatcher,
   offeredAgents,
+  type Prepare,
   type SharedServices,
   spendingIn,
   sumSpending,
-  withInstructions,
+  type Thread,
 } from "../../runs/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
-import { type Environment, stateDirectory } from "../places.ts";
-import { type AgentServers, createAgentServers } from "../subagents/agent-servers.ts";
+import type { LoadedMainAgent } from "../agents/load-agents.ts";
+import type { ChosenModel } from "../settings/choose-model.ts";
 import { mayBackground, mayFork, offerDelegation } from "../subagents/delegation.ts";
 import { createSubagentPorts } from "../subagents/subagent-ports.ts";
-import { createSessionTools, type SessionTools } from "../tools/session-tools.ts";
+import { settleLostWorktree } from "../subagents/worktrees.ts";
 import { VERSION } from "../version.ts";
-import { askAboutGit } from "./ask-about-git.ts";
-import { chooseVerification, coordinate, mainAcceptance, resolveMain, tellOfOtherModel } from "./main-agent.ts";
-import { newsFor } from "./news-for.ts";
-import type { OpenedSession } from "./opened-session.ts";
-import { modeAfterPlan, offerPlanMode } from "./plan-mode.ts";
-import { createSessionOf, type Session } from "./session.ts";
-import { missedAnswers, sessionApprovals } from "./session-approvals.ts";
-import { sessionBudget } from "./session-budget.ts";
-import { loadSessionHooks, type SessionHooks } from "./session-hooks.ts";
+import { createContextUpdates } from "./context-updates.ts";
+import {
+  chooseVerification,
+  createMainAgent,
+  createSessionBudget,
+  mainAcceptance,
+  modelChangeNotice,
+} from "./main-agent.ts";
+import { createSession, type Session } from "./session.ts";
+import { missingHookNotice, openApprovals } from "./session-approvals.ts";
+import { pluginHome, type SessionContext } from "./session-context.ts";
+import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
-import { checkMode, collectRules } from "./session-settings.ts";
+import { collectRules, modeAfterPlan, planTools } from "./session-permissions.ts";
+import { createSessionServers, type SessionServers } from "./session-servers.ts";
+import { createSessionTools, type SessionTools } from "./session-tools.ts";
 
-/** Gives an opened session its MCP servers, tools, rules, agents and limits. */
+/** The files of a session, and the thread of its main agent. */
+export interface OpenedTranscript {
+  readonly transcript: Transcript;
+  readonly thread: Thread;
+}
+
+export interface OpenedSession extends OpenedTranscript {
+  readonly context: SessionContext;
+  readonly main: LoadedMainAgent;
+  readonly chosen: ChosenModel;
+}
+
+/** Puts a session together: MCP servers, rules, approvals, hooks, tools, the dispatcher of subagents and the main agent. */
 export async function assembleSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
-  const { environment, clock, settings, cwd, transcript } = opened;
-  const servers = createAgentServers({
-    root: cwd,
+  const { settings, environment, clock, cwd } = opened.context;
+  const servers = createSessionServers({
+    cwd,
     configured: settings.mcpServers ?? {},
-    ...pluginHomeOf(options, environment),
+    pluginHome: pluginHome(options, opened.context),
     environment,
     clock,
-    sessionId: transcript.sessionId,
+    sessionId: opened.transcript.sessionId,
     callSeconds: settings.timeouts?.mcp,
-    tell: options.onTrouble,
+    notify: options.onTrouble,
   });
   try {
-    return await assemble(options, { ...opened, servers });
+    return await assembleWithServers(options, opened, servers);
   } catch (error) {
     await servers.close();
     throw error;
   }
 }
 
-/** Who reads no files of the user has no plugins of the user. */
-function pluginHomeOf({ trusted, home }: SessionOptions, environment: Environment): { readonly pluginHome?: string } {
-  return trusted === undefined ? {} : { pluginHome: home || stateDirectory(environment) };
-}
-
-interface ServedSession extends OpenedSession {
-  readonly servers: AgentServers;
-}
-
-async function assemble(options: SessionOptions, served: ServedSession): Promise<Session> {
-  const { servers, clock, settings, cwd, chosen, transcript, loaded, callback } = served;
-  const definition: Partial<AgentDefinition> = loaded.definition ?? {};
-  const { sessionId } = transcript;
-  const { rules, problems } = await collectRules(settings.permissions ?? {}, options, options.settingsFile);
-  const connection = await servers.connectMain(definition.mcpServers ?? [], options.signal);
+async function assembleWithServers(
+  options: SessionOptions,
+  opened: OpenedSession,
+  servers: SessionServers,
+): Promise<Session> {
+  const { context, main, chosen, transcript, thread } = opened;
+  const { settings, environment, clock, cwd } = context;
+  const { definition, agents } = main;
+  const { rules, problems } = collectRules(options, settings);
+  const connection = await servers.connectMain(definition?.mcpServers ?? [], options.signal);
   if (options.signal?.aborted)
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
-  const approvals = await sessionApprovals(options, served);
-  const compactAtPercent = settings.compaction?.percent;
-  const hooks = await loadSessionHooks({
+  const approvals = await openApprovals(options, context, transcript);
+  const hooks = createSessionHooks({
     settings,
-    root: cwd,
-    environment: served.environment,
-    transcript,
     origins: options.settingsOrigins,
-    ...pluginHomeOf(options, served.environment),
+    pluginHome: pluginHome(options, context),
     functions: options.hooks,
-    definition: loaded.definition,
+    definition,
+    cwd,
+    environment,
+    transcript,
   });
-  const { agentUpdates } = options;
-  const shared = { sessionId, version: VERSION, approvals, clock, compactAtPercent, agentUpdates, hooks: hooks.shared };
-  const modelIsGiven = typeof options.model === "object";
-  const interactive = options.interactive === true;
-  const { dispatcher, tools, outputDirectory } = createAgents({
-    ...served,
-    rules,
-    connection,
-    shared,
-    hooks,
-    modelIsGiven,
-    interactive,
-    planning: offerPlanMode(options, settings),
-    mayFork: mayFork({ settings, interactive, coordinator: options.coordinator === true }),
-    tell: options.onTrouble,
-  });
-  const resolution = resolveMain(options, { ...served, tools, rules, outputDirectory });
-  if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
-  const { policy, notices: aboutGit } = askAboutGit(
-    resolution.agent.policy,
-    options.trusted === true ? undefined : cwd,
-  );
-  const resolved = { ...resolution.agent, policy };
-  const agent = withInstructions(options.coordinator ? coordinate(resolved) : resolved, [connection]);
-  checkMode(settings, agent.policy.mode);
-  const offered = dispatcher.offered();
-  const { notices: aboutVerification, ...verification } = chooseVerification({
-    settings,
-    policy: agent.policy,
-    offered,
-  });
-  if (options.resume !== undefined) await tellOfLost(dispatcher, hooks, loaded.agents);
-  return createSessionOf({
+  const shared: SharedServices = {
+    sessionId: transcript.sessionId,
+    version: VERSION,
+    approvals,
+    clock,
+    compactAtPercent: settings.compaction?.percent,
+    agentUpdates: options.agentUpdates,
+    hooks: hooks.shared,
+  };
+  const { dispatcher, tools } = createDelegation(options, opened, { rules, servers, connection, hooks, shared });
+  const previousHead = thread.conversation?.head;
+  const resolved = createMainAgent(options, { context, main, chosen, tools, rules, connection, previousHead });
+  const { agent } = resolved;
+  const verification = chooseVerification(settings, agent, dispatcher.offered());
+  if (options.resume !== undefined) await notifyLostRuns(dispatcher, hooks, agents);
+  const spentBefore = options.resume === undefined ? undefined : () => spentEarlier(transcript, dispatcher);
+  return createSession({
     transcript,
     agent,
-    thread: served.thread,
-    absentTools: tools.absent,
-    mcpServers: connection.servers,
-    toolReport: resolution.report,
-    callback,
-    notices: [
-      ...(chosen.notice ? [chosen.notice] : []),
-      ...(options.model === undefined ? tellOfOtherModel(served.thread.conversation?.head, agent.head) : []),
-      ...problems,
-      ...loaded.notices,
-      ...resolution.notices,
-      ...connection.problems,
-      ...hooks.notices,
-      ...aboutGit,
-      ...aboutVerification,
-      ...missedTools(settings, tools),
-      ...missedAnswers(options, hooks),
-      ...transcript.problems.map(({ message }) => message),
-    ],
+    thread,
     dispatcher,
-    waits: !interactive,
-    mayBackground: mayBackground(served),
-    askedMode: options.permissionMode,
-    ...verification,
-    ...mainAcceptance({ definition, given: options.acceptance ?? [], policy: agent.policy }),
-    news: newsFor(agent, { ...loaded, thread: served.thread, rules }),
-    release: async () => {
-      await approvals.close();
-      await hooks.close();
-      await servers.close();
-    },
     services: {
       ...shared,
       hooks: hooks.main,
       cwd,
       model: chosen.model,
       executor: tools.executor,
-      budget: await sessionBudget({
-        settings,
-        definition,
-        clock,
-        spentBefore: options.resume ? () => spentBefore(transcript, dispatcher) : undefined,
-      }),
-      limits: clockLimits({ definition, settings, background: false, isMain: true }),
+      budget: await createSessionBudget({ context, definition, spentBefore }),
+      limits: clockLimits({ definition: definition ?? {}, settings, background: false, isMain: true }),
       retinue: dispatcher,
+    },
+    info: {
+      absentTools: tools.absent,
+      mcpServers: connection.servers,
+      toolReport: resolved.report,
+      notices: [
+        ...(chosen.notice ? [chosen.notice] : []),
+        ...(options.model === undefined ? modelChangeNotice(previousHead, agent.head) : []),
+        ...problems,
+        ...main.notices,
+        ...resolved.notices,
+        ...connection.problems,
+        ...hooks.notices,
+        ...verification.notices,
+        ...searchNotices(settings, tools),
+        ...missingHookNotice(options, hooks),
+        ...transcript.problems.map(({ message }) => message),
+      ],
+    },
+    runOptions: {
+      waits: options.interactive !== true,
+      verify: verification.verify,
+      acceptance: mainAcceptance({ definition, given: options.acceptance, policy: agent.policy }),
+    },
+    mayBackground: mayBackground(context),
+    requestedMode: options.permissionMode,
+    contextUpdates: createContextUpdates({
+      main,
+      pool: agent.policy.pool,
+      rules,
+      contextFloor: () => thread.state.context.floor,
+    }),
+    callback: main.callback,
+    release: async () => {
+      await approvals.close();
+      await hooks.close();
+      await servers.close();
     },
   });
 }
 
-interface AgentParts extends ServedSession {
+interface DelegationParts {
   readonly rules: readonly Rule[];
+  readonly servers: SessionServers;
+  /** MCP servers of the main agent. */
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
   readonly shared: SharedServices;
-  readonly mayFork: boolean;
-  readonly modelIsGiven: boolean;
-  readonly interactive: boolean;
-  /** Tools for plan mode. */
-  readonly planning: readonly ToolSpec[];
-  readonly tell: SessionOptions["onTrouble"];
 }
 
 /** Creates the session's tools, and the dispatcher of the agents that its delegation tools start. */
-function createAgents(parts: AgentParts): {
-  readonly dispatcher: Dispatcher;
-  readonly tools: SessionTools;
-  readonly outputDirectory: string;
-} {
-  const { rules, connection, shared, mayFork: forks, interactive } = parts;
-  const { environment, settings, cwd, chosen, transcript, loaded } = parts;
-  const { agents } = loaded;
-  const ports = createSubagentPorts({ ...parts, agents, sessionTools: () => tools });
+function createDelegation(
+  options: SessionOptions,
+  { context, main, chosen, transcript, thread }: OpenedSession,
+  { rules, servers, connection, hooks, shared }: DelegationParts,
+): { readonly dispatcher: Dispatcher; readonly tools: SessionTools } {
+  const { settings, environment } = context;
+  const { agents } = main;
+  const interactive = options.interactive === true;
+  const forks = mayFork(settings, { interactive, coordinator: options.coordinator === true });
   const dispatcher = new Dispatcher({
     shared,
     journal: transcript,
-    plan: { main: parts.thread, after: modeAfterPlan(settings) },
+    plan: { main: thread, after: modeAfterPlan(settings) },
     mayFork: forks,
-    settleLost: (agentId) => settleLostPlace(agentId, { transcript, environment }),
+    settleLost: (agentId) => settleLostWorktree({ agentId, transcript, environment }),
     offered: () => offeredAgents(agents, { rules }).map(({ name }) => name),
-    prepare: createPrepare(ports),
+    // Tools start agents, and agents are prepared with these tools.
+    prepare: (request) => prepare(request),
   });
-  const outputDirectory = directoryOf(transcript);
+  const delegation = offerDelegation({ context, agents, rules, mayFork: forks, interactive });
   const tools = createSessionTools({
-    root: cwd,
+    context,
     transcript,
-    outputDirectory,
-    settings,
-    environment,
     chosen,
-    delegation: [...offerDelegation({ agents, settings, environment, rules, forks, interactive }), ...parts.planning],
+    delegation: [...delegation, ...planTools(options, settings)],
     dispatcher,
-    skills: agents.shelf,
+    skills: agents.skillCatalog,
     serverTools: connection.tools,
-    tell: parts.tell,
+    notify: options.onTrouble,
   });
-  return { dispatcher, tools, outputDirectory };
+  const prepare: Prepare = createPrepare(
+    createSubagentPorts({
+      context,
+      agents,
+      transcript,
+      servers,
+      connection,
+      hooks,
+      tools,
+      modelIsGiven: typeof options.model === "object",
+      interactive,
+    }),
+  );
+  return { dispatcher, tools };
 }
 
-async function settleLostPlace(
-  agentId: AgentId,
-  place: Pick<ServedSession, "transcript" | "environment">,
-): Promise<KeptWorktree | undefined> {
-  const { settleLostWorktree } = await import("../subagents/worktrees.ts");
-  return settleLostWorktree({ agentId, ...place });
-}
-
-/** Where nobody has hooks the files of the agents are not read for this. */
-async function tellOfLost(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
+/** Reports runs that an earlier process did not end to hooks, if any agent has hooks. */
+async function notifyLostRuns(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
   if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
   await dispatcher.reportLostRuns(async (agentType) => {
     const definition = agents.find(agentType)?.definition;
-    return (definition?.hooks && (await hooks.forAgent(definition))) ?? hooks.shared;
+    return (definition && hooks.forAgent(definition)) ?? hooks.shared;
   });
 }
 
-/** Who configured a search that can't work wants to know; who configured none does not. */
-function missedTools({ search }: Settings, { absent }: SessionTools): readonly string[] {
+/** Explains why a search that the settings configure is not available. */
+function searchNotices({ search }: Settings, { absent }: SessionTools): readonly string[] {
   if (search === undefined || search.engine === "off") return [];
   return absent.map(({ reason }) => reason);
 }
 
-/** Where the session keeps its own files, beside its transcript. */
-function directoryOf({ path, sessionId }: Transcript): string {
-  return path?.replace(/\.jsonl$/, "") ?? join(tmpdir(), `retinue-${sessionId}`);
-}
-
-/** What a session and its agents spent in earlier processes. */
-async function spentBefore(transcript: Transcript, { registry }: Dispatcher): Promise<BudgetSpent> {
+/** Returns what a session and its agents spent in earlier processes. */
+async function spentEarlier(transcript: Transcript, { registry }: Dispatcher): Promise<BudgetSpent> {
   const main = spendingIn(await transcript.read(MAIN_AGENT));
   return sumSpending([main, ...(await registry.earlierRuns()).map(({ spending }) => spending)]);
 }

@@ -1,38 +1,72 @@
 import { platform } from "node:os";
-import { type AgentResolution, type ResolvedAgent, resolveAgent } from "../../agents/index.ts";
+import { type ResolvedAgent, resolveAgent } from "../../agents/index.ts";
 import { UserError } from "../../lib/index.ts";
+import type { McpConnection } from "../../ports/index.ts";
 import {
+  type AgentBudget,
   type AgentDefinition,
   type Head,
   type Policy,
   type Rule,
   type Settings,
+  type ToolReport,
   VERIFIER,
 } from "../../protocol/index.ts";
-import type { Acceptance } from "../../runs/index.ts";
-import { existingDirectories } from "../places.ts";
-import type { SessionTools } from "../tools/session-tools.ts";
-import type { OpenedSession } from "./opened-session.ts";
+import { type Acceptance, type Budget, type BudgetSpent, createBudget, withInstructions } from "../../runs/index.ts";
+import type { LoadedMainAgent } from "../agents/load-agents.ts";
+import { existingDirectories } from "../directories.ts";
+import type { ChosenModel } from "../settings/choose-model.ts";
+import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
+import { askAboutGit, checkMode } from "./session-permissions.ts";
+import type { SessionTools } from "./session-tools.ts";
 
-export interface MainPlace extends Pick<OpenedSession, "settings" | "cwd" | "chosen" | "loaded" | "thread"> {
+export interface MainAgentParts {
+  readonly context: SessionContext;
+  readonly main: LoadedMainAgent;
+  readonly chosen: ChosenModel;
   readonly tools: SessionTools;
   readonly rules: readonly Rule[];
-  readonly outputDirectory: string;
+  /** MCP servers of the main agent. */
+  readonly connection: McpConnection;
+  /** Head of a conversation that is resumed. */
+  readonly previousHead: Head | undefined;
 }
 
-/** Resolves the session's main agent from options, settings and its definition. */
-export function resolveMain(options: SessionOptions, place: MainPlace): AgentResolution {
-  const { settings, cwd, chosen, loaded, thread, tools, rules, outputDirectory } = place;
+export interface MainAgent {
+  readonly agent: ResolvedAgent;
+  readonly report: ToolReport;
+  readonly notices: readonly string[];
+}
+
+/** Resolves the main agent of a session. Throws a `UserError` if it can't run. */
+export function createMainAgent(options: SessionOptions, parts: MainAgentParts): MainAgent {
+  const { context, connection } = parts;
+  const resolution = resolveMain(options, parts);
+  if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
+  const { agent: resolved, report, notices } = resolution;
+  const cautious = askAboutGit(resolved.policy, options.trusted === true ? undefined : context.cwd);
+  const restricted = { ...resolved, policy: cautious.policy };
+  const agent = withInstructions(options.coordinator ? coordinatorOf(restricted) : restricted, [connection]);
+  checkMode(context.settings, agent.policy.mode);
+  return { agent, report, notices: [...notices, ...cautious.notices] };
+}
+
+function resolveMain(options: SessionOptions, { context, main, chosen, tools, rules, previousHead }: MainAgentParts) {
+  const { settings, cwd } = context;
   const { permissions = {} } = settings;
   return resolveAgent({
-    ...loaded,
+    definition: main.definition,
+    prompt: main.prompt,
+    skills: main.skills,
+    memory: main.memory,
+    projectContext: main.projectContext,
     model: chosen.model.describe(),
     requestedModel: chosen.requested,
     modelReason: chosen.reason,
     maxTokensField: chosen.provider?.maxTokensField,
-    // Unless settings say otherwise, a resumed conversation keeps its lifetime: the cached prefix would be lost.
-    cacheLifetime: settings.cache?.lifetime ?? thread.conversation?.head.cacheLifetime,
+    // Changing the lifetime of a resumed conversation would lose its cached prefix.
+    cacheLifetime: settings.cache?.lifetime ?? previousHead?.cacheLifetime,
     tools: tools.executor.declarations(),
     absentTools: tools.absent,
     rules,
@@ -40,77 +74,99 @@ export function resolveMain(options: SessionOptions, place: MainPlace): AgentRes
     settings: { mode: permissions.defaultMode, effort: settings.effort, maxTurns: settings.maxTurns },
     workspaceRoot: cwd,
     additionalDirectories: existingDirectories(permissions.additionalDirectories ?? []),
-    readableRoots: [outputDirectory, ...existingDirectories(loaded.readableRoots)],
+    readableRoots: [tools.outputDirectory, ...existingDirectories(main.readableRoots)],
     platform: platform(),
   });
 }
 
-interface MainAcceptance {
-  readonly definition: Pick<Partial<AgentDefinition>, "acceptance">;
-  /** Given by who opens the session. */
-  readonly given: readonly string[];
-  /** Of the session's own agent. */
-  readonly policy: Policy;
-}
+const delegationTools: ReadonlySet<string> = new Set(["Task", "TaskOutput", "TaskStop", "SendMessage"]);
 
-/** What the work of a session's own agent has to stand. The host runs the commands, so it needs no shell of its own. */
-export function mainAcceptance({ definition, given, policy }: MainAcceptance): { readonly acceptance?: Acceptance } {
-  const own = definition.acceptance === undefined ? [] : [definition.acceptance];
-  const commands = [...own, ...given];
-  if (commands.length === 0) return {};
-  const pool = [...new Set([...policy.pool, "Bash"])];
-  return { acceptance: { commands, granted: given, policy: { ...policy, pool } } };
-}
-
-interface VerificationPlace {
-  readonly settings: Settings;
-  /** Of the session's own agent. */
-  readonly policy: Policy;
-  /** Those that work can be given to. */
-  readonly offered: readonly string[];
-}
-
-/** What the setting `verify` means in a session with these agents. */
-export function chooseVerification({ settings: { verify = "off" }, policy, offered }: VerificationPlace): {
-  readonly verify?: "suggest" | "auto";
-  readonly notices: readonly string[];
-} {
-  if (verify === "off") return { notices: [] };
-  if (!offered.includes(VERIFIER)) {
-    const notice = `The setting "verify" is "${verify}", but there is no agent ${VERIFIER} here: it is switched off or denied. Nothing is verified.`;
-    return { notices: [notice] };
-  }
-  // Who can give no work is not told to.
-  return verify === "suggest" && !policy.pool.includes("Task") ? { notices: [] } : { verify, notices: [] };
-}
-
-const delegation: ReadonlySet<string> = new Set(["Task", "TaskOutput", "TaskStop", "SendMessage"]);
-
-/** An agent that only gives work to others: they are still measured by all that it might have had itself. */
-export function coordinate(agent: ResolvedAgent): ResolvedAgent {
+/** Leaves an agent only the tools for delegation. Its subagents are limited by the policy that it would have had. */
+function coordinatorOf(agent: ResolvedAgent): ResolvedAgent {
   const { head, policy } = agent;
-  const pool = policy.pool.filter((tool) => delegation.has(tool));
-  if (!pool.includes("Task")) throw nobodyThere();
+  const pool = policy.pool.filter((tool) => delegationTools.has(tool));
+  if (!pool.includes("Task")) {
+    const cure = "Leave --coordinator out, or let it use Task (permissions, tools of its agent, subagents.maxDepth).";
+    throw new UserError("A coordinator has nobody to give work to here", { code: "coordinator", cure, exitCode: 2 });
+  }
+  const tools = head.tools.filter(({ name }) => pool.includes(name));
   return {
     ...agent,
-    head: { ...head, tools: head.tools.filter(({ name }) => pool.includes(name)), system: `${head.system}\n\n${role}` },
+    head: { ...head, tools, system: `${head.system}\n\n${coordinatorPrompt}` },
     policy: { ...policy, pool },
     childPolicy: policy,
   };
 }
 
-const role =
+const coordinatorPrompt =
   "You coordinate: you have no tools but those that give work to agents. Divide what is asked into pieces that agents can do without knowing this conversation, start independent ones side by side, check their reports against each other, have gaps closed, and answer yourself.";
 
-function nobodyThere(): UserError {
-  const cure = "Leave --coordinator out, or let it use Task (permissions, tools of its agent, subagents.maxDepth).";
-  return new UserError("A coordinator has nobody to give work to here", { code: "coordinator", cure, exitCode: 2 });
-}
-
-/** Who goes on with a session and names no model should know that another one answers: at other prices, without the cache. */
-export function tellOfOtherModel(before: Head | undefined, now: Head): readonly string[] {
+/** Warns that a resumed session uses a different model, which has other prices and no cached prefix. */
+export function modelChangeNotice(before: Head | undefined, now: Head): readonly string[] {
   if (before === undefined || before.provider === "lost") return [];
   if (before.provider === now.provider && before.model === now.model) return [];
   const [old, other] = [`${before.provider}/${before.model}`, `${now.provider}/${now.model}`];
   return [`${old} answered in this session so far, now ${other} does. To stay with it give --model ${old}.`];
+}
+
+interface AcceptanceOptions {
+  readonly definition: AgentDefinition | undefined;
+  /** Commands of the options. The caller has allowed them. */
+  readonly given: readonly string[] | undefined;
+  /** Policy of the main agent. */
+  readonly policy: Policy;
+}
+
+/** Returns the check that the work of the main agent must pass. The host runs it, so the agent needs no shell. */
+export function mainAcceptance({ definition, given = [], policy }: AcceptanceOptions): Acceptance | undefined {
+  const own = definition?.acceptance === undefined ? [] : [definition.acceptance];
+  const commands = [...own, ...given];
+  if (commands.length === 0) return undefined;
+  const pool = [...new Set([...policy.pool, "Bash"])];
+  return { commands, granted: given, policy: { ...policy, pool } };
+}
+
+interface Verification {
+  readonly verify: "suggest" | "auto" | undefined;
+  readonly notices: readonly string[];
+}
+
+/** Decides how the work of the main agent is verified, by the setting `verify` and the agents that it can start. */
+export function chooseVerification(
+  { verify = "off" }: Settings,
+  { policy }: ResolvedAgent,
+  offered: readonly string[],
+): Verification {
+  if (verify === "off") return { verify: undefined, notices: [] };
+  if (!offered.includes(VERIFIER)) {
+    const notice = `The setting "verify" is "${verify}", but there is no agent ${VERIFIER} here: it is switched off or denied. Nothing is verified.`;
+    return { verify: undefined, notices: [notice] };
+  }
+  // An agent that can't delegate can't follow a suggestion.
+  const isUseless = verify === "suggest" && !policy.pool.includes("Task");
+  return { verify: isUseless ? undefined : verify, notices: [] };
+}
+
+export interface SessionBudgetOptions {
+  readonly context: SessionContext;
+  /** Definition of the main agent. */
+  readonly definition: AgentDefinition | undefined;
+  /** Set for a resumed session. Called only if there are limits, because it reads all transcripts. */
+  readonly spentBefore?: (() => Promise<BudgetSpent>) | undefined;
+}
+
+/** Creates the budget of a session for its whole life, with the lower limits of settings and main agent. */
+export async function createSessionBudget(options: SessionBudgetOptions): Promise<Budget> {
+  const { context, definition, spentBefore } = options;
+  const { settings, clock } = context;
+  const limits = lowerLimits(settings.budget ?? {}, definition?.budget ?? {});
+  const budget = createBudget({ limits, maxSpawns: settings.subagents?.maxSpawns, clock });
+  if (spentBefore && Object.keys(limits).length > 0) budget.restore(await spentBefore());
+  return budget;
+}
+
+function lowerLimits(left: AgentBudget, right: AgentBudget): AgentBudget {
+  const merged: Record<string, number> = { ...left };
+  for (const [limit, amount] of Object.entries(right)) merged[limit] = Math.min(amount, merged[limit] ?? amount);
+  return merged;
 }

@@ -3,65 +3,51 @@ import { type AgentDefinition, MAIN_AGENT } from "../../protocol/index.ts";
 import { Thread } from "../../runs/index.ts";
 import {
   createMemorySession,
-  createSession,
+  createSession as createTranscript,
   openSession as openTranscript,
   type Session as Transcript,
+  type Trouble,
 } from "../../transcript/index.ts";
-import { loadDefinedAgents } from "../agents/load-defined-agents.ts";
-import { stateDirectory, workspaceDirectory } from "../places.ts";
+import { loadAgents } from "../agents/load-agents.ts";
 import { type ChosenModel, chooseModel } from "../settings/choose-model.ts";
-import { systemClock } from "../system-clock.ts";
-import { assembleSession } from "./assemble-session.ts";
-import type { Surroundings } from "./opened-session.ts";
+import { assembleSession, type OpenedTranscript } from "./assemble-session.ts";
 import type { Session } from "./session.ts";
+import { createSessionContext, type SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
-import { checkMode, environmentFor } from "./session-settings.ts";
+import { checkMode } from "./session-permissions.ts";
 
-/** Opens a new session, or an old one to go on with. Throws a `UserError` for what a person must repair. */
+/** Opens a new session, or resumes one. Throws a `UserError` for problems that the user must fix. */
 export async function openSession(options: SessionOptions = {}): Promise<Session> {
-  const { clock = systemClock, settings = {} } = options;
-  const environment = environmentFor(settings, options.environment ?? process.env);
-  checkMode(settings, options.permissionMode);
-  const cwd = workspaceDirectory(options.cwd ?? process.cwd());
-  const surroundings = { environment, clock, settings, cwd };
-  let files = options.resume === undefined ? undefined : await openThread(options, surroundings);
+  checkMode(options.settings ?? {}, options.permissionMode);
+  const context = createSessionContext(options);
+  let opened = options.resume === undefined ? undefined : await openThread(options, context);
   try {
-    const defined = await loadDefinedAgents(options, { ...surroundings, before: files?.thread.agentType });
-    const chosen = choose(options, surroundings, defined.loaded.definition);
-    // Only now: a session that can't begin leaves no files.
-    files ??= await openThread(options, surroundings);
-    return await assembleSession(options, { ...surroundings, ...files, ...defined, chosen });
+    const main = await loadAgents(options, context, opened?.thread.agentType);
+    const chosen = chooseSessionModel(options, context, main.definition);
+    // A new session opens its files last, so that one that can't start leaves none.
+    opened ??= await openThread(options, context);
+    return await assembleSession(options, { context, main, chosen, ...opened });
   } catch (error) {
-    await files?.transcript.close();
+    await opened?.transcript.close();
     throw error;
   }
 }
 
-function choose(
-  options: SessionOptions,
-  { settings, environment, clock }: Surroundings,
+function chooseSessionModel(
+  { model, provider }: SessionOptions,
+  { settings, environment, clock }: SessionContext,
   agent: AgentDefinition | undefined,
 ): ChosenModel {
-  const { model, provider } = options;
   if (typeof model === "object") return { model, requested: null, reason: "given by the program" };
-  return chooseModel({
-    settings,
-    environment,
-    clock,
-    flags: { provider, model },
-    agent,
-  });
+  return chooseModel({ settings, environment, clock, flags: { provider, model }, agent });
 }
 
-/** The files of a session, new or old, and its main agent's life so far. */
-async function openThread(
-  options: SessionOptions,
-  surroundings: Surroundings,
-): Promise<{ readonly transcript: Transcript; readonly thread: Thread }> {
-  const transcript = await openFiles(options, surroundings);
+/** Opens the files of a session and restores the thread of its main agent. */
+async function openThread(options: SessionOptions, context: SessionContext): Promise<OpenedTranscript> {
+  const transcript = await openFiles(options, context);
   try {
     const thread = new Thread(MAIN_AGENT, transcript);
-    // The lock says that nobody else has this session: what still carries its tag was left by a process that was killed.
+    // This process has the lock, so processes with the tag of this session were left by one that was killed.
     if (transcript.leftOpen) await sweepTagged(transcript.sessionId);
     if (options.resume !== undefined) await thread.restore();
     await thread.recordCleaned();
@@ -73,12 +59,11 @@ async function openThread(
 }
 
 async function openFiles(
-  { resume, home, onTrouble }: SessionOptions,
-  { cwd, environment, clock }: Surroundings,
+  { resume, home: keepsFiles, onTrouble }: SessionOptions,
+  { cwd, home, clock }: SessionContext,
 ): Promise<Transcript> {
   const sessionId = resume ?? newSessionId();
-  if (home === false) return createMemorySession({ cwd, sessionId, clock });
-  const trouble = onTrouble ? { onTrouble: ({ message }: { message: string }) => onTrouble(message) } : {};
-  const files = { home: home ?? stateDirectory(environment), cwd, sessionId, clock, ...trouble };
-  return resume === undefined ? createSession(files) : openTranscript(files);
+  if (keepsFiles === false) return createMemorySession({ cwd, sessionId, clock });
+  const files = { home, cwd, sessionId, clock, onTrouble: ({ message }: Trouble) => onTrouble?.(message) };
+  return resume === undefined ? createTranscript(files) : openTranscript(files);
 }

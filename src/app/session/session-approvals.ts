@@ -1,41 +1,96 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describeError, errorCode, isRecord, UserError, withFileLock, writeAtomically } from "../../lib/index.ts";
 import { createApprovalQueue, type SessionApprovals } from "../../runs/index.ts";
-import { openInbox } from "../../transcript/index.ts";
-import type { TrustPlace } from "../commands/trust.ts";
-import { stateDirectory } from "../places.ts";
-import type { OpenedSession } from "./opened-session.ts";
+import { createTrustStore } from "../../settings/index.ts";
+import { openInbox, type Session as Transcript, type Trouble } from "../../transcript/index.ts";
+import type { TrustOptions } from "../commands/trust.ts";
+import { loadProjectSettings } from "../settings/project-settings.ts";
+import type { SessionContext } from "./session-context.ts";
 import type { SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-/** Who is asked in a session, with what was asked and answered in it before. */
-export async function sessionApprovals(
+/** Creates the approval queue of a session. A resumed session has the requests and answers of earlier processes. */
+export async function openApprovals(
   { approvals, onAsk, resume, onTrouble, home }: SessionOptions,
-  { transcript, clock, cwd, environment, settings }: OpenedSession,
+  context: SessionContext,
+  { inboxPath: path }: Transcript,
 ): Promise<SessionApprovals> {
-  const { inboxPath: path } = transcript;
-  const tell = onTrouble && (({ message }: { readonly message: string }) => onTrouble(message));
-  const desk = createApprovalQueue({
+  const keepAndReport = async (rule: string): Promise<void> => {
+    const message = await keepRule(rule, context);
+    onTrouble?.(message);
+  };
+  const queue = createApprovalQueue({
     attended: approvals !== undefined || onAsk === "wait",
-    deniesBackground: settings.background?.approvals === "deny",
+    deniesBackground: context.settings.background?.approvals === "deny",
     program: approvals,
-    ...(home === false
-      ? {}
-      : { keepRule: keeping({ home: home ?? stateDirectory(environment), cwd, environment }, onTrouble) }),
-    openInbox: async () => openInbox({ path, clock, onTrouble: tell }),
+    keepRule: home === false ? undefined : keepAndReport,
+    openInbox: async () =>
+      openInbox({ path, clock: context.clock, onTrouble: ({ message }: Trouble) => onTrouble?.(message) }),
   });
-  if (resume !== undefined && path !== undefined && existsSync(path)) await desk.load();
-  return desk;
+  if (resume !== undefined && path !== undefined && existsSync(path)) await queue.load();
+  return queue;
 }
 
-/** Who wants hooks to decide and has none would wonder why everything is denied. */
-export function missedAnswers({ onAsk }: SessionOptions, { main }: Pick<SessionHooks, "main">): readonly string[] {
+/** Warns if hooks should decide and there are none, because then all requests are denied. */
+export function missingHookNotice({ onAsk }: SessionOptions, { main }: Pick<SessionHooks, "main">): readonly string[] {
   if (onAsk !== "hook" || main?.has("PermissionRequest")) return [];
   return ["There is no PermissionRequest hook, so what would have to be asked is denied."];
 }
 
-function keeping(place: TrustPlace, tell: SessionOptions["onTrouble"]): (rule: string) => Promise<void> {
-  return async (rule) => {
-    const { keepRule } = await import("../settings/keep-rule.ts");
-    tell?.(await keepRule(rule, place));
-  };
+const LOCAL_SETTINGS = ".retinue/settings.local.json";
+
+/** Adds an allow rule to the settings of a directory. Returns a message for the user. Never rejects. */
+async function keepRule(rule: string, { home, cwd, environment }: TrustOptions): Promise<string> {
+  const file = join(cwd, LOCAL_SETTINGS);
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    return await withFileLock(file, () => addRule(rule, file, { home, cwd, environment }));
+  } catch (error) {
+    return `${rule} counts in this session and could not be kept in ${file}: ${describeError(error)}`;
+  }
+}
+
+/** The user has seen the rule, so if the rest of the file was approved, the file with the rule is approved too. */
+async function addRule(rule: string, file: string, options: TrustOptions): Promise<string> {
+  const { home, cwd } = options;
+  const store = createTrustStore({ stateHome: home });
+  const approved = store.approvedHash(cwd, { kind: "permissions", name: LOCAL_SETTINGS });
+  const wasApproved = store.coveredBy(cwd) === cwd && currentApproval(options)?.hash === approved;
+  const settings = readPlainJson(file);
+  const permissions = recordOf(settings["permissions"]);
+  const allow = Array.isArray(permissions["allow"]) ? permissions["allow"] : [];
+  if (allow.includes(rule)) return `${rule} stands in ${file} already.`;
+  const changed = { ...settings, permissions: { ...permissions, allow: [...allow, rule] } };
+  await writeAtomically(file, `${JSON.stringify(changed, null, 2)}\n`, { mode: 0o644 });
+  const approval = wasApproved ? currentApproval(options) : undefined;
+  if (approval === undefined)
+    return `${rule} stands in ${file} now, and counts there after "retinue trust add ${cwd}".`;
+  await store.approve(cwd, approval);
+  return `${rule} stands in ${file} now.`;
+}
+
+function currentApproval(options: TrustOptions) {
+  const { approvals } = loadProjectSettings({ ...options, trust: true });
+  return approvals.find(({ kind, name }) => kind === "permissions" && name === LOCAL_SETTINGS);
+}
+
+/** Throws if the file has comments, because writing it would remove them. */
+function readPlainJson(file: string): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return {};
+    throw error;
+  }
+  try {
+    return recordOf(JSON.parse(text));
+  } catch {
+    throw new UserError("it is not plain JSON", { code: "settings", cure: "Add the rule to permissions.allow there." });
+  }
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  return isRecord(value) ? value : {};
 }

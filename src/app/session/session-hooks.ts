@@ -1,6 +1,4 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import type { FunctionHook, Hook, HookFunction, OpenHooks } from "../../hooks/index.ts";
+import { createHooks, type FunctionHook, type Hook, type HookFunction } from "../../hooks/index.ts";
 import type { Hooks } from "../../ports/index.ts";
 import {
   type AgentDefinition,
@@ -14,7 +12,9 @@ import {
   type Settings,
   type SettingsOrigin,
 } from "../../protocol/index.ts";
-import type { Environment } from "../places.ts";
+import { createLocalWorkspace } from "../../workspace/index.ts";
+import type { Environment } from "../directories.ts";
+import { readPluginHooks } from "./plugin-parts.ts";
 
 /** Functions of a program that opens a session, by event. */
 export type SessionHookOptions = {
@@ -22,82 +22,88 @@ export type SessionHookOptions = {
 };
 
 export interface FunctionHookOptions<Event extends HookEvent> {
-  /** Which tools, agent types or whatever the event is about; absent: all. */
+  /** Tools, agent types or other subjects of the event to match; absent: all. */
   readonly matcher?: string;
   readonly timeoutSeconds?: number;
   readonly run: HookFunction<Event>;
 }
 
-export interface HooksPlace {
+export interface SessionHooksOptions {
   readonly settings: Settings;
-  /** Where the settings come from; absent: they are the program's own. */
+  /** Origins of the settings; absent: the program supplied them. */
   readonly origins?: readonly SettingsOrigin[] | undefined;
-  /** Where plugins are kept; absent: those of the user don't count here. */
+  /** State directory with the user's plugins; absent: they are not used. */
   readonly pluginHome?: string | undefined;
   readonly functions?: SessionHookOptions | undefined;
-  /** Of the session's own agent. */
+  /** Definition of the main agent. */
   readonly definition?: AgentDefinition | undefined;
-  /** The workspace. */
-  readonly root: string;
+  /** Real path of the workspace. */
+  readonly cwd: string;
   readonly environment: Environment;
   readonly transcript: { readonly sessionId: SessionId; readonly path: string | undefined };
 }
 
-/** The hooks of a session. Where there are none, nothing is loaded. */
 export interface SessionHooks {
-  /** Of the session's own agent. */
+  /** Hooks of the main agent; undefined if there are none. */
   readonly main?: Hooks | undefined;
-  /** Of its subagents. */
+  /** Hooks of all subagents; undefined if there are none. */
   readonly shared?: Hooks | undefined;
-  /** Of a subagent whose definition has some; undefined: those all have. */
-  forAgent(definition: AgentDefinition): Promise<Hooks | undefined>;
+  /** Returns the hooks of a subagent whose definition has some; undefined: those of all subagents apply. */
+  forAgent(definition: AgentDefinition): Hooks | undefined;
   readonly notices: readonly string[];
+  /** Waits for processes that hooks started. */
   close(): Promise<void>;
 }
 
-export async function loadSessionHooks(place: HooksPlace): Promise<SessionHooks> {
-  const { hooks, notices } = await configuredHooks(place);
-  const own = ownHooks(place, place.definition);
-  let opened: Promise<OpenHooks> | undefined;
-  const open = () => {
-    opened ??= openHooks(place, { hooks, own });
-    return opened;
-  };
-  const main = hooks.length + own.length === 0 ? undefined : await open();
+export function createSessionHooks(options: SessionHooksOptions): SessionHooks {
+  const { cwd: root, environment, transcript } = options;
+  const { hooks, notices } = configuredHooks(options);
+  const own = definitionHooks(options.definition, options.settings);
+  const opened = createHooks({
+    hooks,
+    own,
+    workspace: createLocalWorkspace({ root, environment }),
+    sessionId: transcript.sessionId,
+    transcriptPath: (agentId) => transcriptPath(transcript.path, agentId),
+  });
   return {
-    main,
-    ...(main && hooks.length > 0 ? { shared: main.forAgent([]) } : {}),
-    forAgent: async (definition) => {
-      const theirs = ownHooks(place, definition);
-      return theirs.length === 0 ? undefined : (await open()).forAgent(theirs);
+    main: hooks.length + own.length === 0 ? undefined : opened,
+    shared: hooks.length === 0 ? undefined : opened.forAgent([]),
+    forAgent: (definition) => {
+      const added = definitionHooks(definition, options.settings);
+      return added.length === 0 ? undefined : opened.forAgent(added);
     },
     notices,
-    close: async () => (await opened)?.close(),
+    close: () => opened.close(),
   };
 }
 
-interface Configured {
+function transcriptPath(main: string | undefined, agentId: AgentId): string | undefined {
+  return agentId === MAIN_AGENT ? main : main?.replace(/\.jsonl$/, `/subagents/agent-${agentId}.jsonl`);
+}
+
+interface ConfiguredHooks {
   readonly hooks: readonly Hook[];
   readonly notices: readonly string[];
 }
 
-/** The user's and the project's first, as settings have them; then those of plugins and of the program. */
-async function configuredHooks({ settings, origins, pluginHome, functions = {} }: HooksPlace): Promise<Configured> {
+/** Returns the hooks of settings, then those of plugins, then those of the program. */
+function configuredHooks({ settings, origins, pluginHome, functions }: SessionHooksOptions): ConfiguredHooks {
   const fromSettings = settingsHooks(settings, origins);
   const readsPlugins = pluginHome !== undefined && !settings.disableAllHooks;
-  const fromPlugins = readsPlugins ? await pluginHooks(pluginHome) : nothing;
+  const fromPlugins = readsPlugins ? readPluginHooks(pluginHome) : { hooks: [], notices: [] };
   return {
     hooks: [...fromSettings.hooks, ...fromPlugins.hooks, ...functionHooks(functions)],
     notices: [...fromSettings.notices, ...fromPlugins.notices],
   };
 }
 
-const nothing: Configured = { hooks: [], notices: [] };
-
-/** What is wrong with those of files was told, with file and line, when the files were read. */
-function settingsHooks({ hooks: value = {}, disableAllHooks }: Settings, origins: HooksPlace["origins"]): Configured {
+function settingsHooks(
+  { hooks: value = {}, disableAllHooks }: Settings,
+  origins: SessionHooksOptions["origins"],
+): ConfiguredHooks {
   const scopes = new Map(origins?.map((origin) => [origin.value, origin.scope]));
-  // Who manages the machine decides about its own hooks; nobody else switches them off.
+  // Only the administrator can disable managed hooks.
   const allAreOff = origins?.some(({ path, scope }) => path === "disableAllHooks" && scope === "managed");
   const read = Object.entries(value).flatMap(([event, entries]) =>
     (Array.isArray(entries) ? entries : [entries]).flatMap((entry) => {
@@ -108,17 +114,12 @@ function settingsHooks({ hooks: value = {}, disableAllHooks }: Settings, origins
       return { hooks: hooks.map((hook): Hook => ({ kind: "command", source, ...hook })), problems };
     }),
   );
+  // Problems in settings files were reported when the files were read.
   const problems = origins === undefined ? read.flatMap((each) => each.problems) : [];
   return { hooks: read.flatMap(({ hooks }) => hooks), notices: problems.map(({ message }) => message) };
 }
 
-async function pluginHooks(home: string): Promise<Configured> {
-  if (!existsSync(join(home, "plugins.json"))) return nothing;
-  const { readPluginHooks } = await import("./plugin-hooks.ts");
-  return readPluginHooks(home);
-}
-
-function functionHooks(functions: SessionHookOptions): readonly Hook[] {
+function functionHooks(functions: SessionHookOptions = {}): readonly Hook[] {
   return hookEvents.flatMap((event) =>
     (functions[event] ?? []).map(
       (given): FunctionHook => ({
@@ -132,26 +133,11 @@ function functionHooks(functions: SessionHookOptions): readonly Hook[] {
   );
 }
 
-/** Of a definition: a project's file is the project's word. */
-function ownHooks({ settings }: HooksPlace, { hooks = [], source }: Partial<AgentDefinition> = {}): readonly Hook[] {
-  if (settings.disableAllHooks) return [];
+/** Hooks in a project's file count as the project's, all others as the user's. */
+function definitionHooks(
+  { hooks = [], source }: Partial<AgentDefinition> = {},
+  { disableAllHooks }: Settings,
+): readonly Hook[] {
+  if (disableAllHooks) return [];
   return hooks.map((hook) => ({ kind: "command", source: source === "project" ? "project" : "user", ...hook }));
-}
-
-async function openHooks(
-  { root, environment, transcript: { sessionId, path } }: HooksPlace,
-  configured: { readonly hooks: readonly Hook[]; readonly own: readonly Hook[] },
-): Promise<OpenHooks> {
-  const [{ createHooks }, { createLocalWorkspace }] = await Promise.all([
-    import("../../hooks/index.ts"),
-    import("../../workspace/index.ts"),
-  ]);
-  const transcriptPath = (agentId: AgentId): string | undefined =>
-    agentId === MAIN_AGENT ? path : path?.replace(/\.jsonl$/, `/subagents/agent-${agentId}.jsonl`);
-  return createHooks({
-    ...configured,
-    workspace: createLocalWorkspace({ root, environment }),
-    sessionId,
-    transcriptPath,
-  });
 }

@@ -1,39 +1,40 @@
 import type { Approvals, Clock, Model } from "../../ports/index.ts";
 import type { Effort, PermissionMode, Rule, SessionId, Settings, SettingsOrigin } from "../../protocol/index.ts";
 import type { AgentUpdates } from "../../runs/index.ts";
-import type { CatalogPlace } from "../agents/agent-catalog.ts";
-import type { Environment } from "../places.ts";
+import type { CatalogOptions } from "../agents/agent-catalog.ts";
+import type { Environment } from "../directories.ts";
 import type { SessionHookOptions } from "./session-hooks.ts";
 
 export type OnAsk = "deny" | "wait" | "hook";
 
 export interface SessionOptions {
-  /** The workspace; the current directory if absent. */
+  /** The workspace; defaults to the current directory. */
   readonly cwd?: string;
-  /** State directory; `RETINUE_HOME` or `~/.retinue` if absent. `false` keeps nothing on disk. */
+  /** State directory; defaults to `RETINUE_HOME` or `~/.retinue`. With `false`, nothing is kept on disk. */
   readonly home?: string | false;
+  /** Environment variables; defaults to those of the process. */
   readonly environment?: Environment;
   readonly settings?: Settings;
-  /** Where the settings came from, for messages about their rules. */
+  /** Path of the settings file, for messages about its rules. */
   readonly settingsFile?: string;
-  /** Where each of the settings comes from, as `loadProjectSettings` gives it; absent: all are the program's own words. */
+  /** Origins of the settings from `loadProjectSettings`; absent: the program supplied all settings. */
   readonly settingsOrigins?: readonly SettingsOrigin[];
-  /** The rules of the settings with their scopes, as `loadProjectSettings` gives them, instead of their lists. */
+  /** Rules with their scopes from `loadProjectSettings`. They replace the lists in the settings. */
   readonly rules?: readonly Rule[];
-  /** What the settings say about the agents there are, as `loadProjectSettings` gives it; absent: read from the files. */
-  readonly catalogSettings?: CatalogPlace["settings"];
-  /** Which agent works; if absent, the one that worked before, in a new session the main agent (`main`). */
+  /** Settings about agents from `loadProjectSettings`; absent: read from the settings files. */
+  readonly catalogSettings?: CatalogOptions["settings"];
+  /** Main agent of the session; defaults to that of a resumed session, or to `main`. */
   readonly agent?: string | undefined;
-  /** The agent gets only the tools that give work to others; those have what it would have had. */
+  /** Gives the main agent only the tools for delegation. Its subagents have the tools that it would have had. */
   readonly coordinator?: boolean;
   /** Agents for this session, by name: made with `defineAgent`, or in the form of the settings key `agents`. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Whether the workspace's own agents, skills and instructions (AGENTS.md, CLAUDE.md) count, beside the user's. Absent:
-   * for a named agent what the user trusts counts; the main agent has no instructions from files.
+   * Whether agents, skills and instructions (AGENTS.md, CLAUDE.md) of the workspace are used, beside those of the user.
+   * Absent: a named agent uses what the user trusts, and the main agent reads no instructions.
    */
   readonly trusted?: boolean;
-  /** How the program was entered, for agents that are there only for people at a command line; `sdk` if absent. */
+  /** How the program was started, for agents that only help people at a command line; defaults to `sdk`. */
   readonly entryPoint?: string;
   readonly provider?: string | undefined;
   readonly model?: string | Model | undefined;
@@ -43,31 +44,31 @@ export interface SessionOptions {
   readonly disallowedTools?: readonly string[];
   readonly maxTurns?: number | undefined;
   /**
-   * Commands that say whether the work of a run is good, by ending with 0; they follow that of the agent's definition.
-   * Who gives them here has allowed them, as far as no rule denies them.
+   * Commands that check the work of a run. It passes if all of them exit with 0. They run after that of the agent's
+   * definition, and need no approval unless a rule denies them.
    */
   readonly acceptance?: readonly string[];
   /**
-   * A person is there while it runs: an agent that is waited for too long goes on in the background instead of ending,
-   * and a run ends before its agents in the background, whose ends are told with the next prompt.
+   * A person is present. A subagent that takes too long moves to the background instead of being stopped, and a run ends
+   * without waiting for background agents. Their ends are reported with the next prompt.
    */
   readonly interactive?: boolean;
-  /** The whole id of a session to go on with. */
+  /** Full id of a session to resume. */
   readonly resume?: SessionId | undefined;
-  /** Functions that are asked or told what happens, beside the commands that settings and definitions name. */
+  /** Hook functions, in addition to the commands in settings and definitions. */
   readonly hooks?: SessionHookOptions;
-  /** Who answers when a rule says `ask`; other processes may too, by `retinue approvals`. */
+  /** Answers requests for approval. Other processes can answer too, with `retinue approvals`. */
   readonly approvals?: Approvals;
   /**
-   * What becomes of such calls where `approvals` is absent. `deny`, the default: they are denied with the reason. `wait`:
-   * they wait for an answer by `retinue approvals`. `hook`: PermissionRequest hooks decide, and what they leave open is denied.
+   * How requests for approval are handled without `approvals`. `deny` (default) denies them. `wait` waits for
+   * `retinue approvals`. `hook` lets PermissionRequest hooks decide and denies what they leave open.
    */
   readonly onAsk?: OnAsk | undefined;
-  /** What of its agents a run tells; `all` by default. With hundreds of agents it pays to ask for less. */
+  /** Events of subagents that a run reports; defaults to `all`. With hundreds of agents, fewer events save time. */
   readonly agentUpdates?: AgentUpdates;
   readonly clock?: Clock;
-  /** Aborted while it is being opened: MCP servers that are about to start are ended, and opening it fails. */
+  /** Aborts opening the session. MCP servers that are starting are stopped. */
   readonly signal?: AbortSignal;
-  /** A person should know it while the session goes on: a full disk, or an MCP server, for which it waits; commands without a sandbox. */
+  /** Receives messages for the user about a full disk, an MCP server that starts slowly, or commands without a sandbox. */
   readonly onTrouble?: (message: string) => void;
 }

@@ -10,9 +10,9 @@ import {
   type UserBlock,
 } from "../../protocol/index.ts";
 import {
-  type Acceptance,
   type Dispatcher,
   type Run,
+  type RunRequest,
   type RunServices,
   runSessionEndHooks,
   type StopCause,
@@ -23,105 +23,102 @@ import {
 } from "../../runs/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
 import type { AgentCallback } from "../agents/define-agent.ts";
-import { planChange } from "./plan-mode.ts";
+import { planChange } from "./session-permissions.ts";
 import { withCallback } from "./with-callback.ts";
 
 export interface Session {
   readonly id: SessionId;
   readonly cwd: string;
   readonly model: ModelDescription;
-  /** Who works: `main`, or the name of a definition. */
+  /** Type of the main agent: `main`, or the name of a definition. */
   readonly agentType: string;
-  /** What the agent is told first in a new session, before anybody's words. */
+  /** Prompt that the agent gets first in a new session, before that of the user. */
   readonly initialPrompt: string | undefined;
   readonly tools: readonly string[];
-  /** Those that it can give work to, by name. */
+  /** Names of the agents that it can start. */
   readonly agents: readonly string[];
   readonly mcpServers: readonly ConnectedMcpServer[];
-  /** What the agent's definition asked for and what it got. */
+  /** Tools that the agent's definition asked for and tools that it got. */
   readonly toolReport: ToolReport;
-  /** Built-in tools this session does not have, and why. */
+  /** Built-in tools that this session does not have, with the reason. */
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
-  /** As it is now: plan mode may have been entered or left. */
+  /** Current mode. It changes when the agent enters or leaves plan mode. */
   readonly permissionMode: PermissionMode;
-  /** Worth a line to the user: an offline model, a rule that can't be read, a repaired transcript. */
+  /** Messages for the user, such as an offline model, an invalid rule or a repaired transcript. */
   readonly notices: readonly string[];
-  /** Undefined where nothing is kept. */
+  /** Undefined if the session keeps nothing on disk. */
   readonly transcriptPath: string | undefined;
-  /** Starts a run. One at a time; without words it goes on with what is there. */
-  prompt(words: string | readonly UserBlock[]): Run;
-  /** Whom the main agent waits for now, it no longer waits for: they go on in the background. Answers with their ids. */
+  /** Starts a run, one at a time. With an empty prompt it continues the conversation. */
+  prompt(prompt: string | readonly UserBlock[]): Run;
+  /** Moves the foreground subagents of the main agent to the background. Returns their ids. */
   moveToBackground(): Promise<readonly AgentId[]>;
-  /** Ends the turn under way, with the agents that it waits for; those in the background go on. */
+  /** Stops the current run and its foreground subagents. Background agents continue. */
   interrupt(): Promise<StopReceipt>;
-  /** By id, the beginning of one, or name. Its own agents in the background go on. Undefined: there is no such agent. */
+  /** Stops an agent by id, id prefix or name. Its background agents continue. Returns undefined if there is no such agent. */
   stopAgent(reference: string): Promise<StopReceipt | undefined>;
-  /** Ends the turn under way and every agent. The session stays open. */
+  /** Stops the current run and all agents. The session stays open. */
   stopAll(): Promise<StopReceipt>;
-  /** Ends what is still running and gives up the session. */
+  /** Stops everything and closes the session. */
   close(): Promise<void>;
 }
 
-export interface SessionParts extends Pick<Session, "absentTools" | "mcpServers" | "notices" | "toolReport"> {
+export interface SessionParts {
   readonly transcript: Transcript;
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
   readonly services: RunServices & { readonly executor: ToolExecutor };
   readonly dispatcher: Dispatcher;
-  /** A run ends only after the agents it has in the background. */
-  readonly waits: boolean;
-  /** Agents may go on without anybody who waits for them. */
+  readonly info: Pick<Session, "absentTools" | "mcpServers" | "notices" | "toolReport">;
+  /** Options of every run of the main agent. */
+  readonly runOptions: Pick<RunRequest, "acceptance" | "verify"> & { readonly waits: boolean };
   readonly mayBackground: boolean;
-  /** The mode that was asked for with this opening of the session. */
-  readonly askedMode?: PermissionMode | undefined;
-  /** What has changed around the session since its last prompt, in words for its agent. */
-  readonly news: () => Promise<string | undefined>;
-  /** What its work has to stand. */
-  readonly acceptance?: Acceptance | undefined;
-  /** Whether somebody else tries to break work that changed files. */
-  readonly verify?: "suggest" | "auto" | undefined;
-  /** Releases what the session holds besides its executor. */
-  readonly release: () => Promise<void>;
+  /** Mode that was requested when the session was opened. */
+  readonly requestedMode?: PermissionMode | undefined;
+  /** Describes changes of agents, skills and instructions since the last prompt for the agent. */
+  readonly contextUpdates: () => Promise<string | undefined>;
   readonly callback?: AgentCallback | undefined;
+  /** Releases everything that the session uses beside its executor and its transcript. */
+  readonly release: () => Promise<void>;
 }
 
-export function createSessionOf({
-  transcript,
-  agent,
-  thread,
-  services,
-  absentTools,
-  mcpServers,
-  notices,
-  toolReport,
-  dispatcher,
-  waits,
-  mayBackground,
-  askedMode,
-  news,
-  acceptance,
-  verify,
-  release,
-  callback,
-}: SessionParts): Session {
+export function createSession(parts: SessionParts): Session {
+  const { transcript, agent, thread, services, dispatcher, callback } = parts;
+  const { registry } = dispatcher;
   let running: Run | undefined;
-  /** Somebody has begun to work in it. */
-  let isOpen = false;
-  const opening = (): readonly UserBlock[] => (thread.isNew ? blocksOf(agent.initialPrompt ?? "") : []);
-  const plan = () => planChange({ asked: askedMode, mode: agent.policy.mode, before: thread.state.plan });
-  /** Of the main agent, with what that stops. */
-  const stopRun = async (cause: StopCause, stopOthers: () => Promise<unknown>): Promise<StopReceipt> => {
+  let isStarted = false;
+
+  function start(prompt: readonly UserBlock[]): Run {
+    if (running) throw new Error("a run is under way in this session: wait for its result first");
+    services.budget.resetSpawns();
+    const initial = thread.isNew ? blocksOf(agent.initialPrompt ?? "") : [];
+    const request = { ...parts.runOptions, runId: newRunId(), agent, prompt: [...initial, ...prompt] };
+    const stage = isStarted ? { news: parts.contextUpdates } : opening();
+    isStarted = true;
+    const run = startRun(services, thread, { ...request, ...stage });
+    running = run;
+    void run.result.finally(() => {
+      running = undefined;
+    });
+    return run;
+  }
+
+  function opening(): Pick<RunRequest, "opens" | "plan"> {
+    const modes = { requested: parts.requestedMode, mode: agent.policy.mode, before: thread.state.plan };
+    return { opens: thread.isNew ? "startup" : "resume", ...planChange(modes) };
+  }
+
+  async function stop(cause: StopCause, stopSubagents: () => Promise<unknown>): Promise<StopReceipt> {
     const run = running;
     run?.stop(cause);
-    const receipt = await stopWithReceipt(dispatcher.registry.working(), () =>
-      Promise.all([run?.result, stopOthers()]),
-    );
+    const receipt = await stopWithReceipt(registry.working(), () => Promise.all([run?.result, stopSubagents()]));
     const end = await run?.result;
     if (end?.outcome !== "stopped") return receipt;
-    const own = { agentId: MAIN_AGENT, agentType: agent.agentType, runId: end.runId, turns: end.turns };
-    return { ...receipt, stopped: [own, ...receipt.stopped] };
-  };
+    const main = { agentId: MAIN_AGENT, agentType: agent.agentType, runId: end.runId, turns: end.turns };
+    return { ...receipt, stopped: [main, ...receipt.stopped] };
+  }
+
   return {
+    ...parts.info,
     id: services.sessionId,
     cwd: services.cwd,
     model: services.model.describe(),
@@ -129,47 +126,30 @@ export function createSessionOf({
     initialPrompt: agent.initialPrompt,
     tools: agent.policy.pool,
     agents: agent.policy.pool.includes("Task") ? dispatcher.offered() : [],
-    mcpServers,
-    toolReport,
-    absentTools,
     get permissionMode() {
       return dispatcher.policyOf(MAIN_AGENT, agent.policy).mode;
     },
-    notices,
     transcriptPath: transcript.path,
-    prompt: (words) => {
-      if (running) throw new Error("a run is under way in this session: wait for its result first");
-      services.budget.resetSpawns();
-      const prompt = [...opening(), ...blocksOf(words)];
-      const place = isOpen ? { news } : { opens: thread.isNew ? ("startup" as const) : ("resume" as const), ...plan() };
-      isOpen = true;
-      const check = {
-        acceptance,
-        verify,
-      };
-      const run = startRun(services, thread, { runId: newRunId(), agent, prompt, waits, ...check, ...place });
-      running = run;
-      void run.result.finally(() => {
-        running = undefined;
-      });
+    prompt: (prompt) => {
+      const run = start(blocksOf(prompt));
       if (callback === undefined) return run;
       const record = thread.record.bind(thread);
       return withCallback(run, callback, { agentType: agent.agentType, clock: services.clock, record });
     },
-    moveToBackground: async () => (mayBackground ? dispatcher.registry.detachChildren(MAIN_AGENT, "person") : []),
-    interrupt: () => stopRun("interrupted", async () => undefined),
-    stopAll: () => stopRun("stopped", () => dispatcher.registry.stopAll()),
+    moveToBackground: async () => (parts.mayBackground ? registry.detachChildren(MAIN_AGENT, "person") : []),
+    interrupt: () => stop("interrupted", async () => undefined),
+    stopAll: () => stop("stopped", () => registry.stopAll()),
     stopAgent: async (reference) => {
-      const found = await dispatcher.registry.find(reference);
-      return found && stopWithReceipt(dispatcher.registry.working(), () => dispatcher.registry.stop(found.agentId));
+      const found = await registry.find(reference);
+      return found && stopWithReceipt(registry.working(), () => registry.stop(found.agentId));
     },
     close: async () => {
       running?.stop("stopped");
       await running?.result;
-      await dispatcher.registry.stopAll();
-      if (isOpen) await runSessionEndHooks(services, thread, agent);
+      await registry.stopAll();
+      if (isStarted) await runSessionEndHooks(services, thread, agent);
       await services.executor.close();
-      await release();
+      await parts.release();
       await thread.recordCleaned().catch(() => undefined);
       thread.saveCheckpoint();
       await transcript.close();
@@ -177,7 +157,7 @@ export function createSessionOf({
   };
 }
 
-function blocksOf(words: string | readonly UserBlock[]): readonly UserBlock[] {
-  if (typeof words !== "string") return words;
-  return words.trim() === "" ? [] : [{ type: "text", text: words }];
+function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
+  if (typeof prompt !== "string") return prompt;
+  return prompt.trim() === "" ? [] : [{ type: "text", text: prompt }];
 }

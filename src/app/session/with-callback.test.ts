@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DurableEvent, Line, RunResult, RunUpdate } from "../../protocol/index.ts";
 import type { Run } from "../../runs/index.ts";
-import { type CallbackPlace, withCallback } from "./with-callback.ts";
+import { type CallbackOptions, withCallback } from "./with-callback.ts";
 
 const result = { outcome: "succeeded", text: "Done." } as RunResult;
 const clock = { now: () => 7, monotonic: () => 0 };
@@ -18,7 +18,7 @@ function someRun(stopped: string[] = []): Run {
   };
 }
 
-function journal(): CallbackPlace & { readonly kept: DurableEvent[] } {
+function journal(): CallbackOptions & { readonly kept: DurableEvent[] } {
   const kept: DurableEvent[] = [];
   const record = async (events: readonly DurableEvent[]): Promise<readonly Line[]> => {
     kept.push(...events);
@@ -36,19 +36,19 @@ async function all(run: Run): Promise<readonly RunUpdate[]> {
 describe("a run with a callback", () => {
   it("is followed by it, and its result waits for it", async () => {
     const seen: string[] = [];
-    const place = journal();
+    const options = journal();
     const run = withCallback(
       someRun(),
       async ({ text }) => {
         await Promise.resolve();
         seen.push(text);
       },
-      place,
+      options,
     );
     expect(await run.result).toBe(result);
     expect(seen).toEqual(["Done."]);
     expect(await all(run)).toEqual([before]);
-    expect(place.kept).toEqual([]);
+    expect(options.kept).toEqual([]);
   });
 
   it.each([
@@ -60,25 +60,27 @@ describe("a run with a callback", () => {
       },
     ],
   ])("keeps its result when that fails %s, and says so", async (_, callback) => {
-    const place = journal();
-    const run = withCallback(someRun(), callback, place);
+    const options = journal();
+    const run = withCallback(someRun(), callback, options);
     const message = 'The callback of agent "poet" failed: Out of ink. The run\'s result is as it was.';
     const notice = { type: "notice.raised", code: "callback_failed", message };
     expect(await all(run)).toEqual([before, { v: 1, id: "9", parentId: "8", at: 7, ...notice }]);
     expect(await run.result).toBe(result);
-    expect(place.kept).toEqual([notice]);
+    expect(options.kept).toEqual([notice]);
   });
 
   it("does not wait for it for ever", async () => {
-    const place = journal();
-    const run = withCallback(someRun(), () => new Promise(() => undefined), { ...place, limitMs: 1 });
+    const options = journal();
+    const run = withCallback(someRun(), () => new Promise(() => undefined), { ...options, limitMs: 1 });
     expect(await run.result).toBe(result);
-    expect(place.kept).toEqual([expect.objectContaining({ message: expect.stringContaining("has not ended within") })]);
+    expect(options.kept).toEqual([
+      expect.objectContaining({ message: expect.stringContaining("has not ended within") }),
+    ]);
   });
 
   it("says so also when nothing can be recorded any more", async () => {
-    const place = { ...journal(), record: () => Promise.reject(new Error("closed")) };
-    const updates = await all(withCallback(someRun(), () => Promise.reject(new Error("Out of ink")), place));
+    const options = { ...journal(), record: () => Promise.reject(new Error("closed")) };
+    const updates = await all(withCallback(someRun(), () => Promise.reject(new Error("Out of ink")), options));
     expect(updates).toEqual([before, expect.objectContaining({ type: "notice.raised", id: "unrecorded" })]);
   });
 

@@ -4,20 +4,20 @@ import type { DurableEvent, EventOf, Line, RunResult } from "../../protocol/inde
 import type { Run } from "../../runs/index.ts";
 import type { AgentCallback } from "../agents/define-agent.ts";
 
-export interface CallbackPlace {
+export interface CallbackOptions {
   readonly agentType: string;
   readonly clock: Clock;
   record(events: readonly DurableEvent[]): Promise<readonly Line[]>;
-  /** A result does not wait longer than this; one minute if absent. */
+  /** Limit for the callback; defaults to one minute. */
   readonly limitMs?: number;
 }
 
 /**
- * The same run, followed by the callback: whoever has its result knows that the callback is done. What goes wrong there
- * is a notice at the end of the run's events, and the result is as it was.
+ * Calls a function after a run. The result of the returned run waits for it. If it fails, the run's events end with a notice,
+ * and the result does not change.
  */
-export function withCallback(run: Run, callback: AgentCallback, place: CallbackPlace): Run {
-  const after = run.result.then(async (result) => ({ result, lines: await recordCall(callback, result, place) }));
+export function withCallback(run: Run, callback: AgentCallback, options: CallbackOptions): Run {
+  const after = run.result.then(async (result) => ({ result, lines: await recordCallback(callback, result, options) }));
   return {
     runId: run.runId,
     stop: (cause) => run.stop(cause),
@@ -29,11 +29,11 @@ export function withCallback(run: Run, callback: AgentCallback, place: CallbackP
   };
 }
 
-/** Resolves with what is to be told about it: nothing where all went well. Never rejects. */
-export async function callBack(
+/** Returns a notice if the callback fails. Never rejects. */
+export async function runCallback(
   callback: AgentCallback,
   result: RunResult,
-  { agentType, limitMs = 60_000 }: Pick<CallbackPlace, "agentType" | "limitMs">,
+  { agentType, limitMs = 60_000 }: Pick<CallbackOptions, "agentType" | "limitMs">,
 ): Promise<readonly EventOf<"notice.raised">[]> {
   const problem = await problemOf(async () => callback(result), limitMs);
   if (problem === undefined) return [];
@@ -41,12 +41,16 @@ export async function callBack(
   return [{ type: "notice.raised", code: "callback_failed", message }];
 }
 
-async function recordCall(callback: AgentCallback, result: RunResult, place: CallbackPlace): Promise<readonly Line[]> {
-  const notices = await callBack(callback, result, place);
+async function recordCallback(
+  callback: AgentCallback,
+  result: RunResult,
+  options: CallbackOptions,
+): Promise<readonly Line[]> {
+  const notices = await runCallback(callback, result, options);
   if (notices.length === 0) return [];
-  const unrecorded = { v: 1, id: "unrecorded", parentId: null, at: place.clock.now() } as const;
-  // The session may be closed by now, or its disk full: then it is told, but not kept.
-  return place.record(notices).catch(() => notices.map((notice) => ({ ...unrecorded, ...notice })));
+  const unrecorded = { v: 1, id: "unrecorded", parentId: null, at: options.clock.now() } as const;
+  // If the session is closed or its disk is full, the notice is shown but not recorded.
+  return options.record(notices).catch(() => notices.map((notice) => ({ ...unrecorded, ...notice })));
 }
 
 async function problemOf(work: () => Promise<void>, limitMs: number): Promise<string | undefined> {

@@ -12,49 +12,50 @@ import { createOfflineModel } from "../../offline/index.ts";
 import type { Clock, Model } from "../../ports/index.ts";
 import type { AgentDefinition, Settings } from "../../protocol/index.ts";
 import { connectionSilenceMs } from "../../runs/index.ts";
+import type { Environment } from "../directories.ts";
 
 export interface ChosenModel {
   readonly model: Model;
   readonly requested: string | null;
   readonly reason: string;
-  /** Undefined for models that are not behind HTTP. */
+  /** Undefined for models that do not use HTTP. */
   readonly provider?: ResolvedProvider | undefined;
-  /** The provider's own web search, where it has one. */
-  readonly search?: ProviderSearch;
-  /** Told to the user once. */
-  readonly notice?: string;
+  /** Web search of the provider, if it has one. */
+  readonly search?: ProviderSearch | undefined;
+  /** Message for the user. */
+  readonly notice?: string | undefined;
 }
 
-export interface ModelWish {
+export interface ModelOptions {
   readonly settings: Settings;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   readonly flags: { readonly provider?: string | undefined; readonly model?: string | undefined };
   readonly clock: Clock;
-  /** Who will work with it. */
+  /** Agent that will use the model. */
   readonly agent?: AgentDefinition | undefined;
 }
 
 /**
- * Flags, then the agent's definition, then settings, then environment; nothing configured is the offline model.
- * Throws what a person must repair.
+ * Chooses a model by flags, then by the agent's definition, then by settings, then by environment variables. Without any of
+ * these it is the offline model. Throws a `UserError` for an invalid choice.
  */
-export function chooseModel(wish: ModelWish): ChosenModel {
-  const { agent, settings, flags } = wish;
+export function chooseModel(options: ModelOptions): ChosenModel {
+  const { agent, settings, flags } = options;
   const wanted = agent?.model;
   // `inherit` is the parent's model, and a main agent has no parent.
-  if (agent === undefined || wanted === undefined || wanted === "inherit" || flags.model) return chooseFor(wish);
-  const asked = { ...wish, settings: { ...settings, model: wanted } };
-  const choice = resolveProvider(asked);
+  if (agent === undefined || wanted === undefined || wanted === "inherit" || flags.model) return createChosen(options);
+  const requested = { ...options, settings: { ...settings, model: wanted } };
+  const choice = resolveProvider(requested);
   if (choice.kind === "problem") {
     const notice = `Agent "${agent.name}" asks for the model ${wanted}: ${choice.message} It works with another one.`;
-    const chosen = chooseFor(wish);
+    const chosen = createChosen(options);
     return { ...chosen, notice: [chosen.notice, notice].filter(Boolean).join(" ") };
   }
-  const chosen = chooseFor(asked);
+  const chosen = createChosen(requested);
   return { ...chosen, reason: chosen.reason.replaceAll("settings model", `agent ${agent.name}`) };
 }
 
-function chooseFor({ settings, environment, flags, clock }: ModelWish): ChosenModel {
+function createChosen({ settings, environment, flags, clock }: ModelOptions): ChosenModel {
   const choice = resolveProvider({ settings, environment, flags });
   if (choice.kind === "problem") throw new UserError(choice.message, { code: "provider", exitCode: 2 });
   if (choice.kind === "offline") {
@@ -62,8 +63,8 @@ function chooseFor({ settings, environment, flags, clock }: ModelWish): ChosenMo
   }
   const { provider, model, reason, requested } = choice;
   const wire = { provider, model, limiter: limiterOf(provider, clock), clock, idleMs: connectionSilenceMs(settings) };
-  const search = provider.name === "anthropic" ? { search: createAnthropicSearch(wire) } : {};
-  return { model: createWireModel(wire), requested, reason, provider, ...search };
+  const search = provider.name === "anthropic" ? createAnthropicSearch(wire) : undefined;
+  return { model: createWireModel(wire), requested, reason, provider, search };
 }
 
 const limiters = new Map<string, Limiter>();

@@ -1,44 +1,49 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import type { Settings } from "../../protocol/index.ts";
+import { join, relative } from "node:path";
+import { describeError, isRecord, parseJsonc } from "../../lib/index.ts";
+import type { JsonObject, Settings, SettingsOrigin } from "../../protocol/index.ts";
 import {
+  type Approval,
   createTrustStore,
+  hashApproval,
   type LoadedSettings,
   type LoadSettingsOptions,
   loadSettings,
   readSettings,
 } from "../../settings/index.ts";
-import type { Environment } from "../places.ts";
-import { readProjectServers } from "./project-servers.ts";
+import type { Environment } from "../directories.ts";
 import { type TrustedLevels, trustedLevels, unreadFiles } from "./trusted-levels.ts";
 
 export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file" | "flags" | "managedDirectory"> {
-  /** The state directory. */
+  /** State directory. */
   readonly home: string;
-  /** The real path of the workspace. */
+  /** Real path of the workspace. */
   readonly cwd: string;
   readonly environment: Environment;
-  /** The workspace itself counts for this once, whatever the store says. */
+  /** Trusts the workspace even if the user did not trust it. */
   readonly trust: boolean;
 }
 
 export interface ProjectSettings extends LoadedSettings {
+  /** Whether files of the project are used. */
   readonly trusted: boolean;
 }
 
 /**
- * Every settings file that counts for a workspace, those of its project only as far as they are trusted. What is off is in
- * the notices. Throws a `UserError` for what must be repaired first.
+ * Loads all settings files for a workspace, including the trusted ones of its project. The notices name files that are
+ * ignored. Throws a `UserError` for invalid files.
  */
 export function loadProjectSettings(options: ProjectSettingsOptions): ProjectSettings {
-  return gatherSettings(options, loadSettings);
+  return combineSettings(options, loadSettings);
 }
 
-/** The same, with what must be repaired in `problems`. Never throws. */
+/** Like `loadProjectSettings`, but reports invalid files in `problems`. Never throws. */
 export function readProjectSettings(options: ProjectSettingsOptions): ProjectSettings {
-  return gatherSettings(options, readSettings);
+  return combineSettings(options, readSettings);
 }
 
-function gatherSettings(
+function combineSettings(
   { home, cwd, environment, trust, ...rest }: ProjectSettingsOptions,
   read: (options: LoadSettingsOptions) => LoadedSettings,
 ): ProjectSettings {
@@ -55,20 +60,20 @@ function gatherSettings(
     userHome,
     trusted,
     above: levels.nearestFirst.slice(1).map((level) => ({ ...level, approvedHash: approvedHash(level.path) })),
-    ...(trust ? {} : { approvedHash: approvedHash(cwd) }),
+    approvedHash: trust ? undefined : approvedHash(cwd),
   });
   const project = readProjectServers({
     cwd,
     levels,
     approvedHash: (path) => (trust && path === cwd ? undefined : approvedHash(path)),
   });
-  // In the home directory these are the user's own.
+  // In the home directory these files are the user's own.
   const untrusted = [...loaded.untrusted, ...(cwd === userHome ? [] : unreadFiles(levels, cwd)), ...project.untrusted];
   const notices = [
     ...(store.problem === undefined ? [] : [store.problem]),
     ...loaded.notices,
     ...project.notices,
-    ...whatIsOff(untrusted, levels),
+    ...untrustedNotices(untrusted, levels),
   ];
   const approvals = [...loaded.approvals, ...project.approvals];
   const origins = [...loaded.origins, ...project.origins];
@@ -83,13 +88,13 @@ function gatherSettings(
   };
 }
 
-/** Who names a server in settings means that one. */
+/** A server of the settings overrides one of `.mcp.json` with the same name. */
 function withServers(settings: Settings, servers: NonNullable<Settings["mcpServers"]>): Settings {
   if (Object.keys(servers).length === 0) return settings;
   return Object.freeze({ ...settings, mcpServers: Object.freeze({ ...servers, ...settings.mcpServers }) });
 }
 
-function whatIsOff(untrusted: readonly string[], { trustedRoot, root }: TrustedLevels): readonly string[] {
+function untrustedNotices(untrusted: readonly string[], { trustedRoot, root }: TrustedLevels): readonly string[] {
   if (untrusted.length === 0) return [];
   const files = untrusted.join("; ");
   const all = `"retinue trust add ${root}"`;
@@ -100,4 +105,96 @@ function whatIsOff(untrusted: readonly string[], { trustedRoot, root }: TrustedL
   const above = untrusted.some((name) => name.startsWith("../")) ? ` (with what is above it: ${all})` : "";
   const cure = `Trust it with "retinue trust add"${above}, or for one run with --trust.`;
   return [`This directory is not trusted, so this of its files is off: ${files}. ${cure}`];
+}
+
+interface ProjectServers {
+  readonly servers: Readonly<Record<string, JsonObject>>;
+  readonly origins: readonly SettingsOrigin[];
+  readonly notices: readonly string[];
+  /** Approvals that trusting the workspace now would record. */
+  readonly approvals: readonly Approval[];
+  /** Files that are ignored because their directory is not trusted, relative to the workspace. */
+  readonly untrusted: readonly string[];
+}
+
+interface ProjectServersOptions {
+  /** Real path of the workspace. */
+  readonly cwd: string;
+  readonly levels: TrustedLevels;
+  /** Returns the approved hashes of a directory; undefined: its current content is approved. */
+  readonly approvedHash: (path: string) => ((kind: string, name: string) => string | undefined) | undefined;
+}
+
+/** Reads the approved `.mcp.json` files of a project. The nearest file wins. */
+function readProjectServers({ cwd, levels, approvedHash }: ProjectServersOptions): ProjectServers {
+  const servers: Record<string, JsonObject> = {};
+  const origins: SettingsOrigin[] = [];
+  const notices: string[] = [];
+  const approvals: Approval[] = [];
+  const untrusted: string[] = [];
+  for (const { path, trusted } of levels.nearestFirst) {
+    const file = join(path, SERVERS_FILE);
+    if (!existsSync(file)) continue;
+    if (!trusted) {
+      untrusted.push(relative(cwd, file));
+      continue;
+    }
+    const read = readServers(file);
+    if ("problem" in read) {
+      notices.push(read.problem);
+      continue;
+    }
+    const hash = hashApproval(read.servers);
+    if (path === cwd) approvals.push({ kind: SERVERS_KEY, name: SERVERS_FILE, hash });
+    const approved = approvedHash(path);
+    if (approved !== undefined && approved(SERVERS_KEY, SERVERS_FILE) !== hash) {
+      notices.push(notApproved(file, { path, isNew: approved(SERVERS_KEY, SERVERS_FILE) === undefined }));
+      continue;
+    }
+    for (const [name, value] of Object.entries(read.servers)) {
+      if (Object.hasOwn(servers, name)) continue;
+      Object.defineProperty(servers, name, { value, enumerable: true });
+      origins.push({ path: `mcpServers.${name}`, value, scope: "project", file });
+    }
+  }
+  return { servers, origins, notices, approvals, untrusted };
+}
+
+const SERVERS_FILE = ".mcp.json";
+const SERVERS_KEY = "mcpServers";
+
+type ReadServers = { readonly servers: Readonly<Record<string, JsonObject>> } | { readonly problem: string };
+
+/** A larger file is a mistake or an attack. */
+const MAX_BYTES = 1_000_000;
+
+function readServers(file: string): ReadServers {
+  try {
+    const stat = statSync(file);
+    // Reading a pipe would block.
+    if (!stat.isFile() || stat.size > MAX_BYTES)
+      return { problem: `${file} is no plain file of up to 1 MB. Replace it.` };
+    return parseServers(readFileSync(file, "utf8"), file);
+  } catch (error) {
+    return { problem: `${file} can't be read: ${describeError(error)}` };
+  }
+}
+
+function parseServers(text: string, file: string): ReadServers {
+  const parsed = parseJsonc(text);
+  if ("error" in parsed) {
+    const { line, message } = parsed.error;
+    return { problem: `${file}:${line}: ${message}. No MCP server of it is used: repair the file.` };
+  }
+  const entries = isRecord(parsed.value) ? parsed.value["mcpServers"] : undefined;
+  if (!isRecord(entries) || !Object.values(entries).every(isRecord)) {
+    const form = `{ "mcpServers": { "name": { "command": "…" } } }`;
+    return { problem: `${file} has no "mcpServers" that could be used. Write ${form}.` };
+  }
+  return { servers: entries as Record<string, JsonObject> };
+}
+
+function notApproved(file: string, { path, isNew }: { readonly path: string; readonly isNew: boolean }): string {
+  const why = isNew ? "you have not approved it yet" : "it changed since you trusted the directory";
+  return `The MCP servers of ${file} are off: ${why}. Look at it, then "retinue trust add ${path}", or for one run --trust.`;
 }

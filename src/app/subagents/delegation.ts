@@ -4,35 +4,27 @@ import type { AgentDefinition, Rule, Settings } from "../../protocol/index.ts";
 import { delegationSpecs, offeredAgents } from "../../runs/index.ts";
 import { isBackgroundOff } from "../../settings/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
-import type { Environment } from "../places.ts";
+import type { SessionContext } from "../session/session-context.ts";
 
-export interface DelegationPlace {
+export interface DelegationOptions {
+  readonly context: SessionContext;
   readonly agents: LoadedAgents;
-  readonly settings: Settings;
-  readonly environment: Environment;
   readonly rules: readonly Rule[];
-  /** Agents may start forks of themselves. */
-  readonly forks: boolean;
-  /** A person is there. */
+  readonly mayFork: boolean;
+  /** A person is present. */
   readonly interactive: boolean;
 }
 
-/** The tools of delegation as they are declared; none where there is nobody to give work to. */
-export function offerDelegation({
-  agents,
-  settings,
-  environment,
-  rules,
-  forks,
-  interactive,
-}: DelegationPlace): readonly ToolSpec[] {
-  const { subagents = {} } = settings;
-  // Where nobody looks on there is no status line; who asks for it by name gets it.
+/** Declares the tools for delegation; none if there is no agent to start. */
+export function offerDelegation(options: DelegationOptions): readonly ToolSpec[] {
+  const { context, agents, rules, mayFork: forks, interactive } = options;
+  const { subagents = {} } = context.settings;
+  // Without a person there is no status line. The agent that sets it up can still be used by name.
   const offered = offeredAgents(agents, { rules }).filter((agent) => interactive || !setsUpStatusLine(agent));
   if (offered.length === 0 || subagents.maxDepth === 0) return [];
   return delegationSpecs({
     list: delegationList(offered),
-    background: mayBackground({ settings, environment }),
+    background: mayBackground(context),
     parallel: subagents.parallel !== false,
     forks,
   });
@@ -42,26 +34,20 @@ function setsUpStatusLine({ source, name }: AgentDefinition): boolean {
   return source === "built-in" && name === "statusline-setup";
 }
 
-interface BackgroundPlace {
-  readonly settings: Settings;
-  readonly environment: Environment;
-}
-
-/** Where it is switched off, that holds for agents whose file says otherwise too. */
-export function mayBackground({ settings, environment }: BackgroundPlace): boolean {
+/** Whether agents may run in the background, even those whose definition asks for it. */
+export function mayBackground({ settings, environment }: SessionContext): boolean {
   return settings.subagents?.background !== false && !isBackgroundOff(environment);
 }
 
-interface ForkPlace {
-  readonly settings: Settings;
-  /** A person is there. */
+interface ForkOptions {
+  /** A person is present. */
   readonly interactive: boolean;
-  /** The main agent only gives work to others: what it knows is what they told it. */
+  /** The main agent only delegates, so it knows no more than its subagents reported. */
   readonly coordinator: boolean;
 }
 
 /** Whether agents may start forks of themselves. */
-export function mayFork({ settings: { fork = "auto" }, interactive, coordinator }: ForkPlace): boolean {
+export function mayFork({ fork = "auto" }: Settings, { interactive, coordinator }: ForkOptions): boolean {
   if (coordinator) return false;
   return fork === "auto" ? interactive : fork === "on";
 }

@@ -1,98 +1,85 @@
 import { relative } from "node:path";
-import type { Clock, McpConnection, ToolExecutor } from "../../ports/index.ts";
-import type { KeptWorktree, Settings } from "../../protocol/index.ts";
+import { addTools, createExecutor } from "../../executor/index.ts";
+import type { McpConnection } from "../../ports/index.ts";
+import type { AgentDefinition, AgentId, KeptWorktree } from "../../protocol/index.ts";
 import { isVerifier, type SubagentPorts } from "../../runs/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
+import { createLocalWorkspace } from "../../workspace/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
-import type { Environment } from "../places.ts";
+import type { SessionContext } from "../session/session-context.ts";
 import type { SessionHooks } from "../session/session-hooks.ts";
+import type { SessionServers } from "../session/session-servers.ts";
+import type { SessionTools } from "../session/session-tools.ts";
 import { chooseModel } from "../settings/choose-model.ts";
-import type { SessionTools } from "../tools/session-tools.ts";
-import type { AgentServers } from "./agent-servers.ts";
 import { mayBackground } from "./delegation.ts";
+import { leaveWorktree, openAgentWorktree } from "./worktrees.ts";
 
 export interface SubagentParts {
+  readonly context: SessionContext;
   readonly agents: LoadedAgents;
-  readonly settings: Settings;
-  readonly environment: Environment;
-  readonly clock: Clock;
   readonly transcript: Transcript;
-  readonly servers: AgentServers;
-  /** The MCP servers of the session's main agent. */
+  readonly servers: SessionServers;
+  /** MCP servers of the main agent. */
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
+  readonly tools: SessionTools;
   /** The program supplied the only model there is. */
   readonly modelIsGiven: boolean;
+  /** A person is present. */
   readonly interactive: boolean;
-  /** The session's tools, once they are created. */
-  readonly sessionTools: () => SessionTools;
 }
 
-/** What a session supplies for its subagents: models, MCP servers, working copies, hooks and tools. */
+/** Creates the ports that supply subagents with models, MCP servers, working copies, hooks and tools. */
 export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
-  const { agents, settings, environment, clock, servers, connection, hooks, modelIsGiven, interactive } = parts;
+  const { context, agents, transcript, servers, connection, hooks, tools, modelIsGiven, interactive } = parts;
+  const { settings, environment, clock } = context;
   return {
     agents,
     settings,
     home: environment["HOME"],
     interactive,
-    mayBackground: mayBackground({ settings, environment }),
-    tools: () => parts.sessionTools().executor.declarations(),
-    get absentTools() {
-      return parts.sessionTools().absent;
-    },
+    mayBackground: mayBackground(context),
+    tools: () => tools.executor.declarations(),
+    absentTools: tools.absent,
     connection,
     modelIsGiven,
     chooseModel: (model, provider) =>
       chooseModel({ settings: { ...settings, model, provider }, environment, clock, flags: {} }),
-    connect: (uses, use) => servers.connect(uses, use),
+    connect: (uses, client) => servers.connect(uses, client),
     openCopy: (agentId, definition, cwd) => openCopy(parts, { agentId, definition, cwd }),
-    hooksFor: (definition) => hooks.forAgent(definition),
-    addTools: async (executor, tools, root) => {
-      const [{ addTools, createExecutor }, { createLocalWorkspace }] = await Promise.all([
-        import("../../executor/index.ts"),
-        import("../../workspace/index.ts"),
-      ]);
+    hooksFor: async (definition) => hooks.forAgent(definition),
+    addTools: async (executor, added, root) => {
       const workspace = createLocalWorkspace({ root, environment });
-      return addTools(executor, createExecutor({ tools, workspace, results: parts.transcript.results }));
+      return addTools(executor, createExecutor({ tools: added, workspace, results: transcript.results }));
     },
   };
 }
 
-type OpenCopy = SubagentPorts["openCopy"];
+interface CopyRequest {
+  readonly agentId: AgentId;
+  readonly definition: AgentDefinition;
+  /** Directory that is copied. */
+  readonly cwd: string;
+}
 
 async function openCopy(
-  { transcript, environment, clock, sessionTools }: SubagentParts,
-  {
-    agentId,
-    definition,
-    cwd,
-  }: {
-    readonly agentId: Parameters<OpenCopy>[0];
-    readonly definition: Parameters<OpenCopy>[1];
-    readonly cwd: string;
-  },
-): ReturnType<OpenCopy> {
-  const { openAgentWorktree, leaveWorktree } = await import("./worktrees.ts");
-  const created = await openAgentWorktree({
-    transcript,
-    agentId,
-    cwd,
-    includeUncommitted: isVerifier(definition),
-    environment,
-    now: clock.now(),
-  });
+  { context, transcript, tools }: SubagentParts,
+  { agentId, definition, cwd }: CopyRequest,
+): ReturnType<SubagentPorts["openCopy"]> {
+  const { environment, clock } = context;
+  const includeUncommitted = isVerifier(definition);
+  const now = clock.now();
+  const created = await openAgentWorktree({ transcript, agentId, cwd, includeUncommitted, environment, now });
   if (!created.ok) {
     const message = `Agent "${definition.name}" needs a worktree of its own, and there can be none here: ${created.message}`;
     return { ok: false, message };
   }
-  const { worktree } = created;
-  const leave = (): Promise<KeptWorktree | undefined> => leaveWorktree(worktree, environment);
+  const { path: top, directory: root } = created.worktree;
+  const leave = (): Promise<KeptWorktree | undefined> => leaveWorktree(created.worktree, environment);
   try {
-    const below = relative(worktree.path, worktree.directory);
+    const below = relative(top, root);
     const original = below === "" ? cwd : cwd.slice(0, -below.length - 1);
-    const executor: ToolExecutor = sessionTools().executorAt(worktree.directory);
-    return { ok: true, copy: { root: worktree.directory, top: worktree.path, original, executor, leave } };
+    return { ok: true, copy: { root, top, original, executor: tools.executorAt(root), leave } };
   } catch (error) {
     await leave();
     throw error;

@@ -4,14 +4,12 @@ import { basename, dirname, join } from "node:path";
 import type { AgentId, KeptWorktree } from "../../protocol/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
 import { type CreatedWorktree, createWorktree, settleWorktree, type Worktree } from "../../workspace/index.ts";
-import type { Environment } from "../places.ts";
-
-export { describeState, listWorktrees, pruneWorktrees } from "../../workspace/index.ts";
+import type { Environment } from "../directories.ts";
 
 export interface AgentWorktreeRequest {
   readonly transcript: Pick<Transcript, "path" | "sessionId">;
   readonly agentId: AgentId;
-  /** The directory the agent would work in otherwise. */
+  /** Directory that the agent would work in without a worktree. */
   readonly cwd: string;
   readonly includeUncommitted: boolean;
   readonly environment: Environment;
@@ -19,7 +17,7 @@ export interface AgentWorktreeRequest {
   readonly now: number;
 }
 
-/** The worktree of an agent: a new one, or the one it had before. It works in `worktree.directory`. */
+/** Opens the worktree of an agent: its existing one or a new one. The agent works in `worktree.directory`. */
 export function openAgentWorktree(request: AgentWorktreeRequest): Promise<CreatedWorktree> {
   const { transcript, agentId, cwd, ...rest } = request;
   return createWorktree({
@@ -32,7 +30,7 @@ export function openAgentWorktree(request: AgentWorktreeRequest): Promise<Create
   });
 }
 
-/** Of one whose process was lost: it is gone if nothing was changed there. */
+/** Removes the worktree of an agent whose process was lost, if it has no changes. */
 export async function settleLostWorktree({
   transcript,
   agentId,
@@ -42,7 +40,7 @@ export async function settleLostWorktree({
   return existsSync(path) ? leaveWorktree({ path, branch: branchOf(agentId) }, environment) : undefined;
 }
 
-/** After everything that ran there has ended. Undefined: nothing was changed, and it is gone. */
+/** Removes a worktree without changes and returns undefined. Call it after everything that runs there has ended. */
 export async function leaveWorktree(
   worktree: Pick<Worktree, "path" | "branch">,
   environment: Environment,
@@ -57,7 +55,7 @@ function branchOf(agentId: AgentId): string {
   return `retinue/${agentId}`;
 }
 
-/** `worktrees/PROJECT/AGENT` beside the `projects/PROJECT` of the session; a session without files has it with its own. */
+/** Returns `worktrees/PROJECT/AGENT` beside `projects/PROJECT`, or a temporary directory for a session without files. */
 function worktreeDirectory({ path, sessionId }: AgentWorktreeRequest["transcript"], agentId: AgentId): string {
   if (path === undefined) return join(tmpdir(), `retinue-${sessionId}`, "worktrees", agentId);
   const project = dirname(path);

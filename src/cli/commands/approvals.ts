@@ -1,5 +1,11 @@
 import { userInfo } from "node:os";
-import { type AnswerWish, approvalCommands, type ListedRequest, stateDirectory } from "../../app/index.ts";
+import {
+  type AnswerRequest,
+  answerApproval,
+  type ListedRequest,
+  listApprovals,
+  stateDirectory,
+} from "../../app/index.ts";
 import { formatDuration, stripControls, UserError } from "../../lib/index.ts";
 import { describeCall, oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -34,7 +40,7 @@ interface ListCommand {
   readonly cwd: string | undefined;
 }
 
-interface AnswerCommand extends Omit<AnswerWish, "home" | "by"> {
+interface AnswerCommand extends Omit<AnswerRequest, "home" | "by"> {
   readonly kind: "answer";
   readonly json: boolean;
 }
@@ -109,7 +115,6 @@ function isObject(text: string): boolean {
 }
 
 async function list({ json, all, session, cwd }: ListCommand, home: string): Promise<string> {
-  const { listApprovals } = await approvalCommands();
   const inDirectory = all ? { home } : { home, cwd: realDirectory(cwd ?? ".") };
   const waiting = await listApprovals(
     session === undefined ? inDirectory : { home, sessionId: sessionByPrefix({ home, prefix: session }).id },
@@ -147,7 +152,6 @@ async function answer({ json, kind: _, ...request }: AnswerCommand, home: string
       code: "approval",
       cure: "Answer in a terminal of your own.",
     });
-  const { answerApproval } = await approvalCommands();
   const { request: answered, answer: given } = await answerApproval({ ...request, home, by: userName() });
   const { question, isRunning } = answered;
   if (json) return `${JSON.stringify({ requestId: question.requestId, ...given, isRunning }, null, 2)}\n`;

@@ -1,9 +1,10 @@
 import {
   type CacheFigures,
   type CacheReport,
-  cacheCommands,
   type ExplainedRequest,
+  explainCache,
   latestSessionId,
+  reportCache,
   type SessionSummary,
   stateDirectory,
 } from "../../app/index.ts";
@@ -57,13 +58,11 @@ function parseCache(argv: readonly string[]): CacheCommand | HelpRequest {
 }
 
 async function report({ json }: CacheQuery, path: string): Promise<string> {
-  const { reportCache } = await cacheCommands();
   const found = await reportCache(path);
   return json ? `${JSON.stringify(found, null, 2)}\n` : renderReport(found);
 }
 
 async function explain({ json, agent }: Extract<CacheCommand, { kind: "explain" }>, path: string): Promise<string> {
-  const { explainCache } = await cacheCommands();
   const all = await explainCache(path);
   const agentId = agent === undefined ? undefined : agentIdOf(agent, [...new Set(all.map((one) => one.agentId))]);
   const chosen = agentId === undefined ? all : all.filter((one) => one.agentId === agentId);

@@ -1,4 +1,4 @@
-import { examine, type Finding, stateDirectory } from "../../app/index.ts";
+import { checkInstallation, type Finding, stateDirectory } from "../../app/index.ts";
 import { stripControls } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
@@ -11,7 +11,7 @@ export async function doctor(argv: readonly string[]): Promise<number> {
   const command = parseDoctor(argv);
   if (command.kind === "help") return printHelp(command.topic);
   const { json, settings, provider, model } = command;
-  const findings = await examine({
+  const findings = await checkInstallation({
     home: stateDirectory(process.env),
     cwd: realDirectory("."),
     environment: process.env,

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { permissionCommands } from "../../app/index.ts";
+import { checkRows, listRules, type RuleList } from "../../app/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
@@ -12,7 +12,6 @@ import { renderTable } from "./listing.ts";
 export async function permissions(argv: readonly string[]): Promise<number> {
   const command = parsePermissions(argv);
   if (command.kind === "help") return printHelp(command.topic);
-  const { checkRows, listRules } = await permissionCommands();
   const output = createOutput(process.stdout);
   if (command.kind === "check") {
     const root = command.root === undefined ? undefined : realDirectory(command.root);
@@ -49,8 +48,6 @@ function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpReq
   if (!options.has("jsonl")) throw usageError('"permissions check" reads rows', "Add --jsonl, and give it the rows.");
   return { kind: "check", root: options.value("root") };
 }
-
-type RuleList = ReturnType<Awaited<ReturnType<typeof permissionCommands>>["listRules"]>;
 
 function renderRules({ rules, mode }: RuleList, origin: boolean): string {
   const about = `Mode: ${mode}.`;

@@ -1,4 +1,14 @@
-import { type InstalledPlugin, type Plugin, pluginCommands, stateDirectory } from "../../app/index.ts";
+import {
+  addPlugin,
+  disablePlugin,
+  enablePlugin,
+  findPlugin,
+  type InstalledPlugin,
+  listPlugins,
+  type Plugin,
+  removePlugin,
+  stateDirectory,
+} from "../../app/index.ts";
 import { plural, stripControls } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -13,7 +23,6 @@ import { renderTable } from "./listing.ts";
 export async function plugins(argv: readonly string[]): Promise<number> {
   const command = parsePlugins(argv);
   if (command.kind === "help") return printHelp(command.topic);
-  const { addPlugin, disablePlugin, findPlugin, removePlugin } = await pluginCommands();
   const home = stateDirectory(process.env);
   const output = createOutput(process.stdout);
   switch (command.kind) {
@@ -87,7 +96,6 @@ async function enable(plugin: Plugin, { home, yes }: { home: string; yes: boolea
   const waiting = `It is off. Switch it on: retinue plugins enable ${plugin.name} --yes\n`;
   if (!yes && !process.stdin.isTTY) return brings + waiting;
   if (!yes && !(await confirm(`${brings}Switch it on?`))) return waiting;
-  const { enablePlugin } = await pluginCommands();
   await enablePlugin(home, { name: plugin.name, hash: plugin.hash });
   return `${yes ? brings : ""}${plugin.name} is on.\n`;
 }
@@ -108,7 +116,6 @@ async function list(
   json: boolean,
   { home, write }: { home: string; write: (text: string) => Promise<void> },
 ): Promise<number> {
-  const { listPlugins } = await pluginCommands();
   const { plugins: found, problem } = listPlugins(home);
   const diagnostics = found.flatMap((each) => each.diagnostics);
   if (json) await write(`${JSON.stringify({ plugins: found.map(describe), diagnostics, problem }, null, 2)}\n`);

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { stateDirectory, trustCommands } from "../../app/index.ts";
+import { addTrust, listTrust, removeTrust, stateDirectory } from "../../app/index.ts";
 import { stripControls, UserError } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
@@ -16,7 +16,6 @@ export async function trust(argv: readonly string[]): Promise<number> {
   const output = createOutput(process.stdout);
   if (command.kind === "list") return list(command.json, { home, write: output.write });
   const cwd = realDirectory(command.directory);
-  const { addTrust, removeTrust } = await trustCommands();
   if (command.kind === "add") {
     requireDirectory(cwd);
     const { counts, notices } = await addTrust({ home, cwd, environment: process.env });
@@ -73,7 +72,6 @@ async function list(
   json: boolean,
   { home, write }: { readonly home: string; readonly write: (text: string) => Promise<void> },
 ): Promise<number> {
-  const { listTrust } = await trustCommands();
   const { trusted, problem } = listTrust(home);
   if (problem !== undefined) throw new UserError(problem, { code: "trust", exitCode: 2 });
   if (json) await write(`${JSON.stringify(trusted, null, 2)}\n`);

@@ -1,4 +1,4 @@
-import { type ListedWorktree, stateDirectory, worktreeCommands } from "../../app/index.ts";
+import { describeState, type ListedWorktree, listWorktrees, pruneWorktrees, stateDirectory } from "../../app/index.ts";
 import { stripControls } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
@@ -10,15 +10,14 @@ import { ago } from "./listing.ts";
 export async function worktrees(argv: readonly string[]): Promise<number> {
   const command = parseWorktrees(argv);
   if (command.kind === "help") return printHelp(command.topic);
-  const { listWorktrees, describeState } = await worktreeCommands();
   const home = stateDirectory(process.env);
   const { write } = createOutput(process.stdout);
   if (command.kind === "prune") return prune(command, { home, write });
   const found = await listWorktrees(home, process.env);
   const now = Date.now();
-  if (command.json) await write(`${JSON.stringify(found.map(flatten(describeState)), null, 2)}\n`);
+  if (command.json) await write(`${JSON.stringify(found.map(flatten), null, 2)}\n`);
   else if (found.length === 0) await write("There are no worktrees of agents.\n");
-  else await write(found.map((each) => renderWorktree(each, { describe: describeState, now })).join(""));
+  else await write(found.map((each) => renderWorktree(each, now)).join(""));
   return exitCodes.succeeded;
 }
 
@@ -48,22 +47,19 @@ async function prune(
   { json, dryRun }: Extract<WorktreesCommand, { kind: "prune" }>,
   { home, write }: { readonly home: string; readonly write: (text: string) => Promise<void> },
 ): Promise<number> {
-  const { pruneWorktrees, describeState: describe } = await worktreeCommands();
   const { removed, kept, failed } = await pruneWorktrees(home, { environment: process.env, dryRun });
   if (json) {
-    const flat = flatten(describe);
-    const failures = failed.map(({ worktree, message }) => ({ ...flat(worktree), message }));
-    await write(
-      `${JSON.stringify({ dryRun, removed: removed.map(flat), kept: kept.map(flat), failed: failures }, null, 2)}\n`,
-    );
+    const failures = failed.map(({ worktree, message }) => ({ ...flatten(worktree), message }));
+    const report = { dryRun, removed: removed.map(flatten), kept: kept.map(flatten), failed: failures };
+    await write(`${JSON.stringify(report, null, 2)}\n`);
   } else {
     const done = dryRun ? "Would remove" : "Removed";
     for (const each of removed)
-      await write(`${stripControls(`${done} ${each.path}: ${describe(each.state)}${keptBranch(each)}`)}\n`);
+      await write(`${stripControls(`${done} ${each.path}: ${describeState(each.state)}${keptBranch(each)}`)}\n`);
     for (const { worktree, message } of failed) {
       await write(`${stripControls(`Could not remove ${worktree.path}: ${message}`)}\n`);
     }
-    for (const each of kept) await write(renderKept(each, describe));
+    for (const each of kept) await write(renderKept(each));
     if (removed.length + kept.length + failed.length === 0) await write("There are no worktrees of agents.\n");
   }
   return failed.length === 0 ? exitCodes.succeeded : exitCodes.failed;
@@ -74,8 +70,9 @@ function keptBranch({ record, state }: ListedWorktree): string {
   return state.kind === "gone" && state.commits > 0 ? `; the branch ${record?.branch} stays` : "";
 }
 
-function flatten(describe: DescribeState): (worktree: ListedWorktree) => object {
-  return ({ path, record, inUse, state: { kind, ...details } }) => ({
+function flatten({ path, record, inUse, state }: ListedWorktree): object {
+  const { kind, ...details } = state;
+  return {
     path,
     branch: record?.branch,
     base: record?.base,
@@ -85,20 +82,19 @@ function flatten(describe: DescribeState): (worktree: ListedWorktree) => object 
     createdAt: record?.createdAt,
     inUse,
     state: kind,
-    changes: describe({ kind, ...details } as ListedWorktree["state"]),
+    changes: describeState(state),
     ...details,
-  });
+  };
 }
 
-/** Describes the contents of a worktree. */
-type DescribeState = (state: ListedWorktree["state"]) => string;
-
 /** Renders three lines: the contents, the path, and the repository with the agent. */
-function renderWorktree(
-  { path, record, inUse, state }: ListedWorktree,
-  { describe, now }: { readonly describe: DescribeState; readonly now: number },
-): string {
-  const head = [record?.branch, describe(state), record && ago(now - record.createdAt), inUse ? "in use" : undefined];
+function renderWorktree({ path, record, inUse, state }: ListedWorktree, now: number): string {
+  const head = [
+    record?.branch,
+    describeState(state),
+    record && ago(now - record.createdAt),
+    inUse ? "in use" : undefined,
+  ];
   const lines = [head.filter((word) => word !== undefined).join(" · "), `  ${path}`];
   if (record !== undefined) {
     const agent = record.agent === undefined ? "" : `, agent ${record.agent}`;
@@ -109,9 +105,9 @@ function renderWorktree(
 }
 
 /** Renders why a worktree is kept, and commands to look at it, merge it or delete it. */
-function renderKept(worktree: ListedWorktree, describe: DescribeState): string {
+function renderKept(worktree: ListedWorktree): string {
   const { path, inUse, state } = worktree;
-  const why = `Kept ${path}: ${inUse ? "in use" : describe(state)}`;
+  const why = `Kept ${path}: ${inUse ? "in use" : describeState(state)}`;
   const lines = [why, ...(inUse ? [] : cures(worktree).map((line) => `  ${line}`))];
   return lines.map((line) => `${stripControls(line, { visible: true })}\n`).join("");
 }

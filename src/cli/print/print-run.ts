@@ -2,12 +2,13 @@ import { setFlagsFromString } from "node:v8";
 import {
   type AgentUpdates,
   type CacheReport,
-  cacheCommands,
   cleanUpDaily,
   type Run,
+  reportCache,
   type Session,
   type Settings,
   stateDirectory,
+  systemClock,
 } from "../../app/index.ts";
 import { describeError, monotonic, plural, UserError } from "../../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../../protocol/index.ts";
@@ -151,7 +152,6 @@ async function cacheReport(
   { outputFormat }: PrintOptions,
 ): Promise<CacheReport | undefined> {
   if (outputFormat === "text" || transcriptPath === undefined) return undefined;
-  const { reportCache } = await cacheCommands();
   return reportCache(transcriptPath).catch(() => undefined);
 }
 
@@ -170,7 +170,7 @@ async function cleanUpSessions(
   { verbose }: PrintOptions,
   report: (notice: string) => void,
 ): Promise<void> {
-  const cleaned = await cleanUpDaily({ home: stateDirectory(process.env), days });
+  const cleaned = await cleanUpDaily({ home: stateDirectory(process.env), days, clock: systemClock });
   const count = cleaned?.removed.length ?? 0;
   if (!verbose || count === 0) return;
   const unused = `not used for ${plural(days, "day")}`;

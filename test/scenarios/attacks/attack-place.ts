@@ -11,13 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import {
-  type AgentList,
-  agentCommands,
-  openSession,
-  type Session,
-  type SessionOptions,
-} from "../../../src/app/index.ts";
+import { type AgentList, listAgents, openSession, type Session, type SessionOptions } from "../../../src/app/index.ts";
 import { createScriptedModel, type ScriptedStep } from "../../../src/testing/index.ts";
 
 export interface Row {
@@ -88,7 +82,6 @@ export function createPlace(): AttackPlace {
       return session;
     },
     list: async ({ trust }) => {
-      const { listAgents } = await agentCommands();
       return listAgents({ cwd, home, environment, trust });
     },
   };

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "vitest";
-import { pluginCommands, UserError } from "../../../src/app/index.ts";
+import { addPlugin, enablePlugin, listPlugins, UserError } from "../../../src/app/index.ts";
 import { type Attack, type AttackPlace, attackRows, type Verdict } from "./attack-place.ts";
 
 const manifest = ".claude-plugin/plugin.json";
@@ -16,12 +16,10 @@ function plugin(place: AttackPlace, name: string, files: Readonly<Record<string,
 }
 
 async function add(place: AttackPlace, source: string) {
-  const { addPlugin } = await pluginCommands();
   return addPlugin(source, { home: place.home, environment: { PATH: process.env["PATH"], HOME: place.root } });
 }
 
 async function enable(place: AttackPlace, source: string): Promise<void> {
-  const { enablePlugin } = await pluginCommands();
   const { plugin: added } = await add(place, source);
   await enablePlugin(place.home, added);
 }
@@ -48,7 +46,6 @@ const archive = (name: string): Attack =>
   });
 
 async function stateOf({ home }: AttackPlace, name: string): Promise<string | undefined> {
-  const { listPlugins } = await pluginCommands();
   return listPlugins(home).plugins.find((each) => each.name === name)?.state;
 }
 
@@ -64,7 +61,6 @@ describe("plugins", () => {
     "095": async (place) => {
       await enable(place, plugin(place, "one", { "hooks/hooks.json": { hooks: stop } }));
       await enable(place, plugin(place, "two", { "hooks/hooks.json": { hooks: stop }, "agents/tester.md": "" }));
-      const { listPlugins } = await pluginCommands();
       const kept = listPlugins(place.home).plugins.map((each) => [
         each.name,
         Object.keys(each.plugin?.hooks ?? {}).join(),

@@ -1,9 +1,14 @@
 import {
   type AgentCheck,
-  agentCommands,
-  type CatalogPlace,
+  type CatalogOptions,
+  checkAgents,
+  definitionDirectories,
+  type ExplainedCall,
+  explainCall,
   type LintReport,
-  permissionCommands,
+  lintAgents,
+  listAgents,
+  showAgent,
   stateDirectory,
 } from "../../../app/index.ts";
 import { plural, stripControls } from "../../../lib/index.ts";
@@ -42,13 +47,11 @@ export async function agents(argv: readonly string[]): Promise<number> {
       await output.write(await newAgent(command));
       return exitCodes.succeeded;
     case "show": {
-      const { showAgent } = await agentCommands();
       const details = await showAgent(command.name, placeOf(command));
       await output.write(command.json ? `${JSON.stringify(details, null, 2)}\n` : renderAgent(details));
       return exitCodes.succeeded;
     }
     case "list": {
-      const { definitionDirectories, listAgents } = await agentCommands();
       const place = placeOf(command);
       const list = await listAgents(place);
       if (command.json) await output.write(`${JSON.stringify(list, null, 2)}\n`);
@@ -145,7 +148,7 @@ function parseNew(options: ReadOptions): AgentsCommand {
   };
 }
 
-function placeOf({ cwd, trust }: Pick<AgentsPlace, "cwd" | "trust">): CatalogPlace {
+function placeOf({ cwd, trust }: Pick<AgentsPlace, "cwd" | "trust">): CatalogOptions {
   return { cwd: realDirectory(cwd ?? "."), home: stateDirectory(process.env), environment: process.env, trust };
 }
 
@@ -153,7 +156,6 @@ const CHUNK_CHARACTERS = 64 * 1024;
 
 /** Writes results while the next files are read. */
 async function check({ paths, jsonl }: Extract<AgentsCommand, { kind: "check" }>, output: Output): Promise<number> {
-  const { checkAgents, definitionDirectories } = await agentCommands();
   const chosen =
     paths.length > 0 ? paths : definitionDirectories({ cwd: realDirectory("."), environment: process.env });
   const counts = { agent: 0, skill: 0, failed: 0, other: 0 };
@@ -193,7 +195,6 @@ function checkSummary({ agent, skill, failed, other }: CheckCounts): string {
 
 /** Fails if there is any finding worse than a notice. */
 async function lint(command: Extract<AgentsCommand, { kind: "lint" }>, output: Output): Promise<number> {
-  const { lintAgents } = await agentCommands();
   const report = await lintAgents(command.targets, placeOf(command));
   await output.write(command.json ? `${JSON.stringify(report, null, 2)}\n` : renderLint(report));
   return report.findings.some(({ severity }) => severity !== "notice") ? exitCodes.failed : exitCodes.succeeded;
@@ -209,16 +210,16 @@ function renderLint({ agents: count, findings, off }: LintReport): string {
 
 /** Shows the decision about a call of an agent, and the rule that decided. */
 async function explain(command: ExplainCommand, output: Output): Promise<number> {
-  const { explainCall } = await permissionCommands();
   const { agent, call, json, mode, background } = command;
-  const explained = await explainCall({ agent, call, place: placeOf(command), background, mode });
+  const explained = await explainCall({ agent, call, catalog: placeOf(command), background, mode });
   await output.write(json ? `${JSON.stringify(explained, null, 2)}\n` : renderExplanation(explained, call));
   return exitCodes.succeeded;
 }
 
-type Explanation = Awaited<ReturnType<Awaited<ReturnType<typeof permissionCommands>>["explainCall"]>>;
-
-function renderExplanation({ agent, source, mode, decision, unattended, notices }: Explanation, call: string): string {
+function renderExplanation(
+  { agent, source, mode, decision, unattended, notices }: ExplainedCall,
+  call: string,
+): string {
   const { effect, rule, scope, file, reason } = decision;
   const lines = [
     `${effect}: ${call} by ${agent}${source === null ? "" : ` (${source})`}, in mode ${mode}`,

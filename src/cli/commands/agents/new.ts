@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { agentCommands, type NewAgent, stateDirectory } from "../../../app/index.ts";
+import { lintAgents, type NewAgent, stateDirectory, whyNotNew, writeNewAgent } from "../../../app/index.ts";
 import { UserError } from "../../../lib/index.ts";
 import { splitRules, usageError } from "../../read-options.ts";
 import { realDirectory } from "../../real-directory.ts";
@@ -14,7 +14,6 @@ export interface NewAgentOptions extends GivenAgent {
 
 /** Writes a definition; on a terminal it asks for missing values. Returns the text to print. */
 export async function newAgent(options: NewAgentOptions): Promise<string> {
-  const { lintAgents, whyNotNew, writeNewAgent } = await agentCommands();
   const base = options.scope === "user" ? process.env["HOME"] || homedir() : realDirectory(options.cwd ?? ".");
   const agent = await complete(options, (name) => whyNotNew(name, base));
   const path = writeNewAgent(agent, base);

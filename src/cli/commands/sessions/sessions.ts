@@ -1,8 +1,8 @@
 import {
-  cacheCommands,
   deleteSession,
   listSessions,
   readTranscript,
+  reportCache,
   type SessionSummary,
   stateDirectory,
 } from "../../../app/index.ts";
@@ -147,7 +147,6 @@ async function show({ id, agent, json }: Extract<SessionsCommand, { kind: "show"
 
 /** Empty if no model has answered, or if the transcripts are too damaged to tell. */
 async function cacheSection(path: string): Promise<string> {
-  const { reportCache } = await cacheCommands();
   const report = await reportCache(path).catch(() => undefined);
   return report === undefined || report.total.requests === 0 ? "" : `\n${renderReport(report)}`;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { addPlugin, disablePlugin, enablePlugin } from "../commands/plugins.ts";
-import { readPluginHooks } from "./plugin-hooks.ts";
+import { readPluginHooks } from "./plugin-parts.ts";
 
 const variable = "$".concat("{CLAUDE_PLUGIN_ROOT}");
 

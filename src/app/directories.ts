@@ -3,14 +3,15 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { errorCode, UserError } from "../lib/index.ts";
 
+/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `RETINUE_HOME`, or `.retinue` in the home directory. */
+/** Returns `RETINUE_HOME`, or `.retinue` in the home directory. */
 export function stateDirectory(environment: Environment): string {
   return environment["RETINUE_HOME"] || join(environment["HOME"] || homedir(), ".retinue");
 }
 
-/** The real path of the directory to work in. Throws a `UserError` where there is none. */
+/** Returns the real path of the directory to work in. Throws a `UserError` if it can't be used. */
 export function workspaceDirectory(path: string): string {
   const problem = (why: string): UserError =>
     new UserError(`The directory ${path} ${why}.`, { code: "cwd", cure: "Check --cwd.", exitCode: 2 });
@@ -24,7 +25,7 @@ export function workspaceDirectory(path: string): string {
   }
 }
 
-/** Those of the directories that exist, by their real paths. */
+/** Returns the real paths of the directories that exist. */
 export function existingDirectories(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
     try {
@@ -35,7 +36,7 @@ export function existingDirectories(paths: readonly string[]): readonly string[]
   });
 }
 
-/** The documentation of this very package. The bundle, the library and the sources stand at different depths of it. */
+/** Returns the documentation of this package. The bundle, the library and the sources are at different depths of it. */
 export function docsDirectory(): string {
   let directory = import.meta.dirname;
   while (!existsSync(join(directory, "package.json")) && directory !== dirname(directory))

@@ -8,69 +8,76 @@ import type { Settings } from "../../protocol/index.ts";
 import { findRipgrep, type Search, searchEngineFor } from "../../tools/index.ts";
 import { checkHome } from "../../transcript/index.ts";
 import { createSandbox } from "../../workspace/index.ts";
-import type { Environment } from "../places.ts";
+import type { Environment } from "../directories.ts";
+import { sandboxSettings } from "../session/session-tools.ts";
 import { type ProjectSettings, readProjectSettings } from "../settings/project-settings.ts";
-import { sandboxSettings } from "../tools/sandbox-options.ts";
 import { VERSION } from "../version.ts";
 
-export type { Finding };
+/** Result of one check. Never contains a key. */
+export interface Finding {
+  readonly name: string;
+  readonly status: "ok" | "warn" | "fail";
+  readonly found: string;
+  readonly cure?: string | undefined;
+}
 
-export interface ExamineOptions {
+export interface InstallationOptions {
+  /** State directory. */
   readonly home: string;
-  /** The real path of the workspace. */
+  /** Real path of the workspace. */
   readonly cwd: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   readonly settingsFile?: string | undefined;
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
 }
 
-/** Asks the provider one short question if there is one. */
-export async function examineSurroundings(options: ExamineOptions): Promise<readonly Finding[]> {
+/** Checks everything that a session needs. Sends one short request to the provider, if there is one. */
+export async function checkInstallation(options: InstallationOptions): Promise<readonly Finding[]> {
   const { home, environment } = options;
-  const loaded = settingsOf(options);
+  const loaded = readSettings(options);
   const { settings } = loaded;
   const choice = chooseProvider(options, settings);
-  const [reached, git, bash, sandbox] = await Promise.all([
-    examineReach(choice),
-    examineProgram("git", { environment, without: "History and diffs are not available.", install: "Install git." }),
-    examineProgram("bash", { environment, without: "sh runs commands instead.", install: "Install bash." }),
-    examineSandbox(settings),
+  const [connection, git, bash, sandbox] = await Promise.all([
+    checkConnection(choice),
+    checkProgram("git", { environment, without: "History and diffs are not available.", install: "Install git." }),
+    checkProgram("bash", { environment, without: "sh runs commands instead.", install: "Install bash." }),
+    checkSandbox(settings),
   ]);
   return [
     { name: "retinue", status: "ok", found: VERSION },
-    examineNode(process.versions.node),
-    ...examineSettings(loaded, home),
-    examineTrust(loaded),
-    examineProvider(choice),
-    ...reached,
-    examineRipgrep(environment),
-    examineSearch(settings, { environment, choice }),
+    checkNode(process.versions.node),
+    ...checkSettings(loaded, home),
+    checkTrust(loaded),
+    checkProvider(choice),
+    ...connection,
+    checkRipgrep(environment),
+    checkSearch(settings, { environment, choice }),
     git,
     bash,
     sandbox,
-    examineHome(home),
-    examineDisk(home),
+    checkState(home),
+    checkDisk(home),
   ];
 }
 
-function settingsOf({ home, cwd, environment, settingsFile }: ExamineOptions): ProjectSettings {
+function readSettings({ home, cwd, environment, settingsFile }: InstallationOptions): ProjectSettings {
   return readProjectSettings({ home, cwd, environment, trust: false, file: settingsFile });
 }
 
-function examineSettings({ problems, notices, files, untrusted }: ProjectSettings, home: string): readonly Finding[] {
+function checkSettings({ problems, notices, files, untrusted }: ProjectSettings, home: string): readonly Finding[] {
   const name = "settings";
   const aboutTrust = untrusted.join("; ");
-  const remarks = notices.filter((notice) => aboutTrust === "" || !notice.includes(aboutTrust));
+  const others = notices.filter((notice) => aboutTrust === "" || !notice.includes(aboutTrust));
   const found = files.length === 0 ? `none at ${join(home, "settings.json")}; the defaults apply` : files.join(", ");
-  if (problems.length + remarks.length === 0) return [{ name, status: "ok", found }];
+  if (problems.length + others.length === 0) return [{ name, status: "ok", found }];
   return [
     ...problems.map((problem) => ({ name, status: "fail", found: problem }) as const),
-    ...remarks.map((remark) => ({ name, status: "warn", found: remark }) as const),
+    ...others.map((notice) => ({ name, status: "warn", found: notice }) as const),
   ];
 }
 
-function examineTrust({ trusted, untrusted }: ProjectSettings): Finding {
+function checkTrust({ trusted, untrusted }: ProjectSettings): Finding {
   const name = "trust";
   if (untrusted.length > 0) {
     const cure = 'Look at it, then trust it with "retinue trust add".';
@@ -80,12 +87,11 @@ function examineTrust({ trusted, untrusted }: ProjectSettings): Finding {
   return { name, status: "ok", found };
 }
 
-function chooseProvider({ environment, provider, model }: ExamineOptions, settings: Settings): ProviderChoice {
-  const flags = { provider, model };
-  return resolveProvider({ settings, environment, flags });
+function chooseProvider({ environment, provider, model }: InstallationOptions, settings: Settings): ProviderChoice {
+  return resolveProvider({ settings, environment, flags: { provider, model } });
 }
 
-function examineProvider(choice: ProviderChoice): Finding {
+function checkProvider(choice: ProviderChoice): Finding {
   const name = "provider";
   if (choice.kind === "problem") return { name, status: "fail", found: choice.message };
   if (choice.kind === "offline") {
@@ -97,7 +103,7 @@ function examineProvider(choice: ProviderChoice): Finding {
   return { name, status: "ok", found: `${provider.name}, model ${model} (${reason}; ${key})` };
 }
 
-async function examineReach(choice: ProviderChoice): Promise<Finding[]> {
+async function checkConnection(choice: ProviderChoice): Promise<Finding[]> {
   if (choice.kind !== "wire") return [];
   const name = "connection";
   const { provider, model } = choice;
@@ -110,16 +116,16 @@ async function examineReach(choice: ProviderChoice): Promise<Finding[]> {
   return [{ name, status: "warn", found: `${host} answers, but does not list the model ${model}`, cure }];
 }
 
-function examineRipgrep(environment: ExamineOptions["environment"]): Finding {
+function checkRipgrep(environment: Environment): Finding {
   const name = "ripgrep";
   const location = findRipgrep(environment);
   if ("program" in location) return { name, status: "ok", found: location.program };
   return { name, status: "fail", found: `Grep and Glob can't search: ${location.missing}`, cure: location.cure };
 }
 
-function examineSearch(
+function checkSearch(
   settings: Settings,
-  { environment, choice }: { environment: ExamineOptions["environment"]; choice: ProviderChoice },
+  { environment, choice }: { readonly environment: Environment; readonly choice: ProviderChoice },
 ): Finding {
   const name = "search";
   const ownSearch = choice.kind === "wire" && choice.provider.name === "anthropic";
@@ -128,24 +134,16 @@ function examineSearch(
   return { name, status: settings.search === undefined ? "ok" : "warn", found: search.absent };
 }
 
-/** Stands for the provider's search where only its presence counts. */
+/** Replaces the provider's search, which is never called here. */
 const unused: Search = async () => ({ ok: false, message: "" });
 
-function examineHome(home: string): Finding {
+function checkState(home: string): Finding {
   const check = checkHome(home);
   if (!check.ok) return { name: "state", status: "fail", found: check.message };
   return { name: "state", status: "ok", found: `${home} is writable` };
 }
 
-/** One thing that was looked at. Never holds a key. */
-interface Finding {
-  readonly name: string;
-  readonly status: "ok" | "warn" | "fail";
-  readonly found: string;
-  readonly cure?: string;
-}
-
-function examineNode(version: string): Finding {
+function checkNode(version: string): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const isEnough = major > 20 || (major === 20 && minor >= 19);
   if (isEnough) return { name: "node", status: "ok", found: version };
@@ -158,7 +156,7 @@ interface ProgramCheck {
   readonly install: string;
 }
 
-async function examineProgram(name: string, { environment, without, install }: ProgramCheck): Promise<Finding> {
+async function checkProgram(name: string, { environment, without, install }: ProgramCheck): Promise<Finding> {
   const program = onPath(name, environment);
   if (program === undefined) return { name, status: "warn", found: `not found. ${without}`, cure: install };
   const version = await firstLine(program);
@@ -188,13 +186,13 @@ function usable(path: string): string | undefined {
   }
 }
 
-/** Runs a command in it: that a program is installed does not mean that it works. */
-async function examineSandbox(settings: Settings): Promise<Finding> {
+/** Tries the sandbox, because its programs may be installed without working. */
+async function checkSandbox(settings: Settings): Promise<Finding> {
   const name = "sandbox";
   const { mode, network: { allowedDomains: domains = [] } = {} } = sandboxSettings(settings);
   const scratch = mkdtempSync(join(tmpdir(), "retinue-doctor-"));
-  const places = { scratch, userHome: homedir(), writable: [], hidden: [], shown: [] };
-  const sandbox = createSandbox({ ...places, mode, domains, tell: () => undefined });
+  const paths = { scratch, userHome: homedir(), writable: [], hidden: [], shown: [] };
+  const sandbox = createSandbox({ ...paths, mode, domains, tell: () => undefined });
   const state = await sandbox.ready();
   await sandbox.close();
   rmSync(scratch, { recursive: true, force: true });
@@ -202,28 +200,28 @@ async function examineSandbox(settings: Settings): Promise<Finding> {
     const reach = domains.length === 0 ? "no network" : `network to ${domains.join(", ")} only`;
     return { name, status: "ok", found: `on: commands write only in the workspace and have ${reach}` };
   }
-  const cure = state.cure === undefined ? {} : { cure: state.cure };
+  const { cure } = state;
   if (mode === "off") return { name, status: "ok", found: "off: the settings switch it off" };
   if (state.kind === "missing")
-    return { name, status: "fail", found: `required by the settings, but ${state.reason}`, ...cure };
-  return { name, status: "warn", found: `off: ${state.reason}. Commands run with all your rights`, ...cure };
+    return { name, status: "fail", found: `required by the settings, but ${state.reason}`, cure };
+  return { name, status: "warn", found: `off: ${state.reason}. Commands run with all your rights`, cure };
 }
 
-const SCARCE = 200 * 1024 * 1024;
-const TOO_LITTLE = 10 * 1024 * 1024;
+const LOW_SPACE = 200 * 1024 * 1024;
+const NO_SPACE = 10 * 1024 * 1024;
 
-/** Of the file system that sessions are kept on. */
-function examineDisk(directory: string): Finding {
+/** Checks the file system of the state directory. */
+function checkDisk(directory: string): Finding {
   const name = "disk";
   try {
     const { bavail, bsize } = statfsSync(directory);
     const free = bavail * bsize;
     const found = `${formatBytes(free)} free for ${directory}`;
-    if (free >= SCARCE) return { name, status: "ok", found };
+    if (free >= LOW_SPACE) return { name, status: "ok", found };
     const cure = 'Make space: "retinue sessions delete" removes old sessions.';
-    return { name, status: free < TOO_LITTLE ? "fail" : "warn", found, cure };
+    return { name, status: free < NO_SPACE ? "fail" : "warn", found, cure };
   } catch (error) {
-    if (errorCode(error) === "ENOENT" && dirname(directory) !== directory) return examineDisk(dirname(directory));
+    if (errorCode(error) === "ENOENT" && dirname(directory) !== directory) return checkDisk(dirname(directory));
     return { name, status: "warn", found: describeError(error) };
   }
 }

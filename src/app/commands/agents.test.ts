@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
-import { agentFileText, whyNotNew, writeNewAgent } from "./new-agent.ts";
+import { agentFileText, whyNotNew, writeNewAgent } from "./agents.ts";
 
 function place(): string {
   const directory = mkdtempSync(join(tmpdir(), "retinue-new-"));

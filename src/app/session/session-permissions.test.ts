@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Policy } from "../../protocol/index.ts";
-import { askAboutGit } from "./ask-about-git.ts";
+import { askAboutGit } from "./session-permissions.ts";
 
 const policy: Policy = { mode: "default", pool: ["Bash"], rules: [], workspaceRoots: [], readableRoots: [] };
 

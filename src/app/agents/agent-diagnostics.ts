@@ -1,0 +1,77 @@
+import { MAIN_TYPE } from "../../agents/index.ts";
+import { findSkills } from "../../definitions/index.ts";
+import { plural, UserError } from "../../lib/index.ts";
+import type { AgentDefinition, Diagnostic } from "../../protocol/index.ts";
+import type { AgentCatalog } from "./agent-catalog.ts";
+
+/** Returns an error with similar names, or with the reason why the agent is not available. */
+export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
+  const { catalog, diagnostics, trusted } = loaded;
+  const off = loaded.switchedOff.find((each) => each.name.toLowerCase() === name.toLowerCase());
+  if (off !== undefined) {
+    const message = `The built-in agent "${off.name}" is switched off`;
+    return new UserError(message, { code: "agent", cure: off.reason, exitCode: 2 });
+  }
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  const broken = errors.find(({ file }) => file.endsWith(`/${name}.md`));
+  const files = new Set(errors.map(({ file }) => file)).size;
+  // Any file that can't be read may define this name.
+  const unread = files === 0 ? "" : ` ${plural(files, "file")} did not load: "retinue agents check" says why.`;
+  const untrusted = trusted ? "" : " The project's own were not read, since this directory is not trusted (--trust).";
+  const nearest = `Nearest: ${catalog.nearest(name, 10).join(", ")}.${unread}${untrusted}`;
+  const cure = broken ? `${broken.file}:${broken.line}: ${broken.message} ${broken.fix ?? ""}`.trim() : nearest;
+  return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
+}
+
+/** Like `unknownAgent`, for the agent of a session that is resumed. */
+export function missingSessionAgent(name: string, loaded: AgentCatalog): UserError {
+  const cure = `${unknownAgent(name, loaded).cure} To go on with another one: --agent NAME, or --agent ${MAIN_TYPE}.`;
+  const message = `This session was worked on by the agent "${name}", which is no longer there`;
+  return new UserError(message, { code: "agent", cure, exitCode: 2 });
+}
+
+/** Reports skills that a definition names and that do not exist. */
+export function missingSkills(
+  { name, file = name, skills = [] }: AgentDefinition,
+  { snapshot }: AgentCatalog,
+): readonly Diagnostic[] {
+  return findSkills(snapshot.skills, skills, { file }).diagnostics;
+}
+
+/** Messages about instruction files and their imports, including files that could not be read. */
+export function contextNotices({ diagnostics }: AgentCatalog): readonly string[] {
+  return diagnostics.filter(({ code }) => /^(context|import)_/.test(code)).map(formatDiagnostic);
+}
+
+/** Messages about agent files that do not load. A file without frontmatter is not an agent. */
+export function agentNotices({ diagnostics }: AgentCatalog): readonly string[] {
+  const failed = diagnostics.filter(
+    ({ file, code, severity }) => severity === "error" && code !== "no_frontmatter" && isAgentFile(file),
+  );
+  const files = [...new Set(failed.map(({ file }) => file))];
+  if (files.length <= maxFiles) return failed.map(formatDiagnostic);
+  const first = files.slice(0, maxFiles).join(", ");
+  const more = files.length - maxFiles;
+  return [`${files.length} files of agents do not load: ${first} and ${more} more. "retinue agents check" says why.`];
+}
+
+const maxFiles = 3;
+
+function isAgentFile(file: string): boolean {
+  return /[/\\]agents[/\\].*\.md$/i.test(file) && !/[/\\]skill\.md$/i.test(file);
+}
+
+/** Messages about skill files that do not load. */
+export function skillNotices({ diagnostics }: AgentCatalog): readonly string[] {
+  const isSkillFile = (file: string) => /(^|\/)skill\.md$|\/\.(agents|claude)\/skills(\/|$)/i.test(file);
+  return diagnostics.filter(({ file, severity }) => severity !== "notice" && isSkillFile(file)).map(formatDiagnostic);
+}
+
+/** Errors and warnings about one file. */
+export function fileNotices({ diagnostics }: AgentCatalog, wanted: string | undefined): readonly string[] {
+  return diagnostics.filter(({ file, severity }) => severity !== "notice" && file === wanted).map(formatDiagnostic);
+}
+
+export function formatDiagnostic({ file, line, message, fix }: Diagnostic): string {
+  return `${file}:${line}: ${message}${fix === undefined ? "" : ` ${fix}`}`;
+}

@@ -1,0 +1,119 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checkAgents, lintAgents, markdownFiles } from "./check-agents.ts";
+
+let directory = "";
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "retinue-markdown-"));
+});
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const shown = (given: string) => [...markdownFiles(given)].map(({ file }) => file);
+
+async function check(given: string) {
+  const checked = [];
+  for await (const each of checkAgents([given])) checked.push(each);
+  return checked;
+}
+
+describe("markdownFiles", () => {
+  it("names what is Markdown in a stable order, without other people's files", async () => {
+    for (const folder of ["b", "node_modules", ".git", "c.md"]) mkdirSync(join(directory, folder));
+    for (const file of ["z.md", "a.MARKDOWN", "b/x.md", "node_modules/n.md", ".git/g.md", "c.md/y.md", "t.txt"])
+      writeFileSync(join(directory, file), "text");
+    symlinkSync("z.md", join(directory, "link.md"));
+    symlinkSync("b", join(directory, "linked"));
+    symlinkSync("gone.md", join(directory, "dangling.md"));
+    symlinkSync("loop.md", join(directory, "loop.md"));
+    symlinkSync(process.execPath, join(directory, "outside.md"));
+    symlinkSync("..", join(directory, "b/up"));
+    symlinkSync(tmpdir(), join(directory, "b/away"));
+    execFileSync("mkfifo", [join(directory, "pipe.md")]);
+    const own = ["a.MARKDOWN", "b/x.md", "c.md/y.md"];
+    const others = ["dangling.md", "link.md", "linked/x.md", "loop.md", "outside.md", "pipe.md", "z.md"];
+    expect(shown(directory)).toEqual([...own, ...others]);
+    const codes = (await check(directory)).map(({ file, diagnostics }) => [file, diagnostics.map(({ code }) => code)]);
+    expect(Object.fromEntries(codes)).toMatchObject({
+      "dangling.md": ["link_broken"],
+      "link.md": ["no_frontmatter"],
+      "linked/x.md": ["no_frontmatter"],
+      "loop.md": ["link_broken"],
+      "outside.md": ["link_outside"],
+      "pipe.md": ["unreadable"],
+    });
+  });
+
+  it("names a directory that can't be listed, and goes on", async () => {
+    const nested = (count: number) => Array.from({ length: count }, () => "d".repeat(240)).join("/");
+    const [root, lower] = [join(directory, "root"), join(directory, "lower")];
+    mkdirSync(join(root, nested(9)), { recursive: true });
+    mkdirSync(join(lower, nested(9)), { recursive: true });
+    writeFileSync(join(root, "z.md"), "---\nname: z\ndescription: Does z.\n---\n");
+    // No path that names all of it would be short enough to open, so one half is moved below the other.
+    renameSync(lower, join(root, nested(9), "lower"));
+    const checked = await check(root);
+    renameSync(join(root, nested(9), "lower"), lower);
+    expect(checked.map(({ loaded, failed }) => [loaded, failed])).toEqual([
+      [false, true],
+      [true, false],
+    ]);
+    expect(checked[0]?.file.startsWith(`${nested(9)}/lower/`)).toBe(true);
+    expect(checked[0]?.diagnostics).toMatchObject([{ severity: "error", line: 1, code: "unreadable" }]);
+  });
+
+  it("tells of every skill that does not load", async () => {
+    for (const folder of ["a", "b/SKILL.md"]) mkdirSync(join(directory, folder), { recursive: true });
+    writeFileSync(join(directory, "a/SKILL.md"), "No frontmatter.\n");
+    const checked = (await check(directory)).map(({ file, kind, failed, diagnostics }) => [
+      [file, kind, failed],
+      diagnostics.map(({ code }) => code),
+    ]);
+    expect(checked).toEqual([
+      [["a/SKILL.md", "skill", true], ["no_frontmatter"]],
+      [["b/SKILL.md", "skill", true], ["unreadable"]],
+    ]);
+  });
+
+  it("refuses what was named and is not there, with the cure", () => {
+    symlinkSync("round.md", join(directory, "round.md"));
+    expect(() => shown(join(directory, "none.md"))).toThrow(/does not exist/);
+    expect(() => shown(join(directory, "round.md"))).toThrow(/can't be read/);
+  });
+});
+
+describe("a pipe", () => {
+  const options = () => ({
+    cwd: directory,
+    home: join(directory, "home"),
+    environment: { HOME: directory },
+    trust: false,
+  });
+
+  beforeEach(() => {
+    execFileSync("mkfifo", [join(directory, "pipe.md")]);
+    writeFileSync(join(directory, "good.md"), "---\ndescription: Helps. Use when asked.\n---\nHelp.\n");
+    symlinkSync("pipe.md", join(directory, "link.md"));
+  });
+
+  it.each(["pipe.md", "link.md"])("is checked and linted without waiting for it: %s", async (name) => {
+    const file = join(directory, name);
+    expect(await check(file)).toMatchObject([{ loaded: false, diagnostics: [{ code: "unreadable", line: 1 }] }]);
+    const { findings } = await lintAgents([file], options());
+    expect(findings).toMatchObject([
+      { severity: "error", code: "unreadable", message: expect.stringContaining("not a regular file") },
+    ]);
+  });
+
+  it("does not keep other files from being checked", async () => {
+    expect((await check(directory)).map(({ file, loaded }) => [file, loaded])).toEqual([
+      ["good.md", true],
+      ["link.md", false],
+      ["pipe.md", false],
+    ]);
+  });
+});

@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import type { Snapshot } from "../../definitions/index.ts";
+import { createContextUpdates } from "./context-updates.ts";
+
+it("repeats updates that a compacted conversation may have lost", async () => {
+  const contextFile = { file: "/p/AGENTS.md", source: "project", text: "Use spaces.", version: "2" } as const;
+  let snapshot: Snapshot | undefined;
+  const agents = {
+    definitions: [],
+    find: () => undefined,
+    nearest: () => [],
+    get snapshot() {
+      return snapshot;
+    },
+    reload: async () => {
+      snapshot = { agents: [], skills: [], contextFiles: [contextFile] } as unknown as Snapshot;
+    },
+  };
+  let floor = 0;
+  const update = createContextUpdates({ main: { agents }, pool: ["Task"], rules: [], contextFloor: () => floor });
+  expect(await update()).toContain("Use spaces.");
+  expect(await update()).toBeUndefined();
+  floor = 3;
+  expect(await update()).toContain("Use spaces.");
+});

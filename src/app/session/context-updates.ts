@@ -1,0 +1,121 @@
+import {
+  contextText,
+  createSkillCatalog,
+  delegationList,
+  type LoadedSkill,
+  type Snapshot,
+} from "../../definitions/index.ts";
+import type { AgentDefinition, Rule } from "../../protocol/index.ts";
+import { offeredAgents } from "../../runs/index.ts";
+import type { LoadedMainAgent } from "../agents/load-agents.ts";
+
+export interface ContextUpdatesOptions {
+  readonly main: Pick<LoadedMainAgent, "agents" | "definition">;
+  /** Names of the tools of the main agent. */
+  readonly pool: readonly string[];
+  readonly rules: readonly Rule[];
+  /** Returns a value that changes when the conversation is compacted. */
+  readonly contextFloor: () => unknown;
+}
+
+/** Files that the agent knows. */
+interface Known {
+  readonly agents: readonly AgentDefinition[];
+  readonly snapshot: Snapshot | undefined;
+}
+
+/**
+ * Returns a function that reads the files again and describes changes since the last call for the main agent, or returns
+ * undefined if there are none. The lists in the head of its requests stay as they are, for the cache.
+ */
+export function createContextUpdates(options: ContextUpdatesOptions): () => Promise<string | undefined> {
+  const { main, pool, rules, contextFloor } = options;
+  const { agents, definition } = main;
+  const knownNow = (): Known => ({ agents: offeredAgents(agents, { rules }), snapshot: agents.snapshot });
+  const mayRead = agents.skillCatalog === undefined && definition === undefined && pool.includes("Read");
+  const skills = pool.includes("Skill") ? "call" : mayRead ? "read" : undefined;
+  const first = knownNow();
+  let known = first;
+  let floor = contextFloor();
+  return async () => {
+    await agents.reload?.();
+    const isCompacted = floor !== contextFloor();
+    floor = contextFloor();
+    // Earlier updates may be gone from a compacted conversation.
+    const before = isCompacted ? first : known;
+    known = knownNow();
+    const updates = [
+      pool.includes("Task") ? agentUpdate(before, known) : undefined,
+      skills && skillUpdate(before, known, skills),
+      definition?.omitProjectContext ? undefined : instructionUpdate(before, known),
+    ].filter((text) => text !== undefined);
+    return updates.length === 0 ? undefined : updates.join("\n");
+  };
+}
+
+function agentUpdate(before: Known, now: Known): string | undefined {
+  const parts = difference(agentLines(before.agents), agentLines(now.agents), "agent");
+  return parts.length === 0 ? undefined : `[The agents for Task have changed.\n${parts.join("\n")}]`;
+}
+
+/** Returns the line of each agent in the list that a model chooses from. Hidden agents have none. */
+function agentLines(definitions: readonly AgentDefinition[]): ReadonlyMap<string, string> {
+  const shown = definitions.filter(({ hidden }) => hidden !== true);
+  return new Map(shown.map((definition) => [definition.name, delegationList([definition]).text]));
+}
+
+function skillUpdate(before: Known, now: Known, how: "call" | "read"): string | undefined {
+  const parts = difference(skillLines(before.snapshot, how), skillLines(now.snapshot, how), "skill");
+  const what =
+    how === "call"
+      ? "The skills for Skill have changed."
+      : "There are skills now: read the file of one before you do its kind of work.";
+  return parts.length === 0 ? undefined : `[${what}\n${parts.join("\n")}]`;
+}
+
+function skillLines(snapshot: Snapshot | undefined, how: "call" | "read"): ReadonlyMap<string, string> {
+  const line = (skill: LoadedSkill): string | undefined => createSkillCatalog([skill])?.list();
+  const lines = (snapshot?.skills ?? []).flatMap((skill): [string, string][] => {
+    const text = line(skill);
+    if (text === undefined) return [];
+    const { name, file } = skill.definition;
+    return [[name, how === "call" ? text : `${text} (${file})`]];
+  });
+  return new Map(lines);
+}
+
+function instructionUpdate(before: Known, now: Known): string | undefined {
+  const [old, files] = [before.snapshot?.contextFiles ?? [], now.snapshot?.contextFiles ?? []];
+  const versions = new Map(old.map(({ file, version }) => [file, version]));
+  const changed = contextText(files.filter(({ file, version }) => versions.get(file) !== version));
+  const gone = old.filter(({ file }) => !files.some((each) => each.file === file)).map(({ file }) => file);
+  if (changed === undefined && gone.length === 0) return undefined;
+  const parts = [
+    ...(changed === undefined
+      ? []
+      : [`What these files say now holds instead of what they said before.\n\n${changed.trim()}`]),
+    ...(gone.length === 0 ? [] : [`No longer there, and no longer to be followed: ${gone.join(", ")}.`]),
+  ];
+  return `[Files with instructions have changed. ${parts.join("\n")}]`;
+}
+
+type Lines = ReadonlyMap<string, string>;
+
+function difference(before: Lines, now: Lines, what: string): readonly string[] {
+  const added = [...now].filter(([name]) => !before.has(name)).map(([, line]) => line);
+  const changed = [...now].filter(([name, line]) => (before.get(name) ?? line) !== line).map(([, line]) => line);
+  const removed = [...before.keys()].filter((name) => !now.has(name));
+  return [
+    ...section(`New ${what}`, added),
+    ...section(`Changed ${what}`, changed),
+    ...(removed.length === 0 ? [] : [`No longer there: ${removed.join(", ")}.`]),
+  ];
+}
+
+const maxLines = 20;
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  if (lines.length === 0) return [];
+  const more = lines.length > maxLines ? `\n- and ${lines.length - maxLines} more` : "";
+  return [`${title}${lines.length === 1 ? "" : "s"}:\n${lines.slice(0, maxLines).join("\n")}${more}`];
+}

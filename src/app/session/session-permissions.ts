@@ -1,0 +1,139 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { UserError } from "../../lib/index.ts";
+import { checkRules } from "../../permissions/index.ts";
+import type { ToolSpec } from "../../ports/index.ts";
+import type { Effect, PermissionMode, Policy, PolicyLayer, Rule, RuleScope, Settings } from "../../protocol/index.ts";
+import { planSpecs, type RunRequest } from "../../runs/index.ts";
+import type { SessionOptions } from "./session-options.ts";
+
+/** Throws if the requested or default mode is disabled by the settings. */
+export function checkMode({ permissions = {} }: Settings, requested: PermissionMode | undefined): void {
+  const mode = requested ?? permissions.defaultMode;
+  if (mode !== "bypassPermissions" || permissions.disableBypassPermissionsMode !== "disable") return;
+  throw new UserError("The mode bypassPermissions is switched off by permissions.disableBypassPermissionsMode", {
+    code: "settings",
+    cure: '"retinue config show --origin" says where. Choose another mode.',
+    exitCode: 2,
+  });
+}
+
+/** Collects the rules of settings and options, and reports invalid ones. */
+export function collectRules(
+  { rules: fromFiles, settingsFile: file, allowedTools, disallowedTools }: SessionOptions,
+  { permissions = {} }: Settings,
+): { readonly rules: readonly Rule[]; readonly problems: readonly string[] } {
+  const rules = [
+    ...(fromFiles ?? [
+      ...rulesOf(permissions.allow, { effect: "allow", scope: "user", file }),
+      ...rulesOf(permissions.ask, { effect: "ask", scope: "user", file }),
+      ...rulesOf(permissions.deny, { effect: "deny", scope: "user", file }),
+    ]),
+    ...rulesOf(allowedTools, { effect: "allow", scope: "flag" }),
+    ...rulesOf(disallowedTools, { effect: "deny", scope: "flag" }),
+  ];
+  return { rules, problems: checkRules(rules).map(({ message }) => message) };
+}
+
+interface RuleOrigin {
+  readonly effect: Effect;
+  readonly scope: RuleScope;
+  readonly file?: string | undefined;
+}
+
+function rulesOf(texts: readonly string[] = [], { effect, scope, file }: RuleOrigin): Rule[] {
+  return texts.map((text) => ({ text, effect, scope, file }));
+}
+
+/** Returns the tools for plan mode, or none if no one can approve a plan. */
+export function planTools(
+  { interactive, approvals, onAsk, permissionMode }: SessionOptions,
+  { permissions = {} }: Settings,
+): readonly ToolSpec[] {
+  const canApprove = interactive === true || approvals !== undefined || onAsk === "wait" || onAsk === "hook";
+  return canApprove && (permissionMode ?? permissions.defaultMode) !== "dontAsk" ? planSpecs : [];
+}
+
+/** Returns the mode that follows plan mode in a session that began in it. */
+export function modeAfterPlan({ permissions = {} }: Settings): PermissionMode {
+  const { defaultMode = "default" } = permissions;
+  return defaultMode === "plan" ? "default" : defaultMode;
+}
+
+interface OpeningModes {
+  /** Mode that was requested when the session was opened. */
+  readonly requested: PermissionMode | undefined;
+  /** Mode of the main agent by its definition, settings and options. */
+  readonly mode: PermissionMode;
+  /** Last change of plan mode in the transcript. */
+  readonly before: "entered" | "left" | undefined;
+}
+
+/** Says whether the first run of an opened session enters or leaves plan mode. A resumed session keeps it unless a mode is requested. */
+export function planChange({ requested, mode, before }: OpeningModes): Pick<RunRequest, "plan"> {
+  if (requested === undefined) return before === undefined && mode === "plan" ? { plan: "enter" } : {};
+  if (requested === "plan") return before === "entered" ? {} : { plan: "enter" };
+  return before === "entered" ? { plan: "leave" } : {};
+}
+
+export interface CautiousPolicy {
+  readonly policy: Policy;
+  readonly notices: readonly string[];
+}
+
+/**
+ * Requires approval for git in an untrusted directory whose git configuration names programs: git may run them even when it
+ * only reads files.
+ */
+export function askAboutGit(policy: Policy, untrusted: string | undefined): CautiousPolicy {
+  const isAsked = untrusted !== undefined && policy.mode !== "bypassPermissions";
+  const file = isAsked ? gitConfigurations(untrusted).find(namesPrograms) : undefined;
+  if (file === undefined) return { policy, notices: [] };
+  const layer: PolicyLayer = { rules: [{ text: "Bash(git:*)", effect: "ask", scope: "builtin", file }] };
+  const notice = `${file} names programs that git would run, and this directory is not trusted: commands with git are asked about. Look at the file, then trust the directory with "retinue trust add", or for one run with --trust.`;
+  return { policy: { ...policy, layers: [...(policy.layers ?? []), layer] }, notices: [notice] };
+}
+
+/** Returns the configuration files of the repository itself that git reads in this directory. */
+function gitConfigurations(cwd: string): readonly string[] {
+  const found = gitDirectory(cwd);
+  if (found === undefined) return [];
+  const common = readText(join(found, "commondir"))?.trim();
+  const shared = common ? resolve(found, common) : found;
+  return [join(shared, "config"), join(shared, "config.worktree"), join(found, "config.worktree")];
+}
+
+function gitDirectory(directory: string): string | undefined {
+  const path = join(directory, ".git");
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat?.isDirectory()) return path;
+  const [, elsewhere] = (stat?.isFile() && /^gitdir:\s*(.+?)\s*$/.exec(readText(path) ?? "")) || [];
+  if (elsewhere !== undefined) return resolve(directory, elsewhere);
+  if (["HEAD", "config", "objects"].every((name) => existsSync(join(directory, name)))) return directory;
+  const above = dirname(directory);
+  return above === directory ? undefined : gitDirectory(above);
+}
+
+/** Searches the text for keywords however git would parse it, because a false alarm is better than a miss. */
+function namesPrograms(file: string): boolean {
+  const text = readText(file)?.replace(lfsFilter, "") ?? "";
+  return dangerousKeywords.some((keywords) => keywords.every((keyword) => keyword.test(text)));
+}
+
+/** Filter lines that git-lfs itself writes. */
+const lfsFilter =
+  /^\s*(?:clean|smudge|process)\s*=\s*git-lfs (?:clean -- %f|smudge(?: --skip)? -- %f|filter-process(?: --skip)?)\s*$/gm;
+
+const dangerousKeywords: readonly (readonly RegExp[])[] = [
+  [/\[\s*include/i],
+  [/\[\s*filter/i, /\b(?:clean|smudge|process|customtransfer)\b/i],
+  [/\[\s*diff/i, /\b(?:textconv|command|external)\b/i],
+];
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}

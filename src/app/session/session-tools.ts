@@ -1,0 +1,109 @@
+import { statSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createExecutor } from "../../executor/index.ts";
+import type { Skills, Tool, ToolExecutor, ToolSpec } from "../../ports/index.ts";
+import type { SandboxSettings, Settings } from "../../protocol/index.ts";
+import { type Dispatcher, delegationTools } from "../../runs/index.ts";
+import { createTools, searchEngineFor } from "../../tools/index.ts";
+import type { Session as Transcript } from "../../transcript/index.ts";
+import { createLocalWorkspace, createSandbox, type SandboxOptions } from "../../workspace/index.ts";
+import type { ChosenModel } from "../settings/choose-model.ts";
+import type { SessionContext } from "./session-context.ts";
+
+export interface SessionToolsOptions {
+  readonly context: SessionContext;
+  readonly transcript: Transcript;
+  readonly chosen: ChosenModel;
+  /** Skills that the model can load; absent if there are none. */
+  readonly skills?: Skills | undefined;
+  /** Tools for delegating work and for planning. */
+  readonly delegation: readonly ToolSpec[];
+  readonly dispatcher: Dispatcher;
+  /** Tools of MCP servers. They are declared after all others. */
+  readonly serverTools: readonly Tool[];
+  /** Receives messages for the user. */
+  readonly notify?: ((message: string) => void) | undefined;
+}
+
+export interface SessionTools {
+  readonly executor: ToolExecutor;
+  /** Creates an executor of the same tools for another directory. */
+  executorAt(root: string): ToolExecutor;
+  /** Built-in tools that this session does not have, with the reason. */
+  readonly absent: readonly { readonly name: string; readonly reason: string }[];
+  /** Directory for the complete text of long outputs and other files of the session. */
+  readonly outputDirectory: string;
+}
+
+/** Creates the tools of a session. All its directories share one sandbox. */
+export function createSessionTools(options: SessionToolsOptions): SessionTools {
+  const { context, transcript, chosen, skills } = options;
+  const { settings, environment } = context;
+  const { sessionId, results } = transcript;
+  const outputDirectory = filesDirectory(transcript);
+  const choice = searchEngineFor(settings.search, environment, { anthropic: chosen.search });
+  const sandbox = createSandbox(sandboxOptions(options, outputDirectory));
+  const since = startTime(transcript.path) ?? Date.now();
+
+  function executorAt(root: string): ToolExecutor {
+    const workspace = createLocalWorkspace({ root, environment, sandbox, since });
+    const builtIn = createTools({
+      sessionId,
+      workspace,
+      results,
+      outputDirectory,
+      search: "engine" in choice ? choice.engine : undefined,
+      skills,
+      timeouts: settings.timeouts,
+    });
+    const delegation = delegationTools(options.dispatcher, options.delegation);
+    return createExecutor({ tools: [...builtIn, ...delegation, ...options.serverTools], workspace, results });
+  }
+
+  const own = executorAt(context.cwd);
+  return {
+    executor: { ...own, close: () => own.close().then(() => sandbox.close()) },
+    executorAt,
+    absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [],
+    outputDirectory,
+  };
+}
+
+/** Returns the directory of a session's files beside its transcript. */
+function filesDirectory({ path, sessionId }: Transcript): string {
+  return path?.replace(/\.jsonl$/, "") ?? join(tmpdir(), `retinue-${sessionId}`);
+}
+
+/** Returns when a session began, in milliseconds since 1970, or undefined if it has no transcript file yet. */
+function startTime(transcriptPath: string | undefined): number | undefined {
+  const born = transcriptPath && statSync(transcriptPath, { throwIfNoEntry: false })?.birthtimeMs;
+  return born || undefined;
+}
+
+/** Returns what commands may see and write outside of the workspace. */
+function sandboxOptions(
+  { context, transcript, notify = () => undefined }: SessionToolsOptions,
+  outputDirectory: string,
+): SandboxOptions {
+  const { mode, network = {}, filesystem = {} } = sandboxSettings(context.settings);
+  const userHome = context.environment["HOME"] || homedir();
+  const projects = transcript.path === undefined ? undefined : dirname(dirname(transcript.path));
+  return {
+    mode,
+    scratch: join(outputDirectory, "scratch"),
+    userHome,
+    writable: (filesystem.allowWrite ?? []).map((path) => path.replace(/^~(?=\/)/, userHome)),
+    // Other sessions, and settings that may contain keys.
+    hidden: projects === undefined ? [] : [projects, join(dirname(projects), "settings.json")],
+    shown: [outputDirectory],
+    domains: network.allowedDomains ?? [],
+    tell: notify,
+  };
+}
+
+export function sandboxSettings({
+  sandbox = "auto",
+}: Settings): SandboxSettings & Required<Pick<SandboxSettings, "mode">> {
+  return typeof sandbox === "string" ? { mode: sandbox } : { mode: "auto", ...sandbox };
+}
