@@ -109,8 +109,7 @@ export { type AddedTrust, addTrust, listTrust, removeTrust, type TrustOptions } 
 export { stateDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";
-export type { FunctionHookOptions, SessionHookOptions } from "./session/session-hooks.ts";
-export type { OnAsk, SessionOptions } from "./session/session-options.ts";
+export type { FunctionHookOptions, OnAsk, SessionHookOptions, SessionOptions } from "./session/session-options.ts";
 export { loadProjectSettings, type ProjectSettings, type ProjectSettingsOptions } from "./settings/project-settings.ts";
 export { systemClock } from "./system-clock.ts";
 export { VERSION } from "./version.ts";

@@ -28,17 +28,12 @@ export interface CatalogSettings {
 
 export function catalogSettings(
   { agents, origins, settings, problems }: Pick<LoadedSettings, "agents" | "origins" | "settings" | "problems">,
-  asked: BuiltInChoice = {},
+  { profile = settings.profile, disabled = [], entryPoint }: BuiltInChoice = {},
 ): CatalogSettings {
-  const noGuide = settings.subagents?.guide === false && asked.entryPoint === undefined;
-  const disabled = [...(asked.disabled ?? []), ...agents.switchedOff.map(({ name }) => name)];
-  const profile = settings.profile === undefined ? {} : { profile: settings.profile };
-  const builtIn: BuiltInChoice = { ...profile, ...asked, disabled: [...disabled, ...(noGuide ? [guide] : [])] };
-  const { disabled: _, ...rest } = { ...profile, ...asked };
-  const all = builtInAgents(rest);
-  const offBy = (name: string) => all.find((agent) => agent.definition.name === name || agent.aliases.includes(name));
+  const noGuide = settings.subagents?.guide === false && entryPoint === undefined;
+  const all = builtInAgents({ profile, entryPoint });
   const switchedOff = agents.switchedOff.flatMap(({ name, file = "the program" }): SwitchedOff[] => {
-    const agent = offBy(name);
+    const agent = all.find(({ definition, aliases }) => definition.name === name || aliases.includes(name));
     return agent ? [{ name: agent.definition.name, reason: `${file} says "agents": {"${name}": false}.` }] : [];
   });
   return {
@@ -46,7 +41,11 @@ export function catalogSettings(
       agents: agents.definitions.map(({ file = "settings", ...given }) => ({ file, ...given })),
       directories: agents.directories,
     },
-    builtIn,
+    builtIn: {
+      profile,
+      disabled: [...disabled, ...agents.switchedOff.map(({ name }) => name), ...(noGuide ? [guide] : [])],
+      entryPoint,
+    },
     replaceBuiltIns: agents.replaceBuiltIns,
     origins,
     switchedOff: noGuide

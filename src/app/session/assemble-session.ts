@@ -1,6 +1,6 @@
 import { UserError } from "../../lib/index.ts";
 import type { McpConnection } from "../../ports/index.ts";
-import { MAIN_AGENT, type Rule, type Settings } from "../../protocol/index.ts";
+import { MAIN_AGENT, type Rule } from "../../protocol/index.ts";
 import {
   type BudgetSpent,
   clockLimits,
@@ -22,16 +22,10 @@ import { createSubagentPorts } from "../subagents/subagent-ports.ts";
 import { settleLostWorktree } from "../subagents/worktrees.ts";
 import { VERSION } from "../version.ts";
 import { createContextUpdates } from "./context-updates.ts";
-import {
-  chooseVerification,
-  createMainAgent,
-  createSessionBudget,
-  mainAcceptance,
-  modelChangeNotice,
-} from "./main-agent.ts";
+import { chooseVerification, createMainAgent, createSessionBudget, mainAcceptance } from "./main-agent.ts";
 import { createSession, type Session } from "./session.ts";
-import { missingHookNotice, openApprovals } from "./session-approvals.ts";
-import { pluginHome, type SessionContext } from "./session-context.ts";
+import { openApprovals } from "./session-approvals.ts";
+import type { SessionContext } from "./session-context.ts";
 import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { collectRules, modeAfterPlan, planTools } from "./session-permissions.ts";
@@ -52,17 +46,7 @@ export interface OpenedSession extends OpenedTranscript {
 
 /** Puts a session together: MCP servers, rules, approvals, hooks, tools, the dispatcher of subagents and the main agent. */
 export async function assembleSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
-  const { settings, environment, clock, cwd } = opened.context;
-  const servers = createSessionServers({
-    cwd,
-    configured: settings.mcpServers ?? {},
-    pluginHome: pluginHome(options, opened.context),
-    environment,
-    clock,
-    sessionId: opened.transcript.sessionId,
-    callSeconds: settings.timeouts?.mcp,
-    notify: options.onTrouble,
-  });
+  const servers = createSessionServers(options, opened.context, opened.transcript.sessionId);
   try {
     return await assembleWithServers(options, opened, servers);
   } catch (error) {
@@ -77,23 +61,14 @@ async function assembleWithServers(
   servers: SessionServers,
 ): Promise<Session> {
   const { context, main, chosen, transcript, thread } = opened;
-  const { settings, environment, clock, cwd } = context;
+  const { settings, clock, cwd } = context;
   const { definition, agents } = main;
   const { rules, problems } = collectRules(options, settings);
   const connection = await servers.connectMain(definition?.mcpServers ?? [], options.signal);
   if (options.signal?.aborted)
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
   const approvals = await openApprovals(options, context, transcript);
-  const hooks = createSessionHooks({
-    settings,
-    origins: options.settingsOrigins,
-    pluginHome: pluginHome(options, context),
-    functions: options.hooks,
-    definition,
-    cwd,
-    environment,
-    transcript,
-  });
+  const hooks = createSessionHooks(options, context, { definition, transcript });
   const shared: SharedServices = {
     sessionId: transcript.sessionId,
     version: VERSION,
@@ -131,15 +106,13 @@ async function assembleWithServers(
       toolReport: resolved.report,
       notices: [
         ...(chosen.notice ? [chosen.notice] : []),
-        ...(options.model === undefined ? modelChangeNotice(previousHead, agent.head) : []),
         ...problems,
         ...main.notices,
         ...resolved.notices,
         ...connection.problems,
         ...hooks.notices,
         ...verification.notices,
-        ...searchNotices(settings, tools),
-        ...missingHookNotice(options, hooks),
+        ...tools.notices,
         ...transcript.problems.map(({ message }) => message),
       ],
     },
@@ -228,12 +201,6 @@ async function notifyLostRuns(dispatcher: Dispatcher, hooks: SessionHooks, agent
     const definition = agents.find(agentType)?.definition;
     return (definition && hooks.forAgent(definition)) ?? hooks.shared;
   });
-}
-
-/** Explains why a search that the settings configure is not available. */
-function searchNotices({ search }: Settings, { absent }: SessionTools): readonly string[] {
-  if (search === undefined || search.engine === "off") return [];
-  return absent.map(({ reason }) => reason);
 }
 
 /** Returns what a session and its agents spent in earlier processes. */

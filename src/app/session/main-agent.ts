@@ -41,7 +41,7 @@ export interface MainAgent {
 
 /** Resolves the main agent of a session. Throws a `UserError` if it can't run. */
 export function createMainAgent(options: SessionOptions, parts: MainAgentParts): MainAgent {
-  const { context, connection } = parts;
+  const { context, connection, previousHead } = parts;
   const resolution = resolveMain(options, parts);
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const { agent: resolved, report, notices } = resolution;
@@ -49,7 +49,8 @@ export function createMainAgent(options: SessionOptions, parts: MainAgentParts):
   const restricted = { ...resolved, policy: cautious.policy };
   const agent = withInstructions(options.coordinator ? coordinatorOf(restricted) : restricted, [connection]);
   checkMode(context.settings, agent.policy.mode);
-  return { agent, report, notices: [...notices, ...cautious.notices] };
+  const aboutModel = options.model === undefined ? modelChangeNotices(previousHead, agent.head) : [];
+  return { agent, report, notices: [...aboutModel, ...notices, ...cautious.notices] };
 }
 
 function resolveMain(options: SessionOptions, { context, main, chosen, tools, rules, previousHead }: MainAgentParts) {
@@ -102,7 +103,7 @@ const coordinatorPrompt =
   "You coordinate: you have no tools but those that give work to agents. Divide what is asked into pieces that agents can do without knowing this conversation, start independent ones side by side, check their reports against each other, have gaps closed, and answer yourself.";
 
 /** Warns that a resumed session uses a different model, which has other prices and no cached prefix. */
-export function modelChangeNotice(before: Head | undefined, now: Head): readonly string[] {
+function modelChangeNotices(before: Head | undefined, now: Head): readonly string[] {
   if (before === undefined || before.provider === "lost") return [];
   if (before.provider === now.provider && before.model === now.model) return [];
   const [old, other] = [`${before.provider}/${before.model}`, `${now.provider}/${now.model}`];

@@ -7,7 +7,6 @@ import { openInbox, type Session as Transcript, type Trouble } from "../../trans
 import type { TrustOptions } from "../commands/trust.ts";
 import { loadProjectSettings } from "../settings/project-settings.ts";
 import type { SessionContext } from "./session-context.ts";
-import type { SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /** Creates the approval queue of a session. A resumed session has the requests and answers of earlier processes. */
@@ -30,12 +29,6 @@ export async function openApprovals(
   });
   if (resume !== undefined && path !== undefined && existsSync(path)) await queue.load();
   return queue;
-}
-
-/** Warns if hooks should decide and there are none, because then all requests are denied. */
-export function missingHookNotice({ onAsk }: SessionOptions, { main }: Pick<SessionHooks, "main">): readonly string[] {
-  if (onAsk !== "hook" || main?.has("PermissionRequest")) return [];
-  return ["There is no PermissionRequest hook, so what would have to be asked is denied."];
 }
 
 const LOCAL_SETTINGS = ".retinue/settings.local.json";

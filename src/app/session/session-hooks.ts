@@ -3,7 +3,6 @@ import type { Hooks } from "../../ports/index.ts";
 import {
   type AgentDefinition,
   type AgentId,
-  type HookEvent,
   type HookSource,
   hookEvents,
   MAIN_AGENT,
@@ -13,35 +12,9 @@ import {
   type SettingsOrigin,
 } from "../../protocol/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
-import type { Environment } from "../directories.ts";
 import { readPluginHooks } from "./plugin-parts.ts";
-
-/** Functions of a program that opens a session, by event. */
-export type SessionHookOptions = {
-  readonly [Event in HookEvent]?: readonly FunctionHookOptions<Event>[];
-};
-
-export interface FunctionHookOptions<Event extends HookEvent> {
-  /** Tools, agent types or other subjects of the event to match; absent: all. */
-  readonly matcher?: string;
-  readonly timeoutSeconds?: number;
-  readonly run: HookFunction<Event>;
-}
-
-export interface SessionHooksOptions {
-  readonly settings: Settings;
-  /** Origins of the settings; absent: the program supplied them. */
-  readonly origins?: readonly SettingsOrigin[] | undefined;
-  /** State directory with the user's plugins; absent: they are not used. */
-  readonly pluginHome?: string | undefined;
-  readonly functions?: SessionHookOptions | undefined;
-  /** Definition of the main agent. */
-  readonly definition?: AgentDefinition | undefined;
-  /** Real path of the workspace. */
-  readonly cwd: string;
-  readonly environment: Environment;
-  readonly transcript: { readonly sessionId: SessionId; readonly path: string | undefined };
-}
+import { pluginHome, type SessionContext } from "./session-context.ts";
+import type { SessionHookOptions, SessionOptions } from "./session-options.ts";
 
 export interface SessionHooks {
   /** Hooks of the main agent; undefined if there are none. */
@@ -55,10 +28,20 @@ export interface SessionHooks {
   close(): Promise<void>;
 }
 
-export function createSessionHooks(options: SessionHooksOptions): SessionHooks {
-  const { cwd: root, environment, transcript } = options;
-  const { hooks, notices } = configuredHooks(options);
-  const own = definitionHooks(options.definition, options.settings);
+interface HookOwner {
+  /** Definition of the main agent. */
+  readonly definition: AgentDefinition | undefined;
+  readonly transcript: { readonly sessionId: SessionId; readonly path: string | undefined };
+}
+
+export function createSessionHooks(
+  options: SessionOptions,
+  context: SessionContext,
+  { definition, transcript }: HookOwner,
+): SessionHooks {
+  const { settings, environment, cwd: root } = context;
+  const { hooks, notices } = configuredHooks(options, context);
+  const own = definitionHooks(definition, settings);
   const opened = createHooks({
     hooks,
     own,
@@ -66,17 +49,21 @@ export function createSessionHooks(options: SessionHooksOptions): SessionHooks {
     sessionId: transcript.sessionId,
     transcriptPath: (agentId) => transcriptPath(transcript.path, agentId),
   });
+  // Without such a hook, all requests are denied.
+  const missesHook = options.onAsk === "hook" && !opened.has("PermissionRequest");
   return {
     main: hooks.length + own.length === 0 ? undefined : opened,
     shared: hooks.length === 0 ? undefined : opened.forAgent([]),
-    forAgent: (definition) => {
-      const added = definitionHooks(definition, options.settings);
+    forAgent: (subagent) => {
+      const added = definitionHooks(subagent, settings);
       return added.length === 0 ? undefined : opened.forAgent(added);
     },
-    notices,
+    notices: missesHook ? [...notices, missingHook] : notices,
     close: () => opened.close(),
   };
 }
+
+const missingHook = "There is no PermissionRequest hook, so what would have to be asked is denied.";
 
 function transcriptPath(main: string | undefined, agentId: AgentId): string | undefined {
   return agentId === MAIN_AGENT ? main : main?.replace(/\.jsonl$/, `/subagents/agent-${agentId}.jsonl`);
@@ -88,19 +75,20 @@ interface ConfiguredHooks {
 }
 
 /** Returns the hooks of settings, then those of plugins, then those of the program. */
-function configuredHooks({ settings, origins, pluginHome, functions }: SessionHooksOptions): ConfiguredHooks {
-  const fromSettings = settingsHooks(settings, origins);
-  const readsPlugins = pluginHome !== undefined && !settings.disableAllHooks;
-  const fromPlugins = readsPlugins ? readPluginHooks(pluginHome) : { hooks: [], notices: [] };
+function configuredHooks(options: SessionOptions, context: SessionContext): ConfiguredHooks {
+  const { settings } = context;
+  const fromSettings = settingsHooks(settings, options.settingsOrigins);
+  const home = settings.disableAllHooks ? undefined : pluginHome(options, context);
+  const fromPlugins = home === undefined ? { hooks: [], notices: [] } : readPluginHooks(home);
   return {
-    hooks: [...fromSettings.hooks, ...fromPlugins.hooks, ...functionHooks(functions)],
+    hooks: [...fromSettings.hooks, ...fromPlugins.hooks, ...functionHooks(options.hooks)],
     notices: [...fromSettings.notices, ...fromPlugins.notices],
   };
 }
 
 function settingsHooks(
   { hooks: value = {}, disableAllHooks }: Settings,
-  origins: SessionHooksOptions["origins"],
+  origins: readonly SettingsOrigin[] | undefined,
 ): ConfiguredHooks {
   const scopes = new Map(origins?.map((origin) => [origin.value, origin.scope]));
   // Only the administrator can disable managed hooks.

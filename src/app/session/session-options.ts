@@ -1,11 +1,31 @@
+import type { HookFunction } from "../../hooks/index.ts";
 import type { Approvals, Clock, Model } from "../../ports/index.ts";
-import type { Effort, PermissionMode, Rule, SessionId, Settings, SettingsOrigin } from "../../protocol/index.ts";
+import type {
+  Effort,
+  HookEvent,
+  PermissionMode,
+  Rule,
+  SessionId,
+  Settings,
+  SettingsOrigin,
+} from "../../protocol/index.ts";
 import type { AgentUpdates } from "../../runs/index.ts";
 import type { CatalogOptions } from "../agents/agent-catalog.ts";
 import type { Environment } from "../directories.ts";
-import type { SessionHookOptions } from "./session-hooks.ts";
 
 export type OnAsk = "deny" | "wait" | "hook";
+
+/** Hook functions of a program, by event. */
+export type SessionHookOptions = {
+  readonly [Event in HookEvent]?: readonly FunctionHookOptions<Event>[];
+};
+
+export interface FunctionHookOptions<Event extends HookEvent> {
+  /** Tools, agent types or other subjects of the event to match; absent: all. */
+  readonly matcher?: string;
+  readonly timeoutSeconds?: number;
+  readonly run: HookFunction<Event>;
+}
 
 export interface SessionOptions {
   /** The workspace; defaults to the current directory. */

@@ -32,6 +32,8 @@ export interface SessionTools {
   executorAt(root: string): ToolExecutor;
   /** Built-in tools that this session does not have, with the reason. */
   readonly absent: readonly { readonly name: string; readonly reason: string }[];
+  /** Messages for the user about tools that the settings configure and that are not available. */
+  readonly notices: readonly string[];
   /** Directory for the complete text of long outputs and other files of the session. */
   readonly outputDirectory: string;
 }
@@ -62,10 +64,13 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
   }
 
   const own = executorAt(context.cwd);
+  const whyNoSearch = "absent" in choice ? [choice.absent] : [];
+  const wantsSearch = settings.search !== undefined && settings.search.engine !== "off";
   return {
     executor: { ...own, close: () => own.close().then(() => sandbox.close()) },
     executorAt,
-    absent: "absent" in choice ? [{ name: "WebSearch", reason: choice.absent }] : [],
+    absent: whyNoSearch.map((reason) => ({ name: "WebSearch", reason })),
+    notices: wantsSearch ? whyNoSearch : [],
     outputDirectory,
   };
 }
