@@ -11,7 +11,10 @@ import { type CatalogOptions, loadAgentCatalog } from "./agent-catalog.ts";
 type Files = Readonly<Record<string, unknown>>;
 
 /** `user` is the home directory, `shop` a repository. */
-function place(files: Files, options: Partial<CatalogOptions> = {}): CatalogOptions & { readonly root: string } {
+function createProject(
+  files: Files,
+  options: Partial<CatalogOptions> = {},
+): CatalogOptions & { readonly root: string } {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-catalog-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   for (const directory of ["user", "shop/.git", "shop/app/deep"]) mkdirSync(join(root, directory), { recursive: true });
@@ -37,35 +40,35 @@ function write(root: string, files: Files): void {
 const agent = (description: string, more = ""): string => `---\ndescription: ${description}\n${more}---\nWork.\n`;
 const given = (description: string) => ({ description, prompt: "Work." });
 
-async function found(at: CatalogOptions, name: string) {
-  const definition = (await loadAgentCatalog(at)).catalog.find(name)?.agent.definition;
+async function found(options: CatalogOptions, name: string) {
+  const definition = (await loadAgentCatalog(options)).catalog.find(name)?.agent.definition;
   return definition && { description: definition.description, source: definition.source };
 }
 
 describe("agents in settings", () => {
   it("belong to the scope of their file, with their prompt", async () => {
-    const at = place({
+    const options = createProject({
       "user/.retinue/settings.json": { agents: { a: given("User's."), b: given("User's.") } },
       "shop/.retinue/settings.json": { agents: { b: given("Project's."), c: given("Project's.") } },
       "managed/settings.json": { agents: { c: given("Managed.") } },
     });
-    expect(await found(at, "a")).toEqual({ description: "User's.", source: "user" });
-    expect(await found(at, "b")).toEqual({ description: "Project's.", source: "project" });
-    expect(await found(at, "c")).toEqual({ description: "Managed.", source: "policy" });
-    const { catalog } = await loadAgentCatalog(at);
+    expect(await found(options, "a")).toEqual({ description: "User's.", source: "user" });
+    expect(await found(options, "b")).toEqual({ description: "Project's.", source: "project" });
+    expect(await found(options, "c")).toEqual({ description: "Managed.", source: "policy" });
+    const { catalog } = await loadAgentCatalog(options);
     expect(catalog.find("a")?.agent.body()).toBe("Work.");
     expect(catalog.overrides.filter(({ rule }) => rule === "source")).toHaveLength(2);
   });
 
   it("lose to a Markdown file of their scope, and that is told", async () => {
-    const at = place({
+    const options = createProject({
       "user/.retinue/settings.json": { agents: { a: given("In settings.") } },
       "user/.agents/agents/a.md": agent("In a file."),
     });
-    expect(await found(at, "a")).toEqual({ description: "In a file.", source: "user" });
-    const { diagnostics } = await loadAgentCatalog(at);
+    expect(await found(options, "a")).toEqual({ description: "In a file.", source: "user" });
+    const { diagnostics } = await loadAgentCatalog(options);
     expect(diagnostics).toMatchObject([
-      { code: "settings_agent_hidden", file: join(at.root, "user/.retinue/settings.json") },
+      { code: "settings_agent_hidden", file: join(options.root, "user/.retinue/settings.json") },
     ]);
   });
 
@@ -74,27 +77,28 @@ describe("agents in settings", () => {
       "shop/.retinue/settings.json": { agents: { a: given("Far."), b: given("Far.") } },
       "shop/app/.retinue/settings.json": { agents: { a: given("Near.") } },
     };
-    expect(await found(place(files, { trust: false }), "a")).toBeUndefined();
-    const at = place(files);
-    const app = { ...at, cwd: join(at.cwd, "app"), trust: false };
-    for (const cwd of [at.cwd, app.cwd]) await addTrust({ home: at.home, cwd, environment: at.environment });
+    expect(await found(createProject(files, { trust: false }), "a")).toBeUndefined();
+    const options = createProject(files);
+    const app = { ...options, cwd: join(options.cwd, "app"), trust: false };
+    for (const cwd of [options.cwd, app.cwd])
+      await addTrust({ home: options.home, cwd, environment: options.environment });
     expect(await found(app, "a")).toEqual({ description: "Near.", source: "project" });
     expect(await found(app, "b")).toEqual({ description: "Far.", source: "project" });
-    write(at.root, { "shop/.retinue/settings.json": { agents: { b: given("Changed.") } } });
+    write(options.root, { "shop/.retinue/settings.json": { agents: { b: given("Changed.") } } });
     expect(await found(app, "b")).toBeUndefined();
   });
 
   it("that can't be read are told with their name and file", async () => {
-    const at = place({ "user/.retinue/settings.json": { agents: { mute: { prompt: "Work." } } } });
-    expect((await loadAgentCatalog(at)).diagnostics).toContainEqual(
+    const options = createProject({ "user/.retinue/settings.json": { agents: { mute: { prompt: "Work." } } } });
+    expect((await loadAgentCatalog(options)).diagnostics).toContainEqual(
       expect.objectContaining({
         code: "no_description",
-        file: join(at.root, "user/.retinue/settings.json"),
+        file: join(options.root, "user/.retinue/settings.json"),
         message: expect.stringContaining('"mute"'),
       }),
     );
-    write(at.root, { "user/.retinue/settings.json": '{"agents": ' });
-    expect((await loadAgentCatalog(at)).diagnostics).toMatchObject([
+    write(options.root, { "user/.retinue/settings.json": '{"agents": ' });
+    expect((await loadAgentCatalog(options)).diagnostics).toMatchObject([
       { code: "settings_unreadable", severity: "error" },
     ]);
   });
@@ -102,66 +106,66 @@ describe("agents in settings", () => {
 
 describe("words about all agents", () => {
   it("merge both directories", async () => {
-    const at = place({ "user/.agents/agents/a.md": agent("A."), "user/.claude/agents/b.md": agent("B.") });
-    expect(await found(at, "b")).toBeUndefined();
-    write(at.root, { "user/.retinue/settings.json": { agents: { directories: "merge" } } });
-    expect(await found(at, "a")).toBeDefined();
-    expect(await found(at, "b")).toBeDefined();
+    const options = createProject({ "user/.agents/agents/a.md": agent("A."), "user/.claude/agents/b.md": agent("B.") });
+    expect(await found(options, "b")).toBeUndefined();
+    write(options.root, { "user/.retinue/settings.json": { agents: { directories: "merge" } } });
+    expect(await found(options, "a")).toBeDefined();
+    expect(await found(options, "b")).toBeDefined();
   });
 
   it("switch a built-in off, by an alias too, and the list says why", async () => {
-    const at = place({ "user/.retinue/settings.json": { agents: { explore: false, nobody: false } } });
-    const { agents, switchedOff, diagnostics } = await listAgents(at);
+    const options = createProject({ "user/.retinue/settings.json": { agents: { explore: false, nobody: false } } });
+    const { agents, switchedOff, diagnostics } = await listAgents(options);
     expect(agents.map(({ name }) => name)).not.toContain("Explore");
     expect(switchedOff).toEqual([
-      { name: "Explore", reason: `${at.root}/user/.retinue/settings.json says "agents": {"explore": false}.` },
+      { name: "Explore", reason: `${options.root}/user/.retinue/settings.json says "agents": {"explore": false}.` },
     ]);
     expect(diagnostics).toMatchObject([{ code: "switched_nothing_off", message: expect.stringContaining('"nobody"') }]);
-    await expect(showAgent("explore", at)).rejects.toMatchObject({
+    await expect(showAgent("explore", options)).rejects.toMatchObject({
       message: 'The built-in agent "Explore" is switched off',
       cure: expect.stringMatching(/settings\.json says "agents": \{"explore": false\}/),
     });
-    write(at.root, { "shop/.agents/agents/Explore.md": agent("Ours.") });
-    expect(await found(at, "Explore")).toEqual({ description: "Ours.", source: "project" });
+    write(options.root, { "shop/.agents/agents/Explore.md": agent("Ours.") });
+    expect(await found(options, "Explore")).toEqual({ description: "Ours.", source: "project" });
   });
 
   it("let a plugin's agent take the place of a built-in, if the user says so", async () => {
     const { enablePlugin, addPlugin } = await import("../commands/plugins.ts");
-    const at = place({
+    const options = createProject({
       "kit/.retinue-plugin/plugin.json": { name: "kit" },
       "kit/agents/Explore.md": agent("Kit's."),
       "shop/.retinue/settings.json": { agents: { replaceBuiltIns: ["kit:Explore"] } },
     });
-    const { plugin } = await addPlugin(join(at.root, "kit"), { home: at.home, environment: {} });
-    await enablePlugin(at.home, { name: "kit", hash: plugin.hash });
-    expect(await found(at, "Explore")).toMatchObject({ source: "built-in" });
+    const { plugin } = await addPlugin(join(options.root, "kit"), { home: options.home, environment: {} });
+    await enablePlugin(options.home, { name: "kit", hash: plugin.hash });
+    expect(await found(options, "Explore")).toMatchObject({ source: "built-in" });
     const replaceBuiltIns = ["kit:Explore", "kit:Plan"];
-    write(at.root, { "user/.retinue/settings.json": { agents: { replaceBuiltIns } } });
-    expect(await found(at, "Explore")).toEqual({ description: "Kit's.", source: "plugin" });
-    expect((await loadAgentCatalog(at)).diagnostics).toMatchObject([
+    write(options.root, { "user/.retinue/settings.json": { agents: { replaceBuiltIns } } });
+    expect(await found(options, "Explore")).toEqual({ description: "Kit's.", source: "plugin" });
+    expect((await loadAgentCatalog(options)).diagnostics).toMatchObject([
       { code: "replaces_nothing", message: expect.stringContaining("kit:Plan") },
     ]);
   });
 });
 
 it("has the agents of whoever manages the machine above all others", async () => {
-  const at = place({
+  const options = createProject({
     "managed/agents/a.md": agent("Managed."),
     "shop/.agents/agents/a.md": agent("Project's."),
   });
-  expect(await found({ ...at, agents: { a: given("Flag's.") } }, "a")).toEqual({
+  expect(await found({ ...options, agents: { a: given("Flag's.") } }, "a")).toEqual({
     description: "Managed.",
     source: "policy",
   });
 });
 
 it("does not offer a hidden agent for delegation, and finds it by name", async () => {
-  const at = place({ "shop/.agents/agents/a.md": agent("A.", "hidden: true\n") });
-  const { agents } = await listAgents(at);
+  const options = createProject({ "shop/.agents/agents/a.md": agent("A.", "hidden: true\n") });
+  const { agents } = await listAgents(options);
   expect(agents.find(({ name }) => name === "a")).toMatchObject({ hidden: true, tokens: 0 });
   expect(agents.find(({ name }) => name === "Plan")).toMatchObject({ hidden: false, tokens: expect.any(Number) });
-  expect(await found(at, "a")).toBeDefined();
-  expect(await showAgent("a", at)).toMatchObject({ name: "a", hidden: true });
+  expect(await found(options, "a")).toBeDefined();
+  expect(await showAgent("a", options)).toMatchObject({ name: "a", hidden: true });
 });
 
 describe("where only a directory of a repository is trusted", () => {
@@ -175,9 +179,9 @@ describe("where only a directory of a repository is trusted", () => {
   };
 
   it("nothing above it counts, whatever links and imports lead there, and that is said", async () => {
-    const at = place(files);
-    symlinkSync("../../../.agents/agents/a.md", join(at.root, "shop/app/.agents/agents/linked.md"));
-    const app = { ...at, cwd: join(at.cwd, "app") };
+    const options = createProject(files);
+    symlinkSync("../../../.agents/agents/a.md", join(options.root, "shop/app/.agents/agents/linked.md"));
+    const app = { ...options, cwd: join(options.cwd, "app") };
     const { catalog, snapshot, trusted, trustedRoot } = await loadAgentCatalog(app);
     expect([trusted, trustedRoot]).toEqual([true, app.cwd]);
     expect(["a", "b", "linked"].map((name) => catalog.find(name)?.by)).toEqual([undefined, "name", undefined]);
@@ -187,10 +191,10 @@ describe("where only a directory of a repository is trusted", () => {
   });
 
   it("everything counts below a trusted root, from wherever one works", async () => {
-    const at = place(files, { trust: false });
-    const deep = { ...at, cwd: join(at.cwd, "app/deep") };
+    const options = createProject(files, { trust: false });
+    const deep = { ...options, cwd: join(options.cwd, "app/deep") };
     expect((await loadAgentCatalog(deep)).trusted).toBe(false);
-    await createTrustStore({ stateHome: at.home }).add(at.cwd);
+    await createTrustStore({ stateHome: options.home }).add(options.cwd);
     const { catalog, snapshot, trusted } = await loadAgentCatalog(deep);
     expect(trusted).toBe(true);
     expect(["a", "b"].map((name) => catalog.find(name)?.by)).toEqual(["name", "name"]);
@@ -204,55 +208,60 @@ describe("what the machine's settings decide", () => {
   const settings = { model: "theirs", effort: "low", maxTurns: 20, permissions: { defaultMode: "default" } };
 
   it("no definition changes, built-in ones included; each is told of", async () => {
-    const at = place({ "managed/settings.json": settings, "user/.agents/agents/a.md": agent("A.", own) });
-    const { catalog, diagnostics } = await loadAgentCatalog(at);
+    const options = createProject({ "managed/settings.json": settings, "user/.agents/agents/a.md": agent("A.", own) });
+    const { catalog, diagnostics } = await loadAgentCatalog(options);
     const { definition } = catalog.find("a")!.agent;
     for (const field of ["model", "effort", "maxTurns", "permissionMode"]) expect(definition).not.toHaveProperty(field);
     expect(catalog.find("Explore")!.agent.definition).not.toHaveProperty("model");
     const told = diagnostics.filter(({ file }) => file.endsWith("a.md"));
     expect(told.map(({ code, severity }) => `${severity} ${code}`)).toEqual(Array(4).fill("notice managed"));
-    expect(told[0]?.message).toBe(`model has no effect: ${at.root}/managed/settings.json sets model for this machine.`);
+    expect(told[0]?.message).toBe(
+      `model has no effect: ${options.root}/managed/settings.json sets model for this machine.`,
+    );
   });
 
   it("leaves what is stricter, and what the same hand wrote", async () => {
     const strict = "maxTurns: 5\npermissionMode: plan\n";
-    const at = place({
+    const options = createProject({
       "managed/settings.json": settings,
       "managed/agents/m.md": agent("M.", own),
       "user/.agents/agents/a.md": agent("A.", strict),
     });
-    const { catalog } = await loadAgentCatalog(at);
+    const { catalog } = await loadAgentCatalog(options);
     expect(catalog.find("a")!.agent.definition).toMatchObject({ maxTurns: 5, permissionMode: "plan" });
     expect(catalog.find("m")!.agent.definition).toMatchObject({ model: "mine", maxTurns: 90 });
   });
 
   it("is nothing of what the user's settings say", async () => {
-    const at = place({ "user/.retinue/settings.json": settings, "user/.agents/agents/a.md": agent("A.", own) });
-    expect((await loadAgentCatalog(at)).catalog.find("a")!.agent.definition).toMatchObject({ model: "mine" });
+    const options = createProject({
+      "user/.retinue/settings.json": settings,
+      "user/.agents/agents/a.md": agent("A.", own),
+    });
+    expect((await loadAgentCatalog(options)).catalog.find("a")!.agent.definition).toMatchObject({ model: "mine" });
   });
 });
 
 describe("what is said about agents that can't work as written", () => {
   it("names the rule that denies one, which no model reads about", async () => {
-    const at = place({
+    const options = createProject({
       "user/.retinue/settings.json": { permissions: { deny: ["Task(explore)"] } },
       "shop/.agents/agents/a.md": agent("A."),
     });
-    const { agents, tokens } = await listAgents(at);
+    const { agents, tokens } = await listAgents(options);
     const row = (name: string) => agents.find((each) => each.name === name);
-    const file = join(at.home, "settings.json");
+    const file = join(options.home, "settings.json");
     expect(row("Explore")).toMatchObject({ denied: `The rule Task(explore) (${file}) denies it.`, tokens: 0 });
     expect(row("a")?.denied).toBeNull();
-    expect(tokens).toBeLessThan((await listAgents({ ...at, home: join(at.root, "none") })).tokens);
+    expect(tokens).toBeLessThan((await listAgents({ ...options, home: join(options.root, "none") })).tokens);
   });
 
   it("names the skills that are not there", async () => {
-    const at = place({
+    const options = createProject({
       "shop/.agents/agents/a.md": agent("A.", "skills: /ship, shop\n"),
       "shop/.agents/skills/ship/SKILL.md": "---\ndescription: Ships.\n---\nShip.\n",
     });
     const told = [expect.objectContaining({ code: "unknown_skill", message: expect.stringContaining('"shop"') })];
-    expect((await showAgent("a", at)).diagnostics).toEqual(told);
-    expect((await lintAgents(["a"], at)).findings).toEqual(expect.arrayContaining(told));
+    expect((await showAgent("a", options)).diagnostics).toEqual(told);
+    expect((await lintAgents(["a"], options)).findings).toEqual(expect.arrayContaining(told));
   });
 });

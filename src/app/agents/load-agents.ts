@@ -53,11 +53,11 @@ export interface LoadedMainAgent {
 
 type LoadOptions = Pick<SessionOptions, "agent" | "agents" | "trusted" | "entryPoint" | "catalogSettings">;
 
-/** Loads the main agent and the agents that it can start. `before` is the main agent of a session that is resumed. */
+/** Loads the main agent and the agents that it can start. */
 export async function loadAgents(
   options: LoadOptions,
   context: SessionContext,
-  before: string | undefined,
+  { before }: Pick<Previous, "before">,
 ): Promise<LoadedMainAgent> {
   const split = splitAgents(options.agents ?? {});
   const data = { ...options, agents: options.agents && split.data };
@@ -104,7 +104,7 @@ function withFunctions(agents: LoadedAgents, functionsOf: FunctionsOf): LoadedAg
 }
 
 interface Previous {
-  /** Main agent of a session that is resumed. */
+  /** Type of the main agent of a session that is resumed. */
   readonly before: string | undefined;
   /** Files as they were read last. */
   readonly previous: Snapshot | undefined;

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { agentFileText, whyNotNew, writeNewAgent } from "./agents.ts";
 
-function place(): string {
+function createDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "retinue-new-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
@@ -16,7 +16,7 @@ const reviewer = { name: "reviewer", description: "Reviews changes. Use when cod
 
 describe("writeNewAgent", () => {
   it("writes to .agents/agents, or to .claude/agents where only that is there", () => {
-    const base = place();
+    const base = createDirectory();
     mkdirSync(join(base, ".claude/agents"), { recursive: true });
     expect(writeNewAgent(reviewer, base)).toBe(join(base, ".claude/agents/reviewer.md"));
     mkdirSync(join(base, ".agents/agents"), { recursive: true });
@@ -26,7 +26,7 @@ describe("writeNewAgent", () => {
   });
 
   it("never overwrites a file, nor what a link points at", () => {
-    const base = place();
+    const base = createDirectory();
     const path = writeNewAgent(reviewer, base);
     expect(() => writeNewAgent(reviewer, base)).toThrow("is there already");
     expect(whyNotNew("reviewer", base)).toBe(`${path} is there already. Edit it, or choose another name.`);
@@ -36,8 +36,8 @@ describe("writeNewAgent", () => {
   });
 
   it.each(["", "../x", "a/b", ".hidden", "a b", "-x", "x".repeat(65)])("refuses the name %j", (name) => {
-    expect(() => writeNewAgent({ ...reviewer, name }, place())).toThrow("can't be the name");
-    expect(whyNotNew(name, place())).toMatch(/can't be the name of a new agent\. Use letters/);
+    expect(() => writeNewAgent({ ...reviewer, name }, createDirectory())).toThrow("can't be the name");
+    expect(whyNotNew(name, createDirectory())).toMatch(/can't be the name of a new agent\. Use letters/);
   });
 
   it("writes frontmatter that YAML reads back", () => {

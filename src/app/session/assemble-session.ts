@@ -46,7 +46,7 @@ export interface OpenedSession extends OpenedTranscript {
 
 /** Puts a session together: MCP servers, rules, approvals, hooks, tools, the dispatcher of subagents and the main agent. */
 export async function assembleSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
-  const servers = createSessionServers(options, opened.context, opened.transcript.sessionId);
+  const servers = createSessionServers(options, opened.context, opened.transcript);
   try {
     return await assembleWithServers(options, opened, servers);
   } catch (error) {
@@ -82,7 +82,7 @@ async function assembleWithServers(
   const previousHead = thread.conversation?.head;
   const resolved = createMainAgent(options, { context, main, chosen, tools, rules, connection, previousHead });
   const { agent } = resolved;
-  const verification = chooseVerification(settings, agent, dispatcher.offered());
+  const verification = chooseVerification(settings, { policy: agent.policy, offered: dispatcher.offered() });
   if (options.resume !== undefined) await notifyLostRuns(dispatcher, hooks, agents);
   const spentBefore = options.resume === undefined ? undefined : () => spentEarlier(transcript, dispatcher);
   return createSession({

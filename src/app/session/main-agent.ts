@@ -135,8 +135,7 @@ interface Verification {
 /** Decides how the work of the main agent is verified, by the setting `verify` and the agents that it can start. */
 export function chooseVerification(
   { verify = "off" }: Settings,
-  { policy }: ResolvedAgent,
-  offered: readonly string[],
+  { policy, offered }: { readonly policy: Policy; readonly offered: readonly string[] },
 ): Verification {
   if (verify === "off") return { verify: undefined, notices: [] };
   if (!offered.includes(VERIFIER)) {

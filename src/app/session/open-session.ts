@@ -22,7 +22,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
   const context = createSessionContext(options);
   let opened = options.resume === undefined ? undefined : await openThread(options, context);
   try {
-    const main = await loadAgents(options, context, opened?.thread.agentType);
+    const main = await loadAgents(options, context, { before: opened?.thread.agentType });
     const chosen = chooseSessionModel(options, context, main.definition);
     // A new session opens its files last, so that one that can't start leaves none.
     opened ??= await openThread(options, context);

@@ -7,7 +7,7 @@ import { askAboutGit } from "./session-permissions.ts";
 
 const policy: Policy = { mode: "default", pool: ["Bash"], rules: [], workspaceRoots: [], readableRoots: [] };
 
-function place(files: Readonly<Record<string, string>>): string {
+function createRepository(files: Readonly<Record<string, string>>): string {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-git-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) {
@@ -35,7 +35,7 @@ describe("git in a directory that nobody trusts", () => {
     ['[filter "lfs"]\nclean = git-lfs clean -- %f\n[lfs "customtransfer.x"]\npath = evil'],
     ['[filter "lfs"]\nclean = git-lfs clean -- %f; evil'],
   ])("is asked about where its configuration names programs: %j", (config) => {
-    const cwd = place({ ".git/config": config });
+    const cwd = createRepository({ ".git/config": config });
     expect(asks(cwd)).toBe(true);
     expect(askAboutGit(policy, cwd).notices[0]).toContain(join(cwd, ".git/config"));
   });
@@ -48,23 +48,23 @@ describe("git in a directory that nobody trusts", () => {
     ],
     [""],
   ])("is used as everywhere where it names none: %j", (config) => {
-    expect(askAboutGit(policy, place({ ".git/config": config }))).toEqual({ policy, notices: [] });
+    expect(askAboutGit(policy, createRepository({ ".git/config": config }))).toEqual({ policy, notices: [] });
   });
 
   it("is asked about wherever git would find that configuration", () => {
-    const above = place({ ".git/config": evil, "src/a/b.ts": "" });
+    const above = createRepository({ ".git/config": evil, "src/a/b.ts": "" });
     expect(asks(join(above, "src/a"))).toBe(true);
-    const linked = place({ ".git": "gitdir: store/worktrees/w\n", "store/config": evil });
+    const linked = createRepository({ ".git": "gitdir: store/worktrees/w\n", "store/config": evil });
     mkdirSync(join(linked, "store/worktrees/w"), { recursive: true });
     writeFileSync(join(linked, "store/worktrees/w/commondir"), "../..\n");
     expect(asks(linked)).toBe(true);
-    expect(asks(place({ HEAD: "ref: refs/heads/main", config: evil, "objects/info/packs": "" }))).toBe(true);
-    expect(asks(place({ ".git/config": "", ".git/config.worktree": evil }))).toBe(true);
+    expect(asks(createRepository({ HEAD: "ref: refs/heads/main", config: evil, "objects/info/packs": "" }))).toBe(true);
+    expect(asks(createRepository({ ".git/config": "", ".git/config.worktree": evil }))).toBe(true);
   });
 
   it("is used where the directory is trusted, or nothing is to be asked", () => {
     expect(asks(undefined)).toBe(false);
-    expect(asks(place({ ".git/config": evil }), "bypassPermissions")).toBe(false);
-    expect(asks(place({ "config.txt": evil }))).toBe(false);
+    expect(asks(createRepository({ ".git/config": evil }), "bypassPermissions")).toBe(false);
+    expect(asks(createRepository({ "config.txt": evil }))).toBe(false);
   });
 });
