@@ -16,6 +16,7 @@ export { type AvailableAgent, type AvailableAgents, offeredAgents } from "./suba
 export { Dispatcher } from "./subagents/dispatcher.ts";
 export type { SharedServices } from "./subagents/launch.ts";
 export { createPrepare, type SubagentPorts, withInstructions } from "./subagents/prepare.ts";
+export type { Prepare } from "./subagents/prepared-agent.ts";
 export { type StopReceipt, stopWithReceipt } from "./subagents/stop-receipt.ts";
 export { isVerifier, type WorkingCopy } from "./subagents/working-copy.ts";
 export { Thread } from "./thread/thread.ts";
