@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { McpBehaviour } from "../testing/mcp-server/behaviour.ts";
-import { startMcpSseServer } from "../testing/mcp-server/sse-server.ts";
-import { type McpWebServer, startMcpWebServer } from "../testing/mcp-server/web-server.ts";
+import {
+  type McpWebServer,
+  startMcpSseServer,
+  startMcpWebServer,
+} from "../testing/mcp-server/http-servers.test-support.ts";
+import type { McpBehaviour } from "../testing/mcp-server/mcp-server.test-support.ts";
 import { createTestServers, neverAborted, runTool, type TestServers, textOfOutput } from "./servers.test-support.ts";
 
 const made: TestServers[] = [];

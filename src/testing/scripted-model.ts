@@ -9,29 +9,29 @@ import {
   textOf,
 } from "../protocol/index.ts";
 
-/** What the model answers to one request. `calls` get their ids from the run. */
+/** The model's answer to one request. The run assigns the ids of its `calls`. */
 export interface ScriptedAnswer {
   readonly text?: string;
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[];
   readonly stopReason?: StopReason;
   readonly incompleteCalls?: number;
   readonly error?: ModelError;
-  /** Never answers; only an abort ends it. */
+  /** Never answers. Only an abort ends the request. */
   readonly hangs?: boolean;
-  /** Answers only then, or when it is aborted. */
+  /** Delays the answer until the promise settles or the request is aborted. */
   readonly after?: Promise<unknown>;
 }
 
 export type ScriptedStep = ScriptedAnswer | ((messages: readonly Message[]) => ScriptedAnswer);
 
 export interface ScriptedModel extends Model {
-  /** The messages of every request so far. */
+  /** The messages of each request so far. */
   readonly requests: readonly (readonly Message[])[];
   /** Throws unless every step was used and none was missing. */
   assertDone(): void;
 }
 
-/** A model that says exactly what it was told to. A request nobody scripted fails, and `assertDone` tells. */
+/** Creates a model that gives scripted answers. A request without a scripted answer fails, and so does `assertDone`. */
 export function createScriptedModel(
   steps: readonly ScriptedStep[],
   description: Partial<ModelDescription> = {},
@@ -63,29 +63,29 @@ export function createScriptedModel(
 }
 
 export interface Cast extends Model {
-  /** The messages of every request of a part so far. */
+  /** Returns the messages of each request of a part so far. */
   requests(part: string): readonly (readonly Message[])[];
   /** Throws unless every step of every part was used and none was missing. */
   assertDone(): void;
 }
 
-/** Plays several agents at once: a part is known by words that the conversation's first message has. */
+/** Creates a model that plays several agents. The key of a part is a text in the first message of its conversation. */
 export function createCast(
   parts: Readonly<Record<string, readonly ScriptedStep[]>>,
   description: Partial<ModelDescription> = {},
 ): Cast {
   const models = new Map(Object.entries(parts).map(([part, steps]) => [part, createScriptedModel(steps, description)]));
   const partOf = ([first]: readonly Message[]): ScriptedModel | undefined => {
-    const words = first ? textOf(first.content) : "";
-    return [...models].find(([part]) => words.includes(part))?.[1];
+    const text = first ? textOf(first.content) : "";
+    return [...models].find(([part]) => text.includes(part))?.[1];
   };
-  const nobody = createScriptedModel([], description);
+  const unmatched = createScriptedModel([], description);
   return {
-    describe: nobody.describe,
+    describe: unmatched.describe,
     requests: (part) => models.get(part)?.requests ?? [],
-    call: (request, emit) => (partOf(request.prompt.messages()) ?? nobody).call(request, emit),
+    call: (request, emit) => (partOf(request.prompt.messages()) ?? unmatched).call(request, emit),
     assertDone: () => {
-      for (const model of [...models.values(), nobody]) model.assertDone();
+      for (const model of [...models.values(), unmatched]) model.assertDone();
     },
   };
 }
@@ -98,11 +98,11 @@ async function play(
   if (answer.text) emit({ type: "text.delta", text: answer.text });
   if (answer.hangs) await aborted(request.signal);
   if (answer.after !== undefined) await Promise.race([answer.after, aborted(request.signal)]);
-  const said: AssistantBlock[] = answer.text ? [{ type: "text", text: answer.text }] : [];
+  const text: AssistantBlock[] = answer.text ? [{ type: "text", text: answer.text }] : [];
   if (request.signal.aborted) {
-    return { ok: false, error: { code: "aborted", message: "The request was aborted." }, partial: said };
+    return { ok: false, error: { code: "aborted", message: "The request was aborted." }, partial: text };
   }
-  if (answer.error) return { ok: false, error: answer.error, partial: said };
+  if (answer.error) return { ok: false, error: answer.error, partial: text };
   const calls = (answer.calls ?? []).map(
     ({ name, input }, index): AssistantBlock => ({
       type: "tool_call",
@@ -113,7 +113,7 @@ async function play(
   );
   return {
     ok: true,
-    message: { role: "assistant", content: [...said, ...calls] },
+    message: { role: "assistant", content: [...text, ...calls] },
     stopReason: answer.stopReason ?? (calls.length > 0 ? "tool_calls" : "end_turn"),
     incompleteCalls: answer.incompleteCalls ?? 0,
     usage: { ...noUsage, inputTokens: 100, outputTokens: 10 },

@@ -6,8 +6,8 @@ import {
   textOfOutput,
 } from "../../src/mcp/servers.test-support.ts";
 import type { McpConnection } from "../../src/ports/index.ts";
-import type { McpBehaviour } from "../../src/testing/mcp-server/behaviour.ts";
 import { type BuiltServer, buildMcpServer } from "../../src/testing/mcp-server/build-server.test-support.ts";
+import type { McpBehaviour } from "../../src/testing/mcp-server/mcp-server.test-support.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
 const allowedMegabytes = 50;

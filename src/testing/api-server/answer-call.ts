@@ -1,23 +1,23 @@
+import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { createPrefixCache, type OpenEntry } from "./cache/prefix-cache.ts";
 import { promptPrefixes } from "./cache/prompt-prefixes.ts";
 import { deliver } from "./deliver.ts";
-import { planFaults } from "./faults/plan-faults.ts";
+import { planFaults } from "./faults.ts";
 import { isObject } from "./json-values.ts";
 import type { LiveRequest } from "./record-request.ts";
 import { cutsBeforeHeaders, type Rendered, renderError, renderReply } from "./render-reply.ts";
-import { createSaltMaker } from "./salt.ts";
 import { type Choice, type RunningScript, turnOf } from "./script/script.ts";
 import { seededRandom } from "./seeded-random.ts";
 import type { ApiServerOptions, Fault, RecordedRequest, Reply, ScriptContext, Wire } from "./types.ts";
-import { createThinkingLedger } from "./validate/thinking-ledger.ts";
+import { createThinkingLedger } from "./validate/thinking.ts";
 import { validateRequest } from "./validate/validate-request.ts";
 import { errorAnswer, faultAnswer } from "./wire/error-answer.ts";
 
-export type Answering = { options: ApiServerOptions; script: RunningScript; seed: number; now: () => number };
+type CallAnswererOptions = { options: ApiServerOptions; script: RunningScript; seed: number; now: () => number };
 
-/** Answers one call of a model: validation, script, faults, cache accounting, wire format, delivery. */
-export function createCallAnswerer({ options, script, seed, now }: Answering) {
+/** Answers model calls: validation, script, faults, cache accounting, wire format, delivery. */
+export function createCallAnswerer({ options, script, seed, now }: CallAnswererOptions) {
   const isLight = options.record === "light";
   const validates = options.validate !== false && !isLight;
   const readableAfter = options.cache?.readableAfter ?? "response-start";
@@ -28,7 +28,7 @@ export function createCallAnswerer({ options, script, seed, now }: Answering) {
   let calls = 0;
 
   const openCache = (request: RecordedRequest, fault: Fault | undefined): OpenEntry | undefined => {
-    // A request that no model began to answer neither reads nor counts as an earlier one.
+    // A request that no model started to answer neither reads from the cache nor writes to it.
     if (isLight || !isObject(request.body) || cutsBeforeHeaders(fault)) return undefined;
     const wire = request.wire as Wire;
     const entry = cache.open(wire, promptPrefixes(wire, request.rawBody), now());
@@ -62,8 +62,8 @@ export function createCallAnswerer({ options, script, seed, now }: Answering) {
       if (answer && attemptFault) choice.release();
       if (answer) return { rendered: renderError(answer, fault) };
       const entry = openCache(request, fault);
-      const around = { request, wire, fault, seed, random, salt: saltOf(request), usage: usageOf(request) };
-      const rendered = renderReply(reply, around);
+      const salt = saltOf(request);
+      const rendered = renderReply(reply, { request, wire, fault, seed, random, salt, usage: usageOf(request) });
       if (rendered.incomplete && attemptFault) choice.release();
       if (rendered.message !== undefined) ledger.remember(rendered.message);
       return { rendered, entry };
@@ -97,7 +97,7 @@ export function createCallAnswerer({ options, script, seed, now }: Answering) {
 
 type Planned = { rendered: Rendered; entry?: OpenEntry | undefined };
 
-/** Loud twice: the caller gets an error that no client can take for an answer, and `assertDone` throws. */
+/** Answers with an error that no client retries, and records the problem, so that `assertDone` throws. */
 function unscripted(request: RecordedRequest, message: string): Rendered {
   request.unscripted = message;
   const answer = errorAnswer(request.wire as Wire, 500, { type: "unscripted", message });
@@ -108,6 +108,22 @@ async function resolveReply(choice: Choice, request: RecordedRequest, context: S
   return typeof choice.reply === "function" ? await choice.reply(request, context) : choice.reply;
 }
 
+/**
+ * Returns a function that gives each request a salt for its ids: the hash of its body, and how many times that body was
+ * sent. Ids then repeat in a second run of the same script, but differ between agents that send the same request, and
+ * after a restart of the server in the middle of a session.
+ */
+function createSaltMaker(light: boolean): (request: RecordedRequest) => string {
+  if (light) return (request) => `${request.ordinal}`;
+  const seen = new Map<string, number>();
+  return (request) => {
+    const hash = createHash("sha1").update(request.rawBody).digest("hex");
+    const times = (seen.get(hash) ?? 0) + 1;
+    seen.set(hash, times);
+    return `${hash} ${times}`;
+  };
+}
+
 type ContextParts = { ordinal: number; choice: Choice; random: () => number };
 
 function contextOf(request: RecordedRequest, { ordinal, choice, random }: ContextParts): ScriptContext {
@@ -116,7 +132,7 @@ function contextOf(request: RecordedRequest, { ordinal, choice, random }: Contex
     count: choice.count,
     conversation: choice.conversation,
     random,
-    // Read only by scripts that want it: it costs a parse, which a light recording saves.
+    // A getter, because it parses the body, which a light recording avoids.
     get turn() {
       return turnOf(request);
     },

@@ -6,7 +6,7 @@ import { runScript } from "./script/script.ts";
 import type { ApiServer, ApiServerOptions, RecordedRequest } from "./types.ts";
 import { errorAnswer } from "./wire/error-answer.ts";
 
-/** A model API on loopback. It shares no code with the product, so that it can catch the product's bugs. */
+/** Starts a model API on loopback. It shares no code with the product, so that it can catch the product's bugs. */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const seed = options.seed ?? 1;
   const now = options.now ?? (() => performance.now());
@@ -30,7 +30,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       response.destroy();
     });
   });
-  // A client that keeps its connection open must not meet a server that closes it in between.
+  // The server must not close a kept-alive connection just when its client sends the next request.
   server.keepAliveTimeout = 600_000;
   server.requestTimeout = 0;
   const port = await listen(server, options.port ?? 0);
@@ -61,7 +61,7 @@ function listen(server: ReturnType<typeof createServer>, port: number): Promise<
   });
 }
 
-/** One list that clients of both wires can read. */
+/** Answers with a list that clients of both wire formats can read. */
 function answerModels(response: ServerResponse, models: readonly string[]): void {
   const data = models.map((id) => ({
     id,

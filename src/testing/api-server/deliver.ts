@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Fault, Pacing } from "./types.ts";
-import type { Frame } from "./wire/frame.ts";
+import type { Frame } from "./wire/wire-message.ts";
 
 export type Delivery = {
   status: number;
@@ -10,11 +10,11 @@ export type Delivery = {
   fault: Fault | undefined;
   onStart: () => void;
   onSent: (bytes: number) => void;
-  /** Before the server itself breaks the connection. */
+  /** Called before the server itself breaks the connection. */
   onClosing: () => void;
 };
 
-/** Writes the answer; ends early when the client is gone. */
+/** Writes the answer. Returns early if the client has disconnected. */
 export async function deliver(response: ServerResponse, delivery: Delivery): Promise<void> {
   const { pacing, fault } = delivery;
   if (pacing.delayMs || !isPlain(delivery)) return deliverPaced(response, delivery);
@@ -101,7 +101,7 @@ async function breakOff(response: ServerResponse, { delivery, kind, gone }: Brea
     if (!response.destroyed) await new Promise((resolve) => response.once("close", resolve));
     return;
   }
-  // A reset that comes together with bytes looks like a plain end to a client on Node: let it read them first.
+  // To a client on Node, a reset right after bytes looks like a normal end: let it read them first.
   if (kind === "reset" && response.headersSent) await pause(20, gone);
   delivery.onClosing();
   if (kind === "reset") response.socket?.resetAndDestroy();
@@ -132,7 +132,7 @@ async function writePaced(response: ServerResponse, { delivery, gone, limit }: P
   return sent;
 }
 
-/** Waits until the bytes have left the process, so that a cut right after them can't swallow them. */
+/** Waits until the bytes have left the process, so that a cut right after them doesn't discard them. */
 function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
+import { callAnthropic, callOpenai, send } from "./client.test-support.ts";
 import { createApiServer } from "./create-api-server.ts";
-import { callAnthropic, callOpenai, send } from "./test-client.ts";
 import type { ApiServer } from "./types.ts";
 
 let server: ApiServer;

@@ -3,15 +3,15 @@ import { asObject, asText } from "./json-values.ts";
 import type { RecordedRequest } from "./types.ts";
 
 export type Recorder = {
-  /** Reads the body to its end and records the request; undefined when the client left before that. */
+  /** Reads the whole body and records the request. Resolves to undefined if the client disconnects before the end. */
   record(incoming: IncomingMessage, response: ServerResponse): Promise<LiveRequest | undefined>;
   readonly requests: readonly RecordedRequest[];
   waitFor(n: number): Promise<RecordedRequest>;
-  /** From now on the server closes connections, and nobody waits for a request that can't come any more. */
+  /** Called before the server closes its connections. Rejects all waits for requests that can't arrive any more. */
   stop(): void;
 };
 
-/** A recorded request while it is being answered. */
+/** A recorded request that is being answered. */
 export type LiveRequest = { request: Writable<RecordedRequest>; closing: () => void; forgetBody: () => void };
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -110,20 +110,20 @@ function makeRequest(incoming: IncomingMessage, arrival: Arrival): LiveRequest {
       });
     }),
   };
-  Object.assign(request, light ? scanned(rawBody) : read(request.body));
+  Object.assign(request, light ? scanFields(rawBody) : readFields(request.body));
   return {
     request,
     closing: () => {
       closedByServer = true;
     },
     forgetBody: () => {
-      request.rawBody = nothing;
+      request.rawBody = emptyBody;
       parsed = { value: undefined };
     },
   };
 }
 
-const nothing = Buffer.alloc(0);
+const emptyBody = Buffer.alloc(0);
 
 function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
@@ -143,9 +143,9 @@ function wireOf(method: string | undefined, url: string): RecordedRequest["wire"
   return "unknown";
 }
 
-type Asked = Pick<RecordedRequest, "model" | "streaming" | "streamsUsage">;
+type BodyFields = Pick<RecordedRequest, "model" | "streaming" | "streamsUsage">;
 
-function read(value: unknown): Asked {
+function readFields(value: unknown): BodyFields {
   const body = asObject(value);
   return {
     model: asText(body["model"]),
@@ -154,8 +154,8 @@ function read(value: unknown): Asked {
   };
 }
 
-/** Without parsing: inside a JSON string these quotes would be escaped. */
-function scanned(body: Buffer): Asked {
+/** Finds the fields without parsing the body: inside a JSON string these quotes would be escaped. */
+function scanFields(body: Buffer): BodyFields {
   const holds = (key: string) => body.includes(`"${key}":true`) || body.includes(`"${key}": true`);
   const at = body.indexOf('"model"');
   const model = at < 0 ? undefined : /^"model"\s*:\s*"([^"]*)"/.exec(body.toString("latin1", at, at + 200))?.[1];

@@ -1,10 +1,8 @@
-import { bendFrames } from "./faults/bend-frames.ts";
-import { bendMessage } from "./faults/bend-message.ts";
+import { applyToFrames, applyToMessage } from "./faults.ts";
 import type { Fault, Pacing, RecordedRequest, Reply, Wire } from "./types.ts";
 import type { ErrorAnswer } from "./wire/error-answer.ts";
-import type { Frame } from "./wire/frame.ts";
 import { anthropicBody, anthropicFrames } from "./wire/wire-anthropic.ts";
-import { type MessageMaking, makeWireMessage, type WireMessage } from "./wire/wire-message.ts";
+import { type Frame, type MessageOptions, makeWireMessage, type WireMessage } from "./wire/wire-message.ts";
 import { openaiBody, openaiFrames } from "./wire/wire-openai.ts";
 
 /** An answer ready to be delivered. */
@@ -14,28 +12,29 @@ export type Rendered = {
   frames: Iterable<Frame>;
   pacing: Pacing;
   fault: Fault | undefined;
-  /** The fault leaves the client without a complete message, so it may be expected to ask again. */
+  /** Whether the fault leaves the client without a complete message, so that it is expected to ask again. */
   incomplete: boolean;
   message: WireMessage | undefined;
 };
 
-export type RenderAround = {
+export type RenderContext = {
   request: RecordedRequest;
   wire: Wire;
   fault: Fault | undefined;
   seed: number;
   random: () => number;
   salt: string;
-  usage: MessageMaking["usage"];
+  usage: MessageOptions["usage"];
 };
 
-export function renderReply(reply: Reply, around: RenderAround): Rendered {
-  const { request, wire, fault } = around;
-  const making = { wire, model: request.model, salt: around.salt, seed: around.seed, usage: around.usage };
-  const message = bent(makeWireMessage(reply, making), fault);
+export function renderReply(reply: Reply, context: RenderContext): Rendered {
+  const { request, wire, fault } = context;
+  const options = { wire, model: request.model, salt: context.salt, seed: context.seed, usage: context.usage };
+  const scripted = makeWireMessage(reply, options);
+  const message = fault ? applyToMessage(scripted, fault) : scripted;
   const frames = framesOf(message, request, wire);
-  const bentFrames = fault ? bendFrames(frames, fault, { ...around, streaming: request.streaming }) : frames;
-  const settled = settleCut(bentFrames, fault, around.random);
+  const faulty = fault ? applyToFrames(frames, fault, { ...context, streaming: request.streaming }) : frames;
+  const settled = settleCut(faulty, fault, context.random);
   return {
     status: 200,
     headers: { "content-type": contentType(request, fault), ...requestId(wire, message.id), ...reply.headers },
@@ -63,23 +62,19 @@ function isCut(fault: Fault | undefined): fault is CutFault {
   return fault?.kind === "hang" || fault?.kind === "close" || fault?.kind === "reset";
 }
 
-function bent(message: WireMessage, fault: Fault | undefined): WireMessage {
-  return fault === undefined ? message : bendMessage(message, fault);
-}
-
 function framesOf(message: WireMessage, request: RecordedRequest, wire: Wire): Iterable<Frame> {
   if (!request.streaming) return [{ text: wire === "anthropic" ? anthropicBody(message) : openaiBody(message) }];
   if (wire === "anthropic") return anthropicFrames(message);
   return openaiFrames(message, request.streamsUsage);
 }
 
-const endless: ReadonlySet<Fault["kind"]> = new Set([
+const leavesIncomplete: ReadonlySet<Fault["kind"]> = new Set([
   "error-event",
   "missing-end",
   "wrong-content-type",
 ] satisfies Fault["kind"][]);
 
-/** Fixes a random cut and tells whether the answer stays incomplete. */
+/** Settles the place of a random cut, and whether the answer stays incomplete. */
 function settleCut(
   frames: Iterable<Frame>,
   fault: Fault | undefined,
@@ -87,7 +82,7 @@ function settleCut(
 ): { frames: Iterable<Frame>; fault: Fault | undefined; incomplete: boolean } {
   if (fault === undefined) return { frames, fault, incomplete: false };
   if (fault.kind === "truncated-tool-json") return { frames, fault, incomplete: fault.end === "close" };
-  if (!isCut(fault)) return { frames, fault, incomplete: endless.has(fault.kind) };
+  if (!isCut(fault)) return { frames, fault, incomplete: leavesIncomplete.has(fault.kind) };
   if (fault.afterBytes === undefined) return { frames, fault, incomplete: true };
   const all = [...frames];
   const total = all.reduce((sum, frame) => sum + Buffer.byteLength(frame.text), 0);

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { buildSync } from "esbuild";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { callAnthropic } from "./test-client.ts";
+import { callAnthropic } from "./client.test-support.ts";
 
 let directory: string;
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 export type Wire = "anthropic" | "openai";
 
-/** The Anthropic names; the OpenAI wire maps them to its own finish reasons. */
+/** Stop reasons by their Anthropic names. The OpenAI wire format maps them to its finish reasons. */
 export type StopReason =
   | "end_turn"
   | "tool_use"
@@ -12,13 +12,13 @@ export type StopReason =
   | "pause_turn"
   | "model_context_window_exceeded";
 
-/** A list gives the exact pieces of the stream; one string is cut into pieces of `chunkCharacters`. */
+/** The exact pieces of the stream, or one string that is split into pieces of `chunkCharacters`. */
 export type Pieces = string | readonly string[];
 
 export type ToolPart = {
   tool: string;
   id?: string;
-  /** Serialised by JSON.stringify; `inputJson` instead is sent verbatim, also when it is not JSON. */
+  /** Serialised by JSON.stringify. `inputJson` is sent verbatim instead, even if it is not valid JSON. */
   input?: unknown;
   inputJson?: Pieces;
 };
@@ -29,20 +29,20 @@ export type ReplyPart =
   | { thinking: Pieces; signature?: string }
   | { redactedThinking: string }
   | ToolPart
-  /** Any other Anthropic content block (a provider's search, for example), sent whole in content_block_start. */
+  /** Any other Anthropic content block, for example of a provider's search, sent whole in content_block_start. */
   | { block: Readonly<Record<string, unknown>> };
 
 export type Pacing = {
-  /** Before the response's headers. */
+  /** Delay before the headers of the response. */
   delayMs?: number;
-  /** Between the headers and the first byte of the body. */
+  /** Delay between the headers and the first byte of the body. */
   firstByteMs?: number;
-  /** Before each further event. */
+  /** Delay before each further event. */
   chunkMs?: number;
   chunkCharacters?: number;
 };
 
-/** Any other usage than the computed one. */
+/** Values that replace the computed usage. */
 export type UsageOverride = Partial<Usage>;
 
 export type Usage = {
@@ -50,13 +50,13 @@ export type Usage = {
   outputTokens: number;
   cacheReadTokens: number;
   cacheWriteTokens: number;
-  /** Of these for an hour. */
+  /** Part of `cacheWriteTokens` that is cached for an hour. */
   cacheWrite1hTokens: number;
 };
 
 export type Reply = {
   content: string | readonly ReplyPart[];
-  /** Default: tool_use when there is a tool call, else end_turn. */
+  /** Default: tool_use if there is a tool call, end_turn otherwise. */
   stopReason?: StopReason;
   pacing?: Pacing;
   usage?: UsageOverride;
@@ -64,7 +64,7 @@ export type Reply = {
   fault?: Fault;
 };
 
-/** A count of body bytes, or a place chosen by the seed inside the body. */
+/** A number of body bytes, or a place inside the body that the seed chooses. */
 export type AfterBytes = number | "random";
 
 export type RetryAfter = { seconds: number } | { dateInSeconds: number } | { milliseconds: number };
@@ -76,18 +76,18 @@ export type Fault =
       retryAfter?: RetryAfter;
       errorType?: string;
       message?: string;
-      /** Instead of the wire's own error object. */
+      /** Replaces the error object of the wire format. */
       body?: string;
       headers?: Readonly<Record<string, string>>;
     }
   /** OpenAI: 429 insufficient_quota. Anthropic: billing_error with 429 or 402, or the credit message with 400. */
   | { kind: "spend-cap"; status?: 400 | 402 | 429 }
-  /** Without `afterBytes` these three come before the headers. */
+  /** Without `afterBytes`, the next three happen before the headers. */
   | { kind: "hang"; afterBytes?: AfterBytes }
   | { kind: "close"; afterBytes?: AfterBytes }
   | { kind: "reset"; afterBytes?: AfterBytes }
   | { kind: "slow"; msPerByte: number }
-  /** Every write carries this many bytes (default 1). */
+  /** Every write has this many bytes (default 1). */
   | { kind: "split"; bytes?: number }
   | { kind: "error-event"; afterEvents?: number; errorType?: string; message?: string }
   | { kind: "truncated-tool-json"; end: "close" | "max-tokens" }
@@ -96,7 +96,7 @@ export type Fault =
   | { kind: "missing-end" }
   | { kind: "wrong-content-type"; contentType?: string }
   | { kind: "html" }
-  /** Default 50 MB of text; `oneEvent` puts all of it on one line of the stream. */
+  /** Default: 50 MB of text. `oneEvent` puts all of it in one line of the stream. */
   | { kind: "huge"; bytes?: number; oneEvent?: boolean }
   | { kind: "unknown-tool"; name?: string }
   | { kind: "wrong-argument-types" }
@@ -104,8 +104,8 @@ export type Fault =
   | { kind: "same-tool-id-twice" };
 
 /**
- * Which requests get the fault, counted from 1 over all model calls; by `chance` under the seed.
- * Steps are used up as with a step's own faults.
+ * A fault, and the model calls that get it: numbered from 1, or chosen by `chance` from the seed.
+ * Steps are used up as with faults of a step.
  */
 export type PlannedFault = { fault: Fault } & (
   | { first: number }
@@ -113,13 +113,13 @@ export type PlannedFault = { fault: Fault } & (
   | { chance: number }
 );
 
-/** All given conditions must hold. Texts are compared as they were sent, by `includes`. */
+/** All conditions must hold. Texts match if the text that was sent contains them. */
 export type Matcher = {
   systemContains?: string;
   firstUserContains?: string;
   lastUserContains?: string;
   toolResultContains?: string;
-  /** The last message carries the result of a call to this tool; "*" for any tool. */
+  /** The last message contains the result of a call to this tool; "*" matches any tool. */
   afterTool?: string;
   /** 1 + the number of assistant messages in the request. */
   turn?: number;
@@ -134,29 +134,30 @@ export type Step = {
   name?: string;
   when?: Matcher | ((request: RecordedRequest) => boolean);
   reply: Reply | ReplyFunction;
-  /** How many requests this step answers (default 1). "always" answers any number, also none. */
+  /** How many requests this step answers (default 1). "always" answers any number, including none. */
   times?: number | "always";
   /**
-   * One per request before the step's own answer. An attempt that left no complete message does not use the step up:
-   * an error answer, a cut, an error event, a missing end, truncated tool JSON with a close, HTML, a wrong content type.
+   * Faults for the first requests of the step, one for each. A request that gets no complete message does not use up
+   * the step: an error answer, a cut, an error event, a missing end, truncated tool JSON with a close, HTML, or a wrong
+   * content type.
    */
   faults?: readonly Fault[];
 };
 
 export type Conversation = {
   name?: string;
-  /** A conversation without it takes every request that no earlier one took. */
+  /** Without it, the conversation answers every request that no earlier conversation matches. */
   match?: Matcher | ((request: RecordedRequest) => boolean);
   steps: readonly Step[];
 };
 
-/** Plain replies may stand in a list where a step would have only a reply. */
+/** A list may contain plain replies in place of steps that have only a reply. */
 export type Script = ReplyFunction | readonly (Step | Reply)[] | { conversations: readonly Conversation[] };
 
 export type ScriptContext = {
-  /** This request's number among all model calls, from 1. */
+  /** Number of this request among all model calls, starting at 1. */
   ordinal: number;
-  /** This request's number in its conversation (or in the script), from 1. */
+  /** Number of this request in its conversation or script, starting at 1. */
   count: number;
   /** 1 + the number of assistant messages in the request. */
   turn: number;
@@ -170,9 +171,9 @@ export type CacheAccount = {
   written: number;
   written1h: number;
   read: number;
-  /** What was readable in principle and was not read: idealRead - read, at least 0. */
+  /** Tokens that could have been read and were not: idealRead - read, at least 0. */
   missed: number;
-  /** What an unlimited longest-common-prefix cache over all earlier requests would have read. */
+  /** Tokens that an unlimited longest-common-prefix cache over all earlier requests would have read. */
   idealRead: number;
 };
 
@@ -182,33 +183,33 @@ export type RecordedRequest = {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Empty after a light recording's answer was sent. */
+  /** Empty after the answer was sent, if the recording is light. */
   readonly rawBody: Buffer;
   readonly bodyBytes: number;
-  /** Parsed on first use; undefined when it is not JSON. */
+  /** Parsed on first use; undefined if it is not valid JSON. */
   readonly body: unknown;
   readonly model: string;
   readonly streaming: boolean;
-  /** The OpenAI wire's stream_options.include_usage. */
+  /** Value of stream_options.include_usage in the OpenAI wire format. */
   readonly streamsUsage: boolean;
-  /** When its headers were there. */
+  /** When its headers had arrived. */
   readonly beganAt: number;
-  /** When its body was there too. */
+  /** When its body had arrived. */
   readonly arrivedAt: number;
-  /** Requests over one kept-alive connection share it. */
+  /** Number of the connection. Requests over one kept-alive connection have the same number. */
   readonly connection: number;
   status?: number;
   fault?: Fault;
-  /** Why the validation refused it. */
+  /** Why the validation rejected the request. */
   refusal?: string;
   unscripted?: string;
   cache?: CacheAccount;
   bytesSent: number;
   firstByteAt?: number;
   lastByteAt?: number;
-  /** The client closed before the answer was complete. */
+  /** Whether the client disconnected before the answer was complete. */
   aborted: boolean;
-  /** Settles when the exchange is over, however it ended. */
+  /** Resolves when the exchange is over, however it ended. */
   readonly ended: Promise<void>;
 };
 
@@ -216,11 +217,11 @@ export type ReadableAfter = "immediately" | "response-start" | "response-end";
 
 export type CacheOptions = {
   readableAfter?: ReadableAfter;
-  /** Smallest cacheable prefix in tokens (default 0; the real API has 1024 or more). */
+  /** Smallest cacheable prefix in tokens (default 0; 1024 or more in the real API). */
   minimumTokens?: number;
-  /** Positions looked at per mark, the mark's own first (default 20). */
+  /** Number of positions searched per mark, from the mark backwards (default 20). */
   lookBack?: number;
-  /** The OpenAI wire's smallest cached prefix and its step (1024 and 128). */
+  /** Smallest cached prefix of the OpenAI wire format, and the step in which it grows (default 1024 and 128). */
   openaiMinimumTokens?: number;
   openaiStepTokens?: number;
 };
@@ -231,16 +232,16 @@ export type ApiServerOptions = {
   cache?: CacheOptions;
   faults?: readonly PlannedFault[];
   record?: "full" | "light";
-  /** The only accepted key. Default: any key is accepted, none is refused. */
+  /** The only accepted key. Default: any key is accepted, but a request without one is rejected. */
   apiKey?: string;
-  /** False accepts requests without a key, as local servers do. */
+  /** False accepts requests without a key, like local servers do. */
   requireKey?: boolean;
-  /** Known models; any other is answered 404. Default: every model is known. */
+  /** Known models; others are answered with 404. Default: every model is known. */
   models?: readonly string[];
   /** False turns request validation off. */
   validate?: boolean;
   port?: number;
-  /** Milliseconds, for times in records and the life of cache entries. */
+  /** Clock in milliseconds, for times in records and the lifetime of cache entries. */
   now?: () => number;
 };
 
@@ -248,12 +249,12 @@ export type ApiServer = {
   readonly url: string;
   readonly port: number;
   readonly seed: number;
-  /** Every request in order of arrival, GET /v1/models and unknown paths too. */
+  /** Every request in order of arrival, including GET /v1/models and unknown paths. */
   readonly requests: readonly RecordedRequest[];
-  /** The n-th request (from 1), when its body has arrived. Rejects when the server closes first. */
+  /** Resolves to the n-th request (from 1) once its body has arrived. Rejects if the server closes first. */
   waitForRequest(n: number): Promise<RecordedRequest>;
-  /** Throws when a request was unscripted or refused, or a step was not used. */
+  /** Throws if a request was unscripted or rejected, or a step was not used. */
   assertDone(): void;
-  /** Ends hanging answers and open connections too. */
+  /** Also ends hanging answers and open connections. */
   close(): Promise<void>;
 };

@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
-import type { McpBehaviour } from "./behaviour.ts";
+import type { McpBehaviour } from "./mcp-server.test-support.ts";
 
 export interface BuiltServer {
-  /** An entry of `mcpServers` that starts it. */
+  /** Returns an entry of `mcpServers` that starts the server. */
   config(behaviour?: McpBehaviour): { command: string; args: string[] };
   remove(): void;
 }
 
-/** The test server as a program that plain Node starts: a loader for TypeScript would take longer than the tests. */
+/** Bundles the test server into a program for plain Node: starting it through a TypeScript loader takes too long. */
 export function buildMcpServer(): BuiltServer {
   const directory = mkdtempSync(join(tmpdir(), "mcp-server-"));
   const outfile = join(directory, "serve.mjs");

@@ -1,12 +1,11 @@
-// An MCP server on standard input and output: `serve '{"crashAtCall": 2}'`. Behaves as the JSON says.
+// An MCP server on standard input and output that behaves as its argument says: `serve '{"crashAtCall": 2}'`.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { createMcpLife, type McpMessage } from "./answer-message.ts";
-import type { McpBehaviour } from "./behaviour.ts";
+import { createMcpServer, type McpBehaviour, type McpMessage } from "./mcp-server.test-support.ts";
 
 const behaviour = JSON.parse(process.argv[2] ?? "{}") as McpBehaviour;
-const life = createMcpLife(behaviour);
-process.stderr.write("test server: here I am\n");
+const server = createMcpServer(behaviour);
+process.stderr.write("test server: started\n");
 if (behaviour.exitAtStart) {
   process.stderr.write("test server: no database\n");
   process.exit(3);
@@ -23,7 +22,7 @@ const crash = () => {
   process.exit(7);
 };
 createInterface({ input: process.stdin }).on("line", (line) => {
-  void life.answer(JSON.parse(line) as McpMessage, { send, crash }).then((answer) => {
+  void server.answer(JSON.parse(line) as McpMessage, { send, crash }).then((answer) => {
     if (answer === undefined) return;
     for (let count = 0; count < (behaviour.junkLines ?? 0); count++) process.stdout.write("Loading {…\n");
     send(answer);

@@ -1,4 +1,4 @@
-/** Byte ranges in the raw text of valid JSON: the cache compares what was sent, not what it parses to. */
+/** A byte range in valid JSON. The cache compares the bytes that were sent, not the values they parse to. */
 export type Span = { start: number; end: number };
 export type Member = { key: string; keyStart: number; value: Span };
 
@@ -6,7 +6,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
 
-/** The span of the value that begins at or after `from`. */
+/** Returns the span of the value that begins at or after `from`. */
 export function valueAt(json: Buffer, from: number): Span {
   const start = skipBlanks(json, from);
   const first = json[start];
@@ -45,7 +45,7 @@ export function isArray(json: Buffer, span: Span): boolean {
   return json[span.start] === 0x5b;
 }
 
-/** The object's bytes as if the member had never been written. */
+/** Returns the bytes of the object without one of its members. */
 export function withoutMember(
   json: Buffer,
   object: Span,
@@ -72,7 +72,7 @@ function afterComma(json: Buffer, from: number): number {
   return json[at] === comma ? skipBlanks(json, at + 1) : at;
 }
 
-/** Past the closing quote. A plain loop: searching for quotes is slower in text that has many escaped ones. */
+/** Returns the index after the closing quote. */
 function stringEnd(json: Buffer, start: number): number {
   for (let at = start + 1; at < json.length; at += 1) {
     const byte = json[at];

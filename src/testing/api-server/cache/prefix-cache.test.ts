@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { callAnthropic, callOpenai, readJsonEvents } from "../client.test-support.ts";
 import { createApiServer } from "../create-api-server.ts";
-import { callAnthropic, callOpenai, readJsonEvents } from "../test-client.ts";
 import type { ApiServer, CacheOptions, ReplyFunction } from "../types.ts";
 import { createPrefixCache } from "./prefix-cache.ts";
 import { promptPrefixes } from "./prompt-prefixes.ts";

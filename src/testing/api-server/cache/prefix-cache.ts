@@ -3,22 +3,22 @@ import type { Prefix } from "./prompt-prefixes.ts";
 
 export type OpenEntry = {
   account: CacheAccount;
-  /** Makes what this request wrote readable for others. */
+  /** Makes the prefixes that this request wrote readable for other requests. */
   commit: (now: number) => void;
 };
 
 export type PrefixCache = {
-  /** Reads at once; what it writes is readable only after `commit`. */
+  /** Reads at once. Prefixes that the request writes are readable only after `commit`. */
   open(wire: Wire, prefixes: readonly Prefix[], now: number): OpenEntry;
 };
 
-const lives = { "5m": 5 * 60_000, "1h": 60 * 60_000 };
+const lifetimes = { "5m": 5 * 60_000, "1h": 60 * 60_000 };
 type Entry = { expiresAt: number; life: number };
 
-/** The providers' prompt caches: Anthropic's by marks, OpenAI's by itself. */
+/** Simulates the providers' prompt caches: Anthropic caches at marks, OpenAI automatically. */
 export function createPrefixCache(options: CacheOptions = {}): PrefixCache {
   const entries = new Map<string, Entry>();
-  /** Every prefix ever asked with: the unlimited cache that the ideal is measured by. */
+  /** Every prefix ever sent: the contents of the unlimited cache that `idealRead` is computed from. */
   const everSeen = new Set<string>();
 
   const isLive = (prefix: Prefix | undefined, now: number) => {
@@ -38,7 +38,8 @@ export function createPrefixCache(options: CacheOptions = {}): PrefixCache {
       const ideal = prefixes[prefixes.findLastIndex((prefix) => everSeen.has(prefix.hash))]?.tokens ?? 0;
       for (const prefix of prefixes) everSeen.add(prefix.hash);
       const live = (index: number) => isLive(prefixes[index], now);
-      const plan = wire === "anthropic" ? planByMarks(prefixes, live, options) : planByItself(prefixes, live, options);
+      const plan =
+        wire === "anthropic" ? planByMarks(prefixes, live, options) : planAutomatically(prefixes, live, options);
       refresh(prefixes[plan.readIndex], now);
       const idealRead = wire === "anthropic" ? ideal : inSteps(ideal, options);
       const { read, written, written1h } = plan;
@@ -47,7 +48,7 @@ export function createPrefixCache(options: CacheOptions = {}): PrefixCache {
       return {
         account,
         commit(at) {
-          for (const prefix of plan.writes) write(prefix, { life: lives[prefix.mark ?? "5m"], now: at });
+          for (const prefix of plan.writes) write(prefix, { life: lifetimes[prefix.mark ?? "5m"], now: at });
         },
       };
     },
@@ -74,13 +75,13 @@ function planByMarks(prefixes: readonly Prefix[], live: Live, options: CacheOpti
   };
 }
 
-/** The nearest cached prefix at the mark or before it, within the window; -1 when there is none. */
+/** Returns the index of the nearest cached prefix at or before the mark, within the window; -1 if there is none. */
 function lookBack(mark: number, live: Live, window: number): number {
   for (let index = mark; index >= 0 && index > mark - window; index -= 1) if (live(index)) return index;
   return -1;
 }
 
-function planByItself(prefixes: readonly Prefix[], live: Live, options: CacheOptions): Plan {
+function planAutomatically(prefixes: readonly Prefix[], live: Live, options: CacheOptions): Plan {
   const readIndex = prefixes.findLastIndex((_, index) => live(index));
   const read = inSteps(prefixes[readIndex]?.tokens ?? 0, options);
   return { readIndex, read, written: 0, written1h: 0, writes: prefixes };

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import type { Wire } from "../types.ts";
 import { isArray, itemsOf, membersOf, type Span, valueAt, withoutMember } from "./json-spans.ts";
 
-/** A prompt up to and with one block. Two are the same prompt exactly when their hashes are equal. */
+/** A prompt up to and including one block. Equal hashes mean equal prompts. */
 export type Prefix = { hash: string; tokens: number; mark: "5m" | "1h" | undefined };
 
 /**
- * The prompt's prefixes, one for each block in the provider's order: tools, system, content of the messages.
- * A block is its raw bytes without `cache_control`; one token is four bytes, counted over the whole prefix.
+ * Returns the prefixes of a prompt, one for each block in the provider's order: tools, system, content of messages.
+ * A block is its raw bytes without `cache_control`. Four bytes of a whole prefix count as one token.
  */
 export function promptPrefixes(wire: Wire, rawBody: Buffer): readonly Prefix[] {
   const members = new Map(membersOf(rawBody, valueAt(rawBody, 0)).map((member) => [member.key, member.value]));
@@ -22,7 +22,7 @@ export function promptPrefixes(wire: Wire, rawBody: Buffer): readonly Prefix[] {
   const chain = startChain(`${wire} ${raw("model")}`);
   for (const tool of listed("tools")) chain.add("tool", block(rawBody, tool));
   for (const system of listed("system")) chain.add("system", block(rawBody, system));
-  // The provider keeps tools and system cached when one of these changes, and nothing after them.
+  // If one of these changes, the provider still reads tools and system from its cache, but no messages.
   if (wire === "anthropic") chain.salt(`${raw("thinking")} ${raw("tool_choice")}`);
   for (const message of listed("messages")) {
     if (wire === "openai")
@@ -68,11 +68,11 @@ function block(json: Buffer, span: Span): Block {
   const mark = members.find((member) => member.key === "cache_control");
   return {
     bytes: withoutMember(json, span, { members, key: "cache_control" }),
-    mark: mark && lifeOf(json, mark.value),
+    mark: mark && lifetimeOf(json, mark.value),
   };
 }
 
-function lifeOf(json: Buffer, mark: Span): Prefix["mark"] {
+function lifetimeOf(json: Buffer, mark: Span): Prefix["mark"] {
   const value = json.toString("utf8", mark.start, mark.end);
   if (value === "null") return undefined;
   return /"ttl"\s*:\s*"1h"/.test(value) ? "1h" : "5m";

@@ -11,13 +11,13 @@ export type SeenMessage = {
   toolResults: readonly SeenToolResult[];
 };
 
-/** The request's conversation in one shape for both wires; consecutive OpenAI tool messages are one user message. */
+/** Returns the messages of a request, alike for both wire formats: OpenAI tool messages in a row are one user message. */
 export function messagesOf(request: RecordedRequest): readonly SeenMessage[] {
   const messages = asList(asObject(request.body)["messages"]).map(asObject);
   return request.wire === "openai" ? openaiMessages(messages) : messages.map(anthropicMessage);
 }
 
-/** The request's system text, blocks joined by newlines. */
+/** Returns the system text of a request, with its blocks joined by newlines. */
 export function systemOf(request: RecordedRequest): string {
   const body = asObject(request.body);
   if (request.wire !== "openai") return textOf(body["system"]);

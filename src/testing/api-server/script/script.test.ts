@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { callAnthropic, callOpenai } from "../client.test-support.ts";
 import { createApiServer } from "../create-api-server.ts";
 import { startFromFile } from "../start-from-file.ts";
-import { callAnthropic, callOpenai } from "../test-client.ts";
 import type { ApiServer, ApiServerOptions } from "../types.ts";
 import { messagesOf, systemOf } from "./messages-of.ts";
 

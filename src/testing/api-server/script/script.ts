@@ -8,17 +8,17 @@ export type Choice = {
   fault: Fault | undefined;
   count: number;
   conversation: string;
-  /** Gives the step back, after an answer that left no complete message. */
+  /** Makes the step available again, after an answer that left no complete message. */
   release: () => void;
 };
 
 export type RunningScript = {
   /**
-   * Takes the step at once, so that requests in flight never share one. A text says why there is none.
-   * When the server already has a fault for this request, the step keeps its own for a later one.
+   * Uses up a step at once, so that requests in flight never share one. Returns a message if no step matches.
+   * If the server already has a fault for this request, the step keeps its own for a later request.
    */
   choose(request: RecordedRequest, hasFault: boolean): Choice | string;
-  /** One line for each step that still waits. */
+  /** Returns one line for each step that was not used up. */
   unused(): readonly string[];
 };
 

@@ -1,9 +1,12 @@
 import { isObject, type JsonObject } from "../json-values.ts";
 
-/** Thrown inside a validator only, and caught by `firstProblem`: checks are nested deeply. */
+/** A message of a request with its content as blocks. */
+export type CheckedMessage = { index: number; role: "user" | "assistant"; blocks: readonly JsonObject[] };
+
+/** Thrown only inside validators, whose checks are deeply nested, and caught by `firstProblem`. */
 class Problem extends Error {}
 
-/** The first problem that the checks find, or undefined. */
+/** Returns the first problem that the checks find, or undefined. */
 export function firstProblem(checks: () => void): string | undefined {
   try {
     checks();
@@ -34,6 +37,6 @@ export function demandText(value: unknown, where: string): string {
 }
 
 export function demandKeys(value: JsonObject, where: string, known: readonly string[]): void {
-  const stranger = Object.keys(value).find((key) => !known.includes(key));
-  demand(stranger === undefined, `${where === "" ? "" : `${where}.`}${stranger}: Extra inputs are not permitted`);
+  const unknown = Object.keys(value).find((key) => !known.includes(key));
+  demand(unknown === undefined, `${where === "" ? "" : `${where}.`}${unknown}: Extra inputs are not permitted`);
 }

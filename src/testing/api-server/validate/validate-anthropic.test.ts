@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createThinkingLedger } from "./thinking-ledger.ts";
+import { createThinkingLedger } from "./thinking.ts";
 import { validateAnthropic } from "./validate-anthropic.ts";
 
 type Body = Record<string, unknown>;

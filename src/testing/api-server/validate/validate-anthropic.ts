@@ -1,12 +1,16 @@
-import { isObject, type JsonObject } from "../json-values.ts";
-import { demand, demandKeys, demandList, demandObject, demandText, firstProblem } from "./check.ts";
-import type { ThinkingLedger } from "./thinking-ledger.ts";
-import { type CheckedMessage, checkAnthropicBlock } from "./validate-anthropic-block.ts";
-import { checkCacheMarks } from "./validate-cache-marks.ts";
-import { checkThinkingReturned } from "./validate-thinking.ts";
-import { checkToolPairs } from "./validate-tool-pairs.ts";
+import { asList, isObject, type JsonObject } from "../json-values.ts";
+import {
+  type CheckedMessage,
+  demand,
+  demandKeys,
+  demandList,
+  demandObject,
+  demandText,
+  firstProblem,
+} from "./check.ts";
+import { checkThinkingParameters, checkThinkingReturned, type ThinkingLedger } from "./thinking.ts";
 
-/** What the provider would refuse in this request, in words that name the place; undefined when it would take it. */
+/** Returns why the provider would reject this request, with the place in the body; undefined if it would accept it. */
 export function validateAnthropic(body: unknown, ledger: ThinkingLedger): string | undefined {
   return firstProblem(() => {
     const request = demandObject(body, "body");
@@ -99,7 +103,7 @@ function checkSystem(system: unknown): void {
   for (const [index, entry] of demandList(system, "system").entries()) {
     const block = demandObject(entry, `system.${index}`);
     demand(block["type"] === "text", `system.${index}.type: Input should be 'text'`);
-    checkAnthropicBlock(block, { where: `system.${index}`, role: "user" });
+    checkBlock(block, { where: `system.${index}`, role: "user" });
   }
 }
 
@@ -125,39 +129,175 @@ function checkMessages(value: unknown, ledger: ThinkingLedger): readonly Checked
   return messages;
 }
 
-type ContentPlace = { where: string; role: "user" | "assistant"; ledger: ThinkingLedger };
-
-function checkContent(content: unknown, { where, role, ledger }: ContentPlace): readonly JsonObject[] {
+function checkContent(content: unknown, context: BlockContext): readonly JsonObject[] {
+  const { where } = context;
   demand(content !== undefined, `${where}.content: Field required`);
   const blocks =
     typeof content === "string" ? [{ type: "text", text: content }] : demandList(content, `${where}.content`);
   demand(blocks.length > 0 && content !== "", `${where}: all messages must have non-empty content`);
   return blocks.map((entry, index) => {
     const block = demandObject(entry, `${where}.content.${index}`);
-    checkAnthropicBlock(block, { where: `${where}.content.${index}`, role, ledger });
+    checkBlock(block, { ...context, where: `${where}.content.${index}` });
     return block;
   });
 }
 
-function checkThinkingParameters(request: JsonObject): void {
-  const thinking = request["thinking"];
-  if (thinking === undefined) return;
-  const { type, budget_tokens: budget } = demandObject(thinking, "thinking");
+type BlockContext = { where: string; role: "user" | "assistant"; ledger?: ThinkingLedger };
+
+/** Checks the fields of one content block, and whether a message of its role may contain it. */
+function checkBlock(block: JsonObject, context: BlockContext): void {
+  const { where, role } = context;
+  const type = demandText(block["type"], `${where}.type`);
+  const roles = rolesOf[type];
+  demand(roles !== undefined, `${where}: Input tag '${type}' does not match any of the expected tags`);
+  demand(roles.includes(role), `${where}: \`${type}\` blocks can not be in ${role} messages`);
+  if (type === "text") checkText(block, where);
+  if (type === "tool_use") checkToolUse(block, where);
+  if (type === "tool_result") checkToolResult(block, where);
+  if (type === "image" || type === "document") demandObject(block["source"], `${where}.source`);
+  if (type === "thinking" || type === "redacted_thinking") checkThinking(block, context);
+}
+
+const rolesOf: Record<string, readonly string[]> = {
+  text: ["user", "assistant"],
+  image: ["user"],
+  document: ["user"],
+  search_result: ["user"],
+  tool_result: ["user"],
+  tool_use: ["assistant"],
+  thinking: ["assistant"],
+  redacted_thinking: ["assistant"],
+  server_tool_use: ["assistant"],
+  web_search_tool_result: ["assistant"],
+  web_fetch_tool_result: ["assistant"],
+};
+
+const idPattern = /^[a-zA-Z0-9_-]+$/;
+
+function checkText(block: JsonObject, where: string): void {
+  demandKeys(block, where, ["type", "text", "cache_control", "citations"]);
+  const text = demandText(block["text"], `${where}.text`);
+  demand(text !== "", `${where}: text content blocks must be non-empty`);
+  demand(text.trim() !== "", `${where}: text content blocks must contain non-whitespace text`);
+}
+
+function checkToolUse(block: JsonObject, where: string): void {
+  demandKeys(block, where, ["type", "id", "name", "input", "cache_control", "caller"]);
+  const id = demandText(block["id"], `${where}.id`);
+  demand(idPattern.test(id), `${where}.id: String should match pattern '${idPattern.source}'`);
+  const name = demandText(block["name"], `${where}.name`);
+  demand(name.length >= 1 && name.length <= 200, `${where}.name: String should have 1 to 200 characters`);
+  demandObject(block["input"], `${where}.input`);
+}
+
+function checkToolResult(block: JsonObject, where: string): void {
+  demandKeys(block, where, ["type", "tool_use_id", "content", "is_error", "cache_control"]);
+  const id = demandText(block["tool_use_id"], `${where}.tool_use_id`);
+  demand(idPattern.test(id), `${where}.tool_use_id: String should match pattern '${idPattern.source}'`);
+  const { content, is_error: isError } = block;
+  demand(isError === undefined || typeof isError === "boolean", `${where}.is_error: Input should be a valid boolean`);
+  if (content === undefined || typeof content === "string") return;
+  for (const [index, entry] of demandList(content, `${where}.content`).entries()) {
+    const inner = demandObject(entry, `${where}.content.${index}`);
+    const allowed = ["text", "image", "document", "search_result"].includes(String(inner["type"]));
+    demand(allowed, `${where}.content.${index}: a tool_result can not hold a '${inner["type"]}' block`);
+    checkBlock(inner, { where: `${where}.content.${index}`, role: "user" });
+    demand(isError !== true || inner["type"] === "text", `${where}: all content must be text if is_error is true`);
+  }
+}
+
+function checkThinking(block: JsonObject, { where, ledger }: BlockContext): void {
+  const isPlain = block["type"] === "thinking";
+  demandKeys(block, where, isPlain ? ["type", "thinking", "signature"] : ["type", "data"]);
+  demandText(block[isPlain ? "thinking" : "data"], `${where}.${isPlain ? "thinking" : "data"}`);
+  if (isPlain) demandText(block["signature"], `${where}.signature`);
+  const problem = isPlain ? "Invalid `signature` in `thinking` block" : "Invalid `data` in `redacted_thinking` block";
+  demand(ledger === undefined || ledger.isGenuine(block), `${where}: ${problem}`);
+}
+
+/** Checks that there are at most four marks, and that those for an hour come first. */
+function checkCacheMarks(request: JsonObject): void {
+  const blocks = [
+    ...listed(request["tools"], "tools"),
+    ...listed(request["system"], "system"),
+    ...asList(request["messages"]).flatMap((message, index) => {
+      return isObject(message) ? listed(message["content"], `messages.${index}.content`) : [];
+    }),
+  ];
+  const marked = blocks.filter(({ block }) => block["cache_control"] !== undefined && block["cache_control"] !== null);
+  demand(marked.length <= 4, `A maximum of 4 blocks with cache_control may be provided. Found ${marked.length}.`);
+  let shortLived: string | undefined;
+  for (const { block, where } of marked) {
+    const mark = demandObject(block["cache_control"], `${where}.cache_control`);
+    demand(mark["type"] === "ephemeral", `${where}.cache_control.type: Input should be 'ephemeral'`);
+    const ttl = mark["ttl"] ?? "5m";
+    demand(ttl === "5m" || ttl === "1h", `${where}.cache_control.ttl: Input should be '5m' or '1h'`);
+    demand(ttl === "5m" || shortLived === undefined, `${where}: a ttl='1h' mark must not come after a '5m' mark`);
+    if (ttl === "5m") shortLived = where;
+  }
+}
+
+function listed(value: unknown, where: string): readonly { block: JsonObject; where: string }[] {
+  return asList(value).flatMap((block, index) => (isObject(block) ? [{ block, where: `${where}.${index}` }] : []));
+}
+
+/** Checks that every tool_use is answered at the start of the next user turn, and that there are no other results. */
+function checkToolPairs(messages: readonly CheckedMessage[]): void {
+  const turns = mergeTurns(messages);
+  const seen = new Set<string>();
+  for (const [position, turn] of turns.entries()) {
+    const calls = idsOf(turn, "tool_use", "id");
+    for (const id of calls) {
+      demand(!seen.has(id), `messages.${turn.index}: \`tool_use\` ids must be unique, ${id} is there twice`);
+      seen.add(id);
+    }
+    if (turn.role === "user") checkResults(turn, turns[position - 1]);
+    if (calls.length > 0) checkAnswered(turn, { calls, next: turns[position + 1] });
+  }
+}
+
+/** Merges consecutive messages of one role into one turn, as the provider does. */
+function mergeTurns(messages: readonly CheckedMessage[]): readonly CheckedMessage[] {
+  const turns: CheckedMessage[] = [];
+  for (const message of messages) {
+    const last = turns.at(-1);
+    if (last?.role !== message.role) turns.push(message);
+    else turns[turns.length - 1] = { ...last, blocks: [...last.blocks, ...message.blocks] };
+  }
+  return turns;
+}
+
+function checkResults(turn: CheckedMessage, before: CheckedMessage | undefined): void {
+  const calls = before === undefined ? [] : idsOf(before, "tool_use", "id");
+  const results = idsOf(turn, "tool_result", "tool_use_id");
+  for (const [index, id] of results.entries()) {
+    demand(
+      calls.includes(id),
+      `messages.${turn.index}: unexpected \`tool_use_id\` in \`tool_result\` blocks: ${id}. ` +
+        "Each `tool_result` needs its `tool_use` in the previous message.",
+    );
+    demand(
+      results.indexOf(id) === index,
+      `messages.${turn.index}: each tool_use must have a single result, ${id} has two`,
+    );
+  }
+}
+
+function checkAnswered(
+  turn: CheckedMessage,
+  { calls, next }: { calls: readonly string[]; next: CheckedMessage | undefined },
+): void {
+  const firstOther = next?.blocks.findIndex((block) => block["type"] !== "tool_result") ?? 0;
+  const atStart = firstOther < 0 ? next?.blocks : next?.blocks.slice(0, firstOther);
+  const answered = new Set((atStart ?? []).map((block) => String(block["tool_use_id"])));
+  const open = calls.filter((id) => !answered.has(id));
   demand(
-    ["enabled", "disabled", "adaptive"].includes(String(type)),
-    "thinking.type: should be enabled, disabled or adaptive",
+    open.length === 0,
+    `messages.${turn.index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open.join(", ")}. ` +
+      "Each `tool_use` needs its `tool_result` at the start of the next message.",
   );
-  if (type === "disabled") return;
-  const forced = isObject(request["tool_choice"]) && ["any", "tool"].includes(String(request["tool_choice"]["type"]));
-  demand(!forced, "thinking: Thinking may not be enabled when tool_choice forces tool use");
-  demand(
-    [undefined, 1].includes(request["temperature"] as number),
-    "temperature: may only be 1 when thinking is enabled",
-  );
-  if (type !== "enabled") return;
-  demand(Number.isInteger(budget) && (budget as number) >= 1024, "thinking.budget_tokens: should be 1024 or more");
-  demand(
-    (budget as number) < (request["max_tokens"] as number),
-    "max_tokens: must be greater than thinking.budget_tokens",
-  );
+}
+
+function idsOf(turn: CheckedMessage, type: string, key: string): readonly string[] {
+  return turn.blocks.filter((block) => block["type"] === type).map((block) => String(block[key]));
 }

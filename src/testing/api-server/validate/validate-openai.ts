@@ -1,12 +1,12 @@
 import { asList, isObject, type JsonObject } from "../json-values.ts";
 import { demand, demandKeys, demandList, demandObject, demandText, firstProblem } from "./check.ts";
 
-/** What the provider would refuse in this request, in words that name the place; undefined when it would take it. */
+/** Returns why the provider would reject this request, with the place in the body; undefined if it would accept it. */
 export function validateOpenai(body: unknown): string | undefined {
   return firstProblem(() => {
     const request = demandObject(body, "body");
-    const stranger = Object.keys(request).find((key) => !requestKeys.has(key));
-    demand(stranger === undefined, `Unrecognized request argument supplied: ${stranger}`);
+    const unknown = Object.keys(request).find((key) => !requestKeys.has(key));
+    demand(unknown === undefined, `Unrecognized request argument supplied: ${unknown}`);
     demand(typeof request["model"] === "string" && request["model"] !== "", "you must provide a model parameter");
     const streams = request["stream"] === true;
     demand(
@@ -65,7 +65,7 @@ function checkTools(request: JsonObject): void {
   }
   const tools = demandList(request["tools"], "tools");
   demand(tools.length > 0, "tools: [] is too short");
-  demand(takesTools(request), toolsRefused(request));
+  demand(acceptsTools(request), toolsRefused(request));
   for (const [index, entry] of tools.entries()) {
     const where = `tools[${index}]`;
     const tool = demandObject(entry, where);
@@ -79,8 +79,8 @@ function checkTools(request: JsonObject): void {
   }
 }
 
-/** The newer models reason unless they are told not to, and take no tools then; some can't be told. */
-function takesTools({ model, reasoning_effort: effort }: JsonObject): boolean {
+/** Newer models reason unless the request turns it off, and accept no tools while they reason. Some always reason. */
+function acceptsTools({ model, reasoning_effort: effort }: JsonObject): boolean {
   if (/^gpt-(6-astra|6\.)/.test(String(model))) return false;
   if (/^gpt-(5\.6|6)/.test(String(model))) return effort === "none";
   return !/^gpt-5\.4/.test(String(model)) || effort === undefined || effort === "none";
@@ -139,7 +139,7 @@ function checkCalls(value: unknown, where: string): void {
   }
 }
 
-/** Tool messages follow their call at once, and every call has one. */
+/** Checks that tool messages directly follow their calls, and that every call has one. */
 function checkSequence(messages: readonly JsonObject[]): void {
   let open = new Set<string>();
   for (const [index, message] of messages.entries()) {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { anthropicHeaders, callAnthropic, callOpenai } from "../client.test-support.ts";
 import { createApiServer } from "../create-api-server.ts";
-import { anthropicHeaders, callAnthropic, callOpenai } from "../test-client.ts";
 import type { ApiServer, Reply } from "../types.ts";
 
 let server: ApiServer;

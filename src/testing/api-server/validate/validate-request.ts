@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import type { ApiServerOptions, RecordedRequest, Wire } from "../types.ts";
 import { type ErrorAnswer, errorAnswer } from "../wire/error-answer.ts";
-import type { ThinkingLedger } from "./thinking-ledger.ts";
+import type { ThinkingLedger } from "./thinking.ts";
 import { validateAnthropic } from "./validate-anthropic.ts";
 import { validateOpenai } from "./validate-openai.ts";
 
 export type Refusal = { reason: string; answer: ErrorAnswer };
 
-/** What the provider itself would refuse: key, version header, JSON, fields, sequence of messages, model. */
+/** Checks what the provider checks: key, version header, JSON, fields, sequence of messages, model. */
 export function validateRequest(
   request: RecordedRequest,
   { options, ledger }: { options: ApiServerOptions; ledger: ThinkingLedger },
@@ -52,7 +52,7 @@ function jsonProblem(request: RecordedRequest): string | undefined {
   return hasLoneSurrogate(request.body) ? "The request body is not valid JSON: lone surrogate in a string" : undefined;
 }
 
-/** JSON.parse lets them through; the provider does not. */
+/** Finds what JSON.parse accepts and the provider rejects. */
 function hasLoneSurrogate(value: unknown): boolean {
   if (typeof value === "string") return /\p{Surrogate}/u.test(value);
   if (typeof value !== "object" || value === null) return false;

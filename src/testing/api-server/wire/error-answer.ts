@@ -2,11 +2,11 @@ import type { Fault, RetryAfter, Wire } from "../types.ts";
 
 export type ErrorAnswer = { status: number; headers: Record<string, string>; body: string };
 
-/** An error response in the wire's own shape. */
+/** Returns an error response in the shape of the wire format. */
 export function errorAnswer(
   wire: Wire,
   status: number,
-  details: { type?: string; message?: string } = {},
+  details: { type?: string | undefined; message?: string | undefined } = {},
 ): ErrorAnswer {
   const type = details.type ?? (wire === "anthropic" ? anthropicTypes[status] : openaiTypes[status]) ?? "api_error";
   const message = details.message ?? `Scripted error ${status}`;
@@ -17,17 +17,14 @@ export function errorAnswer(
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(error) };
 }
 
-/** The faults that are a whole answer by themselves, whatever the script says; undefined for all others. */
+/** Returns the answer of a fault that replaces the scripted reply; undefined for all other faults. */
 export function faultAnswer(wire: Wire, fault: Fault): ErrorAnswer | undefined {
   if (fault.kind === "html") {
     return { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body: htmlPage };
   }
   if (fault.kind === "spend-cap") return spendCap(wire, fault.status ?? 429);
   if (fault.kind !== "status") return undefined;
-  const answer = errorAnswer(wire, fault.status, {
-    ...(fault.errorType !== undefined && { type: fault.errorType }),
-    ...(fault.message !== undefined && { message: fault.message }),
-  });
+  const answer = errorAnswer(wire, fault.status, { type: fault.errorType, message: fault.message });
   const headers = { ...answer.headers, ...retryAfterHeaders(fault.retryAfter), ...fault.headers };
   return { status: fault.status, headers, body: fault.body ?? answer.body };
 }

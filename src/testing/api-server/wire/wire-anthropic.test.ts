@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { callAnthropic, readEvents, readJsonEvents, send } from "../client.test-support.ts";
 import { createApiServer } from "../create-api-server.ts";
-import { callAnthropic, readEvents, readJsonEvents, send } from "../test-client.ts";
 import type { ApiServer, Reply } from "../types.ts";
 
 let server: ApiServer;

@@ -1,7 +1,6 @@
-import type { Frame } from "./frame.ts";
-import type { WireMessage, WirePart } from "./wire-message.ts";
+import type { Frame, WireMessage, WirePart } from "./wire-message.ts";
 
-/** The message as server-sent events. Lazy, so that a huge answer is never held whole. */
+/** The message as server-sent events. Lazy, so that a huge answer is never in memory whole. */
 export function* anthropicFrames(message: WireMessage): Generator<Frame> {
   yield event("message_start", {
     message: {
@@ -52,7 +51,7 @@ export function anthropicErrorFrame(type: string, message: string): Frame {
 
 function event(type: string, fields: Readonly<Record<string, unknown>>, role?: Frame["role"]): Frame {
   const text = `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
-  return role === undefined ? { text } : { text, role };
+  return { text, role };
 }
 
 function startOf(part: WirePart): Readonly<Record<string, unknown>> {

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Pieces, Reply, ReplyPart, StopReason, Usage, Wire } from "../types.ts";
 
-/** A reply with everything decided: ids, signatures, pieces of the stream, stop reason, usage. */
+/** A reply with ids, signatures, pieces of the stream, stop reason and usage filled in. */
 export type WireMessage = {
   id: string;
   model: string;
@@ -17,26 +17,29 @@ export type WirePart =
   | { kind: "tool"; id: string; name: string; pieces: readonly string[] }
   | { kind: "block"; block: Readonly<Record<string, unknown>> };
 
-export type MessageMaking = {
+/** One event of a stream. Faults use the role to find their place in either wire format. */
+export type Frame = { text: string | Buffer; role?: "tool-input" | "end" | undefined };
+
+export type MessageOptions = {
   wire: Wire;
   model: string;
-  /** Ids derive from it, so that two different requests never get the same tool call id. */
+  /** Part of all ids, so that two different requests never get the same tool call id. */
   salt: string;
   seed: number;
   usage: Omit<WireMessage["usage"], "outputTokens">;
 };
 
-export function makeWireMessage(reply: Reply, making: MessageMaking): WireMessage {
+export function makeWireMessage(reply: Reply, options: MessageOptions): WireMessage {
   const size = reply.pacing?.chunkCharacters ?? 24;
   const content = typeof reply.content === "string" ? [reply.content] : reply.content;
-  const parts = content.map((part, index) => makePart(part, { index, size, making }));
+  const parts = content.map((part, index) => makePart(part, { index, size, options }));
   const usesTool = parts.some((part) => part.kind === "tool");
   return {
-    id: (making.wire === "anthropic" ? "msg_" : "chatcmpl-") + idFrom(making, "message"),
-    model: making.model,
+    id: (options.wire === "anthropic" ? "msg_" : "chatcmpl-") + idFrom(options, "message"),
+    model: options.model,
     parts,
     stopReason: reply.stopReason ?? (usesTool ? "tool_use" : "end_turn"),
-    usage: withinWritten({ ...making.usage, outputTokens: outputTokens(parts), ...reply.usage }),
+    usage: withinWritten({ ...options.usage, outputTokens: outputTokens(parts), ...reply.usage }),
   };
 }
 
@@ -60,28 +63,28 @@ function cutIntoPieces(text: Pieces, size: number): readonly string[] {
   return pieces;
 }
 
-function makePart(part: ReplyPart, { index, size, making }: { index: number; size: number; making: MessageMaking }) {
+function makePart(part: ReplyPart, { index, size, options }: { index: number; size: number; options: MessageOptions }) {
   if (typeof part === "string") return { kind: "text" as const, pieces: cutIntoPieces(part, size) };
   if ("text" in part) return { kind: "text" as const, pieces: cutIntoPieces(part.text, size) };
   if ("redactedThinking" in part) return { kind: "redacted" as const, data: part.redactedThinking };
   if ("block" in part) return { kind: "block" as const, block: part.block };
   if ("thinking" in part) {
     const pieces = cutIntoPieces(part.thinking, size);
-    const signature = part.signature ?? signThinking(making.seed, pieces.join(""));
+    const signature = part.signature ?? signThinking(options.seed, pieces.join(""));
     return { kind: "thinking" as const, pieces, signature };
   }
-  const prefix = making.wire === "anthropic" ? "toolu_" : "call_";
+  const prefix = options.wire === "anthropic" ? "toolu_" : "call_";
   const inputJson = part.inputJson ?? JSON.stringify(part.input ?? {});
   return {
     kind: "tool" as const,
-    id: part.id ?? prefix + idFrom(making, index),
+    id: part.id ?? prefix + idFrom(options, index),
     name: part.tool,
     pieces: cutIntoPieces(inputJson, size),
   };
 }
 
-function idFrom(making: MessageMaking, what: string | number): string {
-  const hash = createHash("sha256").update(`${making.seed} ${making.salt} ${what}`).digest("hex");
+function idFrom(options: MessageOptions, what: string | number): string {
+  const hash = createHash("sha256").update(`${options.seed} ${options.salt} ${what}`).digest("hex");
   return `01${hash.slice(0, 22)}`;
 }
 

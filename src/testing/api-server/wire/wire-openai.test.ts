@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { callOpenai, readEvents, readJsonEvents } from "../client.test-support.ts";
 import { createApiServer } from "../create-api-server.ts";
-import { callOpenai, readEvents, readJsonEvents } from "../test-client.ts";
 import type { ApiServer, Reply, StopReason } from "../types.ts";
 
 let server: ApiServer;

@@ -1,6 +1,5 @@
 import type { StopReason } from "../types.ts";
-import type { Frame } from "./frame.ts";
-import type { WireMessage } from "./wire-message.ts";
+import type { Frame, WireMessage } from "./wire-message.ts";
 
 const finishReasons: Record<StopReason, string> = {
   end_turn: "stop",
@@ -12,12 +11,12 @@ const finishReasons: Record<StopReason, string> = {
   refusal: "content_filter",
 };
 
-/** The message as chunks. Lazy, so that a huge answer is never held whole. */
+/** The message as chunks. Lazy, so that a huge answer is never in memory whole. */
 export function* openaiFrames(message: WireMessage, includeUsage: boolean): Generator<Frame> {
   const head = { id: message.id, object: "chat.completion.chunk", created: 1_700_000_000, model: message.model };
   const chunk = (delta: unknown, finish: string | null = null, role?: Frame["role"]): Frame => {
     const choices = [{ index: 0, delta, logprobs: null, finish_reason: finish }];
-    return data({ ...head, choices, ...(includeUsage && { usage: null }) }, role);
+    return data({ ...head, choices, usage: includeUsage ? null : undefined }, role);
   };
   yield chunk({ role: "assistant", content: "" });
   let call = -1;
@@ -51,8 +50,8 @@ export function openaiBody(message: WireMessage): string {
     role: "assistant",
     content: texts.length > 0 ? texts.join("") : null,
     refusal: null,
-    ...(reasoning.length > 0 && { reasoning_content: reasoning.join("") }),
-    ...(calls.length > 0 && { tool_calls: calls }),
+    reasoning_content: reasoning.length > 0 ? reasoning.join("") : undefined,
+    tool_calls: calls.length > 0 ? calls : undefined,
   };
   return JSON.stringify({
     id: message.id,
@@ -70,7 +69,7 @@ export function openaiErrorFrame(type: string, message: string): Frame {
 
 function data(value: unknown, role?: Frame["role"]): Frame {
   const text = `data: ${JSON.stringify(value)}\n\n`;
-  return role === undefined ? { text } : { text, role };
+  return { text, role };
 }
 
 function usageOf({ usage }: WireMessage) {

@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { createApiServer } from "../create-api-server.ts";
-import { callAnthropic, callOpenai, readEvents, readJsonEvents } from "../test-client.ts";
-import type { ApiServer, Fault, Reply } from "../types.ts";
+import { callAnthropic, callOpenai, readEvents, readJsonEvents } from "./client.test-support.ts";
+import { createApiServer } from "./create-api-server.ts";
+import type { ApiServer, Fault, Reply } from "./types.ts";
 
 let server: ApiServer;
 afterEach(() => server.close());

@@ -1,17 +1,17 @@
 import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 
-/** A bare client for this module's tests: it reads the wire by itself and knows nothing of the server's code. */
+/** An answer as read by a plain client that shares no code with the server. */
 export type Received = {
   status: number;
   headers: IncomingHttpHeaders;
   bytes: Buffer;
-  /** Sizes of the pieces in which the body arrived. */
+  /** Sizes of the pieces that the body arrived in. */
   chunks: readonly number[];
-  /** How the answer ended. */
-  end: "complete" | "broken" | string;
+  /** "complete", "broken" or the code of a connection error. */
+  end: string;
 };
 
-export type Sending = {
+export type SendOptions = {
   path?: string;
   method?: string;
   headers?: Record<string, string>;
@@ -21,12 +21,12 @@ export type Sending = {
   onRequest?: (request: ClientRequest) => void;
 };
 
-export function send(url: string, sending: Sending): Promise<Received> {
+export function send(url: string, options: SendOptions): Promise<Received> {
   return new Promise((resolve) => {
     let hasResponse = false;
-    const headers = { "content-type": "application/json", ...sending.headers };
-    const target = new URL(sending.path ?? "/v1/messages", url);
-    const request = httpRequest(target, { method: sending.method ?? "POST", headers }, (response) => {
+    const headers = { "content-type": "application/json", ...options.headers };
+    const target = new URL(options.path ?? "/v1/messages", url);
+    const request = httpRequest(target, { method: options.method ?? "POST", headers }, (response) => {
       hasResponse = true;
       const parts: Buffer[] = [];
       const finish = (end: string) => {
@@ -36,30 +36,30 @@ export function send(url: string, sending: Sending): Promise<Received> {
       };
       response.on("data", (part: Buffer) => {
         parts.push(part);
-        sending.onChunk?.(Buffer.concat(parts), () => request.destroy());
+        options.onChunk?.(Buffer.concat(parts), () => request.destroy());
       });
       response.once("end", () => finish("complete"));
       response.once("error", (error: NodeJS.ErrnoException) => finish(error.code ?? "broken"));
     });
     request.on("error", (error: NodeJS.ErrnoException) => {
-      // Node reports a reset on the request too; the response then tells how far it came.
+      // Node also reports a reset on the request; the response then has what was received.
       if (hasResponse) return;
       resolve({ status: 0, headers: {}, bytes: Buffer.alloc(0), chunks: [], end: error.code ?? "broken" });
     });
-    sending.onRequest?.(request);
-    request.end(sending.rawBody ?? (sending.body === undefined ? undefined : JSON.stringify(sending.body)));
+    options.onRequest?.(request);
+    request.end(options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body)));
   });
 }
 
 export const anthropicHeaders = { "x-api-key": "key", "anthropic-version": "2023-06-01" };
 const openaiHeaders = { authorization: "Bearer key" };
 
-export function callAnthropic(url: string, body: Record<string, unknown> = {}, more: Partial<Sending> = {}) {
+export function callAnthropic(url: string, body: Record<string, unknown> = {}, more: Partial<SendOptions> = {}) {
   const whole = { model: "claude-test", max_tokens: 1000, messages: [{ role: "user", content: "Hello" }], ...body };
   return send(url, { path: "/v1/messages", headers: anthropicHeaders, body: whole, ...more });
 }
 
-export function callOpenai(url: string, body: Record<string, unknown> = {}, more: Partial<Sending> = {}) {
+export function callOpenai(url: string, body: Record<string, unknown> = {}, more: Partial<SendOptions> = {}) {
   const whole = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }], ...body };
   return send(url, { path: "/v1/chat/completions", headers: openaiHeaders, body: whole, ...more });
 }

@@ -1,11 +1,25 @@
-import type { Fault } from "../types.ts";
-import type { WireMessage, WirePart } from "../wire/wire-message.ts";
+import { seededRandom } from "./seeded-random.ts";
+import type { Fault, PlannedFault, Wire } from "./types.ts";
+import { anthropicErrorFrame } from "./wire/wire-anthropic.ts";
+import type { Frame, WireMessage, WirePart } from "./wire/wire-message.ts";
+import { openaiErrorFrame } from "./wire/wire-openai.ts";
 
-/** Stands where `bendFrames` puts bytes that are not UTF-8. A private-use character, so no script has it by accident. */
-export const invalidBytesMark = "\uE0FF";
+/** Marks where `applyToFrames` inserts invalid bytes: a private-use character, so that no script contains it. */
+const invalidBytesMark = "\uE0FF";
 
-/** Faults in what the model says. Throws when the scripted reply has nothing to bend: that is a bug in the script. */
-export function bendMessage(message: WireMessage, fault: Fault): WireMessage {
+/** Overlong, stray and truncated sequences that no decoder accepts as UTF-8. */
+const invalidBytes = Buffer.from([0xc3, 0x28, 0xff, 0xe2, 0x82]);
+
+/** Returns the server's own fault for the n-th model call, from the first plan that applies. */
+export function planFaults(plans: readonly PlannedFault[], seed: number): (ordinal: number) => Fault | undefined {
+  return (ordinal) => {
+    const random = seededRandom(seed, ordinal * 7919);
+    return plans.find((plan) => applies(plan, ordinal, random))?.fault;
+  };
+}
+
+/** Applies faults in what the model says. Throws if the scripted reply has no part to apply the fault to. */
+export function applyToMessage(message: WireMessage, fault: Fault): WireMessage {
   switch (fault.kind) {
     case "unknown-tool":
       return withLastTool(message, fault, (tool) => [{ ...tool, name: fault.name ?? "NoSuchTool" }]);
@@ -28,6 +42,45 @@ export function bendMessage(message: WireMessage, fault: Fault): WireMessage {
     default:
       return message;
   }
+}
+
+type FrameContext = { wire: Wire; streaming: boolean; random: () => number };
+
+/** Applies faults in the sequence of events. A body that is not a stream is one frame. */
+export function applyToFrames(frames: Iterable<Frame>, fault: Fault, context: FrameContext): Iterable<Frame> {
+  switch (fault.kind) {
+    case "invalid-utf8":
+      return [...frames].map(withInvalidBytes);
+    case "error-event": {
+      const all = streamOnly(frames, fault, context);
+      const kept = all.slice(0, fault.afterEvents ?? Math.floor(all.length / 2));
+      const error = context.wire === "anthropic" ? anthropicErrorFrame : openaiErrorFrame;
+      return [...kept, error(fault.errorType ?? "overloaded_error", fault.message ?? "Overloaded")];
+    }
+    case "duplicate-event": {
+      const all = streamOnly(frames, fault, context);
+      const at = fault.event ?? Math.floor(context.random() * all.length);
+      const index = at < 0 ? all.length + at : at;
+      return all.flatMap((frame, position) => (position === index ? [frame, frame] : [frame]));
+    }
+    case "missing-end":
+      return streamOnly(frames, fault, context).filter((frame) => frame.role !== "end");
+    case "truncated-tool-json": {
+      if (fault.end !== "close") return frames;
+      const all = streamOnly(frames, fault, context);
+      const inputs = all.flatMap((frame, index) => (frame.role === "tool-input" ? [index] : []));
+      if (inputs.length === 0) throw new Error(`fault "${fault.kind}" needs a reply with a tool call; add one to it`);
+      return all.slice(0, inputs[Math.floor(inputs.length / 2)]);
+    }
+    default:
+      return frames;
+  }
+}
+
+function applies(plan: PlannedFault, ordinal: number, random: () => number): boolean {
+  if ("first" in plan) return ordinal <= plan.first;
+  if ("chance" in plan) return random() < plan.chance;
+  return typeof plan.at === "number" ? plan.at === ordinal : plan.at.includes(ordinal);
 }
 
 type ToolWirePart = Extract<WirePart, { kind: "tool" }>;
@@ -99,4 +152,17 @@ function inputOf(tool: ToolWirePart): Record<string, unknown> {
 function firstHalf(pieces: readonly string[]): readonly string[] {
   const text = pieces.join("");
   return [text.slice(0, Math.floor(text.length / 2))];
+}
+
+function streamOnly(frames: Iterable<Frame>, fault: Fault, { streaming }: FrameContext): Frame[] {
+  if (!streaming) throw new Error(`fault "${fault.kind}" needs a streaming request`);
+  return [...frames];
+}
+
+function withInvalidBytes(frame: Frame): Frame {
+  const bytes = Buffer.from(frame.text);
+  const at = bytes.indexOf(invalidBytesMark);
+  if (at < 0) return frame;
+  const after = at + Buffer.byteLength(invalidBytesMark);
+  return { ...frame, text: Buffer.concat([bytes.subarray(0, at), invalidBytes, bytes.subarray(after)]) };
 }
