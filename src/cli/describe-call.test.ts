@@ -12,8 +12,8 @@ describe("what a call is about", () => {
     [{ path: "src" }, "src"],
     [{ command: "a\n\u001b[2Jb" }, "a b"],
     [{ other: 1 }, ""],
-  ])("of %j is %j", (input, words) => {
-    expect(describeCall(JSON.stringify(input))).toBe(words);
+  ])("of %j is %j", (input, expected) => {
+    expect(describeCall(JSON.stringify(input))).toBe(expected);
   });
 
   it("of what is no object is nothing", () => {

@@ -18,17 +18,17 @@ export function sessionByPrefix({ home, prefix }: { home: string; prefix: string
 
 /** Parses `SESSION[/AGENT]`; the agent can also be given by the option `--agent`. */
 export function parseSessionAgent(
-  word: string,
+  argument: string,
   option: string | undefined,
 ): { readonly id: string; readonly agent: string | undefined } {
-  const at = word.indexOf("/");
-  const suffix = at < 0 ? undefined : word.slice(at + 1);
-  if (suffix === "") throw usageError(`"${word}" names no agent`, "Write SESSION/AGENT, or leave the slash out.");
+  const at = argument.indexOf("/");
+  const suffix = at < 0 ? undefined : argument.slice(at + 1);
+  if (suffix === "") throw usageError(`"${argument}" names no agent`, "Write SESSION/AGENT, or leave the slash out.");
   if (suffix !== undefined && option !== undefined) {
-    throw usageError(`"${word}" and --agent both name an agent`, "Use one of them.");
+    throw usageError(`"${argument}" and --agent both name an agent`, "Use one of them.");
   }
-  const id = at < 0 ? word : word.slice(0, at);
-  if (id === "") throw usageError(`"${word}" names no session`, '"retinue sessions list" shows them.');
+  const id = at < 0 ? argument : argument.slice(0, at);
+  if (id === "") throw usageError(`"${argument}" names no session`, '"retinue sessions list" shows them.');
   return { id, agent: suffix ?? option };
 }
 

@@ -103,6 +103,11 @@ export function splitRules(text: string): string[] {
   return rule === "" ? rules : [...rules, rule];
 }
 
+/** Throws a `UserError` if there is a positional argument. */
+export function refusePositionals({ positionals }: ReadOptions, command: string, cure: string): void {
+  if (positionals[0] !== undefined) throw usageError(`"${command}" does not take "${positionals[0]}"`, cure);
+}
+
 export function usageError(message: string, cure: string): UserError {
   return new UserError(message, { code: "usage", cure, exitCode: 2 });
 }
@@ -132,8 +137,8 @@ function checkedValue({ name, value, inlineValue }: OptionToken, kind: OptionKin
   return value;
 }
 
-function unknownOption(word: string, { names, help }: { names: readonly string[]; help: string }): UserError {
-  const name = word.replace(/=.*/s, "");
+function unknownOption(argument: string, { names, help }: { names: readonly string[]; help: string }): UserError {
+  const name = argument.replace(/=.*/s, "");
   const meant = name.startsWith("--") ? nearest(name.slice(2), names)[0] : undefined;
   const hint = `See "${help}". A prompt that begins with a dash goes after "--".`;
   return usageError(`There is no option ${name}`, meant === undefined ? hint : `Did you mean --${meant}?`);

@@ -3,9 +3,9 @@ import { parseRoot } from "./run-command.ts";
 
 describe("parseRoot", () => {
   it("reads a whole command line", () => {
-    const words =
+    const argv =
       "-p Fix it -m large --provider x --effort high --max-turns 7 -C dir -r 01ab --permission-mode plan --settings s.json --trust --verbose --output-format stream-json --include-partial-messages --forward-subagent-text --max-cost 0.5 --max-tokens 9000 --max-spawns 3 --acceptance true";
-    expect(parseRoot(words.split(" "))).toEqual({
+    expect(parseRoot(argv.split(" "))).toEqual({
       kind: "print",
       options: {
         prompt: "Fix it",
@@ -70,7 +70,7 @@ describe("parseRoot", () => {
     });
   });
 
-  it("takes the names of commands as words of a prompt, where they do not stand first", () => {
+  it("reads the name of a command as part of the prompt, unless it comes first", () => {
     expect(parseRoot(["-p", "doctor"])).toMatchObject({ kind: "print", options: { prompt: "doctor" } });
     expect(parseRoot(["-p", "--", "sessions", "--help"])).toMatchObject({ options: { prompt: "sessions --help" } });
   });
@@ -80,8 +80,8 @@ describe("parseRoot", () => {
     [["help", "doctor"], { kind: "help", topic: "doctor" }],
     [["--version"], { kind: "version" }],
     [["do", "something", "about", "it"], { kind: "interactive", prompt: "do something about it" }],
-  ])("%j", (words, command) => {
-    expect(parseRoot(words)).toEqual(command);
+  ])("%j", (argv, command) => {
+    expect(parseRoot(argv)).toEqual(command);
   });
 
   it.each([
@@ -95,7 +95,7 @@ describe("parseRoot", () => {
     [["-p", "--quiet", "--verbose"]],
     [["-p", "--forward-subagent-text"]],
     [["docter"]],
-  ])("refuses %j with an error for people and exit code 2", (words) => {
-    expect(() => parseRoot(words)).toThrowError(expect.objectContaining({ name: "UserError", exitCode: 2 }));
+  ])("refuses %j with an error for people and exit code 2", (argv) => {
+    expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ name: "UserError", exitCode: 2 }));
   });
 });

@@ -86,19 +86,19 @@ export function parseRoot(argv: readonly string[]): RootRequest {
   if (options.has("help")) return { kind: "help", topic: "retinue" };
   if (options.has("version")) return { kind: "version" };
   if (options.has("print")) return { kind: "print", options: parsePrintOptions(options) };
-  const [word] = options.positionals;
-  const meant =
-    options.positionals.length <= 3 && word !== undefined ? nearest(word, [...commandNames, "help"])[0] : undefined;
-  if (meant !== undefined) throw usageError(`There is no command "${word}"`, `Did you mean "retinue ${meant}"?`);
+  const [argument] = options.positionals;
+  const isShort = options.positionals.length <= 3 && argument !== undefined;
+  const meant = isShort ? nearest(argument, [...commandNames, "help"])[0] : undefined;
+  if (meant !== undefined) throw usageError(`There is no command "${argument}"`, `Did you mean "retinue ${meant}"?`);
   return { kind: "interactive", prompt: options.positionals.join(" ") };
 }
 
-function topicOf(word: string | undefined): HelpTopic {
-  const topic = word === undefined ? "retinue" : commandNames.find((each) => each === word);
+function topicOf(name: string | undefined): HelpTopic {
+  const topic = name === undefined ? "retinue" : commandNames.find((each) => each === name);
   if (topic !== undefined) return topic;
-  const [meant] = nearest(word ?? "", commandNames);
+  const [meant] = nearest(name ?? "", commandNames);
   const cure = meant === undefined ? `There are ${commandNames.join(", ")}.` : `Did you mean "${meant}"?`;
-  throw usageError(`There is no command "${word}"`, cure);
+  throw usageError(`There is no command "${name}"`, cure);
 }
 
 function noInteractiveMode(prompt: string): UserError {

@@ -9,7 +9,7 @@ describe("the arguments of retinue approvals", () => {
     [["answer", "ask_1", "allow", "--input", "{}"], { verb: "allow", inputJson: "{}", project: false }],
     [["answer", "1", "always", "--pattern", "npm *", "--project"], { request: "1", pattern: "npm *", project: true }],
     [["--help"], { kind: "help", topic: "approvals" }],
-  ])("%j", (words, command) => expect(parseApprovals(words)).toMatchObject(command));
+  ])("%j", (argv, command) => expect(parseApprovals(argv)).toMatchObject(command));
 
   it.each([
     [["anwser"], "answer"],
@@ -19,10 +19,10 @@ describe("the arguments of retinue approvals", () => {
     [["answer", "ask_1", "allow", "--message", "no"], '--message goes with "deny"'],
     [["answer", "ask_1", "allow", "--project"], '--project goes with "always"'],
     [["answer", "ask_1", "allow", "--input", "[1]"], "no JSON object"],
-  ])("%j is refused, with the cure", (words, part) => {
+  ])("%j is refused, with the cure", (argv, part) => {
     let said = "";
     try {
-      parseApprovals(words);
+      parseApprovals(argv);
     } catch (error) {
       said = `${(error as Error).message} ${(error as { cure?: string }).cure}`;
     }

@@ -18,6 +18,7 @@ import {
   helpOption,
   type ReadOptions,
   readVerb,
+  refusePositionals,
   usageError,
 } from "../read-options.ts";
 import { realDirectory } from "../real-directory.ts";
@@ -65,8 +66,7 @@ export function parseApprovals(argv: readonly string[]): ListCommand | AnswerCom
 }
 
 function parseList(options: ReadOptions): ListCommand {
-  const [word] = options.positionals;
-  if (word !== undefined) throw usageError(`"approvals list" does not take "${word}"`, "See --session and --cwd.");
+  refusePositionals(options, "approvals list", "See --session and --cwd.");
   return {
     kind: "list",
     json: options.has("json"),
@@ -132,13 +132,13 @@ function asJson({ question, askedAt, isRunning }: ListedRequest) {
 function render({ question, askedAt, isRunning }: ListedRequest, now: number): string {
   const { requestId, call, decision, always, agentType, agentId, sessionId, path, grants = [] } = question;
   const about = describeCall(call.inputJson) || oneLine(call.inputJson).slice(0, 200);
-  const who = path.length === 0 ? agentType : `${agentType} (${agentId})`;
+  const asker = path.length === 0 ? agentType : `${agentType} (${agentId})`;
   const age = formatDuration(Math.max(0, now - askedAt));
   const state = isRunning ? "" : ", which does not run: the answer counts when it goes on";
   const lines = [
     `${requestId}  ${call.name} ${about}`,
     `  ${decision.reason}`,
-    `  asked ${age} ago by ${who} in session ${sessionId}${state}`,
+    `  asked ${age} ago by ${asker} in session ${sessionId}${state}`,
     ...(grants.length > 0 ? [`  allows the agent: ${grants.join(", ")}`] : []),
     ...(always.length > 0 ? [`  always: ${always.join(" or ")}`] : []),
   ];

@@ -21,6 +21,6 @@ it.each<[Partial<ExplainedRequest>, string]>([
     { lifetimeChange: { before: "1h", after: "5m" } },
     "From here on the provider is asked to keep it for five minutes, before for an hour.",
   ],
-])("says how long a cache was kept: %j", (more, words) => {
-  expect(renderExplained([{ ...request, ...more }])).toContain(words);
+])("says how long a cache was kept: %j", (more, expected) => {
+  expect(renderExplained([{ ...request, ...more }])).toContain(expected);
 });

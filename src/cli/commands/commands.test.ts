@@ -33,8 +33,8 @@ describe("the arguments of commands", () => {
     ["config", ["-h"], { kind: "help", topic: "config" }],
     ["doctor", ["--model", "m"], { kind: "doctor", json: false, model: "m" }],
     ["doctor", ["-h"], { kind: "help", topic: "doctor" }],
-  ] as const)("%s %j", (name, words, command) => {
-    expect(parsers[name](words)).toEqual(command);
+  ] as const)("%s %j", (name, argv, command) => {
+    expect(parsers[name](argv)).toEqual(command);
   });
 
   it.each([
@@ -48,7 +48,7 @@ describe("the arguments of commands", () => {
     ["trust", ["add", "a", "b"]],
     ["config", ["set"]],
     ["config", ["show", "x"]],
-  ] as const)("refuse %s %j with an error for people and exit code 2", (name, words) => {
-    expect(() => parsers[name](words)).toThrowError(expect.objectContaining({ name: "UserError", exitCode: 2 }));
+  ] as const)("refuse %s %j with an error for people and exit code 2", (name, argv) => {
+    expect(() => parsers[name](argv)).toThrowError(expect.objectContaining({ name: "UserError", exitCode: 2 }));
   });
 });

@@ -2,7 +2,7 @@ import { loadProjectSettings, type ProjectSettings } from "../../app/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
-import { type HelpRequest, readVerb, usageError } from "../read-options.ts";
+import { type HelpRequest, readVerb, refusePositionals } from "../read-options.ts";
 import {
   parseSettingsQuery,
   renderOrigins,
@@ -26,10 +26,8 @@ export async function config(argv: readonly string[]): Promise<number> {
 export function parseConfig(argv: readonly string[]): ({ readonly kind: "show" } & SettingsQuery) | HelpRequest {
   const read = readVerb("config", argv, { verbs: { show: settingsOptions } });
   if ("kind" in read) return read;
-  const { options } = read;
-  const [word] = options.positionals;
-  if (word !== undefined) throw usageError(`"config show" does not take "${word}"`, 'See "retinue config --help".');
-  return { kind: "show", ...parseSettingsQuery(options) };
+  refusePositionals(read.options, "config show", 'See "retinue config --help".');
+  return { kind: "show", ...parseSettingsQuery(read.options) };
 }
 
 function asJson({ settings, origins, files, compact, untrusted, trusted }: ProjectSettings, origin: boolean): string {

@@ -3,7 +3,7 @@ import { stripControls } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
-import { type HelpRequest, helpOption, readOptions, usageError } from "../read-options.ts";
+import { type HelpRequest, helpOption, readOptions, refusePositionals } from "../read-options.ts";
 import { realDirectory } from "../real-directory.ts";
 
 /** Runs `retinue doctor`, which checks the installation and says how to repair it. */
@@ -45,8 +45,7 @@ export function parseDoctor(argv: readonly string[]): DoctorCommand | HelpReques
   };
   const options = readOptions(argv, { kinds, help: "retinue doctor --help" });
   if (options.has("help")) return { kind: "help", topic: "doctor" };
-  const [word] = options.positionals;
-  if (word !== undefined) throw usageError(`"doctor" does not take "${word}"`, 'See "retinue doctor --help".');
+  refusePositionals(options, "doctor", 'See "retinue doctor --help".');
   return {
     kind: "doctor",
     json: options.has("json"),

@@ -33,7 +33,7 @@ export function parseSettingsQuery(options: ReadOptions): SettingsQuery {
   };
 }
 
-/** Tells `loadProjectSettings` which files to read. */
+/** Returns the options for `loadProjectSettings`. */
 export function settingsSources({ cwd, trust, settings }: SettingsQuery): ProjectSettingsOptions {
   return {
     home: stateDirectory(process.env),

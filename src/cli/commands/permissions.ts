@@ -3,7 +3,7 @@ import { checkRows, listRules, type RuleList } from "../../app/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
-import { type HelpRequest, helpOption, readVerb, usageError } from "../read-options.ts";
+import { type HelpRequest, helpOption, readVerb, refusePositionals, usageError } from "../read-options.ts";
 import { realDirectory } from "../real-directory.ts";
 import { parseSettingsQuery, type SettingsQuery, settingsOptions, settingsSources } from "./effective-settings.ts";
 import { renderTable } from "./listing.ts";
@@ -40,10 +40,7 @@ function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpReq
   const read = readVerb("permissions", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  const [word] = options.positionals;
-  if (word !== undefined) {
-    throw usageError(`"permissions ${verb}" does not take "${word}"`, 'See "retinue permissions --help".');
-  }
+  refusePositionals(options, `permissions ${verb}`, 'See "retinue permissions --help".');
   if (verb === "list") return { kind: "list", ...parseSettingsQuery(options) };
   if (!options.has("jsonl")) throw usageError('"permissions check" reads rows', "Add --jsonl, and give it the rows.");
   return { kind: "check", root: options.value("root") };

@@ -75,17 +75,17 @@ function parsePlugins(argv: readonly string[]): PluginsCommand | HelpRequest {
   const read = readVerb("plugins", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  const [word, ...more] = options.positionals;
+  const [argument, ...more] = options.positionals;
   if (verb === "list") {
-    if (word !== undefined) throw usageError('"plugins list" takes no name', 'Write "retinue plugins list".');
+    if (argument !== undefined) throw usageError('"plugins list" takes no name', 'Write "retinue plugins list".');
     return { kind: "list", json: options.has("json") };
   }
   const what = verb === "add" ? "a directory or the address of a repository" : "the name of a plugin";
-  if (word === undefined) throw usageError(`"plugins ${verb}" needs ${what}`, 'See "retinue plugins --help".');
+  if (argument === undefined) throw usageError(`"plugins ${verb}" needs ${what}`, 'See "retinue plugins --help".');
   if (more.length > 0) throw usageError(`"plugins ${verb}" takes one at a time`, `Leave out "${more.join(" ")}".`);
   const yes = options.has("yes");
-  if (verb === "add") return { kind: "add", source: word, yes };
-  return { kind: verb as "remove" | "enable" | "disable", name: word, yes };
+  if (verb === "add") return { kind: "add", source: argument, yes };
+  return { kind: verb as "remove" | "enable" | "disable", name: argument, yes };
 }
 
 /** Shows the contents of a plugin before it is approved. Without a terminal to ask on, it stays off. */
@@ -149,8 +149,8 @@ function summaryOf({ agentFiles, skillFiles, hooks, mcpServers }: Plugin): strin
     [Object.keys(hooks ?? {}).length, "hook event"],
     [Object.keys(mcpServers ?? {}).length, "MCP server"],
   ] as const;
-  const words = counts.filter(([count]) => count > 0).map(([count, word]) => plural(count, word));
-  return words.length === 0 ? "nothing" : words.join(", ");
+  const parts = counts.filter(([count]) => count > 0).map(([count, noun]) => plural(count, noun));
+  return parts.length === 0 ? "nothing" : parts.join(", ");
 }
 
 function describe({ name, state, record, plugin }: InstalledPlugin): object {

@@ -3,7 +3,7 @@ import { stripControls } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
-import { type HelpRequest, helpOption, readVerb, usageError } from "../read-options.ts";
+import { type HelpRequest, helpOption, readVerb, refusePositionals } from "../read-options.ts";
 import { ago } from "./listing.ts";
 
 /** Runs `retinue worktrees list|prune`. */
@@ -34,10 +34,7 @@ function parseWorktrees(argv: readonly string[]): WorktreesCommand | HelpRequest
   const read = readVerb("worktrees", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  const [word] = options.positionals;
-  if (word !== undefined) {
-    throw usageError(`"worktrees ${verb}" does not take "${word}"`, 'See "retinue worktrees --help".');
-  }
+  refusePositionals(options, `worktrees ${verb}`, 'See "retinue worktrees --help".');
   const json = options.has("json");
   if (verb === "list") return { kind: "list", json };
   return { kind: "prune", json, dryRun: options.has("dry-run") };
@@ -125,7 +122,7 @@ function cures({ path, record, state }: ListedWorktree): string[] {
   ];
 }
 
-/** Quotes a word for a shell. */
-function quote(word: string): string {
-  return /^[\w./@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+/** Quotes an argument for a shell. */
+function quote(argument: string): string {
+  return /^[\w./@:+-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
 }

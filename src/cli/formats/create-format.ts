@@ -22,7 +22,7 @@ export async function createFormat(options: FormatOptions): Promise<Format> {
 /** Finds the requested format in a command line that could not be parsed. */
 export function requestedFormat(argv: readonly string[]): OutputFormat {
   const at = argv.lastIndexOf("--output-format");
-  const named = at < 0 ? argv.findLast((word) => word.startsWith("--output-format="))?.slice(16) : argv[at + 1];
+  const named = at < 0 ? argv.findLast((argument) => argument.startsWith("--output-format="))?.slice(16) : argv[at + 1];
   return named === "json" || named === "stream-json" ? named : "text";
 }
 

@@ -1,9 +1,11 @@
 import { type Session, VERSION } from "../../app/index.ts";
+import type { EventOf, Line, Outcome, SubagentEvent } from "../../protocol/index.ts";
+import { outputFileOf } from "../progress/agent-transcripts.ts";
+import { type AgentView, tokensOf } from "../progress/agent-view.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { Format } from "./format.ts";
-import { createResultCollector, failureObject } from "./result-object.ts";
+import { createResultCollector, failureObject } from "./json.ts";
 import { createSteps } from "./stream-steps.ts";
-import { createTasks } from "./stream-tasks.ts";
 
 interface StreamOptions {
   readonly partialMessages: boolean;
@@ -56,4 +58,111 @@ function initMessage({ cwd, tools, agents, mcpServers, model, permissionMode }: 
     capabilities: [],
     provider: model.provider,
   };
+}
+
+interface TaskOptions {
+  readonly agents: AgentViews;
+  readonly partialMessages: boolean;
+  /** Include the text of subagents, not only their tool calls. */
+  readonly text: boolean;
+  readonly transcriptPath: () => string | undefined;
+}
+
+/** Turns the updates of subagents into messages: their steps, and their start, progress and end. */
+function createTasks({ agents, partialMessages, text, transcriptPath }: TaskOptions) {
+  const steps = new Map<string, ReturnType<typeof createSteps>>();
+  const startedAt = new Map<string, number>();
+  const stepsOf = (agentId: string): ReturnType<typeof createSteps> => {
+    const known = steps.get(agentId);
+    if (known) return known;
+    const parent = (): string | null => agents.get(agentId)?.callId ?? null;
+    const made = createSteps({ partialMessages: partialMessages && text, text, parent, agentId });
+    steps.set(agentId, made);
+    return made;
+  };
+  return ({ agentId, event }: SubagentEvent): object[] => {
+    const view = agents.get(agentId);
+    if (view === undefined) return [];
+    if (event.type === "run.started") startedAt.set(agentId, event.at);
+    const duration = "at" in event ? event.at - (startedAt.get(agentId) ?? event.at) : 0;
+    const messages = stepsOf(agentId)(event);
+    if (event.type === "run.started") return [startedMessage(view), ...messages];
+    if (event.type === "run.backgrounded") messages.push(updatedMessage(view, { is_backgrounded: view.background }));
+    if (event.type === "tool.ended") messages.push(progressMessage(view, duration));
+    if (event.type === "run.ended")
+      messages.push(updatedMessage(view, endedPatch(event)), endedMessage(view, transcriptPath()));
+    return messages;
+  };
+}
+
+function startedMessage(view: AgentView): object {
+  return {
+    type: "system",
+    subtype: "task_started",
+    task_id: view.agentId,
+    tool_use_id: view.callId,
+    description: view.description,
+    task_type: "local_agent",
+    subagent_type: view.agentType,
+    is_backgrounded: view.background,
+    spawn_depth: view.path.length,
+  };
+}
+
+function updatedMessage({ agentId }: AgentView, patch: object): object {
+  return { type: "system", subtype: "task_updated", task_id: agentId, patch };
+}
+
+function endedPatch({ outcome, message, at }: Line & EventOf<"run.ended">): object {
+  return { status: taskStatuses[outcome], end_time: at, error: outcome === "succeeded" ? undefined : message };
+}
+
+const taskStatuses: Record<Outcome, string> = {
+  succeeded: "completed",
+  incomplete: "killed",
+  failed: "failed",
+  stopped: "killed",
+};
+
+function progressMessage(view: AgentView, duration: number): object {
+  return {
+    type: "system",
+    subtype: "task_progress",
+    task_id: view.agentId,
+    tool_use_id: view.callId,
+    description: view.description,
+    subagent_type: view.agentType,
+    usage: usageOf(view, duration),
+    last_tool_name: view.lastTool,
+  };
+}
+
+const notificationStatuses: Record<Outcome, string> = {
+  succeeded: "completed",
+  // A limit ended the agent, so it is not completed.
+  incomplete: "stopped",
+  failed: "failed",
+  stopped: "stopped",
+};
+
+function endedMessage(view: AgentView, transcriptPath: string | undefined): object {
+  const { agentId, callId, background, end } = view;
+  if (end === undefined) throw new Error(`agent ${agentId} has ended without an end`);
+  return {
+    type: "system",
+    subtype: "task_notification",
+    task_id: agentId,
+    tool_use_id: callId,
+    // The compatible format has only three states; `outcome` and `reason` are exact.
+    status: notificationStatuses[end.outcome],
+    outcome: end.outcome,
+    reason: end.reason,
+    output_file: background && transcriptPath !== undefined ? outputFileOf(transcriptPath, agentId) : "",
+    summary: end.message ?? view.description,
+    usage: usageOf(view, end.milliseconds),
+  };
+}
+
+function usageOf({ usage, toolCalls }: AgentView, duration: number): object {
+  return { total_tokens: tokensOf(usage), tool_uses: toolCalls, duration_ms: duration };
 }

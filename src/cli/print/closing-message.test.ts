@@ -82,7 +82,7 @@ it.each([
   [{ verdict: "fail" as const }, "Verification found what is wrong with it."],
   [{ verdict: "inconclusive" as const }, "Verification came to no verdict."],
   [{ exitCode: 1 }, '"Verification" ended with exit code 1.'],
-])("explains a failed acceptance check: %j", (more, words) => {
+])("explains a failed acceptance check: %j", (more, expected) => {
   const result = { command: "Verification", ok: false, exitCode: null, output: "", ...more };
-  expect(acceptanceFailure(result)).toBe(`The work is not verified: ${words}`);
+  expect(acceptanceFailure(result)).toBe(`The work is not verified: ${expected}`);
 });

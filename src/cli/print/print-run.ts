@@ -25,7 +25,6 @@ import { createNotices } from "./notices.ts";
 import { openRunSession } from "./open-run-session.ts";
 import type { PrintOptions } from "./print-options.ts";
 import { readPrompt } from "./read-prompt.ts";
-import { onStopSignal } from "./stop-signals.ts";
 
 /** Runs `retinue -p`: one prompt, one run, its result. Returns the exit code. */
 export async function printRun(options: PrintOptions): Promise<number> {
@@ -68,6 +67,29 @@ export async function printRun(options: PrintOptions): Promise<number> {
   }
 }
 
+/** Some launchers forward a Ctrl+C that the terminal has sent already; both count as one press. */
+const SAME_PRESS_MS = 200;
+
+const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+type StopSignal = keyof typeof codes;
+
+/**
+ * Calls `stop` for the first signal; the next one ends the process at once. The returned function gives the exit code
+ * of the signal that was received, if any.
+ */
+function onStopSignal(stop: (signal: StopSignal) => void): () => number | undefined {
+  let first: { readonly signal: StopSignal; readonly at: number } | undefined;
+  const handle = (signal: StopSignal): void => {
+    const now = monotonic();
+    if (first === undefined) {
+      first = { signal, at: now };
+      stop(signal);
+    } else if (now - first.at > SAME_PRESS_MS) process.exit(codes[signal]);
+  };
+  for (const signal of Object.keys(codes) as StopSignal[]) process.on(signal, handle);
+  return () => first && codes[first.signal];
+}
+
 function interrupted(): UserError {
   return new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: exitCodes.stopped });
 }
@@ -90,16 +112,13 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
   const { format, output, errors, agents, progress, signal, onOpening, onStart } = context;
   const notices = createNotices(options.onAsk ?? "deny", progress.report);
   let key: BackgroundKey | undefined;
-  /** Returns a promise only if there is something to wait for: a thousand agents send fifty thousand updates. */
-  const show = (update: RunUpdate): Promise<void> | undefined => {
+  const show = async (update: RunUpdate): Promise<void> => {
     if (agents.size >= MANY_AGENTS) delayOptimization();
     notices.observe(update);
     agents.observe(update, monotonic());
     progress.observe(update);
-    const keys = key?.observe(update);
-    const text = format.update(update);
-    if (keys !== undefined) return keys.then(() => output.write(text));
-    return text === "" ? undefined : output.write(text);
+    key?.observe(update);
+    await output.write(format.update(update));
   };
   try {
     const { report } = progress;
@@ -119,8 +138,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     let modelError: ModelErrorCode | undefined;
     for await (const update of run) {
       modelError = errorAfter(update, modelError);
-      const shown = show(update);
-      if (shown !== undefined) await shown;
+      await show(update);
     }
     const result = await run.result;
     // Closed before the result is written: its reader may open the session again at once.

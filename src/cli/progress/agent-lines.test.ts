@@ -7,7 +7,7 @@ import { createAgentViews } from "./agent-views.ts";
 
 const view = { columns: 100, rows: 20, now: 8_000, frame: "*" };
 
-function household(count: number, { ended = 0, text = "" } = {}) {
+function agentViews(count: number, { ended = 0, text = "" } = {}) {
   const views = createAgentViews();
   for (let index = 0; index < count; index++) {
     const path = [`a${index}`];
@@ -38,7 +38,7 @@ describe("the lines of agents", () => {
   });
 
   it("leave out those that ended first where there is not room, and count what is left out", () => {
-    expect(agentLines(household(10, { ended: 7 }), { ...view, rows: 5 })).toEqual([
+    expect(agentLines(agentViews(10, { ended: 7 }), { ...view, rows: 5 })).toEqual([
       expect.stringContaining("part 0 · incomplete (max_turns)"),
       expect.stringContaining("part 7"),
       expect.stringContaining("part 8"),
@@ -48,7 +48,7 @@ describe("the lines of agents", () => {
   });
 
   it("keep room for both who it is and how it ended", () => {
-    const [line = ""] = agentLines(household(1, { ended: 1, text: "a description that is far too long" }), {
+    const [line = ""] = agentLines(agentViews(1, { ended: 1, text: "a description that is far too long" }), {
       ...view,
       columns: 60,
     });
@@ -56,7 +56,7 @@ describe("the lines of agents", () => {
   });
 
   it("say of a long name that it works in the background, where there is room for that", () => {
-    const agents = household(1, { text: "a description that is far too long" }).map((agent) => ({
+    const agents = agentViews(1, { text: "a description that is far too long" }).map((agent) => ({
       ...agent,
       background: true,
     }));
@@ -69,8 +69,8 @@ describe("the lines of agents", () => {
     const text = fc.string({ unit: fc.constantFrom("a", " ", "語", "🙂", "e\u0301", "\u001b[2J", "\n", "\r") });
     const sizes = fc.record({ columns: fc.integer({ min: 1, max: 120 }), rows: fc.integer({ min: -2, max: 12 }) });
     fc.assert(
-      fc.property(fc.nat(15), fc.nat(15), text, sizes, (count, ended, words, size) => {
-        const agents = household(count, { ended, text: words });
+      fc.property(fc.nat(15), fc.nat(15), text, sizes, (count, ended, description, size) => {
+        const agents = agentViews(count, { ended, text: description });
         const lines = agentLines(agents, { ...view, ...size });
         expect(lines.length).toBeLessThanOrEqual(Math.max(0, size.rows));
         if (size.rows >= count) expect(lines).toHaveLength(count);

@@ -40,25 +40,25 @@ export function agentLine(
     ...(tokensOf(usage) === 0 ? [] : [`${formatCount(tokensOf(usage))} tokens`]),
     formatElapsed(end?.milliseconds ?? now - startedAt),
   ].join(" · ");
-  const room = columns - displayWidth(tail) - 3;
+  const width = columns - displayWidth(tail) - 3;
   const parts = { name: `${indent}${mark} ${titleOf(agent)}`, suffix: suffixOf(agent), state };
   // In a narrow terminal, the activity says more than the numbers.
-  if (room < 24) return fitTogether(parts, columns);
-  return fitLine(`${fitTogether(parts, room)} · ${tail}`, columns);
+  if (width < 24) return fitTogether(parts, columns);
+  return fitLine(`${fitTogether(parts, width)} · ${tail}`, columns);
 }
 
 interface LineParts {
   readonly name: string;
-  /** Shown whole, or not at all if there is too little room. */
+  /** Shown whole, or not at all if the line is too short. */
   readonly suffix: string;
   readonly state: string;
 }
 
-/** If there is too little room, the name and the state get about half each. */
+/** If the line is too short, the name and the state get about half each. */
 function fitTogether({ name, suffix, state }: LineParts, columns: number): string {
-  const room = Math.max(Math.floor((columns - 3) / 2), columns - 3 - displayWidth(state));
-  const kept = displayWidth(suffix) * 2 > room ? "" : suffix;
-  return fitLine(`${fitLine(name, room - displayWidth(kept))}${kept} · ${state}`, columns);
+  const width = Math.max(Math.floor((columns - 3) / 2), columns - 3 - displayWidth(state));
+  const kept = displayWidth(suffix) * 2 > width ? "" : suffix;
+  return fitLine(`${fitLine(name, width - displayWidth(kept))}${kept} · ${state}`, columns);
 }
 
 export function nameOf(agent: AgentView): string {

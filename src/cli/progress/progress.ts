@@ -185,8 +185,8 @@ function statusLine({ mark, what, more, milliseconds, tokens, hint }: StatusPart
   const used = tokens === 0 ? "" : ` · ${formatCount(tokens)} tokens`;
   const keys = hint === "" || width < MIN_HINT_WIDTH ? "" : ` · ${hint}`;
   const tail = `${others} · ${formatElapsed(milliseconds)}${used}${keys}`;
-  const room = Math.max(10, width - tail.length - 2);
-  return fitLine(`${mark} ${fitLine(what, room)}${tail}`, width);
+  const available = Math.max(10, width - tail.length - 2);
+  return fitLine(`${mark} ${fitLine(what, available)}${tail}`, width);
 }
 
 const TICK_MS = 100;

@@ -2,12 +2,12 @@ import { displayWidth } from "../fit-line.ts";
 
 interface TestTerminal {
   write(text: string): void;
-  /** Returns all rows, with those that scrolled out. */
+  /** Returns all rows, including those that scrolled out. */
   screen(): string[];
   resize(height: number): void;
 }
 
-/** A terminal as far as our live lines need one: what a person would see after these bytes, row by row. */
+/** Emulates as much of a terminal as live lines need, and returns what a person would see, row by row. */
 export function createTerminal(columns: number): TestTerminal {
   const rows: string[] = [""];
   let row = 0;
@@ -51,7 +51,7 @@ export function createTerminal(columns: number): TestTerminal {
       }
     },
     resize: (now) => {
-      // What went into history when it became lower comes back.
+      // Rows that scrolled out when the terminal became lower come back.
       if (now > height) top = Math.max(0, top - (now - height));
       height = now;
       scroll();

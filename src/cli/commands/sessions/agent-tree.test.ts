@@ -6,7 +6,7 @@ import { renderAgentTree } from "./agent-tree.ts";
 
 const usage: Usage = { inputTokens: 400, cacheReadTokens: 500, cacheWriteTokens: 50, outputTokens: 50 };
 
-/** A search and a summary that cost as much as `usage` each, with no end of the run yet. */
+/** Lines of a run that has not ended, with a search and a compaction that cost `usage` each. */
 const events: readonly DurableEvent[] = [
   { type: "conversation.compacted", summary: "So far.", kept: 0, trigger: "auto", usage, costUsd: 0.01 },
   {

@@ -80,19 +80,19 @@ function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
 }
 
 function prompted({ content, from }: EventOf<"prompt.received">): string {
-  const who = from === "agent" ? "Asked: " : "You: ";
-  return `\n${who}${indent(textOf(content), " ".repeat(who.length)).trimStart()}`;
+  const label = from === "agent" ? "Asked: " : "You: ";
+  return `\n${label}${indent(textOf(content), " ".repeat(label.length)).trimStart()}`;
 }
 
 /** Empty if the hooks had no effect. */
 function renderHooks({ event, decision, reason, inputJson, context }: EventOf<"hooks.ran">): string {
-  const said = [
+  const effects = [
     ...(decision === undefined ? [] : [decision]),
     ...(inputJson === undefined ? [] : [`changed the input to ${oneLine(inputJson)}`]),
     ...(reason === undefined ? [] : [oneLine(reason)]),
     ...(context === undefined ? [] : [`told: ${oneLine(context)}`]),
   ];
-  return said.length === 0 ? "" : `  (${event} hook: ${said.join(" · ")})`;
+  return effects.length === 0 ? "" : `  (${event} hook: ${effects.join(" · ")})`;
 }
 
 function renderCall({ name, result, milliseconds }: EventOf<"tool.ended">, target: string): string {
@@ -115,7 +115,7 @@ function renderEnd({
 }: EventOf<"run.ended">) {
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   const cached = usage.cacheReadTokens > 0 ? ` (${formatCount(usage.cacheReadTokens)} from cache)` : "";
-  const words = [
+  const parts = [
     reason === "done" ? outcome : `${outcome} (${reason})`,
     plural(turns, "turn"),
     `${formatCount(input)} tokens in${cached}, ${formatCount(usage.outputTokens)} out`,
@@ -126,7 +126,7 @@ function renderEnd({
   const isShown = message === undefined || outcome === "succeeded" || message.trim() === text.trim();
   const why = isShown ? "" : `\n   ${oneLine(message)}`;
   const files = facts.filesChanged.length === 0 ? "" : `\n   changed: ${facts.filesChanged.map(oneLine).join(", ")}`;
-  return `\n── ${words.join(" · ")}${why}${files}`;
+  return `\n── ${parts.join(" · ")}${why}${files}`;
 }
 
 function indent(text: string, mark: string): string {

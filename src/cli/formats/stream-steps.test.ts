@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { noUsage, type RunUpdate } from "../../protocol/index.ts";
-import { createStreamEvents } from "./stream-events.ts";
+import { createStreamEvents } from "./stream-steps.ts";
 
 const ended: RunUpdate = {
   v: 1,

@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
-import { createTerminalKeys, type KeyInput } from "./terminal-keys.ts";
+import { createTerminalKeys, type KeyInput } from "./background-key.ts";
 
-/** A terminal of which everything that is done to it is written down. */
+/** A terminal that logs every call of its methods. */
 function terminal() {
   const log: string[] = [];
   const events = new EventEmitter();
@@ -26,7 +26,7 @@ function terminal() {
   });
   const taken = () => log.splice(0);
   const press = (text: string) => events.emit("data", Buffer.from(text));
-  return { keys, press, taken, state, goOn: () => events.emit("continued") };
+  return { keys, press, taken, state, resume: () => events.emit("continued") };
 }
 
 describe("keys of a terminal", () => {
@@ -56,31 +56,31 @@ describe("keys of a terminal", () => {
   });
 
   it("are read again when the process goes on in the foreground", () => {
-    const { keys, press, taken, goOn } = terminal();
+    const { keys, press, taken, resume } = terminal();
     keys.listen(true);
     press("\u001a");
     taken();
-    goOn();
+    resume();
     expect(taken()).toEqual(["raw", "read"]);
-    // Stopped by somebody else: the shell has changed the terminal since.
-    goOn();
+    // Another process stopped this one, and the shell has changed the terminal since.
+    resume();
     expect(taken()).toEqual(["cooked", "rest", "raw", "read"]);
     keys.listen(false);
     taken();
-    goOn();
+    resume();
     expect(taken()).toEqual([]);
   });
 
   it("leave a terminal alone that is not ours", () => {
-    const { keys, taken, state, goOn } = terminal();
+    const { keys, taken, state, resume } = terminal();
     state.isForeground = false;
     keys.listen(true);
     expect(taken()).toEqual([]);
     state.isForeground = true;
-    goOn();
+    resume();
     expect(taken()).toEqual(["raw", "read"]);
     state.isForeground = false;
-    goOn();
+    resume();
     expect(taken()).toEqual(["rest"]);
     expect(keys.isListening).toBe(false);
   });
