@@ -1,7 +1,7 @@
 export interface UserErrorOptions {
   /** Stable code for programs, such as `definition_invalid`. */
   code: string;
-  /** Tells the user what to do, as a sentence. */
+  /** A sentence that tells the user what to do. */
   cure?: string | undefined;
   exitCode?: number | undefined;
   cause?: unknown;
@@ -27,7 +27,7 @@ const longest = 1_000;
 /** Describes anything that can be thrown in one line for the user. Never throws. */
 export function describeError(error: unknown): string {
   try {
-    return oneLine(inWords(error, 0)) || "An unknown error happened.";
+    return oneLine(messageOf(error, 0)) || "An unknown error happened.";
   } catch {
     return "An error happened that could not be described.";
   }
@@ -39,18 +39,18 @@ export function errorCode(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-function inWords(error: unknown, depth: number): string {
+function messageOf(error: unknown, depth: number): string {
   if (typeof error === "string") return error;
   if (typeof error !== "object" || error === null) return error === undefined ? "" : String(error);
   if (error instanceof UserError) return error.cure ? `${asSentence(error.message)} ${error.cure}` : error.message;
-  const system = systemErrorInWords(error);
+  const system = systemMessageOf(error);
   if (system) return system;
   const inner = depth < 3 ? innerError(error) : undefined;
   const message = "message" in error && typeof error.message === "string" ? error.message : "";
-  if (message === "" && inner !== undefined) return inWords(inner, depth + 1);
+  if (message === "" && inner !== undefined) return messageOf(inner, depth + 1);
   if (message === "") return error instanceof Error ? error.name : JSON.stringify(error);
   // Wrappers such as "fetch failed" are useless without their cause.
-  const reason = inner === undefined ? "" : inWords(inner, depth + 1);
+  const reason = inner === undefined ? "" : messageOf(inner, depth + 1);
   return reason === "" || message.includes(reason) ? message : `${message} (${reason})`;
 }
 
@@ -59,19 +59,17 @@ function innerError(error: object): unknown {
   return "cause" in error ? error.cause : undefined;
 }
 
-function systemErrorInWords(error: object): string | undefined {
+function systemMessageOf(error: object): string | undefined {
   const code = errorCode(error);
-  const words = code === undefined ? undefined : systemWords[code];
-  if (!words) return undefined;
+  const describe = code === undefined ? undefined : systemMessages[code];
+  if (!describe) return undefined;
   const detail = error as { path?: unknown; dest?: unknown; address?: unknown; hostname?: unknown; port?: unknown };
   const host = text(detail.address) ?? text(detail.hostname);
   const port = detail.port === undefined ? "" : `:${String(detail.port)}`;
-  return `${words(text(detail.path), host === undefined ? undefined : host + port)} (${code})`;
+  return `${describe(text(detail.path), host === undefined ? undefined : host + port)} (${code})`;
 }
 
-type Words = (path: string | undefined, host: string | undefined) => string;
-
-const systemWords: Readonly<Record<string, Words>> = {
+const systemMessages: Readonly<Record<string, (path: string | undefined, host: string | undefined) => string>> = {
   ENOSPC: (path) => `The disk is full${at(path)}: free some space and try again`,
   EDQUOT: (path) => `The disk quota is used up${at(path)}: free some space and try again`,
   EACCES: (path) => `Permission denied${at(path)}: check who owns it and its mode`,

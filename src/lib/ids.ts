@@ -56,24 +56,10 @@ function encodeTime(milliseconds: number): string {
   return text;
 }
 
-function randomText(length: number, random: IdSource["random"] = takeRandom): string {
+function randomText(length: number, random: IdSource["random"] = randomFillSync): string {
   let text = "";
   for (const byte of random(new Uint8Array(length))) text += alphabet.charAt(byte & 31);
   return text;
-}
-
-const pool = new Uint8Array(512);
-let used = pool.length;
-
-/** Takes bytes from a pool, because a system call for each id is slow. No byte is used twice. */
-function takeRandom(bytes: Uint8Array): Uint8Array {
-  if (used + bytes.length > pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  bytes.set(pool.subarray(used, used + bytes.length));
-  used += bytes.length;
-  return bytes;
 }
 
 /** Hashes a list of texts to 16 characters (96 bits). Lists that concatenate to the same text have different hashes. */

@@ -26,11 +26,8 @@ export async function withTimeLimit<T>(
   }
 }
 
-/** Monotonic time in milliseconds. Unlike this, the first use of `performance.now()` loads several modules of Node. */
+/** Returns monotonic time in milliseconds. `performance.now()` would load several modules of Node on its first use. */
 export function monotonic(): number {
-  const time = hrtime();
-  return time[0] * 1_000 + time[1] / 1_000_000;
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1_000_000;
 }
-
-// Looked up once: `process` is a getter.
-const { hrtime } = process;

@@ -1,16 +1,5 @@
-import {
-  close as closeCallback,
-  closeSync,
-  constants,
-  fdatasync,
-  fstatSync,
-  fsync,
-  mkdirSync,
-  open as openCallback,
-  openSync,
-  readSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, constants, fdatasync, fstatSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { errorCode } from "../errors.ts";
@@ -20,8 +9,8 @@ export interface AppendFile {
   /** Number of bytes in the file, as far as this writer knows. */
   readonly size: number;
   /**
-   * Returns once the operating system has accepted every byte, so that the death of this process can't lose them; throws
-   * an AppendError otherwise. Takes whole lines with their newline. Writes a newline first if the file ends in a torn line.
+   * Returns once the operating system has accepted every byte, so that they survive the death of this process; throws an
+   * AppendError otherwise. Takes whole lines with their newline. Writes a newline first if the file ends in a torn line.
    */
   append(text: string | Uint8Array): void;
   /** Resolves when everything appended before the call survives a power cut, including the file's name. */
@@ -139,23 +128,19 @@ export function openAppendFile(
 export async function syncDirectory(path: string): Promise<void> {
   // Windows can't open directories, and does not need to sync names.
   if (process.platform === "win32") return;
-  const descriptor = await openFile(path, "r");
+  const directory = await open(path, "r");
   try {
-    await fullSync(descriptor);
+    await directory.sync();
   } finally {
-    await closeFile(descriptor);
+    await directory.close();
   }
 }
 
 const newline = 10;
-// Marked as pure so that bundlers can drop them together with the functions that use them.
-const newlineBytes = /* @__PURE__ */ Buffer.from("\n");
-const dataSync = /* @__PURE__ */ promisify(fdatasync);
-const fullSync = /* @__PURE__ */ promisify(fsync);
-const openFile = /* @__PURE__ */ promisify(openCallback) as (path: string, flags: string) => Promise<number>;
-const closeFile = /* @__PURE__ */ promisify(closeCallback);
+const newlineBytes = Buffer.from("\n");
+const dataSync = promisify(fdatasync);
 
-/** Leaves syncing the directories to the first `sync`: nothing is promised before, and opening must not wait for the disk. */
+/** Does not sync the directories, so that opening never waits for the disk: the first `sync` does. */
 function openOrCreate(
   path: string,
   { createDirectory, mode }: { createDirectory: boolean; mode: number },

@@ -81,7 +81,7 @@ describe("a lock", () => {
     const path = lockPath();
     const dead = JSON.stringify({ ...alive, boot: "earlier", nonce: "1" });
     writeFileSync(path, dead);
-    // What is left when it is killed between its claim and the replacement.
+    // A contender that was killed between its claim and the replacement leaves this.
     const claim = claimPath(path, dead);
     writeFileSync(claim, JSON.stringify({ ...alive, boot: "earlier", nonce: "2" }));
     const lock = acquire(path);

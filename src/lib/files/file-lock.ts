@@ -28,7 +28,7 @@ export interface FileLock {
 }
 
 export interface HeldLock {
-  /** Undefined if the lock is being written right now, or changes hands too often to tell. */
+  /** Undefined if the lock is being written right now, or changes its owner too often to tell. */
   readonly owner: ProcessIdentity | undefined;
 }
 
@@ -108,9 +108,9 @@ async function lockAndRun<Result>(file: string, work: () => Promise<Result>, wai
 }
 
 function heldTooLong(file: string, { owner }: HeldLock): UserError {
-  const who = owner === undefined ? "other programs" : `process ${owner.pid} on ${owner.host}`;
+  const holder = owner === undefined ? "other programs" : `process ${owner.pid} on ${owner.host}`;
   const cure = `Try again when that is done. If there is no such process, delete ${file}.lock.`;
-  return new UserError(`${file} is being changed by ${who}`, { code: "in_use", cure });
+  return new UserError(`${file} is being changed by ${holder}`, { code: "in_use", cure });
 }
 
 function createLock(path: string, { own, tookOver }: { own: string; tookOver: boolean }): FileLock {

@@ -1,23 +1,14 @@
 import picomatch from "picomatch";
 
-export interface GlobOptions {
-  /** Lets `*` match names that begin with a dot; on by default, since rules protect `.env` files. */
-  dot?: boolean;
-  nocase?: boolean;
-}
-
 /**
  * Compiles a matcher for paths with `/` as separator. A pattern without `/` matches the base name at any depth, a pattern
- * with `/` the whole path. A leading `!` is a literal character, so that a rule is never inverted. Throws a SyntaxError
- * for an invalid pattern.
+ * with `/` the whole path. `*` also matches names that begin with a dot, since rules protect `.env` files. A leading `!`
+ * is a literal character, so that a rule is never inverted. Throws a SyntaxError for an empty pattern.
  */
-export function compileGlob(
-  pattern: string,
-  { dot = true, nocase = false }: GlobOptions = {},
-): (path: string) => boolean {
+export function compileGlob(pattern: string): (path: string) => boolean {
   if (pattern === "") throw new SyntaxError("A glob pattern must not be empty.");
   // With flag s, `**` also matches file names that contain a newline.
-  const matches = picomatch(literalBang(pattern), { dot, nocase, windows: false, flags: nocase ? "is" : "s" });
+  const matches = picomatch(literalBang(pattern), { dot: true, windows: false, flags: "s" });
   if (pattern.includes("/")) return (path) => matches(withoutDotSlash(path));
   return (path) => matches(baseName(path));
 }

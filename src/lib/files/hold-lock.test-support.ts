@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { tryLock } from "./file-lock.ts";
 
-// A process that tries for a lock when told "go", prints the result, and holds it until its input ends.
+// Tries to take a lock for each line of input, prints the result, and holds the lock until the input ends.
 const path = process.argv[2] ?? "";
 say("ready");
 for await (const _ of createInterface({ input: process.stdin })) {

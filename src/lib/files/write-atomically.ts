@@ -30,16 +30,17 @@ export async function writeAtomically(
   await syncDirectory(directory);
 }
 
-interface Filling {
+interface NewContent {
   content: string | Uint8Array;
   mode: number;
   owner: { uid: number; gid: number } | undefined;
 }
 
-async function fill(file: FileHandle, { content, mode, owner }: Filling): Promise<void> {
+async function fill(file: FileHandle, { content, mode, owner }: NewContent): Promise<void> {
   try {
     await file.writeFile(content);
-    // Only a privileged process can change the owner; otherwise this process owns the new file. The mode is set last because chown clears bits.
+    // Only a privileged process can change the owner; otherwise this process owns the new file. The mode is set last,
+    // because chown clears bits of it.
     if (owner && process.getuid && (owner.uid !== process.getuid() || owner.gid !== process.getgid?.())) {
       await file.chown(owner.uid, owner.gid).catch(() => {});
     }

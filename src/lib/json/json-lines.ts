@@ -73,7 +73,7 @@ function parseLine(buffer: Buffer, { start, end, line, intact, lines }: Line): B
   } catch {
     return bad("the line is not valid JSON");
   }
-  // A record behind a block of NUL is valid, but what was lost before it is reported.
+  // A record after a block of NUL is valid, but the loss before it is reported.
   if (first > start)
     lines.bad.push({
       line,

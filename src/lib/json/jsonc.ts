@@ -1,5 +1,5 @@
 export interface JsonIssue {
-  /** Line number, starting at 1; like the column. */
+  /** Line number, starting at 1. Columns start at 1, too. */
   line: number;
   column: number;
   message: string;
@@ -11,8 +11,8 @@ export type JsoncResult = { value: unknown; warnings: JsonIssue[] } | { error: J
  * Parses JSON with comments and trailing commas, and is strict about everything else. Never throws.
  * Uses the last value of a duplicate key and adds a warning. Treats `__proto__` like any other key.
  */
-export function parseJsonc(text: string, { maxDepth = 200 }: { maxDepth?: number } = {}): JsoncResult {
-  const reader: Reader = { text, position: text.startsWith("\ufeff") ? 1 : 0, warnings: [], depth: 0, maxDepth };
+export function parseJsonc(text: string): JsoncResult {
+  const reader: Reader = { text, position: text.startsWith("\ufeff") ? 1 : 0, warnings: [], depth: 0 };
   try {
     skipBlank(reader);
     const value = readValue(reader);
@@ -30,8 +30,9 @@ interface Reader {
   position: number;
   readonly warnings: JsonIssue[];
   depth: number;
-  readonly maxDepth: number;
 }
+
+const MAX_DEPTH = 200;
 
 class JsoncError extends Error {
   readonly issue: JsonIssue;
@@ -58,7 +59,7 @@ function readValue(reader: Reader): unknown {
 
 function nested<T>(reader: Reader, read: (reader: Reader) => T): T {
   reader.depth += 1;
-  if (reader.depth > reader.maxDepth) stop(reader, `values are nested more than ${reader.maxDepth} deep`);
+  if (reader.depth > MAX_DEPTH) stop(reader, `values are nested more than ${MAX_DEPTH} deep`);
   reader.position += 1;
   const value = read(reader);
   reader.depth -= 1;
@@ -137,9 +138,9 @@ function readString(reader: Reader): string {
 const literals: Readonly<Record<string, unknown>> = { true: true, false: false, null: null };
 
 function readLiteral(reader: Reader): unknown {
-  const word = /[^\s,:[\]{}"/]+/y;
-  word.lastIndex = reader.position;
-  const found = word.exec(reader.text)?.[0];
+  const literal = /[^\s,:[\]{}"/]+/y;
+  literal.lastIndex = reader.position;
+  const found = literal.exec(reader.text)?.[0];
   if (found === undefined) return stop(reader, `a value is expected, not ${here(reader)}`);
   if (Object.hasOwn(literals, found)) {
     reader.position += found.length;

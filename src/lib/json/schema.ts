@@ -16,7 +16,7 @@ export function checkSchema(schema: Schema, value: unknown): SchemaProblem[] {
   return problems;
 }
 
-/** Tells the model in one line what to change. */
+/** Describes the problems in one line for the model. */
 export function describeProblems(problems: readonly SchemaProblem[]): string {
   if (problems.length === 0) return "The input is valid.";
   const sentences = problems.slice(0, mostShown).map(({ path, message }) => {
@@ -48,12 +48,12 @@ interface Keywords {
   anyOf?: readonly Schema[];
 }
 
-interface Place {
+interface CheckContext {
   path: string;
   problems: SchemaProblem[];
 }
 
-function check(schema: Schema, value: unknown, { path, problems }: Place): void {
+function check(schema: Schema, value: unknown, { path, problems }: CheckContext): void {
   const keywords = schema as Keywords;
   const report = (message: string) => problems.push({ path, message });
   const types = typesOf(keywords);
@@ -94,7 +94,7 @@ function checkString({ minLength, maxLength, pattern }: Keywords, value: string,
 function checkArray(
   { minItems, maxItems, items }: Keywords,
   value: readonly unknown[],
-  { path, problems }: Place,
+  { path, problems }: CheckContext,
 ): void {
   if (minItems !== undefined && value.length < minItems)
     problems.push({ path, message: `must have at least ${countOf(minItems)}` });
@@ -107,20 +107,20 @@ function checkArray(
 function checkObject(
   { properties = {}, required = [], additionalProperties }: Keywords,
   value: Record<string, unknown>,
-  { path, problems }: Place,
+  { path, problems }: CheckContext,
 ): void {
   for (const name of required) {
     if (!Object.hasOwn(value, name) || value[name] === undefined)
       problems.push({ path: join(path, name), message: "is required" });
   }
   for (const [name, member] of Object.entries(value)) {
-    const place = { path: join(path, name), problems };
+    const context = { path: join(path, name), problems };
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (member === undefined) continue;
-    if (schema) check(schema, member, place);
+    if (schema) check(schema, member, context);
     else if (additionalProperties === false)
-      problems.push({ path: place.path, message: unknownProperty(name, { properties, value }) });
-    else if (isRecord(additionalProperties)) check(additionalProperties, member, place);
+      problems.push({ path: context.path, message: unknownProperty(name, { properties, value }) });
+    else if (isRecord(additionalProperties)) check(additionalProperties, member, context);
   }
 }
 
@@ -136,7 +136,7 @@ function unknownProperty(name: string, { properties, value }: { properties: obje
 }
 
 /** Reports the problems of the alternative that fits best, which the caller most likely meant. */
-function checkAnyOf(forms: readonly Schema[], value: unknown, { path, problems }: Place): void {
+function checkAnyOf(forms: readonly Schema[], value: unknown, { path, problems }: CheckContext): void {
   let best: SchemaProblem[] | undefined;
   const expected = new Set<string>();
   for (const form of forms) {

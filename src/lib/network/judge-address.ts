@@ -55,15 +55,27 @@ const ranges6: readonly (readonly [string, number, string])[] = [
   ["2002::", 16, "a tunnel address (6to4)"],
 ];
 
+const networks4 = ranges4.map(([network, length, reason]) =>
+  networkOf(parseIPv4(network), { bits: 32 - length, reason }),
+);
+const networks6 = ranges6.map(([network, length, reason]) =>
+  networkOf(parseIPv6(network), { bits: 128 - length, reason }),
+);
+const nat64 = (parseIPv6("64:ff9b::") ?? 0n) >> 32n;
+
+function networkOf(address: bigint | undefined, { bits, reason }: { bits: number; reason: string }) {
+  const shift = BigInt(bits);
+  return { network: (address ?? 0n) >> shift, shift, reason };
+}
+
 function judgeIPv4(value: bigint): string | undefined {
-  return tables().four.find(({ network, shift }) => value >> shift === network)?.reason;
+  return networks4.find(({ network, shift }) => value >> shift === network)?.reason;
 }
 
 function judgeIPv6(value: bigint): string | undefined {
   // IPv6-only networks reach public hosts through NAT64; the embedded IPv4 address decides.
-  const { six, nat64 } = tables();
   if (value >> 32n === nat64) return judgeIPv4(value & 0xffff_ffffn);
-  const known = six.find(({ network, shift }) => value >> shift === network);
+  const known = networks6.find(({ network, shift }) => value >> shift === network);
   if (known) return known.reason;
   // Only 2000::/3 is allocated for public addresses.
   return value >> 125n === 1n ? undefined : reserved;
@@ -105,25 +117,4 @@ function groupsOf(text: string, last: boolean): bigint[] | undefined {
     else return undefined;
   }
   return groups;
-}
-
-let made: ReturnType<typeof makeTables> | undefined;
-
-/** Created on first use: most processes never check an address. */
-function tables(): ReturnType<typeof makeTables> {
-  made ??= makeTables();
-  return made;
-}
-
-function makeTables() {
-  return {
-    four: ranges4.map(([network, length, reason]) => row(parseIPv4(network), { bits: 32 - length, reason })),
-    six: ranges6.map(([network, length, reason]) => row(parseIPv6(network), { bits: 128 - length, reason })),
-    nat64: (parseIPv6("64:ff9b::") ?? 0n) >> 32n,
-  };
-}
-
-function row(network: bigint | undefined, { bits, reason }: { bits: number; reason: string }) {
-  const shift = BigInt(bits);
-  return { network: (network ?? 0n) >> shift, shift, reason };
 }

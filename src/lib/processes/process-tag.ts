@@ -17,7 +17,7 @@ export function tagEnvironment(
   return { ...env, [variable]: [...all].join(separator) };
 }
 
-/** Takes an environment as /proc shows it: `NAME=value` separated by NUL. */
+/** Returns whether an environment has the tag. It is in the form of /proc: `NAME=value` separated by NUL. */
 export function carriesTag(environment: string, tag: string): boolean {
   const start = `\0${environment}`.indexOf(`\0${variable}=`);
   if (start < 0) return false;

@@ -24,7 +24,7 @@ async function startScript(script: string, request: Partial<ProcessRequest> = {}
   return started;
 }
 
-/** By their command line, not by group or tag: what the code under test goes by must not judge it. */
+/** Finds processes by their command line, not by group or tag, which the code under test uses. */
 function sleepersOf(duration: string): number[] {
   return (listPids() ?? []).filter((pid) => {
     try {
@@ -61,7 +61,7 @@ describe.runIf(linux)("endProcessTree", () => {
     const ended = await endProcessTree(started, { graceMs: 50 });
     expect(sleepersOf(duration)).toEqual([]);
     expect(ended).toEqual(expect.arrayContaining([started.pid]));
-    // "trap" may have moved on to its next sleep during the grace.
+    // "trap" may have started its next sleep during the grace period.
     if (shape !== "trap '' TERM") expect(ended).toEqual(expect.arrayContaining(sleepers));
     expect(started.hasExited).toBe(true);
     expect((await started.closed).code === 0).toBe(false);

@@ -60,7 +60,7 @@ export function startProcess(request: ProcessRequest): StartedProcess {
     exit.resolve(how);
   }
   function fail(error: unknown): void {
-    const failure = failureInWords(error, request);
+    const failure = describeFailure(error, request);
     settle({ code: null, signal: null, failure });
     closed.resolve({ code: null, signal: null, failure });
   }
@@ -103,13 +103,13 @@ function spawnOrFail(
 
 function giveInput(child: ChildProcess | undefined, { stdin, stdinOpen }: ProcessRequest): void {
   if (!child?.stdin) return;
-  // Writing fails if the process does not read its input; its exit tells the rest.
+  // Writing fails if the process does not read its input; its exit is reported anyway.
   child.stdin.on("error", () => {});
   if (stdin !== undefined) child.stdin.write(stdin);
   if (!stdinOpen) child.stdin.end();
 }
 
-function failureInWords(error: unknown, { command, args = [], cwd }: ProcessRequest): string {
+function describeFailure(error: unknown, { command, args = [], cwd }: ProcessRequest): string {
   // Node reports a missing directory as a missing program.
   if (cwd !== undefined && !existsSync(cwd)) return `Could not start ${command}: the directory ${cwd} does not exist.`;
   const code = errorCode(error);

@@ -20,16 +20,16 @@ export function boundText(
   if (text.length <= maxCharacters && totalLines <= maxLines) return { text, truncated: false, ...total };
 
   // The numbers in the marker are not known yet; this is the longest possible marker for the text.
-  const room = maxCharacters - marker(totalLines + 2, text.length).length - 2;
-  if (room < 2) {
+  const available = maxCharacters - marker(totalLines + 2, text.length).length - 2;
+  if (available < 2) {
     const end = Math.min(beforeSurrogate(text, Math.max(0, maxCharacters)), afterLines(text, maxLines));
     return { text: text.slice(0, end), truncated: true, ...total };
   }
 
   const headLines = Math.ceil(maxLines * headShare);
-  const headEnd = endOfHead(text, { characters: Math.ceil(room * headShare), lines: headLines });
+  const headEnd = endOfHead(text, { characters: Math.ceil(available * headShare), lines: headLines });
   const tailStart = startOfTail(text, {
-    characters: Math.floor(room * (1 - headShare)),
+    characters: Math.floor(available * (1 - headShare)),
     lines: maxLines - headLines,
     after: headEnd,
   });
@@ -213,7 +213,7 @@ function countNewlines(bytes: Uint8Array): number {
   return count;
 }
 
-/** Excludes the start of a UTF-8 character whose end was cut off. */
+/** Returns the length of the bytes without the start of a UTF-8 character whose end is missing. */
 export function endOfWholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -3,7 +3,10 @@ export interface StripOptions {
   visible?: boolean;
 }
 
-/** Makes untrusted text safe for a terminal: removes escape sequences, bidirectional overrides and controls except newline and tab. */
+/**
+ * Makes untrusted text safe for a terminal: removes escape sequences, bidirectional overrides and all control characters
+ * but newline and tab.
+ */
 export function stripControls(text: string, { visible = false }: StripOptions = {}): string {
   if (!suspicious.test(text)) return text;
   const lines = text.replaceAll("\r\n", "\n");
@@ -34,8 +37,8 @@ export function formatDuration(milliseconds: number): string {
 }
 
 /** Returns `1 line` for `plural(1, "line")` and `1,234 lines` for `plural(1234, "line")`. */
-export function plural(count: number, word: string): string {
-  return `${formatCount(count)} ${word}${count === 1 ? "" : "s"}`;
+export function plural(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** Groups digits by three. `toLocaleString` depends on the machine and loads its tables on first use. */
