@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { canonicalToolName, toolNames } from "../../protocol/index.ts";
 import { lintAgent } from "../lint/lint-agent.ts";
-import type { BuiltInAgent } from "./built-in-agent.ts";
 import { type BuiltInChoice, builtInAgents } from "./built-in-agents.ts";
+import type { BuiltInAgent } from "./standard-agents.ts";
 
 const environment = { docsDirectory: "/package/docs", stateDirectory: "/home/ada/.retinue" };
 

@@ -1,12 +1,4 @@
-import { bash } from "./bash.ts";
-import type { BuiltInAgent } from "./built-in-agent.ts";
-import { compactProfile } from "./compact-profile.ts";
-import { explore } from "./explore.ts";
-import { generalPurpose } from "./general-purpose.ts";
-import { plan } from "./plan.ts";
-import { retinueGuide } from "./retinue-guide.ts";
-import { statuslineSetup } from "./statusline-setup.ts";
-import { verification } from "./verification.ts";
+import { type BuiltInAgent, explore, generalPurpose, retinueGuide, standardAgents } from "./standard-agents.ts";
 
 export interface BuiltInChoice {
   readonly profile?: "standard" | "compact" | undefined;
@@ -18,7 +10,7 @@ export interface BuiltInChoice {
 
 /** Returns the built-in agents in a fixed order. */
 export function builtInAgents({ profile, disabled = [], entryPoint }: BuiltInChoice = {}): readonly BuiltInAgent[] {
-  const agents = profile === "compact" ? compactProfile : standard;
+  const agents = profile === "compact" ? compactAgents : standardAgents;
   const isLibrary = entryPoint?.startsWith("sdk") ?? false;
   const off = new Set(disabled);
   return agents.filter((agent) => {
@@ -27,12 +19,43 @@ export function builtInAgents({ profile, disabled = [], entryPoint }: BuiltInCho
   });
 }
 
-const standard: readonly BuiltInAgent[] = [
-  generalPurpose,
-  explore,
-  plan,
-  bash,
-  statuslineSetup,
-  retinueGuide,
-  verification,
+const FIVE_MINUTES = 300_000;
+
+/** Limits of the compact profile for agents that set none. When the time is up, the agent ends with what it has. */
+export const compactLimits = { maxTurns: 10, timeoutMs: FIVE_MINUTES } as const;
+
+/** Two agents with compact rules instead of tool lists, for servers that run many short tasks. */
+const compactAgents: readonly BuiltInAgent[] = [
+  {
+    definition: {
+      name: "explore",
+      source: "built-in",
+      description: explore.definition.description,
+      permission: [
+        { tool: "*", effect: "deny" },
+        { tool: "grep", effect: "allow" },
+        { tool: "glob", effect: "allow" },
+        { tool: "list_dir", effect: "allow" },
+        { tool: "read_file", effect: "allow" },
+        { tool: "web_fetch", effect: "allow" },
+        { tool: "web_search", effect: "allow" },
+      ],
+      maxTurns: 15,
+      timeoutMs: FIVE_MINUTES,
+    },
+    aliases: ["Explore"],
+    prompt: explore.prompt,
+  },
+  {
+    definition: {
+      name: "general",
+      source: "built-in",
+      description: generalPurpose.definition.description,
+      permission: [{ tool: "*", effect: "allow" }],
+      maxTurns: 20,
+      timeoutMs: FIVE_MINUTES,
+    },
+    aliases: ["general-purpose"],
+    prompt: generalPurpose.prompt,
+  },
 ];

@@ -139,8 +139,8 @@ function lineOf(entry: ListEntry, cap: number): { text: string; cut: boolean } {
   if (estimateTokens(whole) <= cap) return { text: whole, cut: false };
   const { suffix: longSuffix = "", shortSuffix = "" } = entry;
   const suffix = estimateTokens(longSuffix) > cap / 3 ? shortSuffix : longSuffix;
-  const room = cap - estimateTokens(`- ${entry.name}: ${suffix}`) - 1;
-  return { text: `- ${entry.name}: ${shorten(description, room)}${suffix}`, cut: true };
+  const available = cap - estimateTokens(`- ${entry.name}: ${suffix}`) - 1;
+  return { text: `- ${entry.name}: ${shorten(description, available)}${suffix}`, cut: true };
 }
 
 /** Removes examples first, then cuts the end at a word. */

@@ -34,8 +34,8 @@ export function delegationList(
 
 function suffixOf(agent: AgentDefinition): string {
   const properties = propertiesOf(agent);
-  const told = properties.length > 0 ? `Properties: ${properties.join(", ")}; ` : "";
-  return ` (${told}Tools: ${toolsOf(agent)})`;
+  const prefix = properties.length > 0 ? `Properties: ${properties.join(", ")}; ` : "";
+  return ` (${prefix}Tools: ${toolsOf(agent)})`;
 }
 
 function shortSuffixOf({ tools }: AgentDefinition): string {

@@ -21,8 +21,8 @@ export function nearestEntries(
 function byDescription(name: string, entries: readonly NamedEntry[]): string[] {
   const words = wordsOf(name);
   const scored = entries.map((entry) => {
-    const said = `${entry.name} ${entry.description}`.toLowerCase();
-    return { name: entry.name, score: words.filter((word) => said.includes(word)).length };
+    const text = `${entry.name} ${entry.description}`.toLowerCase();
+    return { name: entry.name, score: words.filter((word) => text.includes(word)).length };
   });
   return scored
     .filter(({ score }) => score > 0)

@@ -55,7 +55,7 @@ export function userFiles({ home, stateHome }: { home: string; stateHome: string
   return [join(stateHome, "AGENTS.md"), join(home, ".agents", "AGENTS.md"), join(home, ".claude", "CLAUDE.md")];
 }
 
-interface Wanted {
+interface FileRequest {
   readonly file: string;
   readonly source: "user" | "project";
   /** Files that led to this import, outermost first. */
@@ -63,7 +63,7 @@ interface Wanted {
   readonly at?: { readonly file: string; readonly found: Import };
 }
 
-interface Fault {
+interface ReadProblem {
   readonly code: string;
   readonly message: string;
 }
@@ -83,38 +83,38 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
   let left = maxBytes;
   return { files, diagnostics, add };
 
-  function add(wanted: Wanted): void {
-    const looked = look(wanted);
-    if (looked === undefined) return;
-    if ("code" in looked) report(wanted, looked);
-    else keep(wanted, looked);
+  function add(request: FileRequest): void {
+    const result = read(request);
+    if (result === undefined) return;
+    if ("code" in result) report(request, result);
+    else keep(request, result);
   }
 
-  function look({ file, source, stack, at }: Wanted): Fault | Content | undefined {
+  function read({ file, source, stack, at }: FileRequest): ReadProblem | Content | undefined {
     const target = realPath(file);
     if (stack.includes(target)) return { code: "import_cycle", message: "It imports itself in a circle; read once." };
     if (seen.has(target)) return undefined;
     if (stack.length > maxImportDepth) return { code: "import_too_deep", message: tooDeep };
     const refusal = whyRefused({ target, source, imported: at !== undefined }, roots);
     if (refusal !== undefined) return { code: "context_outside", message: refusal };
-    const read = readBounded(target, Math.max(left, 0));
-    if ("problem" in read) {
-      if (!read.missing) return { code: "context_unreadable", message: `It can't be read: ${read.problem}` };
+    const content = readBounded(target, Math.max(left, 0));
+    if ("problem" in content) {
+      if (!content.missing) return { code: "context_unreadable", message: `It can't be read: ${content.problem}` };
       return at && { code: "import_missing", message: "There is no such file." };
     }
-    if (read.bytes.includes(0)) return { code: "context_not_text", message: "It is not a text file." };
+    if (content.bytes.includes(0)) return { code: "context_not_text", message: "It is not a text file." };
     seen.add(target);
-    return { target, ...read };
+    return { target, ...content };
   }
 
-  function keep(wanted: Wanted, { target, bytes, complete }: Content): void {
-    const { file, source, stack, at } = wanted;
+  function keep(request: FileRequest, { target, bytes, complete }: Content): void {
+    const { file, source, stack, at } = request;
     const version = versionOf(bytes);
     if (!complete) {
-      report(wanted, { code: "context_too_large", message: `${bytes.length > 0 ? "Cut" : "Left out"}: ${tooLarge}` });
+      report(request, { code: "context_too_large", message: `${bytes.length > 0 ? "Cut" : "Left out"}: ${tooLarge}` });
     }
     // Editors leave a file empty for a moment while saving it.
-    if (bytes.length === 0 && complete) keepLast(wanted);
+    if (bytes.length === 0 && complete) keepLast(request);
     if (bytes.length === 0 || seen.has(version)) return;
     seen.add(version);
     left -= bytes.length;
@@ -127,16 +127,16 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
     }
   }
 
-  function keepLast({ file }: Wanted): void {
+  function keepLast({ file }: FileRequest): void {
     const last = previous.find((each) => each.file === file);
     if (last === undefined || seen.has(last.version)) return;
     seen.add(last.version);
     files.push(last);
   }
 
-  function report(wanted: Wanted, { code, message }: Fault): void {
-    const { file, at } = wanted;
-    if (code === "context_unreadable" || code === "context_not_text") keepLast(wanted);
+  function report(request: FileRequest, { code, message }: ReadProblem): void {
+    const { file, at } = request;
+    if (code === "context_unreadable" || code === "context_not_text") keepLast(request);
     // `@name` that does not look like a path is usually a person or a package.
     if (code === "import_missing" && at && !at.found.surelyPath) return;
     diagnostics.push({

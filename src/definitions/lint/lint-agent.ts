@@ -105,22 +105,22 @@ function lintMode({ permissionMode, tools, background }: AgentDefinition): Findi
 
 interface TaskKind {
   readonly kind: string;
-  readonly words: RegExp;
+  readonly pattern: RegExp;
   readonly from: number;
   readonly to: number;
 }
 
 /** Sorted by turns, so that "search and refactor" is judged by its larger part. */
 const kinds: readonly TaskKind[] = [
-  { kind: "refactoring", words: /\b(?:refactor|migrat|moderni[sz]|restructur|upgrad)/i, from: 30, to: 50 },
-  { kind: "generation", words: /\b(?:generat|creat|writ|implement|build|develop|scaffold)/i, from: 20, to: 30 },
+  { kind: "refactoring", pattern: /\b(?:refactor|migrat|moderni[sz]|restructur|upgrad)/i, from: 30, to: 50 },
+  { kind: "generation", pattern: /\b(?:generat|creat|writ|implement|build|develop|scaffold)/i, from: 20, to: 30 },
   {
     kind: "exploration",
-    words: /\b(?:explor|analy[sz]|investigat|understand|review|audit|research)/i,
+    pattern: /\b(?:explor|analy[sz]|investigat|understand|review|audit|research)/i,
     from: 15,
     to: 20,
   },
-  { kind: "search", words: /\b(?:search|find|look up|locat|grep)/i, from: 10, to: 15 },
+  { kind: "search", pattern: /\b(?:search|find|look up|locat|grep)/i, from: 10, to: 15 },
 ];
 
 /** Background agents use fewer turns, because no one notices when they make no progress. */
@@ -128,7 +128,7 @@ const backgroundShare = 0.5;
 
 function lintTurns({ name, description, maxTurns, background }: AgentDefinition): Finding[] {
   if (maxTurns === undefined) return [];
-  const kind = kinds.find(({ words }) => words.test(`${name} ${description}`));
+  const kind = kinds.find(({ pattern }) => pattern.test(`${name} ${description}`));
   if (kind === undefined) return [];
   const from = background === true ? Math.ceil(kind.from * backgroundShare) : kind.from;
   if (maxTurns >= from && maxTurns <= kind.to) return [];

@@ -5,7 +5,7 @@ import { describeError } from "../../lib/index.ts";
 import { isWithin, realPath } from "../sources/project-levels.ts";
 import { readBounded } from "../sources/read-bounded.ts";
 
-export interface MemoryPlace {
+export interface MemoryRequest {
   readonly scope: "user" | "project" | "local";
   readonly agent: string;
   /** The state directory, with settings and sessions. */
@@ -25,13 +25,13 @@ export type OpenedMemory =
   | { readonly ok: false; readonly problem: string };
 
 /** Finds the memory of an agent and reads its index. Writes nothing, never throws. */
-export function openMemory(place: MemoryPlace): OpenedMemory {
+export function openMemory(request: MemoryRequest): OpenedMemory {
   // A relative path would lead into the working directory, which may belong to anyone.
-  if (!isAbsolute(place.stateHome)) return { ok: false, problem: `${place.stateHome} is not an absolute path` };
-  const stateHome = resolveLinks(place.stateHome);
-  const projectRoot = resolveLinks(place.projectRoot);
-  const directory = memoryDirectory({ ...place, stateHome, projectRoot });
-  const base = place.scope === "user" ? stateHome : projectRoot;
+  if (!isAbsolute(request.stateHome)) return { ok: false, problem: `${request.stateHome} is not an absolute path` };
+  const stateHome = resolveLinks(request.stateHome);
+  const projectRoot = resolveLinks(request.projectRoot);
+  const directory = memoryDirectory({ ...request, stateHome, projectRoot });
+  const base = request.scope === "user" ? stateHome : projectRoot;
   const problem = obstacle(directory, base);
   if (problem !== undefined) return { ok: false, problem };
   const file = join(directory, "MEMORY.md");
@@ -78,7 +78,7 @@ function resolveLinks(path: string): string {
   }
 }
 
-export function memoryDirectory({ scope, agent, stateHome, projectRoot }: MemoryPlace): string {
+export function memoryDirectory({ scope, agent, stateHome, projectRoot }: MemoryRequest): string {
   const folder = encodeName(agent);
   if (scope === "user") return join(stateHome, "agent-memory", folder);
   return join(projectRoot, ".retinue", scope === "project" ? "agent-memory" : "agent-memory-local", folder);

@@ -1,8 +1,9 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createId, errorCode, parseJsonc, writeAtomically } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
-import { type PluginRecord, readPluginRecords } from "./plugin-records.ts";
-import { type Plugin, readPlugin } from "./read-plugin.ts";
+import { isPluginName, type Plugin, readPlugin, readPluginTree } from "./read-plugin.ts";
 
 export interface InstalledPlugin {
   readonly name: string;
@@ -56,4 +57,110 @@ function readInstalled(
   const fix = `Look at it, then approve it again: retinue plugins enable ${name}`;
   const changed = report("plugin_changed", `The plugin ${name} is not what was approved, so it is off.`, fix);
   return { ...found, state: "changed", diagnostics: [...diagnostics, changed] };
+}
+
+export type InstallOutcome =
+  | { readonly ok: true; readonly plugin: Plugin; readonly diagnostics: readonly Diagnostic[] }
+  | { readonly ok: false; readonly message: string };
+
+/** Copies a plugin's files (no links, no `.git`) to the state directory and records it as disabled. */
+export async function installPlugin(
+  directory: string,
+  { home, source }: { readonly home: string; readonly source: string },
+): Promise<InstallOutcome> {
+  const { records, problem } = readPluginRecords(home);
+  if (problem !== undefined) return { ok: false, message: problem };
+  const found = readPlugin(directory);
+  if (found.plugin === undefined) return { ok: false, message: describeAll(found.diagnostics) };
+  const { name } = found.plugin;
+  const target = pluginDirectory(home, name);
+  const staging = join(home, "plugins", `.new-${createId()}`);
+  try {
+    copyPlugin(directory, staging);
+    // Check the copy, because the source may have changed in the meantime.
+    const copied = readPlugin(staging);
+    if (copied.plugin?.name !== name) return { ok: false, message: `${directory} changed while it was copied.` };
+    if (records.has(name)) return { ok: false, message: alreadyThere(name) };
+    renameSync(staging, target);
+    const next = new Map(records).set(name, { source, hash: copied.plugin.hash, enabled: false });
+    await writePluginRecords(home, next);
+    const { plugin = copied.plugin, diagnostics } = readPlugin(target);
+    return { ok: true, plugin, diagnostics };
+  } catch (error) {
+    const taken = errorCode(error) === "ENOTEMPTY" || errorCode(error) === "EEXIST";
+    return { ok: false, message: taken ? alreadyThere(name) : `It can't be copied: ${String(error)}` };
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+function copyPlugin(from: string, to: string): void {
+  const tree = readPluginTree(from);
+  if (!tree.ok) throw new Error(tree.problem);
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  for (const file of tree.files) {
+    const target = join(to, file);
+    mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+    copyFileSync(join(from, file), target);
+    chmodSync(target, lstatSync(target).mode & 0o100 ? 0o700 : 0o600);
+  }
+}
+
+function alreadyThere(name: string): string {
+  return `A plugin "${name}" is there already. Remove it first: retinue plugins remove ${name}`;
+}
+
+function describeAll(diagnostics: readonly Diagnostic[]): string {
+  return diagnostics.map(({ message, fix }) => (fix === undefined ? message : `${message} ${fix}`)).join(" ");
+}
+
+/** The record of an installed plugin. */
+export interface PluginRecord {
+  /** The path or URL it was installed from. */
+  readonly source: string;
+  /** Hash of its content when it was installed or enabled. Other content is not approved. */
+  readonly hash: string;
+  readonly enabled: boolean;
+}
+
+export interface PluginRecords {
+  readonly records: ReadonlyMap<string, PluginRecord>;
+  /** Explains why the file can't be read. In that case no plugin is used. */
+  readonly problem?: string | undefined;
+}
+
+export function readPluginRecords(home: string): PluginRecords {
+  const file = recordsFile(home);
+  try {
+    const parsed = parseJsonc(readFileSync(file, "utf8"));
+    if (!("error" in parsed)) return recordsOf(parsed.value, file);
+    const { line, column, message } = parsed.error;
+    return { records: new Map(), problem: `${file}:${line}:${column} can't be read: ${message}.` };
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return { records: new Map() };
+    return { records: new Map(), problem: `${file} can't be read: ${errorCode(error)}.` };
+  }
+}
+
+export async function writePluginRecords(home: string, records: ReadonlyMap<string, PluginRecord>): Promise<void> {
+  const plugins = Object.fromEntries([...records].sort(([a], [b]) => (a < b ? -1 : 1)));
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  await writeAtomically(recordsFile(home), `${JSON.stringify({ version: 1, plugins }, null, 2)}\n`);
+}
+
+function recordsFile(home: string): string {
+  return join(home, "plugins.json");
+}
+
+function recordsOf(value: unknown, file: string): PluginRecords {
+  const { plugins } = (value ?? {}) as { plugins?: unknown };
+  if (typeof plugins !== "object" || plugins === null) {
+    return { records: new Map(), problem: `${file} has no object "plugins".` };
+  }
+  const records = new Map<string, PluginRecord>();
+  for (const [name, record] of Object.entries(plugins as Record<string, Partial<PluginRecord> | null>)) {
+    if (!isPluginName(name) || typeof record?.hash !== "string") continue;
+    records.set(name, { source: String(record.source ?? ""), hash: record.hash, enabled: record.enabled === true });
+  }
+  return { records };
 }

@@ -2,9 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { installPlugin } from "./install-plugin.ts";
-import { installedPlugins } from "./installed-plugins.ts";
-import { readPluginRecords, writePluginRecords } from "./plugin-records.ts";
+import { installedPlugins, installPlugin, readPluginRecords, writePluginRecords } from "./installed-plugins.ts";
 import { readPlugin } from "./read-plugin.ts";
 
 function place(files: Readonly<Record<string, string>>): string {

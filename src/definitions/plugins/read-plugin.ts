@@ -1,9 +1,20 @@
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { type Dirent, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { isAbsolute, join, normalize } from "node:path";
-import { parseJsonc } from "../../lib/index.ts";
+import { formatBytes, formatCount, isRecord, parseJsonc } from "../../lib/index.ts";
 import type { Diagnostic, JsonObject } from "../../protocol/index.ts";
-import { checkManifest, type PluginManifest } from "./manifest.ts";
-import { readPluginTree } from "./plugin-tree.ts";
+
+export interface PluginDependency {
+  readonly name: string;
+  readonly version?: string | undefined;
+}
+
+export interface PluginManifest {
+  readonly name: string;
+  readonly version?: string | undefined;
+  readonly description?: string | undefined;
+  readonly dependencies: readonly PluginDependency[];
+}
 
 export interface Plugin extends PluginManifest {
   readonly root: string;
@@ -131,4 +142,128 @@ function leavesRoot(file: string, path: string): Diagnostic {
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+interface CheckedManifest {
+  readonly manifest?: PluginManifest;
+  readonly raw: Readonly<Record<string, unknown>>;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+function checkManifest(value: unknown, file: string): CheckedManifest {
+  const error = (code: string, message: string, fix: string): CheckedManifest => ({
+    raw: {},
+    diagnostics: [{ severity: "error", file, line: 1, code, message, fix }],
+  });
+  if (!isRecord(value)) return error("manifest_shape", "The manifest is not an object.", 'Write {"name": "…"}.');
+  const raw = value;
+  const { name, version, description } = raw;
+  if (typeof name !== "string" || !isPluginName(name)) {
+    const fix = "Use small letters, digits and hyphens, at most 64.";
+    return error("plugin_name", `The plugin's name ${JSON.stringify(name) ?? "is missing and"} can't be used.`, fix);
+  }
+  const unused = Object.keys(raw).filter((key) => !known.has(key));
+  const message = `Not used here: ${unused.join(", ")}.`;
+  const notice: Diagnostic = { severity: "notice", file, line: 1, code: "unused_fields", message };
+  return {
+    raw,
+    manifest: {
+      name,
+      version: textOf(version),
+      description: textOf(description),
+      dependencies: dependenciesOf(raw["dependencies"]),
+    },
+    diagnostics: unused.length === 0 ? [] : [notice],
+  };
+}
+
+/** Returns true for a valid name: it becomes a directory name and the prefix of the plugin's agents. */
+export function isPluginName(name: string): boolean {
+  return /^[a-z0-9][a-z0-9-]{0,63}$/.test(name);
+}
+
+const known = new Set(
+  "name displayName version description author homepage repository license keywords metadata agents skills hooks mcpServers dependencies".split(
+    " ",
+  ),
+);
+
+/** Reads `["a", "b@^1"]`, `[{name, version}]` or `{"a": "^1"}`. */
+function dependenciesOf(value: unknown): PluginDependency[] {
+  if (Array.isArray(value)) return value.flatMap(dependencyOf);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, version]) => dependencyOf({ name, version }));
+}
+
+function dependencyOf(value: unknown): PluginDependency[] {
+  if (typeof value === "string") {
+    const [name = "", version] = value.split(/@(?=[^@]*$)/);
+    return name === "" ? [] : [{ name, version: version || undefined }];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  const { name, version } = value as { name?: unknown; version?: unknown };
+  if (typeof name !== "string") return [];
+  return [{ name, version: textOf(version) }];
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+type PluginTree =
+  /** `files`: relative paths with `/`, sorted. `hash`: hash of all paths and contents. */
+  | { readonly ok: true; readonly files: readonly string[]; readonly hash: string }
+  | { readonly ok: false; readonly problem: string };
+
+const maxFiles = 5_000;
+const maxBytes = 50 * 1024 * 1024;
+const maxDepth = 16;
+
+/**
+ * Reads a plugin's directory, without `.git`. Refuses links, devices and directories that are too large: a plugin must not
+ * leave its directory, and its content must be what was approved. Never throws.
+ */
+export function readPluginTree(root: string): PluginTree {
+  try {
+    const files = listFiles(root);
+    const hash = createHash("sha256");
+    for (const file of files) {
+      const content = readFileSync(join(root, file));
+      hash.update(`${Buffer.byteLength(file)}:${content.length}:${file}\n`).update(content);
+    }
+    return { ok: true, files, hash: hash.digest("hex") };
+  } catch (error) {
+    return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function listFiles(root: string): string[] {
+  const files: string[] = [];
+  const open = [{ directory: root, relative: "", depth: 0 }];
+  let bytes = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next.depth > maxDepth) throw new Error(`${next.relative} is nested more than ${maxDepth} deep`);
+    for (const entry of readdirSync(next.directory, { withFileTypes: true })) {
+      if (entry.name === ".git") continue;
+      const path = join(next.directory, entry.name);
+      const relative = next.relative === "" ? entry.name : `${next.relative}/${entry.name}`;
+      const kind = kindOf(entry, path);
+      if (kind === "directory") open.push({ directory: path, relative, depth: next.depth + 1 });
+      else if (kind === "file") {
+        files.push(relative);
+        bytes += lstatSync(path).size;
+      } else throw new Error(`${relative} is ${kind}: a plugin may hold only files and directories`);
+      if (files.length > maxFiles) throw new Error(`it holds more than ${formatCount(maxFiles)} files`);
+      if (bytes > maxBytes) throw new Error(`it holds more than ${formatBytes(maxBytes)}`);
+    }
+  }
+  return files.sort();
+}
+
+function kindOf(entry: Dirent, path: string): "file" | "directory" | "a link" | "a special file" {
+  // Some file systems do not report the kind of an entry.
+  const kind = entry.isFile() || entry.isDirectory() || entry.isSymbolicLink() ? entry : lstatSync(path);
+  if (kind.isFile()) return "file";
+  if (kind.isDirectory()) return "directory";
+  return kind.isSymbolicLink() ? "a link" : "a special file";
 }

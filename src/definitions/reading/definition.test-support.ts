@@ -1,4 +1,4 @@
-/** Definitions in the shapes people write them, each with what it must give. All load. */
+/** A definition as people write it, with the fields that it must have. All samples load. */
 export interface Sample {
   readonly title: string;
   readonly text: string;
@@ -132,7 +132,7 @@ export const samples: readonly Sample[] = [
 
 export type Mutation = (text: string) => Uint8Array | undefined;
 
-/** Each changes how a file is written and not what it says. Undefined: can't be written that way. */
+/** Changes to how a file is written, not to its content. They return undefined for a text that can't be written that way. */
 export const mutations: Readonly<Record<string, Mutation>> = {
   "byte order mark": (text) => Buffer.from(`\ufeff${text}`),
   CRLF: (text) => Buffer.from(text.replaceAll("\n", "\r\n")),

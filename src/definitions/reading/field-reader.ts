@@ -17,7 +17,7 @@ export interface Field {
 /** The syntax a definition is written in, so that messages suggest fixes in the same syntax. */
 export interface FieldSyntax {
   readonly form: "yaml" | "json";
-  /** Word for one field in messages. */
+  /** What messages call one field. */
   readonly unit: "line" | "key";
   /** Returns a field as the author would write it. */
   entry(key: string, value: string | boolean | readonly string[]): string;

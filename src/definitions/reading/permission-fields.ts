@@ -11,7 +11,7 @@ import type { AgentFieldReader, Field } from "./field-reader.ts";
 import { booleanOf, describe, isEmpty, textOf } from "./field-values.ts";
 
 /** Spellings of the modes, including those of other programs. None maps to a looser mode than it means there. */
-const modeWords: Readonly<Record<string, PermissionMode>> = {
+const modeNames: Readonly<Record<string, PermissionMode>> = {
   ...Object.fromEntries(permissionModes.map((mode) => [fold(mode), mode])),
   manual: "default",
   ask: "default",
@@ -76,7 +76,7 @@ function readMode(reader: AgentFieldReader, name: "permissionMode" | "approvalMo
   const field = reader.get(name);
   if (field === undefined) return undefined;
   const text = typeof field.value === "string" ? field.value.trim() : "";
-  const mode = Object.hasOwn(modeWords, fold(text)) ? modeWords[fold(text)] : undefined;
+  const mode = Object.hasOwn(modeNames, fold(text)) ? modeNames[fold(text)] : undefined;
   if (mode === undefined) {
     const guess = nearest(text, permissionModes)[0];
     reader.refuse(field, {
@@ -156,6 +156,6 @@ function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function fold(word: string): string {
-  return word.replace(/[-_ ]/g, "").toLowerCase();
+function fold(name: string): string {
+  return name.replace(/[-_ ]/g, "").toLowerCase();
 }

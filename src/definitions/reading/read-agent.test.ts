@@ -16,7 +16,7 @@ async function read(content: string | Uint8Array, source: DefinitionSource = "pr
   };
 }
 
-/** Name and description are given; what is said of them is not repeated in every test. */
+/** Reads a definition with a name and a description, so that no test gets diagnostics about them. */
 function withFields(frontmatter: string, source?: DefinitionSource) {
   return read(`---\nname: a\ndescription: d\n${frontmatter}\n---\nBody.\n`, source);
 }

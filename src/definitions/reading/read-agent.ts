@@ -119,8 +119,8 @@ function isNamed(draft: Draft): draft is Draft & AgentDefinition {
 function readName(reader: AgentFieldReader, defaultName: () => string): string | undefined {
   const name = readText(reader, "name")?.trim() ?? defaultName();
   const field = reader.get("name");
-  const doubt = hasControls(name) ? undefined : doubtAboutName(name);
-  if (doubt !== undefined) reader.warn(field ?? { key: "name", value: name, line: 1 }, doubt);
+  const disguise = hasControls(name) ? undefined : describeDisguise(name);
+  if (disguise !== undefined) reader.warn(field ?? { key: "name", value: name, line: 1 }, disguise);
   if (!hasControls(name)) return name;
   if (field !== undefined)
     reader.refuse(field, {
@@ -131,8 +131,8 @@ function readName(reader: AgentFieldReader, defaultName: () => string): string |
   return undefined;
 }
 
-/** Warns about names that imitate another one. Similar names within the project are found by the catalog. */
-function doubtAboutName(name: string): FieldProblem | undefined {
+/** Describes how a name imitates another one. The catalog finds similar names within the project. */
+function describeDisguise(name: string): FieldProblem | undefined {
   const meant = isDisguised(name)
     ? builtInAgents().find((each) => shapeOf(each.definition.name) === shapeOf(name))
     : undefined;

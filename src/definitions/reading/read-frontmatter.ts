@@ -1,9 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Diagnostic } from "../../protocol/index.ts";
 import type { Field } from "./field-reader.ts";
-import { bodyOf, type SplitFrontmatter, splitFrontmatter } from "./split-frontmatter.ts";
-import { loadYamlReader } from "./strict-yaml.ts";
-import { readTolerantYaml } from "./tolerant-yaml.ts";
+import { readYamlFields } from "./read-yaml.ts";
 
 export interface ReadFrontmatter {
   /** Undefined if the file can't be loaded; the diagnostics say why. */
@@ -22,20 +20,19 @@ export interface FrontmatterRequest {
 /** Limits the memory for definitions, because the bytes of each file are kept. */
 export const maxFileBytes = 256 * 1024;
 const maxFrontmatter = 64 * 1024;
-const firstPrefix = 512;
 
 /** Reads the frontmatter of a file. Never rejects, whatever the bytes. */
 export async function readFrontmatter(request: FrontmatterRequest): Promise<ReadFrontmatter> {
-  const { bytes, file } = request;
+  const { bytes, file, isKnown } = request;
   if (bytes.length > maxFileBytes) return refused({ severity: "error", file, ...fileTooLarge });
   const encoded = detectEncoding(bytes);
   const diagnostics: Diagnostic[] = [];
   if (encoded.encoding === "windows-1252") diagnostics.push({ severity: "notice", file, ...notUtf8 });
-  const found = splitPrefix(bytes, encoded);
+  const found = splitFrontmatter(decodeText(bytes, encoded));
   if (found.kind !== "found") return refused({ severity: "error", file, ...describeMissing(found) }, diagnostics);
   if (found.source.length > maxFrontmatter)
     return refused({ severity: "error", file, ...frontmatterTooLarge(found.source.length) }, diagnostics);
-  const read = await readSource(found, request);
+  const read = await readYamlFields({ source: found.source, firstLine: found.line, file, isKnown });
   diagnostics.push(...read.diagnostics);
   if (read.fields === undefined) return { diagnostics, body: () => "" };
   return { fields: read.fields, diagnostics, body: () => bodyOf(decodeText(bytes, encoded)) };
@@ -44,42 +41,6 @@ export async function readFrontmatter(request: FrontmatterRequest): Promise<Read
 function refused(problem: Diagnostic, diagnostics: Diagnostic[] = []): ReadFrontmatter {
   diagnostics.push(problem);
   return { diagnostics, body: () => "" };
-}
-
-interface ReadSource {
-  readonly fields?: readonly Field[];
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-/** Parses the frontmatter as YAML, or line by line if it is not valid YAML. */
-async function readSource(
-  { source, line: firstLine }: FoundFrontmatter,
-  { file, isKnown }: FrontmatterRequest,
-): Promise<ReadSource> {
-  const readYaml = await loadYamlReader();
-  const strict = readYaml(source, firstLine);
-  if (strict.kind === "fields") return { fields: strict.fields, diagnostics: [] };
-  const { line, message } = strict;
-  if (strict.kind === "hostile")
-    return { diagnostics: [{ severity: "error", file, line, code: "yaml_refused", message }] };
-  const problem = { file, line, code: "yaml_error", message, fix: yamlFix } as const;
-  const fields = readTolerantYaml(source, { firstLine, isKnown, readYaml });
-  if (!fields.some((field) => isKnown(field.key))) return { diagnostics: [{ severity: "error", ...problem }] };
-  const warning: Diagnostic = { severity: "warning", ...problem, message: `${message} Read line by line instead.` };
-  return { fields, diagnostics: [warning] };
-}
-
-type FoundFrontmatter = Extract<SplitFrontmatter, { kind: "found" }>;
-
-/** Decodes only as much as needed, because bodies are long and most are never used. */
-function splitPrefix(bytes: Uint8Array, encoded: EncodedText): SplitFrontmatter {
-  for (let limit = firstPrefix; limit < bytes.length; limit *= 8) {
-    const text = decodeText(bytes, encoded, limit);
-    const found = splitFrontmatter(text);
-    // Read on if the prefix may end within the closing line, or if a better closing line may follow.
-    if (found.kind === "found" && found.end < text.length && !found.isGlued) return found;
-  }
-  return splitFrontmatter(decodeText(bytes, encoded));
 }
 
 type TextEncoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
@@ -101,18 +62,11 @@ function detectEncoding(bytes: Uint8Array): EncodedText {
   return { encoding: "utf-8", offset };
 }
 
-/** Returns the text with `\n` line ends. `limit`: the approximate number of bytes to decode. */
-function decodeText(bytes: Uint8Array, { encoding, offset }: EncodedText, limit = bytes.length): string {
-  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const end = offset + limit;
-  const text =
-    encoding === "utf-8"
-      ? buffer.toString("utf8", offset, end)
-      : new TextDecoder(encoding).decode(buffer.subarray(offset, end));
-  return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
+/** Returns the text with `\n` line ends. */
+function decodeText(bytes: Uint8Array, { encoding, offset }: EncodedText): string {
+  return new TextDecoder(encoding).decode(bytes.subarray(offset)).replace(/\r\n?/g, "\n");
 }
 
-const yamlFix = 'Put the value in double quotes, or write it below the key after "|".';
 const notUtf8 = {
   line: 1,
   code: "not_utf8",
@@ -125,7 +79,7 @@ function describeMissing(found: Exclude<SplitFrontmatter, { kind: "found" }>): O
     return {
       line: found.line,
       code: "frontmatter_language",
-      message: `The frontmatter begins with "---${found.word.slice(0, 40)}". Only YAML is read, and nothing is ever run.`,
+      message: `The frontmatter begins with "---${found.language.slice(0, 40)}". Only YAML is read, and nothing is ever run.`,
       fix: 'Write the first line as "---".',
     };
   if (found.kind === "unclosed")
@@ -157,4 +111,139 @@ function frontmatterTooLarge(size: number): Omit<Diagnostic, "severity" | "file"
     message: `The frontmatter has ${size} characters; at most ${maxFrontmatter} are read.`,
     fix: "Move the text into the body, below the closing line.",
   };
+}
+
+type SplitFrontmatter =
+  | { readonly kind: "none" }
+  /** `---js` and similar, which other programs evaluate. */
+  | { readonly kind: "language"; readonly language: string; readonly line: number }
+  | { readonly kind: "unclosed"; readonly line: number }
+  | {
+      readonly kind: "found";
+      /** Without the marker lines and common indentation; ends with a newline. */
+      readonly source: string;
+      /** Line number of the first line of `source`, starting at 1. */
+      readonly line: number;
+      /** Offset of the end of the closing line. */
+      readonly end: number;
+    };
+
+/** Splits Markdown with `\n` line ends into frontmatter and body. Blank lines and HTML comments may precede it. */
+function splitFrontmatter(text: string): SplitFrontmatter {
+  const opening = findOpening(text);
+  if (opening === undefined) return { kind: "none" };
+  if (opening.language !== "") return { kind: "language", language: opening.language, line: opening.line };
+  const closing = findClosing(text, opening);
+  if (closing === undefined) return { kind: "unclosed", line: opening.line };
+  const source = dedent(text.slice(opening.end, closing.start));
+  return { kind: "found", source, line: opening.line + 1, end: closing.end };
+}
+
+/** Returns the text after the frontmatter and the blank lines below it. */
+function bodyOf(text: string): string {
+  const found = splitFrontmatter(text);
+  return found.kind === "found" ? text.slice(skipBlankLines(text, found.end)) : "";
+}
+
+interface Opening {
+  readonly indent: number;
+  readonly language: string;
+  readonly line: number;
+  /** Offset of the next line. */
+  readonly end: number;
+}
+
+function findOpening(text: string): Opening | undefined {
+  let position = text.startsWith("\ufeff") ? 1 : 0;
+  let line = 1;
+  while (position < text.length) {
+    const end = lineEnd(text, position);
+    const content = text.slice(position, end);
+    const trimmed = content.trim();
+    if (trimmed.startsWith("<!--")) {
+      const commentEnd = text.indexOf("-->", position);
+      if (commentEnd === -1) return undefined;
+      line += countNewlines(text.slice(position, commentEnd));
+      position = commentEnd + 3;
+      continue;
+    }
+    if (trimmed !== "") {
+      const match = /^([ \t]*)-{3,}[ \t]*([^-\s].*?)?[ \t]*$/.exec(content);
+      if (match === null) return undefined;
+      const language = match[2]?.startsWith("#") ? "" : (match[2] ?? "");
+      return { indent: match[1]?.length ?? 0, language, line, end: end + 1 };
+    }
+    position = end + 1;
+    line += 1;
+  }
+  return undefined;
+}
+
+interface Closing {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Finds a whole line of dashes or `...`. If there is none, or only one so far below that it is a horizontal rule of the
+ * body, accepts a line that begins with three dashes.
+ */
+function findClosing(text: string, opening: Opening): Closing | undefined {
+  const closing = findClosingLine(text, opening);
+  if (closing !== undefined && closing.start - opening.end <= farBelow) return closing;
+  gluedLine.lastIndex = opening.end - 1;
+  const glued = gluedLine.exec(text);
+  if (glued === null || (closing !== undefined && closing.start - glued.index <= farBelow)) return closing;
+  return { start: glued.index + 1, end: glued.index + 4 };
+}
+
+function findClosingLine(text: string, opening: Opening): Closing | undefined {
+  const pattern = closingLine[opening.indent === 0 ? "atEdge" : "indented"];
+  pattern.lastIndex = opening.end - 1;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    if ((match[1] ?? "").length <= opening.indent) return { start: match.index + 1, end: pattern.lastIndex };
+    pattern.lastIndex = match.index + 1;
+  }
+  return undefined;
+}
+
+const farBelow = 256;
+const closingLine = {
+  atEdge: /\n(?:-{3,}|\.{3})[ \t]*(?:\n|$)/g,
+  indented: /\n([ \t]*)(?:-{3,}|\.{3})[ \t]*(?:\n|$)/g,
+};
+const gluedLine = /\n---[^-\s]/g;
+
+function skipBlankLines(text: string, start: number): number {
+  let position = Math.min(start, text.length);
+  for (;;) {
+    const end = lineEnd(text, position);
+    if (position >= text.length || text.slice(position, end).trim() !== "") return position;
+    position = Math.min(end + 1, text.length);
+  }
+}
+
+/** Removes the indentation of the first line with content from all lines. */
+function dedent(source: string): string {
+  const lines = source.split("\n");
+  const filled = lines.filter((line) => line.trim() !== "");
+  const indent = indentOf(filled[0] ?? "");
+  if (indent === 0) return source;
+  const shared = filled.every((line) => indentOf(line) >= indent);
+  return lines.map((line) => (shared ? line.slice(indent) : line.slice(Math.min(indent, indentOf(line))))).join("\n");
+}
+
+function indentOf(line: string): number {
+  let indent = 0;
+  while (line.charCodeAt(indent) === 0x20 || line.charCodeAt(indent) === 0x09) indent += 1;
+  return indent;
+}
+
+function lineEnd(text: string, position: number): number {
+  const end = text.indexOf("\n", position);
+  return end === -1 ? text.length : end;
+}
+
+function countNewlines(text: string): number {
+  return text.split("\n").length - 1;
 }

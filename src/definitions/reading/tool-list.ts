@@ -38,7 +38,7 @@ function readString(text: string): ToolList | undefined {
 
 /** Splits at commas and line ends outside of parentheses: `Bash(git diff, git log)` is one item. Undefined if unbalanced. */
 export function splitList(text: string): string[] | undefined {
-  const pieces = parentheses.test(text) ? splitOutside(text) : text.split(separator);
+  const pieces = splitOutside(text);
   if (pieces === undefined) return undefined;
   const items: string[] = [];
   for (const piece of pieces) {
@@ -47,9 +47,6 @@ export function splitList(text: string): string[] | undefined {
   }
   return items;
 }
-
-const parentheses = /[()]/;
-const separator = /[,\n]/;
 
 function splitOutside(text: string): string[] | undefined {
   const pieces: string[] = [];

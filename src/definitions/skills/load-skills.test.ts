@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadSnapshot } from "../sources/load-snapshot.ts";
 import type { SnapshotPlugin } from "../sources/snapshot.ts";
-import { findSkill, findSkills } from "./skill-catalog.ts";
+import { findSkill, findSkills } from "./skills.ts";
 
 let place = "";
 let home = "";

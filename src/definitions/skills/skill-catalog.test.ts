@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { estimateTokens } from "../../lib/index.ts";
 import type { SkillDefinition } from "../../protocol/index.ts";
 import type { LoadedSkill } from "../sources/snapshot.ts";
-import { createSkillCatalog } from "./skill-catalog.ts";
+import { createSkillCatalog } from "./skills.ts";
 
 function skill(name: string, more: Partial<SkillDefinition> = {}): LoadedSkill {
   const file = `/skills/${name}/SKILL.md`;

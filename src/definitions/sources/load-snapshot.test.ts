@@ -187,7 +187,7 @@ describe("sources", () => {
     const [elsewhere, cwd] = [join(place, "elsewhere"), join(project, nested(9))];
     mkdirSync(join(elsewhere, "agents", nested(8)), { recursive: true });
     mkdirSync(cwd, { recursive: true });
-    // No path that names all of it would be short enough, so one half is moved below the other.
+    // The path of the whole tree would be too long for the system, so one half is moved below the other.
     renameSync(elsewhere, join(cwd, ".claude"));
     const { diagnostics } = await load({ cwd });
     renameSync(join(cwd, ".claude"), elsewhere);
@@ -222,7 +222,7 @@ describe("a project that is trusted only in part", () => {
     write(join(app(), "AGENTS.md"), "near");
     mkdirSync(join(project, ".agents/agents"), { recursive: true });
     mkdirSync(join(project, ".agents/skills/s"), { recursive: true });
-    // Each of them would be told of if anybody had tried to read it.
+    // Each of them would be reported if it had been read.
     for (const name of ["AGENTS.md", "CLAUDE.md", ".agents/agents/a.md", ".agents/skills/s/SKILL.md"]) {
       execFileSync("mkfifo", [join(project, name)]);
     }

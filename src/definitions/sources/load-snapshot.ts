@@ -1,6 +1,6 @@
 import type { Diagnostic } from "../../protocol/index.ts";
 import { readContextFiles } from "../context/read-context-files.ts";
-import { loadSkills } from "../skills/load-skills.ts";
+import { loadSkills } from "../skills/skills.ts";
 import { loadAgents } from "./load-agents.ts";
 import { ownDirectory, type ProjectLevels, trustedProjectLevels } from "./project-levels.ts";
 import { versionOf } from "./read-bounded.ts";
@@ -22,7 +22,7 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
     contextFiles: context.files,
     off: options.trusted ? [] : projectParts,
   };
-  const diagnostics = [...agents.diagnostics, ...skills.diagnostics, ...context.diagnostics].sort(byPlace);
+  const diagnostics = [...agents.diagnostics, ...skills.diagnostics, ...context.diagnostics].sort(byLocation);
   deepFreeze(parts);
   deepFreeze(diagnostics);
   let hash: string | undefined;
@@ -38,7 +38,7 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
 
 const projectParts = ["agents of the project", "skills of the project", "AGENTS.md and CLAUDE.md of the project"];
 
-function byPlace(a: Diagnostic, b: Diagnostic): number {
+function byLocation(a: Diagnostic, b: Diagnostic): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return a.line - b.line || (a.code < b.code ? -1 : 1);
 }

@@ -38,8 +38,8 @@ export function projectLevels({ cwd, home }: Pick<LevelsOptions, "cwd" | "home">
 }
 
 /** Returns the trusted levels; all of them without a `trustedRoot`. */
-export function trustedProjectLevels({ trustedRoot, ...place }: LevelsOptions): ProjectLevels {
-  const levels = projectLevels(place);
+export function trustedProjectLevels({ trustedRoot, ...options }: LevelsOptions): ProjectLevels {
+  const levels = projectLevels(options);
   const top = realPath(trustedRoot ?? levels.root);
   if (isWithin(levels.root, top)) return levels;
   const nearestFirst = levels.nearestFirst.filter((directory) => isWithin(directory, top));

@@ -47,7 +47,7 @@ async function start(more: Partial<SnapshotOptions> = {}): Promise<SnapshotWatch
   return watching;
 }
 
-/** The test's own time limit ends what never comes. */
+/** Waits until the condition holds. The time limit of the test ends a wait that fails. */
 async function until(holds: (snapshot: Snapshot) => boolean): Promise<Snapshot> {
   for (;;) {
     const current = watching?.current();

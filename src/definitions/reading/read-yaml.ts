@@ -1,0 +1,212 @@
+import type * as Yaml from "yaml";
+import type { Diagnostic } from "../../protocol/index.ts";
+import type { Field } from "./field-reader.ts";
+
+export interface YamlRequest {
+  readonly source: string;
+  /** Line number of the source in the file, starting at 1. */
+  readonly firstLine: number;
+  readonly file: string;
+  /** Returns true for fields of the format. Only those end a text of several lines. */
+  readonly isKnown: (key: string) => boolean;
+}
+
+export interface ReadYaml {
+  /** Undefined if the source can't be read; the diagnostics say why. */
+  readonly fields?: readonly Field[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Reads the fields of a frontmatter as YAML, or line by line if it is not valid YAML. */
+export async function readYamlFields({ source, firstLine, file, isKnown }: YamlRequest): Promise<ReadYaml> {
+  const readYaml = await loadYamlReader();
+  const strict = readYaml(source, firstLine);
+  if (strict.kind === "fields") return { fields: strict.fields, diagnostics: [] };
+  const { line, message } = strict;
+  if (strict.kind === "hostile")
+    return { diagnostics: [{ severity: "error", file, line, code: "yaml_refused", message }] };
+  const problem = { file, line, code: "yaml_error", message, fix: yamlFix } as const;
+  const fields = readTolerantYaml(source, { firstLine, isKnown, readYaml });
+  if (!fields.some((field) => isKnown(field.key))) return { diagnostics: [{ severity: "error", ...problem }] };
+  const warning: Diagnostic = { severity: "warning", ...problem, message: `${message} Read line by line instead.` };
+  return { fields, diagnostics: [warning] };
+}
+
+const yamlFix = 'Put the value in double quotes, or write it below the key after "|".';
+
+type StrictYaml =
+  | { readonly kind: "fields"; readonly fields: readonly Field[] }
+  /** Not YAML, or not a mapping. The tolerant reader may still find the fields. */
+  | { readonly kind: "broken"; readonly line: number; readonly message: string }
+  /** Exceeds a limit on aliases or nesting. No other reader is tried. */
+  | { readonly kind: "hostile"; readonly line: number; readonly message: string };
+
+type YamlReader = (source: string, firstLine: number) => StrictYaml;
+
+/** Loads the `yaml` package on first use: a run without definition files does not need it. */
+async function loadYamlReader(): Promise<YamlReader> {
+  loading ??= import("yaml").then((yaml) => (source, firstLine) => readStrictYaml(yaml, { source, firstLine }));
+  return loading;
+}
+
+let loading: Promise<YamlReader> | undefined;
+
+const maxAliases = 20;
+
+function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: string; firstLine: number }): StrictYaml {
+  const lines = new yaml.LineCounter();
+  const lineOf = (offset: number | undefined) => firstLine + Math.max(0, lines.linePos(offset ?? 0).line - 1);
+  try {
+    const document = yaml.parseDocument(source, {
+      lineCounter: lines,
+      prettyErrors: false,
+      schema: "core",
+      merge: false,
+      uniqueKeys: true,
+      logLevel: "silent",
+    });
+    // For `yaml` an unknown tag is only a warning, but it would be missing from the text.
+    const problem = document.errors[0] ?? document.warnings[0];
+    if (problem !== undefined)
+      return { kind: "broken", line: lineOf(problem.pos[0]), message: describeProblem(problem) };
+    if (!yaml.isMap(document.contents))
+      return { kind: "broken", line: firstLine, message: "The frontmatter is not a list of `key: value` lines." };
+    const values = document.toJS({ maxAliasCount: maxAliases, mapAsMap: true }) as Map<unknown, unknown>;
+    const fields = document.contents.items.map((pair) => toField(yaml, { pair, values, source, lineOf }));
+    return { kind: "fields", fields };
+  } catch (error) {
+    // An alias without an anchor is a typing error (`- Bash(git: *)`), not an attack.
+    if (error instanceof ReferenceError && error.message.startsWith("Unresolved alias"))
+      return { kind: "broken", line: firstLine, message: "A word that begins with `*` refers to nothing." };
+    return { kind: "hostile", line: firstLine, message: describeHostile(error) };
+  }
+}
+
+interface PairContext {
+  readonly pair: Yaml.Pair<unknown, unknown>;
+  readonly values: ReadonlyMap<unknown, unknown>;
+  readonly source: string;
+  readonly lineOf: (offset: number | undefined) => number;
+}
+
+function toField(yaml: typeof Yaml, { pair, values, source, lineOf }: PairContext): Field {
+  const { key, value } = pair;
+  const keyValue = yaml.isScalar(key) ? key.value : String(key);
+  const text = yaml.isScalar(value) && typeof value.value !== "string" ? (value.source ?? "") : undefined;
+  const range = yaml.isNode(value) ? value.range : undefined;
+  return {
+    key: String(keyValue),
+    value: toPlain(values.get(keyValue) ?? null),
+    text,
+    raw: range ? source.slice(range[0], range[1]) : undefined,
+    line: lineOf(yaml.isNode(key) ? key.range?.[0] : undefined),
+  };
+}
+
+/** Converts maps to objects in which `__proto__` is a key like any other. */
+function toPlain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toPlain);
+  if (!(value instanceof Map)) return typeof value === "bigint" ? Number(value) : value;
+  return Object.fromEntries([...value].map(([key, item]) => [String(key), toPlain(item)]));
+}
+
+function describeHostile(error: unknown): string {
+  if (error instanceof ReferenceError) return `More than ${maxAliases} aliases (\`*name\`) are not read.`;
+  if (error instanceof RangeError) return "The frontmatter is nested too deeply.";
+  return `The frontmatter can't be read: ${error instanceof Error ? firstSentence(error.message) : String(error)}`;
+}
+
+function describeProblem({ code, message }: Yaml.YAMLError): string {
+  if (code === "BLOCK_AS_IMPLICIT_KEY" && message.startsWith("Nested mappings"))
+    return 'An unquoted value contains ": ", which YAML does not allow.';
+  return firstSentence(message);
+}
+
+function firstSentence(message: string): string {
+  const line = message.split("\n")[0] ?? message;
+  return /[.!?]$/.test(line) ? line : `${line}.`;
+}
+
+interface TolerantOptions extends Pick<YamlRequest, "firstLine" | "isKnown"> {
+  readonly readYaml: YamlReader;
+}
+
+/**
+ * Reads frontmatter that is not valid YAML but clear to a person: colons in unquoted text, examples at the left edge,
+ * `tools: *`. Splits it at lines that start with a key. Each piece is parsed as YAML on its own, or kept as text.
+ */
+function readTolerantYaml(source: string, options: TolerantOptions): Field[] {
+  const fields: Field[] = [];
+  for (const block of cutBlocks(source, options.isKnown)) {
+    const line = options.firstLine + block.index;
+    fields.push(readAlone(block, { ...options, firstLine: line }) ?? asText(block, line));
+  }
+  return fields;
+}
+
+function readAlone(block: Block, { firstLine, readYaml }: TolerantOptions): Field | undefined {
+  const source = `${block.lines.join("\n")}\n`;
+  const strict = readYaml(source, firstLine);
+  return strict.kind === "fields" && strict.fields.length === 1 ? strict.fields[0] : undefined;
+}
+
+interface Block {
+  readonly key: string;
+  readonly index: number;
+  readonly lines: string[];
+}
+
+const keyLine = /^(["']?)([A-Za-z_][A-Za-z0-9_-]*)\1[ \t]*:(?:[ \t]|$)/;
+const speakers = new Set([
+  "user",
+  "assistant",
+  "human",
+  "context",
+  "commentary",
+  "example",
+  "examples",
+  "note",
+  "system",
+]);
+
+function cutBlocks(source: string, isKnown: (key: string) => boolean): Block[] {
+  const blocks: Block[] = [];
+  for (const [index, line] of source.split("\n").entries()) {
+    const key = keyLine.exec(line)?.[2];
+    const open = blocks.at(-1);
+    if (key !== undefined && startsField({ key, open, isKnown })) blocks.push({ key, index, lines: [line] });
+    else if (open !== undefined) open.lines.push(line);
+  }
+  return blocks;
+}
+
+interface FieldStart {
+  readonly key: string;
+  readonly open: Block | undefined;
+  readonly isKnown: (key: string) => boolean;
+}
+
+/** A capitalised key is prose (`Context:`), and an unknown key starts a field only outside of a text of several lines. */
+function startsField({ key, open, isKnown }: FieldStart): boolean {
+  if (/^[A-Z]/.test(key)) return false;
+  if (isKnown(key) || open === undefined) return true;
+  const runsOn = open.lines.slice(1).some((line) => /^\S/.test(line)) || open.lines.join("\n").includes("<example>");
+  return !runsOn && !speakers.has(key);
+}
+
+function asText(block: Block, line: number): Field {
+  const first = block.lines[0] ?? "";
+  const text = [first.slice(first.indexOf(":") + 1), ...block.lines.slice(1)].join("\n").trim();
+  const unmarked = text.replace(/^[|>][-+]?[ \t]*\n/, "");
+  return { key: block.key, value: unquote(unmarked), raw: text, line };
+}
+
+function unquote(text: string): string {
+  const quote = text.charAt(0);
+  if (text.length < 2 || (quote !== '"' && quote !== "'")) return text;
+  if (!text.endsWith(quote)) return text;
+  // Several quoted texts (`"a", "b"`) are not one quoted text.
+  const inner = text.slice(1, -1);
+  if (/^[^"']*["']\s*,\s*["']/.test(inner)) return text;
+  return quote === '"' ? inner.replace(/\\(["\\])/g, "$1") : inner.replaceAll("''", "'");
+}

@@ -1,0 +1,193 @@
+import { dirname, join } from "node:path";
+import { nearest } from "../../lib/index.ts";
+import type { DefinitionSource, Diagnostic, SkillDefinition } from "../../protocol/index.ts";
+import { cappedList } from "../catalog/capped-list.ts";
+import { nearestEntries } from "../catalog/nearest-entries.ts";
+import { readSkillFile } from "../reading/read-skill.ts";
+import { keepLastGood } from "../sources/keep-last-good.ts";
+import { type ListedFile, listFiles } from "../sources/list-files.ts";
+import { type ProjectLevels, realPath } from "../sources/project-levels.ts";
+import { readBounded, versionOf } from "../sources/read-bounded.ts";
+import type { LoadedSkill, Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
+
+const readLimit = 1024 * 1024 + 1;
+
+/** Loads the skills of all sources. The first of a name wins: higher sources first, `.agents/skills` before `.claude/skills`. */
+export async function loadSkills(
+  options: SnapshotOptions,
+  { levels, previous }: { levels: ProjectLevels; previous: Snapshot | undefined },
+): Promise<{ skills: readonly LoadedSkill[]; diagnostics: readonly Diagnostic[] }> {
+  const skills = new Map<string, LoadedSkill>();
+  const diagnostics: Diagnostic[] = [];
+  for (const { source, plugin, files, problems } of findSkillFiles(options, levels)) {
+    diagnostics.push(...problems);
+    for (const { file, target } of files) {
+      const read = await readSkill({ file, target }, { source, plugin });
+      const kept = keepLastGood(read, { file, known: previous?.skills });
+      diagnostics.push(...kept.diagnostics);
+      if (!kept.loaded) continue;
+      const { name } = kept.loaded.definition;
+      const winner = skills.get(name);
+      if (winner) diagnostics.push(overridden(kept.loaded, winner));
+      else skills.set(name, kept.loaded);
+    }
+  }
+  const sorted = [...skills.values()].sort((a, b) => (a.definition.name < b.definition.name ? -1 : 1));
+  return { skills: sorted, diagnostics };
+}
+
+interface SkillFiles {
+  readonly source: DefinitionSource;
+  readonly plugin: string | undefined;
+  readonly files: readonly ListedFile[];
+  readonly problems: readonly Diagnostic[];
+}
+
+function findSkillFiles(options: SnapshotOptions, levels: ProjectLevels): SkillFiles[] {
+  const home = realPath(options.home);
+  const managed = options.managedDirectory === undefined ? undefined : realPath(options.managedDirectory);
+  const pair = (base: string) => [join(base, ".agents", "skills"), join(base, ".claude", "skills")];
+  const below = (directories: readonly string[], scope: string, source: DefinitionSource): SkillFiles[] =>
+    directories.map((directory) => {
+      const { files, diagnostics } = listFiles({ directory, scope, wanted: isSkillFile, stopAtFound: true });
+      return { source, plugin: undefined, files, problems: diagnostics };
+    });
+  return [
+    ...(managed === undefined ? [] : below([join(managed, "skills")], managed, "policy")),
+    ...levels.nearestFirst.flatMap((base) => below(pair(base), levels.root, "project")),
+    ...below(pair(home), home, "user"),
+    ...(options.plugins ?? []).map(({ name, skillFiles }): SkillFiles => {
+      const files = skillFiles.map((file) => ({ file, target: file }));
+      return { source: "plugin", plugin: name, files, problems: [] };
+    }),
+  ];
+}
+
+function isSkillFile(name: string): boolean {
+  return name.toLowerCase() === "skill.md";
+}
+
+async function readSkill(
+  { file, target }: ListedFile,
+  { source, plugin }: { source: DefinitionSource; plugin: string | undefined },
+): Promise<{ loaded?: LoadedSkill; diagnostics: readonly Diagnostic[] }> {
+  const content = readBounded(target, readLimit);
+  if ("problem" in content) {
+    const message = `The file can't be read: ${content.problem}`;
+    return { diagnostics: content.missing ? [] : [{ severity: "error", file, line: 1, code: "unreadable", message }] };
+  }
+  const read = await readSkillFile({ bytes: content.bytes, file, source, plugin });
+  if (!read.definition) return { diagnostics: read.diagnostics };
+  const { name } = read.definition;
+  const definition =
+    plugin === undefined || name.startsWith(`${plugin}:`)
+      ? read.definition
+      : { ...read.definition, name: `${plugin}:${name}`, plugin };
+  return { loaded: { definition, version: versionOf(content.bytes), body: read.body }, diagnostics: read.diagnostics };
+}
+
+function overridden({ definition }: LoadedSkill, winner: LoadedSkill): Diagnostic {
+  const message = `The skill "${definition.name}" is hidden by ${winner.definition.file}, which stands above it.`;
+  return { severity: "notice", file: definition.file, line: 1, code: "skill_hidden", message };
+}
+
+/** The skills of a session that the Skill tool offers. */
+export interface SkillCatalog {
+  /** Returns the list that a model chooses from. The same skills always give the same text. */
+  list(): string;
+  load(name: string): Promise<SkillLoad>;
+}
+
+export type SkillLoad =
+  | { readonly ok: true; readonly name: string; readonly body: string; readonly directory: string }
+  | { readonly ok: false; readonly message: string };
+
+/** Returns undefined if there is no skill that a model may load. */
+export function createSkillCatalog(skills: readonly LoadedSkill[]): SkillCatalog | undefined {
+  const entries = skills.map(({ definition }) => definition).filter(({ modelInvocable }) => modelInvocable);
+  if (entries.length === 0) return undefined;
+  const lines = entries.map(({ name, source, ...rest }) => ({ name, source, description: descriptionOf(rest) }));
+  const { text } = cappedList(lines, { maxPerLine, maxTotal });
+  return {
+    list: () => text,
+    load: async (name) => {
+      const skill = findSkill(skills, name);
+      if (skill === undefined) return { ok: false, message: unknown(name, nearestEntries(name, { entries, max: 10 })) };
+      if (!skill.definition.modelInvocable) return { ok: false, message: notForModels(skill.definition) };
+      return {
+        ok: true,
+        name: skill.definition.name,
+        body: skill.body(),
+        directory: skillDirectory(skill.definition),
+      };
+    },
+  };
+}
+
+/** Returns the directory that paths in the skill are relative to. */
+export function skillDirectory({ file }: SkillDefinition): string {
+  return dirname(file);
+}
+
+/** Finds a skill by name, with or without a leading `/`. The bare name of a plugin skill works if it is unique. */
+export function findSkill(skills: readonly LoadedSkill[], name: string): LoadedSkill | undefined {
+  const wanted = name.trim().replace(/^\//, "");
+  const exact = skills.find(({ definition }) => definition.name === wanted);
+  if (exact) return exact;
+  const [only, other] = skills.filter(
+    ({ definition }) => definition.plugin !== undefined && definition.name === `${definition.plugin}:${wanted}`,
+  );
+  return other ? undefined : only;
+}
+
+/** Finds the skills that a definition names, each once, and reports the missing ones. */
+export function findSkills(
+  skills: readonly LoadedSkill[],
+  names: readonly string[],
+  { file }: { file: string },
+): { readonly found: readonly LoadedSkill[]; readonly diagnostics: readonly Diagnostic[] } {
+  const found = new Set<LoadedSkill>();
+  const diagnostics: Diagnostic[] = [];
+  for (const name of names) {
+    const skill = findSkill(skills, name);
+    if (skill) found.add(skill);
+    else diagnostics.push(missing(name, { file, skills }));
+  }
+  return { found: [...found], diagnostics };
+}
+
+function missing(name: string, { file, skills }: { file: string; skills: readonly LoadedSkill[] }): Diagnostic {
+  const [near] = nearest(
+    name,
+    skills.map(({ definition }) => definition.name),
+  );
+  return {
+    severity: "warning",
+    file,
+    line: 1,
+    code: "unknown_skill",
+    message: `There is no skill "${name}".${near === undefined ? "" : ` Did you mean "${near}"?`}`,
+    fix: `Write .agents/skills/${name.replace(/^\//, "")}/SKILL.md, or take the name out of "skills".`,
+  };
+}
+
+const maxCharacters = 1_536;
+/** Limit in tokens. A description of full length fits in any script. */
+const maxPerLine = 2_000;
+const maxTotal = 4_000;
+
+function descriptionOf({ description, extra }: Pick<SkillDefinition, "description" | "extra">): string {
+  const when = extra?.["whenToUse"];
+  const whole = typeof when === "string" ? `${description} ${when}` : description;
+  const plain = whole.replace(/\s+/g, " ").trim();
+  if (plain.length <= maxCharacters) return plain;
+  return `${plain.slice(0, maxCharacters - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+function unknown(name: string, near: readonly string[]): string {
+  return `There is no skill ${JSON.stringify(name.slice(0, 100))}. Nearest: ${near.join(", ")}.`;
+}
+
+function notForModels({ name }: SkillDefinition): string {
+  return `The skill "${name}" was not loaded: its author keeps it from models (disable-model-invocation: true). Go on without it; if it would help, say so in your answer.`;
+}
