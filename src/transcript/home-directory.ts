@@ -4,7 +4,7 @@ import { errorCode } from "../lib/index.ts";
 
 export type HomeCheck =
   | { readonly ok: true; readonly created: boolean }
-  /** One sentence that includes what to do. */
+  /** `message` is one sentence that includes what to do. */
   | { readonly ok: false; readonly code: string; readonly message: string };
 
 /** Checks whether sessions can be stored in the state directory; creates it if it is missing. */
@@ -27,11 +27,12 @@ export function checkHome(home: string): HomeCheck {
 const cure = "or set RETINUE_HOME to another directory.";
 
 function problem(path: string, code: string): HomeCheck {
-  const say = words[code] ?? ((where: string) => `The state directory ${where} can't be used (${code}): put it right`);
-  return { ok: false, code, message: `${say(path)} ${cure}` };
+  const describe =
+    messages[code] ?? ((where: string) => `The state directory ${where} can't be used (${code}): put it right`);
+  return { ok: false, code, message: `${describe(path)} ${cure}` };
 }
 
-const words: Readonly<Record<string, (path: string) => string>> = {
+const messages: Readonly<Record<string, (path: string) => string>> = {
   EEXIST: (path) => `The state directory ${path} is not a directory: move that file away`,
   ENOTDIR: (path) => `The state directory ${path} is not a directory or lies below a file: move that file away`,
   EACCES: (path) => `The state directory ${path} can't be written by you: make it yours (chown, chmod u+rwx)`,

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { cleanUp, createMemorySession, createSession } from "../../transcript/index.ts";
+import { cleanUp } from "../../transcript/catalog/clean-up.ts";
+import { createMemorySession, createSession } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
 import { leaveWorktree, openAgentWorktree, settleLostWorktree } from "./worktrees.ts";
 

@@ -6,8 +6,7 @@ import { conversation, day, longAgo, pathsOf, runEnded, start, touch } from "../
 import { testPlace } from "../journal/session.test-support.ts";
 import { openSession } from "../journal/session.ts";
 import { projectName } from "../session-paths.ts";
-import { cleanUp } from "./clean-up.ts";
-import { cleanUpDaily } from "./clean-up-daily.ts";
+import { cleanUp, cleanUpDaily } from "./clean-up.ts";
 import { findSession, listSessions } from "./list-sessions.ts";
 
 describe("clean-up", () => {

@@ -1,6 +1,7 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeError } from "../../lib/index.ts";
+import type { Clock } from "../../ports/index.ts";
 import { type AgentId, MAIN_AGENT, type RunId } from "../../protocol/index.ts";
 import { readTranscript } from "../reading/read-session.ts";
 import { agentPath, listAgents, type SessionPaths, sessionPaths } from "../session-paths.ts";
@@ -25,12 +26,14 @@ export interface CleanUpOptions {
   readonly hasTime?: () => boolean;
 }
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 /** Deletes sessions that were not touched for `days` days, unless unfinished work would be lost. */
 export function cleanUp({ home, days, now, hasTime = () => true }: CleanUpOptions): CleanUp {
   const removed: string[] = [];
   const kept: { id: string; reason: string }[] = [];
   if (!(days > 0)) return { removed, kept, finished: true };
-  const oldest = now - days * 24 * 60 * 60 * 1000;
+  const oldest = now - days * DAY_MS;
   for (const project of listProjects(home)) sweepDeleted({ home, project });
   for (const place of sessionPlaces({ home })) {
     if (!hasTime()) return { removed, kept, finished: false };
@@ -51,6 +54,44 @@ export function cleanUp({ home, days, now, hasTime = () => true }: CleanUpOption
   return { removed, kept, finished: true };
 }
 
+export interface DailyCleanUp {
+  readonly home: string;
+  /** Sessions untouched for this many days are deleted; 0 disables the clean-up. */
+  readonly days: number;
+  readonly clock: Clock;
+}
+
+/** The end of a command waits for the clean-up, so it must be short. */
+const LIMIT_MS = 500;
+
+/**
+ * Runs `cleanUp` at most once a day and for a short time; the next run continues with the rest. Returns undefined if it is
+ * not due. Never rejects.
+ */
+export async function cleanUpDaily({ home, days, clock }: DailyCleanUp): Promise<CleanUp | undefined> {
+  const stamp = join(home, "cleaned-up");
+  if (!(days > 0) || isToday(stamp, clock.now())) return undefined;
+  try {
+    // Written first, so that a run that dies midway is not repeated by every command.
+    writeFileSync(stamp, `${clock.now()}\n`, { mode: 0o600 });
+    const startedAt = clock.monotonic();
+    const result = cleanUp({ home, days, now: clock.now(), hasTime: () => clock.monotonic() - startedAt < LIMIT_MS });
+    if (!result.finished) rmSync(stamp, { force: true });
+    return result;
+  } catch {
+    // Keeping old files for another day does no harm.
+    return undefined;
+  }
+}
+
+function isToday(stamp: string, now: number): boolean {
+  try {
+    return Math.abs(now - Number(readFileSync(stamp, "utf8"))) < DAY_MS;
+  } catch {
+    return false;
+  }
+}
+
 function reasonToKeep(place: SessionPlace, paths: SessionPaths): string | undefined {
   const summary = summarizeSession(place);
   if (summary.inUse) return "It is in use.";
@@ -62,8 +103,8 @@ function reasonToKeep(place: SessionPlace, paths: SessionPaths): string | undefi
     if (existsSync(join(place.home, "worktrees", place.project, agent)))
       return `The worktree of its agent ${agent} is kept.`;
   }
-  const [untold] = agents.length === 0 ? [] : untoldResults(paths, agents);
-  return untold && `The result of its agent ${untold} was not told yet.`;
+  const [undelivered] = agents.length === 0 ? [] : undeliveredResults(paths, agents);
+  return undelivered && `The result of its agent ${undelivered} was not told yet.`;
 }
 
 function touchedAt(paths: SessionPaths): number {
@@ -74,15 +115,15 @@ function touchedAt(paths: SessionPaths): number {
 }
 
 /** Lists background agents whose result was never delivered to an agent of the session. */
-function untoldResults(paths: SessionPaths, agents: readonly AgentId[]): readonly AgentId[] {
+function undeliveredResults(paths: SessionPaths, agents: readonly AgentId[]): readonly AgentId[] {
   const launched = new Map<RunId, AgentId>();
-  const told = new Set<RunId>();
+  const delivered = new Set<RunId>();
   for (const agent of [MAIN_AGENT, ...agents]) {
     for (const line of readTranscript(agentPath(paths, agent)).lines) {
       const launch = line.type === "tool.ended" ? line.result.facts?.launched : undefined;
       if (launch) launched.set(launch.runId, launch.agentId);
-      if (line.type === "notices.delivered") for (const { runId } of line.notices) told.add(runId);
+      if (line.type === "notices.delivered") for (const { runId } of line.notices) delivered.add(runId);
     }
   }
-  return [...launched].flatMap(([runId, agentId]) => (told.has(runId) ? [] : [agentId]));
+  return [...launched].flatMap(([runId, agentId]) => (delivered.has(runId) ? [] : [agentId]));
 }

@@ -35,7 +35,7 @@ describe("the list of sessions", () => {
   it("reads long sessions by their ends", async () => {
     const place = testPlace();
     await conversation(place, { id: "s1", at: 1_000, prompt: "go", filler: 3_000, turns: 2 });
-    await conversation(place, { id: "s2", at: 900, prompt: "go", lastWords: "y".repeat(200_000) });
+    await conversation(place, { id: "s2", at: 900, prompt: "go", lastText: "y".repeat(200_000) });
     const [first, second] = listSessions({ home: place.home });
     expect(first).toMatchObject({
       id: "s1",

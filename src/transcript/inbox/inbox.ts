@@ -1,8 +1,11 @@
-import { readFileSync, statSync } from "node:fs";
-import { createId, errorCode, openAppendFile, parseJsonLines } from "../../lib/index.ts";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { createId, errorCode, isRecord, openAppendFile, parseJsonLines } from "../../lib/index.ts";
 import type { Clock, CountedAnswer, Inbox } from "../../ports/index.ts";
-import type { ApprovalAnswer, ApprovalQuestion, InboxLine, Rule } from "../../protocol/index.ts";
+import type { ApprovalAnswer, ApprovalQuestion, InboxLine, Rule, SessionId } from "../../protocol/index.ts";
+import { type SessionSearch, sessionPlaces } from "../catalog/list-sessions.ts";
+import { isInUse } from "../catalog/summarize-session.ts";
 import { createDiskRetry, type DiskRetryOptions } from "../journal/disk-retry.ts";
+import { sessionPaths } from "../session-paths.ts";
 
 export interface InboxOptions extends Pick<DiskRetryOptions, "onTrouble"> {
   /** Path of the inbox; undefined to keep it in memory only. */
@@ -122,8 +125,44 @@ async function append(path: string, text: string): Promise<void> {
   }
 }
 
+export interface ListedRequest {
+  readonly question: ApprovalQuestion;
+  readonly askedAt: number;
+  readonly status: "waiting" | "answered" | "withdrawn";
+  readonly answer?: ApprovalAnswer | undefined;
+  readonly inboxPath: string;
+  /** If false, an answer is stored until the session is resumed. */
+  readonly isRunning: boolean;
+}
+
+export interface RequestSearch extends SessionSearch {
+  /** Restricts the search to one session, by its complete id. */
+  readonly sessionId?: SessionId;
+}
+
+/** Lists all approval requests of the sessions, grouped by session, oldest first. */
+export function listRequests({ sessionId, ...search }: RequestSearch): readonly ListedRequest[] {
+  return sessionPlaces(search)
+    .filter((place) => sessionId === undefined || place.sessionId === sessionId)
+    .flatMap((place) => {
+      const paths = sessionPaths(place);
+      if (!existsSync(paths.inbox)) return [];
+      const isRunning = isInUse(paths);
+      return [...readInbox(paths.inbox).requests.values()].map(
+        ({ question, askedAt, answer, isWithdrawn }): ListedRequest => ({
+          question,
+          askedAt,
+          status: answer ? "answered" : isWithdrawn ? "withdrawn" : "waiting",
+          answer: answer?.answer,
+          inboxPath: paths.inbox,
+          isRunning,
+        }),
+      );
+    });
+}
+
 /** Reads the current state of an inbox file. */
-export function readInbox(path: string, before: InboxState = emptyInbox): InboxState {
+function readInbox(path: string, before: InboxState = emptyInbox): InboxState {
   try {
     const { records } = parseJsonLines(readFileSync(path));
     return foldInbox(
@@ -136,7 +175,7 @@ export function readInbox(path: string, before: InboxState = emptyInbox): InboxS
   }
 }
 
-export interface InboxState {
+interface InboxState {
   readonly lines: readonly InboxLine[];
   /** Requests by id, oldest first. */
   readonly requests: ReadonlyMap<string, InboxEntry>;
@@ -144,7 +183,7 @@ export interface InboxState {
   readonly rules: readonly Rule[];
 }
 
-export interface InboxEntry {
+interface InboxEntry {
   readonly question: ApprovalQuestion;
   /** Milliseconds since 1970. */
   readonly askedAt: number;
@@ -190,7 +229,7 @@ function sameOr(before: readonly Rule[], texts: ReadonlySet<string>): readonly R
 
 /** Validates everything that is acted on, because any program with access to the file may have written it. */
 function isInboxLine(value: unknown): value is InboxLine {
-  if (!isMapping(value) || value["v"] !== 1 || typeof value["at"] !== "number") return false;
+  if (!isRecord(value) || value["v"] !== 1 || typeof value["at"] !== "number") return false;
   if (!isText(value["requestId"])) return false;
   switch (value["type"]) {
     case "approval.requested":
@@ -202,27 +241,21 @@ function isInboxLine(value: unknown): value is InboxLine {
   }
 }
 
-function isQuestion(value: Mapping): boolean {
+function isQuestion(value: Record<string, unknown>): boolean {
   const { call, decision, always, path } = value;
   const hasTexts = ["sessionId", "kind", "agentId", "agentType", "inputHash"].every((key) => isText(value[key]));
-  const isCall = isMapping(call) && ["callId", "name", "inputJson"].every((key) => isText(call[key]));
-  const isDecision = isMapping(decision) && ["effect", "rule", "scope", "reason"].every((key) => isText(decision[key]));
+  const isCall = isRecord(call) && ["callId", "name", "inputJson"].every((key) => isText(call[key]));
+  const isDecision = isRecord(decision) && ["effect", "rule", "scope", "reason"].every((key) => isText(decision[key]));
   return hasTexts && isCall && isDecision && isTexts(always) && isTexts(path);
 }
 
-function isAnswer(value: Mapping): boolean {
+function isAnswer(value: Record<string, unknown>): boolean {
   const { answer, message, inputJson, always } = value;
   if (answer !== "allow" && answer !== "deny") return false;
   if (!["answerId", "inputHash", "by"].every((key) => isText(value[key]))) return false;
   if (![message, inputJson].every((text) => text === undefined || isText(text))) return false;
   if (always === undefined) return true;
-  return isMapping(always) && isText(always["rule"]) && (always["for"] === "session" || always["for"] === "project");
-}
-
-type Mapping = Readonly<Record<string, unknown>>;
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(always) && isText(always["rule"]) && (always["for"] === "session" || always["for"] === "project");
 }
 
 function isText(value: unknown): value is string {

@@ -1,9 +1,9 @@
-import { closeSync, fsyncSync, openSync, readFileSync, statSync, truncateSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { errorCode } from "../../lib/index.ts";
 import type { Checkpoint, Clock, NewCheckpoint } from "../../ports/index.ts";
 import type { AgentId, DurableEvent, Line } from "../../protocol/index.ts";
-import { type Problem, parseIntact, parseTranscript } from "../reading/parse-transcript.ts";
+import { type Problem, parseTranscript } from "../reading/parse-transcript.ts";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { asUserError, type DiskRetry } from "./disk-retry.ts";
 import type { OpenFiles } from "./open-files.ts";
@@ -72,11 +72,11 @@ export function loadAgentLog(
   const bytes = readIfExists(path);
   if (bytes === undefined) return { log, problems: [] };
   const kept = checkpointPath === undefined ? undefined : readCheckpoint(checkpointPath, bytes);
-  const behind = kept && parseIntact(bytes.subarray(kept.size), kept.lines);
-  if (kept && behind) {
-    log.kept = { checkpoint: kept.checkpoint, lines: behind };
+  const newer = kept && parseTranscript(bytes.subarray(kept.size), path, { before: kept.lines });
+  if (kept && newer && newer.problems.length === 0) {
+    log.kept = { checkpoint: kept.checkpoint, lines: newer.lines };
     log.keptLines = kept.lines;
-    return { log: asFound(log, kept.lines + behind.length), problems: [] };
+    return { log: asFound(log, kept.lines + newer.lines.length), problems: [] };
   }
   const { lines, problems, tornAt } = parseTranscript(bytes, path);
   const all = [...problems];
@@ -279,8 +279,6 @@ function syncDirectoryNow(path: string): void {
 }
 
 export function readIfExists(path: string): Uint8Array | undefined {
-  // Checked first because exceptions are slow, and most files are those of new agents.
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   try {
     return readFileSync(path);
   } catch (error) {

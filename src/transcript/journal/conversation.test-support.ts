@@ -14,7 +14,7 @@ export interface Conversation {
   readonly outcome?: Outcome;
   readonly turns?: number;
   readonly filler?: number;
-  readonly lastWords?: string;
+  readonly lastText?: string;
 }
 
 export async function conversation(place: TestPlace, how: Conversation, cwd = place.cwd): Promise<void> {
@@ -57,7 +57,7 @@ export function runEnded(outcome: Outcome, how: Partial<Conversation>): DurableE
     runId: "r1",
     outcome,
     reason: "done",
-    text: how.lastWords ?? "done",
+    text: how.lastText ?? "done",
     turns: how.turns ?? 1,
     usage: noUsage,
     milliseconds: 1,

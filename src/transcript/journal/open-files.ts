@@ -31,8 +31,8 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?
   const files = new Map<FileOwner, AppendFile>();
   const unsyncedDirectories = new Set<string>();
   const closing = new Set<Promise<void>>();
-  let room = most ?? fewAgents;
-  let isRoomKnown = most !== undefined;
+  let capacity = most ?? fewAgents;
+  let isCapacityKnown = most !== undefined;
 
   function open(log: FileOwner): AppendFile {
     const known = files.get(log);
@@ -42,12 +42,12 @@ export function createOpenFiles(openFile: OpenAppendFile = openAppendFile, most?
       return known;
     }
     // Raises the limit only when there are many agents, because opening a file for every line would be slow.
-    if (files.size >= room && !isRoomKnown) {
-      isRoomKnown = true;
-      room = Math.max(fewAgents, filesByDescriptorLimit());
+    if (files.size >= capacity && !isCapacityKnown) {
+      isCapacityKnown = true;
+      capacity = Math.max(fewAgents, filesByDescriptorLimit());
     }
     for (const oldest of files.keys()) {
-      if (files.size < room) break;
+      if (files.size < capacity) break;
       drop(oldest);
     }
     const file = openFile(log.path, { createDirectory: true });

@@ -61,7 +61,7 @@ describe("a power cut", () => {
             await Promise.all(step.agents.map((agent) => session?.sync(agent)));
             for (const agent of step.agents) safe.set(agent, appended.get(agent)?.length ?? 0);
           } else if ([...appended.values()].some((messages) => messages.length > 0)) {
-            // The process dies here and the next one goes on: only its lock is left.
+            // The process dies here and another one takes over; only its lock is left.
             await disk.settle();
             session = undefined;
             rmSync(lockOf(place));
@@ -189,7 +189,7 @@ function rememberingDisk() {
   return { open, synced, syncs: () => count, settle: () => Promise.all(underWay) };
 }
 
-/** A copy of the state directory as it would stand after the cut: synced bytes, and of the rest what `rest` says. */
+/** Copies the state directory as a power cut would leave it: synced bytes, and the part of the others that `rest` allows. */
 function cutPower(
   place: TestPlace,
   disk: ReturnType<typeof rememberingDisk>,

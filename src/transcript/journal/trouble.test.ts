@@ -187,7 +187,7 @@ function systemError(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
 
-/** While full it takes half of what is written and refuses the rest, as disks do. */
+/** While the disk is full, it writes half of the bytes and rejects the rest, as disks do. */
 function fullDisk(concerns: (path: string) => boolean) {
   let full = false;
   let count = 0;

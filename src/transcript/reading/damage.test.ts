@@ -28,7 +28,7 @@ function lineText(id: number, message = `message ${id}`): string {
   return JSON.stringify(line);
 }
 
-/** Everything that stands in the transcript and in what was set aside, in order. */
+/** Returns all bytes of the transcript and of the parts that were set aside, in order. */
 function allBytes(path: string): Buffer {
   const directory = dirname(path);
   const copies = readdirSync(directory)
@@ -123,14 +123,14 @@ describe("a damaged transcript", () => {
         const { lines, problems, tornAt } = parseTranscript(content, "file.jsonl");
         const ids = lines.map((line) => Number(line.id));
         expect(ids).toEqual([...new Set(ids)].sort((left, right) => left - right));
-        // One damage of up to 40 bytes reaches at most two lines; a cut takes all that follow.
+        // Damage of up to 40 bytes affects at most two lines; a cut removes all lines after it.
         if (change.kind !== "cut") expect(lines.length).toBeGreaterThanOrEqual(messages.length - 2);
         for (const problem of problems) expect(problem).toMatchObject({ file: "file.jsonl", line: expect.any(Number) });
         if (tornAt !== undefined) expect(content.subarray(tornAt)).not.toContain(10);
         const unharmed = lines.filter(
           (line) => lineText(Number(line.id), messages[Number(line.id) - 1]) === JSON.stringify(line),
         );
-        // What is neither as it was written nor reported can only be text that was changed into other text.
+        // A line that is neither unchanged nor reported must have been changed only within a text.
         if (unharmed.length < lines.length) expect(["flip", "remove", "repeat", "insert"]).toContain(change.kind);
         const isWhole = content.length === 0 || content.at(-1) === 10;
         if (lines.length < messages.length && !isWhole) expect(problems.length).toBeGreaterThan(0);

@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import { parseJsonLines } from "../../lib/index.ts";
 import type { DurableEvent, EventOf, Line } from "../../protocol/index.ts";
 
@@ -17,37 +16,15 @@ export interface ParsedTranscript {
   readonly tornAt: number | undefined;
 }
 
-export function parseTranscript(bytes: Uint8Array, file: string): ParsedTranscript {
-  const intact = parseIntact(bytes);
-  return intact ? { lines: intact, problems: [], tornAt: undefined } : parseEachLine(bytes, file);
-}
-
-/** Limit for one string; longer ones could exceed the limit of the JavaScript engine. */
-const longestString = 256 << 20;
-
 /**
- * Parses an undamaged file as one array, which takes half the time of parsing each line. Returns undefined unless the
- * values are valid lines, numbered without a gap after the `before` lines that precede them.
+ * Parses a transcript and reports damage instead of throwing. `before`: number of the lines that precede `bytes`, if these
+ * are only the end of the file.
  */
-export function parseIntact(bytes: Uint8Array, before = 0): readonly Line[] | undefined {
-  if (bytes.length === 0) return [];
-  if (bytes.length > longestString || bytes.at(-1) !== newline || !isUtf8(bytes)) return undefined;
-  let values: readonly unknown[];
-  try {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length - 1).toString("utf8");
-    values = JSON.parse(`[${text.replaceAll("\n", ",")}]`);
-  } catch {
-    return undefined;
-  }
-  const isNext = (value: unknown, index: number): boolean => {
-    if (typeof value !== "object" || value === null) return false;
-    const { v, id, type } = value as Partial<Line>;
-    return v === 1 && id === String(before + index + 1) && typeof type === "string" && isWhole(value as Line);
-  };
-  return values.every(isNext) ? (values as readonly Line[]) : undefined;
-}
-
-function parseEachLine(bytes: Uint8Array, file: string): ParsedTranscript {
+export function parseTranscript(
+  bytes: Uint8Array,
+  file: string,
+  { before = 0 }: { readonly before?: number } = {},
+): ParsedTranscript {
   const { records, bad, tornTail } = parseJsonLines(bytes);
   const problems: Problem[] = [];
   for (const { line, reason } of bad) {
@@ -77,7 +54,7 @@ function parseEachLine(bytes: Uint8Array, file: string): ParsedTranscript {
     candidates.push({ id, value, line, text: record.text });
   }
   const unique = sorted ? candidates : dropRepeated(candidates, { file, problems });
-  reportGaps(unique, { file, problems });
+  reportGaps(unique, { file, problems, before });
   problems.sort((left, right) => left.line - right.line);
   return { lines: unique.map((each) => each.value), problems, tornAt };
 }
@@ -101,7 +78,7 @@ function isLine(value: unknown): value is Line {
   if (typeof value !== "object" || value === null) return false;
   const { id, type } = value as Partial<Line>;
   if (typeof id !== "string" || !/^[1-9]\d{0,14}$/.test(id) || typeof type !== "string") return false;
-  return (value as Line).v !== 1 || isWhole(value as Line);
+  return (value as Line).v !== 1 || hasRequiredFields(value as Line);
 }
 
 /** Drops duplicate lines, which a retried append or the write-ahead log may cause. */
@@ -127,8 +104,11 @@ function followsItsParent({ id, value }: Candidate): boolean {
   return value.parentId === (id === 1 ? null : String(id - 1));
 }
 
-function reportGaps(candidates: readonly Candidate[], { file, problems }: { file: string; problems: Problem[] }): void {
-  let expected = 1;
+function reportGaps(
+  candidates: readonly Candidate[],
+  { file, problems, before }: { file: string; problems: Problem[]; before: number },
+): void {
+  let expected = before + 1;
   for (const { id, line } of candidates) {
     if (id !== expected) {
       const missing = id - expected === 1 ? `entry ${expected} is` : `entries ${expected} to ${id - 1} are`;
@@ -139,15 +119,14 @@ function reportGaps(candidates: readonly Candidate[], { file, problems }: { file
 }
 
 /**
- * Returns whether a line has the members that its type needs: a flipped byte may change the name of a member and leave
- * valid JSON. Ignores unknown types and members.
+ * Returns whether a line has the fields that its type requires: a flipped byte may change the name of a field and leave
+ * valid JSON. Ignores unknown types and fields.
  */
-function isWhole(line: Line): boolean {
-  const needed: Readonly<Record<string, Kind>> | undefined = Object.hasOwn(members, line.type)
-    ? members[line.type]
-    : undefined;
-  for (const name in needed) if (!isOf[needed[name] as Kind]((line as unknown as Unknown)[name])) return false;
-  return true;
+function hasRequiredFields(line: Line): boolean {
+  const fields: Readonly<Record<string, Kind>> = Object.hasOwn(requiredFields, line.type)
+    ? (requiredFields[line.type] ?? {})
+    : {};
+  return Object.entries(fields).every(([name, kind]) => isOf[kind]((line as unknown as Unknown)[name]));
 }
 
 type Kind = "text" | "number" | "object" | "list" | "blocks" | "content";
@@ -184,8 +163,8 @@ const texts: Readonly<Record<string, readonly string[]>> = {
   tool_call: ["callId", "name", "inputJson"],
 };
 
-/** Members that readers can't do without. */
-const members: { readonly [T in DurableEvent["type"]]?: { readonly [M in keyof EventOf<T>]?: Kind } } = {
+/** Fields that readers depend on. */
+const requiredFields: { readonly [T in DurableEvent["type"]]?: { readonly [F in keyof EventOf<T>]?: Kind } } = {
   "agent.created": { agentId: "text", agentType: "text", description: "text", parent: "object", depth: "number" },
   "agent.spawned": { callId: "text", agentId: "text" },
   "agent.resumed": { callId: "text", agentId: "text", runId: "text" },
