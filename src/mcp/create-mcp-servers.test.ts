@@ -134,11 +134,11 @@ describe("createMcpServers", () => {
   });
 
   it("does not wait longer than the limit for a server that never answers", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const limits = { startMs: 400, slowMs: 20 };
-    const servers = make({ mute: program.config({ silent: true }) }, { limits, tell: (text) => told.push(text) });
+    const servers = make({ mute: program.config({ silent: true }) }, { limits, report: (text) => reported.push(text) });
     const { problems } = await connect(servers, "mute");
-    expect(told).toEqual(['Waiting for the MCP server "mute" to start, for up to 400 ms.']);
+    expect(reported).toEqual(['Waiting for the MCP server "mute" to start, for up to 400 ms.']);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/^The MCP server "mute" could not be started: it did not answer within 400 ms\./);
     expect(servers.processes()).toBe(0);

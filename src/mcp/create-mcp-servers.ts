@@ -31,7 +31,7 @@ export interface McpServersOptions {
   /** Version of Retinue, sent to servers. */
   readonly version?: string;
   /** Reports why an agent does not start yet. */
-  readonly tell?: ((message: string) => void) | undefined;
+  readonly report?: ((message: string) => void) | undefined;
 }
 
 interface SharedServer {
@@ -55,14 +55,14 @@ export function createMcpServers(options: McpServersOptions): McpServers {
 
   function serverFor(name: string, config: McpServerConfig): Server {
     const { workspace, clock, version = "0" } = options;
-    const place = { workspace, clock, version, ...limits };
+    const linkOptions = { workspace, clock, version, ...limits };
     // Every start has its own tag, so that ending leftover processes of one does not end those of the next.
     const newTag = () => [...(options.tag === undefined ? [] : [options.tag]), createId("mcp-")];
     return createServer({
       name,
       config,
       ...limits,
-      open: (onToolsChanged, signal) => openLink(config, { ...place, tag: newTag(), onToolsChanged }, signal),
+      open: (onToolsChanged, signal) => openLink(config, { ...linkOptions, tag: newTag(), onToolsChanged }, signal),
     });
   }
 
@@ -89,7 +89,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
   }
 
   function reportSlowStart(name: string): void {
-    options.tell?.(`Waiting for the MCP server "${name}" to start, for up to ${formatDuration(limits.startMs)}.`);
+    options.report?.(`Waiting for the MCP server "${name}" to start, for up to ${formatDuration(limits.startMs)}.`);
   }
 
   async function connect(uses: readonly McpServerUse[], owner: AgentId, signal: AbortSignal): Promise<McpConnection> {
@@ -115,11 +115,11 @@ export function createMcpServers(options: McpServersOptions): McpServers {
       }),
     );
     const connected = offers.filter((each) => each !== undefined);
-    const isThere = (name: string): boolean => connected.some((each) => each.name === name);
+    const isConnected = (name: string): boolean => connected.some((each) => each.name === name);
     const names = [...new Set(uses.map(({ name }) => name))];
     return {
       ...declare(connected),
-      servers: names.map((name) => ({ name, status: isThere(name) ? "connected" : "failed" })),
+      servers: names.map((name) => ({ name, status: isConnected(name) ? "connected" : "failed" })),
       get problems() {
         return [...problems, ...connected.flatMap(({ server }) => strayProblem(server))];
       },

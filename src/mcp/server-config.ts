@@ -1,63 +1,5 @@
-import { isRecord, LONGEST_TIMER_MS, parseJsonc } from "../lib/index.ts";
+import { isRecord, LONGEST_TIMER_MS } from "../lib/index.ts";
 import type { McpServerConfig, McpWebServerConfig, StdioMcpServerConfig } from "../ports/index.ts";
-import type { Diagnostic } from "../protocol/index.ts";
-
-export interface McpConfigFile {
-  readonly servers: Readonly<Record<string, McpServerConfig>>;
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-/** Reads the text of an `.mcp.json` file. Invalid servers are left out and reported. */
-export function readMcpConfig(text: string, file: string): McpConfigFile {
-  const parsed = parseJsonc(text);
-  if ("error" in parsed) {
-    const { line, message } = parsed.error;
-    return nothing({ severity: "error", file, line, code: "json_invalid", message: `${message}. Repair the file.` });
-  }
-  const entries = isRecord(parsed.value) ? parsed.value["mcpServers"] : undefined;
-  if (!isRecord(entries)) {
-    const message = `There is no "mcpServers" in it. Write { "mcpServers": { "name": { "command": "…" } } }.`;
-    return nothing({ severity: "error", file, line: 1, code: "mcp_servers_missing", message });
-  }
-  const servers: Record<string, McpServerConfig> = {};
-  const diagnostics: Diagnostic[] = parsed.warnings.map(({ line, message }) => ({
-    severity: "warning",
-    file,
-    line,
-    code: "json_doubtful",
-    message: `${message}.`,
-  }));
-  for (const [name, entry] of Object.entries(entries)) {
-    const at = { file, line: lineOf(name, text) };
-    if (isRecord(entry) && entry["disabled"] === true) {
-      const message = `The MCP server "${name}" is switched off ("disabled": true).`;
-      diagnostics.push({ severity: "notice", ...at, code: "mcp_server_disabled", message });
-      continue;
-    }
-    const checked = checkServerConfig(entry);
-    if (checked.ok) define(servers, name, checked.config);
-    else {
-      const message = `The MCP server "${name}" ${checked.message}.`;
-      diagnostics.push({ severity: "error", ...at, code: "mcp_server_invalid", message });
-    }
-  }
-  return { servers, diagnostics };
-}
-
-function nothing(diagnostic: Diagnostic): McpConfigFile {
-  return { servers: {}, diagnostics: [diagnostic] };
-}
-
-/** Sets a property of any name, including `__proto__`. */
-function define(servers: Record<string, McpServerConfig>, name: string, value: McpServerConfig): void {
-  Object.defineProperty(servers, name, { value, enumerable: true, configurable: true, writable: true });
-}
-
-function lineOf(name: string, text: string): number {
-  const start = Math.max(0, text.indexOf('"mcpServers"'));
-  const at = text.indexOf(JSON.stringify(name), start + 1);
-  return text.slice(0, Math.max(at, start)).split("\n").length;
-}
 
 export type CheckedServer =
   | { readonly ok: true; readonly config: McpServerConfig }
@@ -157,10 +99,10 @@ export type ExpandedConfig =
 export function expandVariables(config: McpServerConfig, environment: Environment): ExpandedConfig {
   const missing = new Set<string>();
   const text = (template: string) =>
-    template.replace(reference, (_, name: string, otherwise: string | undefined) => {
+    template.replace(reference, (_, name: string, fallback: string | undefined) => {
       const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
       // As in a shell, the default also replaces an empty variable.
-      if (otherwise !== undefined) return value || otherwise;
+      if (fallback !== undefined) return value || fallback;
       if (value === undefined) missing.add(name);
       return value ?? "";
     });

@@ -46,7 +46,7 @@ const LIST_MS = 5_000;
 
 export function createServer({ name, config, startMs, callMs, open }: ServerParts): Server {
   const limit = config.timeout ?? callMs;
-  const life = new AbortController();
+  const ended = new AbortController();
   let opening: Promise<OpenedLink> | undefined;
   let link: Link | undefined;
   /** Restarts that are left. Reset by every answer, so that a server that dies at once is not restarted for ever. */
@@ -58,7 +58,7 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   function start(): Promise<OpenedLink> {
     opening ??= open(() => {
       toolsChanged = true;
-    }, life.signal).then((opened) => {
+    }, ended.signal).then((opened) => {
       opening = undefined;
       if (opened.ok) {
         link = opened.link;
@@ -96,8 +96,10 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   }
 
   /** Returns the connection for a call, with a note if the server was restarted. */
-  async function reach(signal: AbortSignal): Promise<{ link: Link; note?: string | undefined } | { message: string }> {
-    if (life.signal.aborted) return { message: `The MCP server "${name}" was let go: the agent is ending.` };
+  async function connect(
+    signal: AbortSignal,
+  ): Promise<{ link: Link; note?: string | undefined } | { message: string }> {
+    if (ended.signal.aborted) return { message: `The MCP server "${name}" was let go: the agent is ending.` };
     const own = living();
     if (own) return { link: own };
     const died = lastReason;
@@ -115,15 +117,15 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   }
 
   async function call({ tool, input, signal, progress }: ServerCall): Promise<ServerAnswer> {
-    const reached = await reach(signal);
-    if ("message" in reached) return { ok: false, message: reached.message };
-    const offered = await currentTools(reached.link, signal);
+    const connected = await connect(signal);
+    if ("message" in connected) return { ok: false, message: connected.message };
+    const offered = await currentTools(connected.link, signal);
     if (!offered.some((each) => each.name === tool)) {
       return { ok: false, message: `The MCP server "${name}" no longer has the tool ${JSON.stringify(tool)}.` };
     }
-    const answer = await reached.link.call({ tool, input, signal, progress, timeoutMs: limit });
+    const answer = await connected.link.call({ tool, input, signal, progress, timeoutMs: limit });
     if (answer.kind === "result" || answer.kind === "refused") restarts = 1;
-    const { note } = reached;
+    const { note } = connected;
     if (answer.kind === "result") return { ok: true, result: answer.result, note };
     const message = describeFailure(answer, { name, limit });
     return { ok: false, message: note ? `${note}\n${message}` : message };
@@ -136,7 +138,7 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
     limitMs: () => (living() ? limit : startMs + limit),
     strayLines: () => link?.strayLines() ?? 0,
     end: async () => {
-      life.abort(new Error("The server is no longer used."));
+      ended.abort(new Error("The server is no longer used."));
       const opened = await opening;
       if (opened?.ok) await opened.link.end();
       await link?.end();

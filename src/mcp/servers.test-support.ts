@@ -14,7 +14,7 @@ export interface TestServers extends McpServers {
   remove(): Promise<void>;
 }
 
-interface TestOptions extends Pick<McpServersOptions, "tell"> {
+interface TestOptions extends Pick<McpServersOptions, "report"> {
   readonly limits?: McpLimits;
   readonly environment?: Record<string, string>;
 }
@@ -24,7 +24,7 @@ let made = 0;
 /** Servers in a directory of their own; all limits short enough for a test that waits for them. */
 export function createTestServers(
   configured: McpServersOptions["configured"],
-  { limits = {}, environment = {}, tell }: TestOptions = {},
+  { limits = {}, environment = {}, report }: TestOptions = {},
 ): TestServers {
   const root = mkdtempSync(join(tmpdir(), "mcp-"));
   made += 1;
@@ -37,7 +37,7 @@ export function createTestServers(
     clock: { now: () => Date.now(), monotonic: () => performance.now() },
     limits: { startMs: 15_000, callMs: 15_000, ...limits },
     tag,
-    tell,
+    report,
   });
   return {
     ...servers,

@@ -41,7 +41,7 @@ export function createSessionServers(
       limits: callSeconds === undefined ? {} : { callMs: callSeconds * 1_000 },
       tag: sessionId,
       version: VERSION,
-      tell: options.onTrouble,
+      report: options.onTrouble,
     });
   const shared = createServersAt(cwd);
   const connect: SessionServers["connect"] = async (uses, { owner, signal, root }) => {

@@ -3,10 +3,10 @@ import { describeError, formatDuration, LONGEST_TIMER_MS, plural, withTimeLimit 
 import type { McpServerConfig } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { cutText, type OfferedTool, offeredTools } from "../tools/offered-tools.ts";
-import { openStdioWire, type StdioPlace } from "./stdio-wire.ts";
+import { openStdioWire, type StdioOptions } from "./stdio-wire.ts";
 import type { Wire } from "./wire.ts";
 
-export interface LinkPlace extends StdioPlace {
+export interface LinkOptions extends StdioOptions {
   readonly startMs: number;
   /** Version of Retinue, sent to the server. */
   readonly version: string;
@@ -53,20 +53,24 @@ const MAX_PAGES = 100;
 const NEVER = LONGEST_TIMER_MS;
 
 /** Connects to a server and lists its tools, all within `startMs`. Never rejects. */
-export async function openLink(config: McpServerConfig, place: LinkPlace, signal: AbortSignal): Promise<OpenedLink> {
+export async function openLink(
+  config: McpServerConfig,
+  options: LinkOptions,
+  signal: AbortSignal,
+): Promise<OpenedLink> {
   let wire: Wire | undefined;
   let late = false;
   try {
     // The program starts while the SDK is loaded.
     wire =
       config.type === "stdio"
-        ? openStdioWire(config, place)
-        : (await import("./web-wire.ts")).openWebWire(config, place);
-    const { Client, ProtocolError } = await import("./protocol-client.ts");
+        ? openStdioWire(config, options)
+        : (await import("./web-wire.ts")).openWebWire(config, options);
+    const { Client, ProtocolError } = await import("@modelcontextprotocol/client");
     const { transport } = wire;
-    const client = new Client({ name: "retinue", version: place.version }, { capabilities: {} });
-    client.setNotificationHandler("notifications/tools/list_changed", () => place.onToolsChanged());
-    const tools = await withTimeLimit(signal, place.startMs, async (own) => {
+    const client = new Client({ name: "retinue", version: options.version }, { capabilities: {} });
+    client.setNotificationHandler("notifications/tools/list_changed", () => options.onToolsChanged());
+    const tools = await withTimeLimit(signal, options.startMs, async (own) => {
       own.addEventListener("abort", () => {
         late = !signal.aborted;
       });
@@ -76,7 +80,7 @@ export async function openLink(config: McpServerConfig, place: LinkPlace, signal
     const isRefusal = (error: unknown) => error instanceof ProtocolError;
     return { ok: true, link: createLink({ client, wire, tools, isRefusal }) };
   } catch (error) {
-    const reason = late ? describeTimeout(wire, place.startMs) : wire?.explain(error);
+    const reason = late ? describeTimeout(wire, options.startMs) : wire?.explain(error);
     await wire?.end();
     if (signal.aborted) return { ok: false, reason: "its start was cancelled" };
     return { ok: false, reason: reason ?? describeError(error) };

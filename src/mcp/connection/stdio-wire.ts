@@ -11,7 +11,7 @@ import {
 import type { Clock, RunningProcess, StdioMcpServerConfig, Workspace } from "../../ports/index.ts";
 import { settleWithin, type Wire } from "./wire.ts";
 
-export interface StdioPlace {
+export interface StdioOptions {
   readonly workspace: Workspace;
   readonly clock: Clock;
   /** Tags of its processes, from the widest group to the server itself. */
@@ -24,36 +24,36 @@ const KEPT_STDERR_BYTES = 4 * 1024;
 const EXIT_MS = 500;
 
 /** Starts the server's program. Messages are lines on its standard input and output. */
-export function openStdioWire(config: StdioMcpServerConfig, place: StdioPlace): Wire {
-  const startedAt = place.clock.monotonic();
+export function openStdioWire(config: StdioMcpServerConfig, options: StdioOptions): Wire {
+  const startedAt = options.clock.monotonic();
   const errorOutput = createTextCollector({ headBytes: 0, tailBytes: KEPT_STDERR_BYTES });
   let strayLines = 0;
   let over: string | undefined;
   let ending: Promise<void> | undefined;
 
   const lines = splitLines({
-    maxBytes: place.maxMessageBytes,
+    maxBytes: options.maxMessageBytes,
     onLine: (line) => {
       const message = messageOf(line);
       if (message !== undefined) transport.onmessage?.(message);
       else if (line.trim() !== "") strayLines += 1;
     },
     onTooLong: () => {
-      lose(`it sent a message of more than ${formatBytes(place.maxMessageBytes)} and was ended`);
+      lose(`it sent a message of more than ${formatBytes(options.maxMessageBytes)} and was ended`);
       void end();
     },
   });
-  const running = place.workspace.spawn({
+  const running = options.workspace.spawn({
     command: config.command,
     args: config.args ?? [],
-    cwd: resolve(place.workspace.root, config.cwd ?? "."),
+    cwd: resolve(options.workspace.root, config.cwd ?? "."),
     env: config.env,
-    tag: place.tag,
+    tag: options.tag,
     stdinOpen: true,
     onOutput: (chunk, stream) => (stream === "stdout" ? lines.push(chunk) : errorOutput.push(chunk)),
   });
   void running.exited.then(({ code, signal, failure }) => {
-    const after = formatDuration(place.clock.monotonic() - startedAt);
+    const after = formatDuration(options.clock.monotonic() - startedAt);
     const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
     lose(
       failure === undefined ? `it ended ${how} after ${after}${lastErrorOutput()}` : describeFailure(failure, config),
@@ -101,8 +101,8 @@ export function openStdioWire(config: StdioMcpServerConfig, place: StdioPlace): 
 }
 
 function describeFailure(failure: string, { command }: StdioMcpServerConfig): string {
-  const words = failure.replace(/\.$/, "");
-  return /\s/.test(command.trim()) ? `${words}. "command" is only the program: its arguments go into "args"` : words;
+  const reason = failure.replace(/\.$/, "");
+  return /\s/.test(command.trim()) ? `${reason}. "command" is only the program: its arguments go into "args"` : reason;
 }
 
 async function endProcess(running: RunningProcess): Promise<void> {

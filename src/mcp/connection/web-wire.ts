@@ -89,11 +89,11 @@ async function terminate(session: StreamableHTTPClientTransport | undefined): Pr
 }
 
 function describeStatus(status: number, text: unknown): string {
-  const said = typeof text === "string" && text !== "" ? `: ${describeError(text).slice(0, 300)}` : "";
+  const detail = typeof text === "string" && text !== "" ? `: ${describeError(text).slice(0, 300)}` : "";
   if (status === 401 || status === 403) {
     return `it answered ${status}: check the "headers" of its configuration, a token may be missing or out of date`;
   }
-  return `it answered ${status}${said}`;
+  return `it answered ${status}${detail}`;
 }
 
 /**

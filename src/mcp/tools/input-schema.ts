@@ -1,6 +1,6 @@
 import { isRecord } from "../../lib/index.ts";
 import type { JsonObject, JsonSchema, JsonValue } from "../../protocol/index.ts";
-import { nameMembers } from "./tool-names.ts";
+import { nameProperties } from "./tool-names.ts";
 
 /**
  * Turns the input schema of a server's tool into one that every provider accepts and `checkSchema` can read: an object
@@ -84,17 +84,17 @@ function isType(value: unknown): value is string | string[] {
   return Array.isArray(value) ? value.length > 0 && value.every((each) => types.includes(each)) : types.includes(value);
 }
 
-export interface RenamedMembers {
+export interface RenamedProperties {
   readonly schema: JsonSchema;
   /** Returns an input of the model with the server's own names. */
   restore(input: JsonObject): JsonObject;
 }
 
 /** Renames the properties of an input schema so that every provider accepts them. */
-export function renameMembers(schema: JsonSchema): RenamedMembers {
+export function renameProperties(schema: JsonSchema): RenamedProperties {
   const { properties, required } = schema;
   if (!isRecord(properties)) return { schema, restore: (input) => input };
-  const safe = nameMembers(Object.keys(properties));
+  const safe = nameProperties(Object.keys(properties));
   if ([...safe].every(([name, text]) => name === text)) return { schema, restore: (input) => input };
   const original = new Map([...safe].map(([name, text]) => [text, name]));
   const renamed = Object.entries(properties).map(([name, part]) => [safe.get(name) ?? name, part]);

@@ -3,12 +3,12 @@ import { formatBytes, isRecord } from "../../lib/index.ts";
 import type { Tool } from "../../ports/index.ts";
 import type { ImageBlock, ResultBlock, TextBlock } from "../../protocol/index.ts";
 import type { Server } from "../server.ts";
-import { renameMembers } from "./input-schema.ts";
+import { renameProperties } from "./input-schema.ts";
 import type { OfferedTool } from "./offered-tools.ts";
 
 /** Wraps a server's tool. The declaration stays the same for as long as the agent is connected. */
 export function createMcpTool(offered: OfferedTool, { name, server }: { name: string; server: Server }): Tool {
-  const { schema, restore } = renameMembers(offered.inputSchema);
+  const { schema, restore } = renameProperties(offered.inputSchema);
   return {
     declaration: { name, description: offered.description, inputSchema: schema },
     traits: { parallel: offered.readOnly, effects: !offered.readOnly },
@@ -34,7 +34,7 @@ export function resultContent(result: unknown): ResultContent {
   const parts = Array.isArray(answer["content"]) ? answer["content"] : [];
   const content = parts.map(blockOf);
   const structured = answer["structuredContent"];
-  if (structured !== undefined && !content.some((block) => says(block, structured))) {
+  if (structured !== undefined && !content.some((block) => repeats(block, structured))) {
     content.push(text(JSON.stringify(structured, undefined, 2)));
   }
   if (content.length === 0) content.push(text("The tool gave no result."));
@@ -92,8 +92,8 @@ function resourceOf(resource: unknown): ResultBlock {
   return imageOf({ data: resource["blob"], mimeType: resource["mimeType"] }, `The resource ${uri}`);
 }
 
-/** Whether a block repeats the structured content, as the specification asks servers to do. */
-function says(block: ResultBlock, structured: unknown): boolean {
+/** Returns whether a block repeats the structured content, as the specification asks servers to do. */
+function repeats(block: ResultBlock, structured: unknown): boolean {
   if (block.type !== "text") return false;
   try {
     return isDeepStrictEqual(JSON.parse(block.text), structured);

@@ -31,10 +31,10 @@ function isCallable(entry: unknown): entry is Record<string, unknown> & { name: 
 
 function offeredTool(entry: Record<string, unknown> & { name: string }): OfferedTool {
   const { annotations, title, description } = entry;
-  const words = [description, title].find((each) => typeof each === "string" && each.trim() !== "");
+  const text = [description, title].find((each) => typeof each === "string" && each.trim() !== "");
   return {
     name: entry.name,
-    description: cutText(typeof words === "string" ? words : "", MAX_DESCRIPTION),
+    description: cutText(typeof text === "string" ? text : "", MAX_DESCRIPTION),
     inputSchema: repairSchema(entry["inputSchema"]),
     readOnly: isRecord(annotations) && annotations["readOnlyHint"] === true,
   };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nameMembers, nameServers, nameTools } from "./tool-names.ts";
+import { nameProperties, nameServers, nameTools } from "./tool-names.ts";
 
 const names = fc.uniqueArray(
   fc.oneof(fc.string({ minLength: 1 }), fc.constantFrom("a__b", "a_b", "a.b", "__", "x".repeat(90))),
@@ -32,10 +32,10 @@ describe("names of MCP tools", () => {
   });
 
   it("of members are as safe", () => {
-    expect(nameMembers(["$filter", "_filter", "user.id"]).get("$filter")).toMatch(/^_filter_[0-9a-f]{8}$/);
+    expect(nameProperties(["$filter", "_filter", "user.id"]).get("$filter")).toMatch(/^_filter_[0-9a-f]{8}$/);
     fc.assert(
       fc.property(names, (members) => {
-        const all = [...nameMembers(members).values()];
+        const all = [...nameProperties(members).values()];
         for (const name of all) expect(name).toMatch(/^[A-Za-z0-9_.-]{1,64}$/);
         expect(new Set(all).size).toBe(members.length);
       }),

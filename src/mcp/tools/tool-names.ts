@@ -29,7 +29,7 @@ export function nameTools(server: string, names: readonly string[]): ReadonlyMap
 }
 
 /** Returns names for the properties of a tool's input that every provider accepts. */
-export function nameMembers(names: readonly string[]): ReadonlyMap<string, string> {
+export function nameProperties(names: readonly string[]): ReadonlyMap<string, string> {
   const safe = (name: string) => {
     const text = name.replace(/[^A-Za-z0-9_.-]/g, "_");
     return shorten(text === "" ? "member" : text, { name, most: MAX_NAME });
