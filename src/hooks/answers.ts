@@ -18,14 +18,14 @@ const BLOCKED = 2;
 export function readAnswer(event: HookEvent, run: CommandRun, name: string): HookAnswer {
   if (!run.ended) return failed(event, `${capital(name)} could not be run to its end: ${run.failure}`);
   if (run.code === 0) return readOutput(event, run.stdout);
-  const words = bounded(run.stderr);
+  const message = bounded(run.stderr);
   if (run.code !== BLOCKED) {
-    const said = words === "" ? "" : ` It said: ${words}`;
-    return failed(event, `${capital(name)} ended with exit code ${run.code}.${said}`);
+    const output = message === "" ? "" : ` It said: ${message}`;
+    return failed(event, `${capital(name)} ended with exit code ${run.code}.${output}`);
   }
   if (event === "PreToolUse" || event === "Stop")
-    return { decision: "deny", reason: words || `${capital(name)} said no.` };
-  return failed(event, words || `${capital(name)} ended with exit code ${BLOCKED}.`);
+    return { decision: "deny", reason: message || `${capital(name)} said no.` };
+  return failed(event, message || `${capital(name)} ended with exit code ${BLOCKED}.`);
 }
 
 /** Answer of a hook that failed: before a call it denies, after a call it informs the model, otherwise the user. */
@@ -40,17 +40,17 @@ function readOutput(event: HookEvent, stdout: string): HookAnswer {
   const text = stdout.trim();
   const value = text.startsWith("{") ? parsed(text) : undefined;
   if (value !== undefined) return readObject(event, value);
-  return text !== "" && takesText.has(event) ? { context: bounded(text) } : {};
+  return text !== "" && readsPlainText.has(event) ? { context: bounded(text) } : {};
 }
 
 /** Events for which output that is not JSON is context for the model. */
-const takesText: ReadonlySet<HookEvent> = new Set(["SessionStart", "UserPromptSubmit", "SubagentStart"]);
+const readsPlainText: ReadonlySet<HookEvent> = new Set(["SessionStart", "UserPromptSubmit", "SubagentStart"]);
 
 function readObject(event: HookEvent, value: JsonObject): HookAnswer {
   const specific = objectOf(value["hookSpecificOutput"]);
   const nested = objectOf(specific["decision"]);
-  const words = [value["decision"], value["permissionDecision"], specific["permissionDecision"], nested["behavior"]];
-  const decisions = words.flatMap(effectOf);
+  const fields = [value["decision"], value["permissionDecision"], specific["permissionDecision"], nested["behavior"]];
+  const decisions = fields.flatMap(effectOf);
   // For a Stop hook, `continue: false` means that the agent may stop.
   if (value["continue"] === false && event !== "Stop") decisions.push("deny");
   const decision = strictest(decisions);
@@ -60,21 +60,22 @@ function readObject(event: HookEvent, value: JsonObject): HookAnswer {
   const input = specific["updatedInput"] ?? nested["updatedInput"] ?? value["updatedInput"];
   const context = textOf(specific["additionalContext"] ?? value["additionalContext"]);
   // After a call there is nothing left to deny: the reason becomes context for the model.
-  const told = event === "PostToolUse" && decision === "deny" ? [context, reason].filter(Boolean).join("\n") : context;
+  const forModel =
+    event === "PostToolUse" && decision === "deny" ? [context, reason].filter(Boolean).join("\n") : context;
   return {
     decision,
     reason,
     input: isObject(input) ? input : undefined,
-    context: told || undefined,
+    context: forModel || undefined,
     notice: textOf(value["systemMessage"]),
   };
 }
 
 /** An unknown decision counts as deny. */
-function effectOf(word: unknown): Effect[] {
-  if (word === undefined || word === null || isObject(word) || word === "defer" || word === "") return [];
-  if (word === "allow" || word === "approve") return ["allow"];
-  return [word === "ask" ? "ask" : "deny"];
+function effectOf(value: unknown): Effect[] {
+  if (value === undefined || value === null || isObject(value) || value === "defer" || value === "") return [];
+  if (value === "allow" || value === "approve") return ["allow"];
+  return [value === "ask" ? "ask" : "deny"];
 }
 
 function strictest(decisions: readonly Effect[]): Effect | undefined {
@@ -119,13 +120,13 @@ export interface SourcedAnswer {
  * Combines the answers of hooks: the strictest decision with the reasons of the hooks that made it, the last changed input in
  * the order of configuration, and all contexts and notices.
  */
-export function foldAnswers(said: readonly SourcedAnswer[]): HookOutcome {
-  const answers = said.map(({ answer }) => answer);
+export function foldAnswers(sourced: readonly SourcedAnswer[]): HookOutcome {
+  const answers = sourced.map(({ answer }) => answer);
   const decision = strictest(answers.flatMap((answer) => answer.decision ?? []));
-  const deciding = said.filter(({ answer }) => decision !== undefined && answer.decision === decision);
+  const deciding = sourced.filter(({ answer }) => decision !== undefined && answer.decision === decision);
   const by = deciding.map(({ source }) => source);
   return {
-    ran: said.length,
+    ran: sourced.length,
     decision,
     allowedBy: decision === "allow" ? (by.includes("user") ? "user" : (by[0] ?? "project")) : undefined,
     reason: joined(deciding.map(({ answer }) => answer.reason)),
@@ -136,6 +137,6 @@ export function foldAnswers(said: readonly SourcedAnswer[]): HookOutcome {
 }
 
 function joined(texts: readonly (string | undefined)[]): string | undefined {
-  const said = texts.filter((text) => text !== undefined && text !== "");
-  return said.length === 0 ? undefined : said.join("\n");
+  const present = texts.filter((text) => text !== undefined && text !== "");
+  return present.length === 0 ? undefined : present.join("\n");
 }

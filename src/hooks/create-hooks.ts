@@ -52,8 +52,8 @@ function hooksOf(hooks: readonly Hook[], options: HooksOptions, onSwept: (swept:
       const input = inputOf(event, facts, { ...scene, ...options });
       const answers = await Promise.all(
         plan.hooks.map(async (hook) => {
-          const place = { workspace, tag: tag(scene), signal: scene.signal, onSwept };
-          return { source: hook.source, answer: await runHook(hook, input, place) };
+          const context = { workspace, tag: tag(scene), signal: scene.signal, onSwept };
+          return { source: hook.source, answer: await runHook(hook, input, context) };
         }),
       );
       const outcome = foldAnswers(answers);

@@ -1,4 +1,4 @@
-import { runInNewContext } from "node:vm";
+import { type Context, createContext, runInContext } from "node:vm";
 import { canonicalToolName, type HookEvent, isSameAgent, toolNames } from "../protocol/index.ts";
 import { type Hook, nameOf } from "./hook.ts";
 
@@ -53,26 +53,15 @@ function comparison(event: HookEvent, subject: string): [string, (left: string, 
 const LIMIT_MS = 50;
 const LONGEST_PATTERN = 1_000;
 const LONGEST_NAME = 500;
-const MOST_REMEMBERED = 5_000;
+
+/** Context of all patterns: creating one takes about a millisecond. */
+let context: Context | undefined;
 
 /**
- * Whether a regular expression matches the whole name. It runs in a context with a time limit, because some patterns take
- * practically for ever. An invalid or slow pattern matches, with a problem.
+ * Tests whether a regular expression matches the whole name. It runs in a context with a time limit, because some patterns
+ * take practically for ever. An invalid or slow pattern matches, with a problem.
  */
 function testPattern(pattern: string, name: string): Match {
-  const key = `${pattern}\n${name}`;
-  const known = remembered.get(key);
-  if (known !== undefined) return known;
-  const tested = test(pattern, name);
-  if (remembered.size >= MOST_REMEMBERED) remembered.clear();
-  remembered.set(key, tested);
-  return tested;
-}
-
-/** Results by pattern and name: creating a context takes about a millisecond, and every call is matched. */
-const remembered = new Map<string, Match>();
-
-function test(pattern: string, name: string): Match {
   if (pattern.length > LONGEST_PATTERN || name.length > LONGEST_NAME)
     return { holds: true, problem: "is too long to be tested, so it counts as a match. Write a shorter one." };
   const expression = compile(pattern);
@@ -82,7 +71,9 @@ function test(pattern: string, name: string): Match {
       problem: `(${pattern}) is no regular expression, so the hook runs for everything. Write names ("Edit|Write") or a valid expression ("mcp__.*").`,
     };
   try {
-    const holds = runInNewContext("expression.test(name)", { expression, name }, { timeout: LIMIT_MS });
+    context ??= createContext({});
+    Object.assign(context, { expression, name });
+    const holds = runInContext("expression.test(name)", context, { timeout: LIMIT_MS });
     return { holds: holds === true };
   } catch {
     return {

@@ -7,7 +7,7 @@ import { type CommandHook, type FunctionHook, type Hook, type HookInput, nameOf 
 const DEFAULT_SECONDS = 60;
 const LONGEST_SECONDS = 3_600;
 
-export interface HookPlace {
+export interface HookContext {
   readonly workspace: Workspace;
   /** Tags of the process, from the widest group to the process itself. */
   readonly tag: readonly string[];
@@ -17,12 +17,12 @@ export interface HookPlace {
 }
 
 /** Runs one hook within its time limit. Never rejects. */
-export function runHook(hook: Hook, input: HookInput, place: HookPlace): Promise<HookAnswer> {
+export function runHook(hook: Hook, input: HookInput, context: HookContext): Promise<HookAnswer> {
   const seconds = Math.min(hook.timeoutSeconds ?? DEFAULT_SECONDS, LONGEST_SECONDS);
-  return withTimeLimit(place.signal, seconds * 1_000, async (signal) => {
+  return withTimeLimit(context.signal, seconds * 1_000, async (signal) => {
     if (hook.kind === "function") return callFunction(hook, input, signal);
-    const run = await runCommand(hook, `${JSON.stringify(input)}\n`, { ...place, signal });
-    return place.signal.aborted ? abortedAnswer(hook) : readAnswer(hook.event, run, nameOf(hook));
+    const run = await runCommand(hook, `${JSON.stringify(input)}\n`, { ...context, signal });
+    return context.signal.aborted ? abortedAnswer(hook) : readAnswer(hook.event, run, nameOf(hook));
   });
 }
 
@@ -61,8 +61,8 @@ const ANSWER_BYTES = 1_024 * 1_024;
 const ERROR_BYTES = 16 * 1_024;
 
 /** Runs a command with the given input. Processes that it leaves running are ended. Never rejects. */
-async function runCommand(hook: CommandHook, stdin: string, place: HookPlace): Promise<CommandRun> {
-  const { signal, onSwept } = place;
+async function runCommand(hook: CommandHook, stdin: string, context: HookContext): Promise<CommandRun> {
+  const { signal, onSwept } = context;
   const broken = createDeferred<string>();
   const onAbort = (): void => broken.resolve(describeAbort(signal));
   if (signal.aborted) return { ended: false, failure: describeAbort(signal) };
@@ -73,10 +73,10 @@ async function runCommand(hook: CommandHook, stdin: string, place: HookPlace): P
     if (stdout.totalBytes > ANSWER_BYTES) broken.resolve("It said more than 1 MB.");
   };
   signal.addEventListener("abort", onAbort);
-  let running = start(hook, place, { stdin, onOutput, shell: "bash" });
+  let running = start(hook, context, { stdin, onOutput, shell: "bash" });
   let exit = await Promise.race([running.exited, broken.promise]);
   if (typeof exit === "object" && exit.failure !== undefined && hook.args === undefined) {
-    running = start(hook, place, { stdin, onOutput, shell: "sh" });
+    running = start(hook, context, { stdin, onOutput, shell: "sh" });
     exit = await Promise.race([running.exited, broken.promise]);
   }
   signal.removeEventListener("abort", onAbort);
@@ -96,7 +96,7 @@ interface Pipes {
 
 function start(
   { command, args, pluginRoot }: CommandHook,
-  { workspace, tag }: HookPlace,
+  { workspace, tag }: HookContext,
   { shell, ...pipes }: Pipes,
 ): RunningProcess {
   const options = shell === "bash" ? ["--norc", "--noprofile"] : [];
