@@ -248,7 +248,7 @@ function cutBetweenTurns(messages: readonly Message[], keep: number): number {
 }
 
 /**
- * Whether the messages from this one on can follow a summary, which is a user turn. It must be an answer and not its
+ * Returns whether the messages from this one on can follow a summary, which is a user turn. It must be an answer and not its
  * continuation after a pause, so that roles alternate and every result has its call.
  */
 export function canFollowSummary(messages: readonly Message[], index: number): boolean {

@@ -1,11 +1,16 @@
 // Owns: conversations as immutable bytes: heads, segments, chunks, serialisers, forks, cache marks, fingerprints, compaction.
 // Does not own: when to compact or fork (runs), how bytes travel (model), how they are stored (transcript).
 // Called by: runs, and model through the Prompt port.
-export type { CacheDifference } from "./cache-difference.ts";
-export { cacheDifference, excerptAt } from "./cache-difference.ts";
 export { Chain, canFollowSummary, type PackedChain, type WrittenPrompt } from "./chain.ts";
+export {
+  type CacheDifference,
+  cacheDifference,
+  excerptAt,
+  type PrefixPoint,
+  type PrefixPoints,
+  prefixPoints,
+} from "./compare-requests.ts";
 export { headFingerprints, headLength } from "./head-bytes.ts";
-export { type PrefixPoint, type PrefixPoints, prefixPoints } from "./prefix-points.ts";
 export { lifetimeAt } from "./request-body.ts";
 export type { SharedPrefix } from "./segment-buffer.ts";
 export { SERIALIZER_VERSION } from "./serialize/dialects.ts";

@@ -34,12 +34,12 @@ function headPieces(
   { bytes, markAt, toolsMarkAt }: HeadBytes,
   { mark, others }: { readonly mark: Uint8Array; readonly others: number },
 ): Uint8Array[] {
-  const places = mark.length === 0 ? [] : others + 1 < MOST_MARKS ? [toolsMarkAt, markAt] : [markAt];
+  const offsets = mark.length === 0 ? [] : others + 1 < MOST_MARKS ? [toolsMarkAt, markAt] : [markAt];
   const pieces: Uint8Array[] = [];
   let from = 0;
-  for (const place of places.filter((at) => at >= 0)) {
-    pieces.push(bytes.subarray(from, place), mark);
-    from = place;
+  for (const offset of offsets.filter((at) => at >= 0)) {
+    pieces.push(bytes.subarray(from, offset), mark);
+    from = offset;
   }
   return [...pieces, bytes.subarray(from)];
 }

@@ -15,7 +15,7 @@ const LEAST_SHARED_BYTES = 512;
 export class SegmentBuffer {
   private readonly prefix: SharedPrefix | undefined;
   /** Bytes of a sibling that precede `buffer`. */
-  private shared: Uint8Array = nothing;
+  private shared: Uint8Array = new Uint8Array(0);
   private buffer: Buffer = Buffer.allocUnsafeSlow(0);
   /** Used bytes of `buffer`. */
   private used = 0;
@@ -134,8 +134,6 @@ export class SegmentBuffer {
     this.buffer = grown;
   }
 }
-
-const nothing = new Uint8Array(0);
 
 function commonLength(left: Uint8Array, right: Uint8Array): number {
   const most = Math.min(left.length, right.length);

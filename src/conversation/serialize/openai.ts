@@ -55,10 +55,10 @@ function openaiSegment(message: Message): SegmentText {
 /** Returns a message for each tool result, then one with text and images; images of results can only be user content. */
 function userTurn(message: UserMessage): string[] {
   const messages: string[] = [];
-  const said: UserBlock[] = [];
+  const rest: UserBlock[] = [];
   for (const block of message.content) {
     if (block.type !== "tool_result") {
-      said.push(block);
+      rest.push(block);
       continue;
     }
     const images = block.content.filter((part) => part.type === "image");
@@ -67,14 +67,14 @@ function userTurn(message: UserMessage): string[] {
     messages.push(
       `{"role":"tool","tool_call_id":${JSON.stringify(wireCallId(block.callId))},"content":${JSON.stringify(content)}}`,
     );
-    said.push(...images);
+    rest.push(...images);
   }
-  if (said.length > 0) messages.push(`{"role":"user","content":${saidText(said)}}`);
+  if (rest.length > 0) messages.push(`{"role":"user","content":${contentText(rest)}}`);
   if (messages.length === 0) messages.push('{"role":"user","content":"(no text)"}');
   return messages;
 }
 
-function saidText(blocks: readonly UserBlock[]): string {
+function contentText(blocks: readonly UserBlock[]): string {
   if (blocks.every((block) => block.type === "text")) return JSON.stringify(textOf(blocks));
   const parts = blocks.map((block) =>
     block.type === "image" ? imageText(block) : `{"type":"text","text":${JSON.stringify(textOf([block]))}}`,
