@@ -77,7 +77,7 @@ function unmarked(body: string): string {
   return body.replaceAll(',"cache_control":{"type":"ephemeral"}', "");
 }
 
-/** What a longer conversation must begin with. */
+/** Returns the part of a request that a longer conversation must begin with. */
 function prefixOf(body: string): string {
   return unmarked(body).replace(/\],"max_tokens":\d+\}$/, "");
 }

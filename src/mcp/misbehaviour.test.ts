@@ -73,7 +73,7 @@ describe("an MCP server that misbehaves", () => {
 
   it("may write junk, which is counted", async () => {
     const { connection } = await connect({ junkLines: 3 });
-    // Before the answers to initialize and to three pages of tools.
+    // The junk comes before the answers to initialize and to three pages of tools.
     expect(connection.problems).toEqual([expect.stringContaining('"s" wrote 12 lines to its standard output')]);
     expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toBe("1");
     expect(connection.problems).toEqual([expect.stringContaining("wrote 15 lines")]);

@@ -9,7 +9,7 @@ import { createMcpServers, type McpLimits, type McpServersOptions } from "./crea
 export interface TestServers extends McpServers {
   readonly root: string;
   readonly tag: string;
-  /** Living processes that carry the tag, in any way. */
+  /** Returns the number of running processes with the tag. */
   processes(): number;
   remove(): Promise<void>;
 }
@@ -21,7 +21,7 @@ interface TestOptions extends Pick<McpServersOptions, "report"> {
 
 let made = 0;
 
-/** Servers in a directory of their own; all limits short enough for a test that waits for them. */
+/** Creates servers in a directory of their own, with limits that a test can wait for. */
 export function createTestServers(
   configured: McpServersOptions["configured"],
   { limits = {}, environment = {}, report }: TestOptions = {},

@@ -111,7 +111,7 @@ function make(path: string, what: string): void {
   else writeFileSync(path, what);
 }
 
-/** The rows speak of /w, /home/u and /tmp/out; here they stand in a temporary directory. */
+/** Maps /w, /home/u and /tmp/out of the rows to a temporary directory. */
 function place(value: unknown): unknown {
   if (typeof value === "string") {
     return value

@@ -131,7 +131,7 @@ describe("decide, whatever the situation", () => {
         const before = decide(given).effect;
         const after = decide({ ...given, policy: { ...given.policy, layers } }).effect;
         if (extra.settles === undefined) expect(severity[after]).toBeGreaterThanOrEqual(severity[before]);
-        // What is denied only because nobody can be asked, a person's own layer may answer.
+        // A layer of the user may allow what is denied only because no approver is available.
         const forbids = ({ unattended: _, ...policy }: Policy) =>
           decide({ ...given, policy: { ...policy, mode: "bypassPermissions" } }).effect === "deny";
         if (forbids(given.policy) || forbids({ ...given.policy, layers: [extra] })) {
@@ -169,7 +169,7 @@ describe("decide, whatever the situation", () => {
     fc.assert(
       fc.property(situation, ruleText, (given, text) => {
         const denied = { ...given.policy, rules: [{ text, effect: "deny", scope: "project" } as const] };
-        // By the rule alone: with nobody to ask, what would be asked is denied too, and an allow rule answers that.
+        // Only the rule counts here: without an approver, an ask becomes a denial, which an allow rule can change.
         const { unattended: _, ...attended } = denied;
         if (decide({ ...given, policy: { ...attended, mode: "bypassPermissions" } }).effect !== "deny") return;
         const allowed = (["session", "managed", "user"] as const).map(
@@ -224,7 +224,7 @@ describe("decide, whatever the situation", () => {
 
 describe("rules", () => {
   it("never make the parser or the hiding throw", () => {
-    // As fast-check's unit "binary", which makes a table of all of them before it begins: a second and 120 MB.
+    // Like fast-check's unit "binary", which first builds a table that takes a second and 120 MB.
     const anyCharacter = fc
       .nat({ max: 0x10_f7ff })
       .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));

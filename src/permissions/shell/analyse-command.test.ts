@@ -147,7 +147,7 @@ it("reads words that are known as bash does", () => {
     .split("END-OF-IT")
     .slice(0, -1)
     .map((part) => part.split("\0").slice(0, -1));
-  // printf gives one empty word when it is given none.
+  // printf prints one empty line without arguments.
   const expected = samples.map(({ words }) => (words.length === 1 ? [""] : words.slice(1)));
   expect(read.map((words) => (words.length === 0 ? [""] : words))).toEqual(expected);
 });

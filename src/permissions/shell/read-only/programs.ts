@@ -134,7 +134,7 @@ export const programs: ReadonlyMap<string, ProgramSpec> = new Map<string, Progra
  * Programs that may be asked for their version, and the option each one takes for it. Programs that first look in the
  * project for another version of themselves to run (go, cargo, yarn, pnpm) are left out.
  */
-export const versionTellers: ReadonlyMap<string, RegExp> = new Map([
+export const versionOptions: ReadonlyMap<string, RegExp> = new Map([
   ...split("node npm npx deno bun").map((name) => [name, /^(--version|-v)$/] as const),
   ...split(
     "python python3 pip pip3 ruby perl php gcc g++ clang cc make cmake java docker gh rg jq curl wget bash tar sed grep awk gawk find sort",

@@ -2,7 +2,7 @@ import { analyseCommand } from "../analyse-command.ts";
 import { type CommandUnit, programOf, type ShellAnalysis, type SimpleCommand, unitsOf } from "../shell-analysis.ts";
 import { readOnlyGit } from "./git.ts";
 import { type ProgramUse, readOptions } from "./options.ts";
-import { programs, versionTellers } from "./programs.ts";
+import { programs, versionOptions } from "./programs.ts";
 
 /** Returns true for a command that changes nothing and starts nothing. Programs missing from the tables are not read-only. */
 export function isReadOnly(command: SimpleCommand): boolean {
@@ -22,8 +22,8 @@ export function readOnlyUse(command: SimpleCommand): ProgramUse | undefined {
     return name === "find" ? programs.get(name)!.check!(given) : { paths: [] };
   }
   if (name === "git") return readOnlyGit(given);
-  if (versionTellers.has(name) && given.length === 1 && /^(--version|-v)$/.test(given[0]!.text)) {
-    return given[0]!.open === undefined && versionTellers.get(name)!.test(given[0]!.text) ? { paths: [] } : undefined;
+  if (versionOptions.has(name) && given.length === 1 && /^(--version|-v)$/.test(given[0]!.text)) {
+    return given[0]!.open === undefined && versionOptions.get(name)!.test(given[0]!.text) ? { paths: [] } : undefined;
   }
   const spec = programs.get(name);
   if (spec === undefined) return undefined;
