@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AssistantMessage, FORK_WORDS, type Head, type Message, type UserMessage } from "../protocol/index.ts";
+import {
+  type AssistantMessage,
+  FORK_INTRODUCTION,
+  type Head,
+  type Message,
+  type UserMessage,
+} from "../protocol/index.ts";
 import {
   Chain,
   cacheDifference,
@@ -316,7 +322,7 @@ describe("cache marks", () => {
 
   it.each([
     ["results", [], ["system", "1.0", "2.0", "2.1"]],
-    ["results and words", [{ type: "text" as const, text: FORK_WORDS }], ["system", "1.0", "2.1", "2.2"]],
+    ["results and words", [{ type: "text" as const, text: FORK_INTRODUCTION }], ["system", "1.0", "2.1", "2.2"]],
   ])("stand behind the shared %s of sibling forks", (_, words, places) => {
     const parent = begin(head);
     parent.request();

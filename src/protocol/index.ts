@@ -1,5 +1,5 @@
 // Owns: the types of everything that is written to disk or sent over a wire, and tables about them.
-// Does not own: behaviour, validation schemas (protocol/schemas), input and output.
+// Does not own: behaviour, input and output.
 // Called by: every module.
 export type {
   AgentBudget,
@@ -12,7 +12,7 @@ export type {
 } from "./agents/definition.ts";
 export { agentAliases, definitionSources, isSameAgent, VERIFIER } from "./agents/definition.ts";
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
-export { FORK_TYPE, FORK_WORDS, forkChoices } from "./agents/fork.ts";
+export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
 export type {
   CacheDimension,
   ContextCause,
@@ -49,9 +49,7 @@ export type {
 } from "./events/outcome.ts";
 export { noFacts, outcomeOf } from "./events/outcome.ts";
 export type { HookAnswer, HookCommon, HookEntry, HookEvent, HookFacts, HookRecord, HookSource } from "./hooks/hook.ts";
-export { definitionHookEvents, hookEvents } from "./hooks/hook.ts";
-export type { HookEntries, HookProblem } from "./hooks/hook-entries.ts";
-export { readHookEntries } from "./hooks/hook-entries.ts";
+export { definitionHookEvents, hookEvents, readHookEntries } from "./hooks/hook.ts";
 export type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
 export { MAIN_AGENT } from "./ids.ts";
 export type { JsonObject, JsonSchema, JsonValue } from "./json.ts";
@@ -76,7 +74,7 @@ export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./mod
 export type { Prices, ReservedSpend, Usage } from "./model/usage.ts";
 export { addUsage, costOf, noUsage, paidUsage, writePrice } from "./model/usage.ts";
 export type { AlwaysAnswer, ApprovalAnswer, ApprovalQuestion, InboxLine } from "./permissions/approval.ts";
-export { NOBODY } from "./permissions/approval.ts";
+export { NO_APPROVER } from "./permissions/approval.ts";
 export type {
   Access,
   Decision,
@@ -106,5 +104,5 @@ export type {
   ToolTimeouts,
 } from "./settings.ts";
 export { DEFAULT_MAX_SPAWNS, settingsScopes } from "./settings.ts";
-export type { CallOutcome, ToolCall, ToolFacts, ToolReport, ToolResult } from "./tools/tool-call.ts";
-export { backgroundTools, canonicalToolName, toolNames } from "./tools/tool-names.ts";
+export type { CallOutcome, ToolCall, ToolFacts, ToolReport, ToolResult } from "./tools/tool.ts";
+export { backgroundTools, canonicalToolName, toolNames } from "./tools/tool.ts";

@@ -254,8 +254,8 @@ describe("limits", () => {
 
   it("counts no agent that came to nothing before it ran", async () => {
     const settings = { subagents: { maxSpawns: 1 }, permissions: { deny: ["Task(Plan)"] } };
-    const nobody = task("NOBODY: look", { subagent_type: "nobody" });
-    const denied = task("NOBODY: plan", { subagent_type: "Plan" });
+    const nobody = task("NO_APPROVER: look", { subagent_type: "nobody" });
+    const denied = task("NO_APPROVER: plan", { subagent_type: "Plan" });
     const { model, result } = await walk(
       {
         MAIN: [{ calls: [nobody] }, { calls: [denied] }, { calls: [task("ONE: a")] }, { text: "Done." }],

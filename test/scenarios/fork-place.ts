@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
-import { FORK_WORDS, type RunResult, type RunUpdate } from "../../src/protocol/index.ts";
+import { FORK_INTRODUCTION, type RunResult, type RunUpdate } from "../../src/protocol/index.ts";
 import { type ApiServer, createApiServer, type RecordedRequest, type Reply } from "../../src/testing/index.ts";
 import { newPlace, type Place } from "./delegation-place.ts";
 
@@ -65,7 +65,7 @@ function partOf(request: RecordedRequest, parts: readonly string[]): string {
   const at = (part: string): number =>
     part === "MAIN"
       ? 0
-      : Math.max(...betweenTexts.map((between) => body.lastIndexOf(`${FORK_WORDS}${between}${part}:`)));
+      : Math.max(...betweenTexts.map((between) => body.lastIndexOf(`${FORK_INTRODUCTION}${between}${part}:`)));
   return parts.reduce((best, part) => (at(part) > at(best) ? part : best), "MAIN");
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FORK_WORDS, type Line } from "../../src/protocol/index.ts";
+import { FORK_INTRODUCTION, type Line } from "../../src/protocol/index.ts";
 import type { RecordedRequest } from "../../src/testing/index.ts";
 import { transcriptsIn } from "./delegation-place.ts";
 import {
@@ -19,7 +19,8 @@ import {
 
 const read = { tool: "Read", input: { file_path: "notes.txt" } };
 /** Everything up to the directive: the placeholders, and what every fork is told. */
-const sharedPart = (request: RecordedRequest): string => `${unmarked(request).split(FORK_WORDS)[0]}${FORK_WORDS}`;
+const sharedPart = (request: RecordedRequest): string =>
+  `${unmarked(request).split(FORK_INTRODUCTION)[0]}${FORK_INTRODUCTION}`;
 
 describe("a fork", () => {
   it("knows what its origin knows, byte for byte, and reports to it", async () => {
@@ -42,7 +43,7 @@ describe("a fork", () => {
     expect(more).toEqual([]);
     expect(answer?.content.map(({ type }) => type)).toEqual(["text", "tool_use"]);
     expect(turn?.content.map(({ type }) => type)).toEqual(["tool_result", "text", "text"]);
-    expect(turn?.content.slice(1).map(({ text }) => text)).toEqual([FORK_WORDS, "ONE: count them"]);
+    expect(turn?.content.slice(1).map(({ text }) => text)).toEqual([FORK_INTRODUCTION, "ONE: count them"]);
     // Its calls and its origin's are told apart.
     expect(unmarked(one(second)).match(/(?<="tool_use","id":")\w+/g)).toEqual(["m1_0", "m2_0", "a3_0"]);
     // Its transcript says where it comes from, and has none of that.

@@ -1,5 +1,5 @@
 import type { OnAsk } from "../../app/index.ts";
-import { type EventOf, NOBODY, type RunUpdate } from "../../protocol/index.ts";
+import { type EventOf, NO_APPROVER, type RunUpdate } from "../../protocol/index.ts";
 import { describeCall } from "../describe-call.ts";
 
 export interface Notices {
@@ -33,7 +33,7 @@ export function createNotices(onAsk: OnAsk, report: (sentence: string) => void):
         requests.set(event.requestId, event);
         if (onAsk === "wait") reportOnce(waitingMessage(event, agentType));
       }
-      if (event.type !== "approval.answered" || event.by !== NOBODY || onAsk !== "deny") return;
+      if (event.type !== "approval.answered" || event.by !== NO_APPROVER || onAsk !== "deny") return;
       const request = requests.get(event.requestId);
       if (request !== undefined) reportOnce(deniedMessage(request));
     },

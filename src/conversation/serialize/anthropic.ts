@@ -1,6 +1,6 @@
 import {
   type AssistantBlock,
-  FORK_WORDS,
+  FORK_INTRODUCTION,
   type Head,
   type Message,
   type OpaqueBlock,
@@ -69,7 +69,7 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
       const blockJson = userBlockText(block);
       if (blockJson === undefined) continue;
       add(blockJson, true);
-      if (block.type === "tool_result" || isForkWords(block)) resultsMarkAt = markAt;
+      if (block.type === "tool_result" || isForkIntroduction(block)) resultsMarkAt = markAt;
     }
   } else {
     for (const block of message.content) {
@@ -82,8 +82,8 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
   return { text: `${text}]}`, markAt, resultsMarkAt };
 }
 
-function isForkWords(block: UserBlock): boolean {
-  return block.type === "text" && block.text === FORK_WORDS;
+function isForkIntroduction(block: UserBlock): boolean {
+  return block.type === "text" && block.text === FORK_INTRODUCTION;
 }
 
 function userBlockText(block: UserBlock): string | undefined {

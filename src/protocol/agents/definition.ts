@@ -93,7 +93,7 @@ export const agentAliases: Readonly<Record<string, string>> = {
 /** Built-in agent that verifies the work of others. */
 export const VERIFIER = "Verification";
 
-/** Whether two names mean the same agent: resolves aliases and ignores case. */
+/** Returns whether two names mean the same agent: resolves aliases and ignores case. */
 export function isSameAgent(left: string, right: string): boolean {
   return folded(left) === folded(right);
 }

@@ -22,7 +22,7 @@ export interface ForkOrigin {
 export const FORK_TYPE = "fork";
 
 /** Precedes the directive of every fork. It is the same for siblings, so that they share its bytes too. */
-export const FORK_WORDS =
+export const FORK_INTRODUCTION =
   "[You are a fork of the agent above, not that agent. Do only what follows, yourself: no agents, no questions, no next steps. Your last message is your report to it, short and exact.]";
 
 export const forkChoices = ["auto", "on", "off"] as const;

@@ -6,7 +6,7 @@ import type { ModelError, StopReason } from "../model/model-outcome.ts";
 import type { Prices, ReservedSpend, Usage } from "../model/usage.ts";
 import type { AlwaysAnswer } from "../permissions/approval.ts";
 import type { Decision, PermissionMode, RecordedPolicy } from "../permissions/permission.ts";
-import type { ToolReport, ToolResult } from "../tools/tool-call.ts";
+import type { ToolReport, ToolResult } from "../tools/tool.ts";
 import type { AcceptanceResult, EndedNotice, RunEnd } from "./outcome.ts";
 
 /** An event of a transcript: journaled, numbered and replayable. */

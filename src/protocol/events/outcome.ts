@@ -129,6 +129,6 @@ export interface Notice {
 /** Tells a parent that a background run has ended. */
 export interface EndedNotice extends Notice {
   readonly outcome: Outcome;
-  /** Background runs of its own subagents that it was not told of; the reader of this notice is told instead. */
+  /** Background runs of its own subagents whose notices it never got. They are delivered with this notice instead. */
   readonly unreturned?: readonly Notice[] | undefined;
 }

@@ -1,5 +1,5 @@
 import type { AgentId, SessionId } from "../ids.ts";
-import type { ToolCall } from "../tools/tool-call.ts";
+import type { ToolCall } from "../tools/tool.ts";
 import type { Decision } from "./permission.ts";
 
 /** A call that waits for approval. The same call with the same input has the same id, also after a restart. */
@@ -37,7 +37,7 @@ export interface ApprovalAnswer {
 }
 
 /** Approver that is recorded if no approver is available. */
-export const NOBODY = "nobody to ask";
+export const NO_APPROVER = "nobody to ask";
 
 export interface AlwaysAnswer {
   /** One of the question's `always` rules, or any other. */

@@ -4,7 +4,7 @@ import type { Approvals, Inbox } from "../../ports/index.ts";
 import {
   type ApprovalAnswer,
   type ApprovalQuestion,
-  NOBODY,
+  NO_APPROVER,
   type Policy,
   type Rule,
   type ToolCall,
@@ -47,7 +47,7 @@ export interface SessionApprovals extends ApprovalQueue {
   close(): Promise<void>;
 }
 
-const unattended: ApprovalAnswer = { answer: "deny", by: NOBODY };
+const unattended: ApprovalAnswer = { answer: "deny", by: NO_APPROVER };
 
 /** Creates the approval queue of a session. The inbox is opened when the first question is asked. */
 export function createApprovalQueue(options: ApprovalQueueOptions): SessionApprovals {

@@ -3,7 +3,7 @@ import { createDeferred, withTimeLimit } from "../../lib/index.ts";
 import type { Model, ModelProgress, ModelRequest } from "../../ports/index.ts";
 import {
   type CallId,
-  FORK_WORDS,
+  FORK_INTRODUCTION,
   type ForkOrigin,
   type LineId,
   type Message,
@@ -111,10 +111,10 @@ export function firstPrompt(prompt: string, { kind }: Pick<ForkOrigin, "kind">):
 
 /** Returns the first message of a fork. The part that siblings share comes first, in a block of its own. */
 export function forkPrompt(directive: string): readonly string[] {
-  return [FORK_WORDS, directive];
+  return [FORK_INTRODUCTION, directive];
 }
 
-/** Beginning of `FORK_WORDS` in all versions. */
+/** Beginning of `FORK_INTRODUCTION` in all versions. */
 const OPENING = "[You are a fork of the agent";
 
 /** Returns whether a conversation is a fork's, for an agent whose record was lost. */

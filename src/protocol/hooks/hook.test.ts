@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { definitionHookEvents } from "./hook.ts";
-import { readHookEntries } from "./hook-entries.ts";
+import { definitionHookEvents, readHookEntries } from "./hook.ts";
 
 describe("hooks are read", () => {
   it.each([
@@ -31,7 +30,7 @@ describe("hooks are read", () => {
   });
 });
 
-describe("a shape nobody knows here is reported and is no hook", () => {
+describe("an entry of an unknown shape is reported and is no hook", () => {
   it.each([
     [{ pre: "echo a", post: "echo b" }, ["pre", "post"]],
     [{ Setup: [{ command: "a" }] }, ["Setup"]],
