@@ -7,6 +7,7 @@ export { type FoundSession, findSession, latestSessionId, listSessions } from ".
 export type { SessionSummary } from "./catalog/summarize-session.ts";
 export { checkHome, type HomeCheck } from "./home-directory.ts";
 export { type ListedRequest, listRequests, openInbox, type RequestSearch } from "./inbox/inbox.ts";
+export type { Trouble } from "./journal/disk-retry.ts";
 export { createMemorySession } from "./journal/memory-session.ts";
 export { createSession, openSession, type Session } from "./journal/session.ts";
 export { type ReadSession, type ReadTranscript, readSession, readTranscript } from "./reading/read-session.ts";
