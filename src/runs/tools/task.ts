@@ -182,7 +182,8 @@ function reportOf(run: SubagentResult, maxCharacters: number | undefined): ToolO
       costUsd: end.costUsd,
       worktreePath: worktree?.path,
       worktreeBranch: worktree?.branch,
-      verified: end.acceptance?.ok,
+      // Programs may check for the key.
+      ...(end.acceptance ? { verified: end.acceptance.ok } : {}),
     },
     facts: {
       filesChanged: end.facts.filesChanged,
