@@ -1,6 +1,6 @@
 import { checkSchema, coerceInput, describeProblems, nearest } from "../lib/index.ts";
 import type { Tool } from "../ports/index.ts";
-import { canonicalToolName, type JsonObject, type ToolCall } from "../protocol/index.ts";
+import { canonicalToolName, type JsonObject, type JsonSchema, type ToolCall } from "../protocol/index.ts";
 
 export type ReadCall =
   | { readonly ok: true; readonly tool: Tool; readonly input: JsonObject }
@@ -31,9 +31,9 @@ export function readCall(call: ToolCall, { tools, pool }: CallContext): ReadCall
   return { ok: true, tool, input };
 }
 
-/** Forbids undeclared inputs of built-in tools. The declarations do not say so, to save bytes in every request. */
-function closed({ declaration: { name, inputSchema } }: Tool): Tool["declaration"]["inputSchema"] {
-  return name.startsWith("mcp__") ? inputSchema : { additionalProperties: false, ...inputSchema };
+/** Forbids unknown inputs of built-in tools. The declarations do not say so, to save bytes in every request. */
+function closed({ declaration: { name, inputSchema }, accepts = inputSchema }: Tool): JsonSchema {
+  return name.startsWith("mcp__") ? accepts : { additionalProperties: false, ...accepts };
 }
 
 function parseObject(text: string): object | undefined {

@@ -4,6 +4,7 @@ import type {
   CallId,
   Decision,
   JsonObject,
+  JsonSchema,
   ResolvedPath,
   ResultBlock,
   ToolDeclaration,
@@ -38,6 +39,8 @@ export interface ToolSpec {
 
 /** Created by a factory that captures its workspace, which can be a worktree, a sandbox or a remote worker. */
 export interface Tool extends ToolSpec {
+  /** Schema of valid inputs, if the tool accepts more than it declares; absent: the declared schema. */
+  readonly accepts?: JsonSchema;
   /** Returns the time limit of a call; absent: the default of the executor. */
   timeoutMs?(input: JsonObject): number;
   /** Time in which an aborted call can report how far it came; absent: the default of the executor. */

@@ -23,7 +23,7 @@ const specs = delegationSpecs({
   parallel: true,
 });
 
-/** A session with one agent under way that was given its tools for this depth. */
+/** Creates a session with one running agent whose tools are resolved for this depth. */
 function sessionWith(agentId: string, maxDepth: number, words: readonly string[] = ["Look."]) {
   let prepared = 0;
   const journal = createMemorySession({ cwd: "/", sessionId: "s", clock });
@@ -71,8 +71,8 @@ function contextOf(agentId: string): ToolContext {
   };
 }
 
-describe("a tool of delegation", () => {
-  it("asks by itself whether its caller may delegate", async () => {
+describe("a delegation tool", () => {
+  it("checks by itself whether its caller may delegate", async () => {
     const { tools, prepared } = sessionWith("a1", 1);
     const inputs: Readonly<Record<string, Record<string, string>>> = {
       Task: { description: "look", prompt: "look", subagent_type: "Explore" },
@@ -86,7 +86,7 @@ describe("a tool of delegation", () => {
     expect(prepared()).toBe(0);
   });
 
-  it("to plan with is for the main agent alone", async () => {
+  it("for plan mode works for the main agent only", async () => {
     const { plan } = sessionWith("a1", 2);
     for (const tool of plan) {
       const output = await tool.run({ plan: "x" }, contextOf("a1"));
@@ -98,7 +98,7 @@ describe("a tool of delegation", () => {
     expect(plan).toHaveLength(2);
   });
 
-  it("knows a fork by what it was told, where its record was lost", async () => {
+  it("recognises a fork by its first message if its record was lost", async () => {
     const { tools, prepared } = sessionWith("a1", 2, forkPrompt("Look."));
     const task = tools.find(({ declaration }) => declaration.name === "Task");
     const output = await task?.run({ description: "look", prompt: "look", subagent_type: "Explore" }, contextOf("a1"));
@@ -106,18 +106,19 @@ describe("a tool of delegation", () => {
     expect(prepared()).toBe(0);
   });
 
-  it("serves an agent at a depth that may", async () => {
+  it("works for an agent at a depth that may delegate", async () => {
     const { tools } = sessionWith("a1", 2);
     const stop = tools.find(({ declaration }) => declaration.name === "TaskStop");
     const output = await stop?.run({ task_id: "a9" }, contextOf("a1"));
     expect(output?.content).toContain("There is no agent a9");
   });
 
-  it("takes any name of an agent, though it shows those of the list", () => {
+  it("declares the names of the list, and accepts any name of an agent", () => {
     const [shown] = specs;
     const [task] = sessionWith("a1", 2).tools;
     expect(shown?.declaration.inputSchema).toMatchObject({ properties: { subagent_type: { enum: ["Explore"] } } });
-    const schema = task?.declaration.inputSchema ?? {};
+    expect(task?.declaration).toEqual(shown?.declaration);
+    const schema = task?.accepts ?? {};
     const given = { description: "look", prompt: "look" };
     for (const input of [{ subagent_type: "explore" }, { agentType: "Explore" }, { subagent_type: null, model: null }])
       expect(checkSchema(schema, { ...given, ...input })).toEqual([]);

@@ -1,6 +1,6 @@
 import { formatCount, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
-import type { AgentId, JsonObject } from "../../protocol/index.ts";
+import type { AgentId, JsonObject, JsonSchema } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import type { Subagent, SubagentResult } from "../subagents/subagent.ts";
 import { escapeTags, LONGEST_REPORT, resultText, rosterText, unknownAgentText } from "../subagents/task-text.ts";
@@ -29,7 +29,8 @@ const DEFAULT_WAIT_MS = 30_000;
 export function createTaskOutput(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   const { registry } = dispatcher;
   return forDelegators(dispatcher, {
-    ...acceptOffset(spec),
+    ...spec,
+    accepts: acceptOffset(spec.declaration.inputSchema),
     // It has a timeout of its own, and may have to wait after that for the slot that it lent.
     timeoutMs: () => Number.MAX_SAFE_INTEGER,
     maxCharacters: 2 * LONGEST_REPORT,
@@ -90,13 +91,12 @@ async function rosterOf({ registry }: Dispatcher, caller: AgentId): Promise<stri
 }
 
 /**
- * Accepts `offset`, which the report mentions when it is cut: declared, it would cost bytes in every request. Also accepts
- * a call without an id, which gets a list of agents instead of an error.
+ * Returns a schema that also accepts `offset`, which the report mentions when it is cut: declared, it would cost bytes in
+ * every request. Also accepts a call without an id, which gets a list of agents instead of an error.
  */
-function acceptOffset({ declaration, ...spec }: ToolSpec): ToolSpec {
-  const { inputSchema } = declaration;
+function acceptOffset(inputSchema: JsonSchema): JsonSchema {
   const properties = { ...(inputSchema["properties"] as JsonObject), offset: { type: "integer", minimum: 0 } };
-  return { ...spec, declaration: { ...declaration, inputSchema: { ...inputSchema, properties, required: [] } } };
+  return { ...inputSchema, properties, required: [] };
 }
 
 /** Returns a page of a report. It ends with a whole line if possible, and never with half a character. */

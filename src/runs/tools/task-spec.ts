@@ -104,12 +104,11 @@ export function textIn(input: JsonObject, name: string): string | undefined {
 }
 
 /**
- * Accepts more than the declared input, because declaring it would cost bytes in every request: any agent name (the
+ * Returns a schema that accepts more than the declared one, which would cost bytes in every request: any agent name (the
  * catalog knows aliases, and has a better answer to an unknown name), null for optional fields, and fields that other
  * programs have.
  */
-export function acceptAnyName({ declaration, ...spec }: ToolSpec): ToolSpec {
-  const { inputSchema } = declaration;
+export function acceptAnyName(inputSchema: JsonSchema): JsonSchema {
   const required = inputSchema["required"] as readonly string[];
   const text = { type: "string" };
   const more = { subagent_type: text, agentType: text, team_name: {}, mode: {} };
@@ -119,9 +118,5 @@ export function acceptAnyName({ declaration, ...spec }: ToolSpec): ToolSpec {
   const properties = Object.fromEntries(
     all.map(([name, schema]) => [name, required.includes(name) ? schema : { anyOf: [schema, { type: "null" }] }]),
   );
-  const prompt = { type: "string", minLength: 1 };
-  return {
-    ...spec,
-    declaration: { ...declaration, inputSchema: { ...inputSchema, properties: { ...properties, prompt } } },
-  };
+  return { ...inputSchema, properties: { ...properties, prompt: { type: "string", minLength: 1 } } };
 }

@@ -19,7 +19,8 @@ import { acceptAnyName, forkPropertyIn, readRequest, textIn } from "./task-spec.
 
 export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   return forDelegators(dispatcher, {
-    ...acceptAnyName(spec),
+    ...spec,
+    accepts: acceptAnyName(spec.declaration.inputSchema),
     // The subagent has time limits of its own.
     timeoutMs: () => Number.MAX_SAFE_INTEGER,
     abortGraceMs: 5_000,
