@@ -3,7 +3,7 @@
 //   docs/architecture.md        the diagram of the modules, from layers.cjs
 //   --check   write nothing; fail if a file is not what would be written
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 
@@ -16,7 +16,7 @@ const isCheck = process.argv.includes("--check");
 
 for (const [target, render] of Object.entries(targets)) {
   const path = join(root, target);
-  const current = readFileSync(path, "utf8");
+  const current = existsSync(path) ? readFileSync(path, "utf8") : undefined;
   const text = render(current);
   if (current === text) continue;
   if (isCheck) {
@@ -34,6 +34,7 @@ function fail(problem) {
 
 function renderDescriptions() {
   const tools = join(root, "src/tools");
+  if (!existsSync(tools)) return undefined;
   const lines = [];
   for (const { name } of readdirSync(tools, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
     for (const file of readdirSync(join(tools, name)).filter((each) => each.endsWith(".md"))) {
@@ -60,6 +61,7 @@ function camelCase(name) {
 
 /** Replaces the first Mermaid block of the page. */
 function renderArchitecture(page) {
+  if (page === undefined) return undefined;
   const { modules } = createRequire(import.meta.url)("../layers.cjs");
   return page.replace(/```mermaid\n[\s\S]*?```/, `\`\`\`mermaid\n${renderDiagram(modules)}\`\`\``);
 }

@@ -42,7 +42,22 @@ describe("scripts/generate.mjs", () => {
     const { code, stderr } = await house.run("generate.mjs");
     expect(code).toBe(1);
     expect(stderr).toContain("src/tools/read/raed.md: a tool's description is named read.md");
-    expect(stderr).toContain("the description of write is empty");
+    expect(stderr).toContain("src/tools/write/write.md is empty");
+  });
+
+  it("draws the modules of layers.cjs, without arrows that a longer path replaces", async () => {
+    const modules = "{ lib: [], ports: [], loop: ['lib'], runs: ['loop', 'ports'], app: ['runs', 'loop'] }";
+    const table = `Object.fromEntries(Object.entries(${modules}).map(([name, modules]) => [name, { modules }]))`;
+    const page = (diagram: string) => `# Modules\n\n\`\`\`mermaid\n${diagram}\`\`\`\n`;
+    house = await createHouse({
+      "docs/architecture.md": page(""),
+      "layers.cjs": `module.exports = { modules: ${table} };\n`,
+    });
+    expect((await house.run("generate.mjs", "--check")).code).toBe(1);
+    await house.run("generate.mjs");
+    const drawn = await readFile(join(house.directory, "docs/architecture.md"), "utf8");
+    expect(drawn).toBe(page("flowchart TD\n  runs --> loop\n  app --> runs\n"));
+    expect((await house.run("generate.mjs", "--check")).code).toBe(0);
   });
 
   it("has nothing to do without tools", async () => {
