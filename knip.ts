@@ -10,7 +10,8 @@ const config = {
     // What an entry point exports need not be used yet; what no entry point reaches is dead.
     "src/*/index.ts",
     "src/*/*/index.ts",
-    "src/cli/main.ts",
+    "src/cli/{main,run-command}.ts",
+    "src/cli/help/print-text.ts",
     "src/testing/api-server/serve.ts",
     "src/**/*.test-support.ts",
     "layers.cjs",

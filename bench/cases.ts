@@ -70,7 +70,7 @@ async function startCase(): Promise<Figure[]> {
 }
 
 async function helpCase(): Promise<Figure[]> {
-  const program = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+  const program = fileURLToPath(new URL("../dist/cli.cjs", import.meta.url));
   const bare: number[] = [];
   const help: number[] = [];
   for (let round = 0; round < 21; round += 1) {

@@ -13,7 +13,7 @@ import {
 import { newPlace } from "./client.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const program = join(here, "..", "dist", "cli.js");
+const program = join(here, "..", "dist", "cli.cjs");
 
 interface Scenario {
   readonly seed: number;

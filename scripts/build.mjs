@@ -1,4 +1,4 @@
-// Builds dist/: the library by tsc (dist/lib), the command line by esbuild (dist/cli.js and dist/chunks).
+// Builds dist/: the library by tsc (dist/lib), the command line by esbuild (dist/cli.cjs and its entries).
 //   --cli-only   leave the library as it is
 //   --if-stale   do nothing when dist/ was built from these very inputs
 //   --checked    the types were checked already, by types.mjs, which has left the library that it saw
@@ -52,7 +52,7 @@ async function main({ cliOnly, ifStale, checked }) {
     chmodSync(made, 0o755);
     const isMade = await Promise.all([
       !parts.includes("lib") || (checked && takeChecked(made, hash)) || buildLibrary(made, { checked }),
-      !parts.includes("cli") || bundle({ root, entry: sources.cli, directory: made }),
+      !parts.includes("cli") || bundle({ root, directory: made }),
     ]);
     if (!isMade.every(Boolean)) return 1;
     const stamp = Object.fromEntries(parts.map((part) => [part, hash]));

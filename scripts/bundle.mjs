@@ -1,17 +1,28 @@
-// The command line as dist/cli.js plus chunks that are loaded only when asked for. Answers whether it worked.
+// Bundles the command line: one CommonJS file for each entry, and beside the entry `run` the code that V8 compiled from
+// it (docs/decisions/0019). Returns false if that failed, after a message.
 
-import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import { isBuiltin } from "node:module";
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { leanBuiltins } from "./lean-builtins.mjs";
-import { mergeChunks } from "./merge-chunks.mjs";
-import { throughDoors } from "./through-doors.mjs";
+import { tsImport } from "tsx/esm/api";
+
+// `cli` is the program, which loads one of the others.
+const entries = { cli: "src/cli/main.ts", help: "src/cli/help/print-text.ts", run: "src/cli/run-command.ts" };
 
 // Finds its binary beside itself, so it has to stay where npm put it.
 const external = ["@vscode/ripgrep"];
-// Too slow to load before somebody needs them: they may be reached from the entry only through an import().
+// Too slow to load before something needs them: they may be reached from an entry only by import().
 const lazy = [
   "@modelcontextprotocol/client",
   "@mozilla/readability",
@@ -21,109 +32,110 @@ const lazy = [
   "turndown",
 ];
 
-// What a run needs before its first request, and what its first tool call and its first agent need.
-const groups = [
-  { name: "core", entries: ["src/cli/run-command.ts"] },
-  { name: "work", entries: ["src/app/tools/create-tool-executor.ts"] },
-];
-
-export async function bundle({ root, entry, directory }) {
+export async function bundle({ root, directory }) {
+  const sources = Object.entries(entries).filter(([, source]) => existsSync(join(root, source)));
   const result = await build({
     absWorkingDir: root,
-    entryPoints: { cli: entry },
+    entryPoints: Object.fromEntries(sources),
     outdir: directory,
+    outExtension: { ".js": ".cjs" },
+    write: false,
     bundle: true,
-    splitting: true,
-    format: "esm",
+    format: "cjs",
     platform: "node",
     target: "node20",
-    chunkNames: "chunks/[name]-[hash]",
     external: [...external, "canvas"],
-    // Some CommonJS packages hash their own file name.
-    define: { __filename: "import.meta.filename", __dirname: "import.meta.dirname" },
-    plugins: [leanBuiltins(), throughDoors(), sameNamesAsNode(root)],
-    minifyWhitespace: true,
-    minifySyntax: true,
+    define: { "import.meta.filename": "__filename", "import.meta.dirname": "__dirname" },
+    // A script can't import() by itself. With this, esbuild makes it a require() that runs when it is reached.
+    supported: { "dynamic-import": false },
     legalComments: "none",
     metafile: true,
     logLevel: "warning",
   }).catch(() => undefined);
   if (!result) return false;
-
-  const outputs = outputsOf(result.metafile, { root, directory });
-  const scripts = groups.filter(({ entries }) => entries.every((entry) => existsSync(join(root, entry))));
-  await mergeChunks(outputs, { directory, groups: scripts });
-  for (const name of outputs.keys()) addPrelude(join(directory, name));
-  chmodSync(join(directory, "cli.js"), 0o755);
-
-  const loaded = loadedAtStart(outputs);
-  if (loaded.length === 0) return scripts.length === 0 || keepCompiled({ root, directory });
-  console.error(
-    `build: dist/cli.js loads ${loaded.join(", ")} before anything asked for it; reach it by import() only`,
-  );
-  return false;
+  const loaded = sources.flatMap(([, source]) => loadedAtStart(source, result.metafile));
+  if (loaded.length > 0) {
+    console.error(`build: dist/cli.cjs loads ${loaded.join(", ")} before anything needs it; reach it by import() only`);
+    return false;
+  }
+  for (const { path, text } of result.outputFiles) writeFileSync(path, inAscii(text));
+  chmodSync(join(directory, "cli.cjs"), 0o755);
+  return !existsSync(join(directory, "run.cjs")) || addCompiledCode({ root, directory });
 }
 
-function keepCompiled({ root, directory }) {
-  const words = ["--import", "tsx", join(root, "scripts/code-cache.mjs"), directory];
-  const { status } = spawnSync(process.execPath, words, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
-  if (status !== 0) console.error("build: the program did not do its first small job");
-  return status === 0;
-}
-
-// import() of a CommonJS package has its named exports in Node but only `default` in a bundle; this puts them back.
-function sameNamesAsNode(root) {
-  const namespace = "same-names-as-node";
-  const setup = ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^[@a-z]/ }, ({ kind, path }) => {
-      const bundled = kind === "dynamic-import" && !external.includes(path) && !isBuiltin(path);
-      return bundled ? { path, namespace } : undefined;
-    });
-    onLoad({ filter: /.*/, namespace }, async ({ path }) => {
-      const names = Object.keys(await import(path)).filter((name) => name !== "module.exports");
-      return { contents: `export { ${names.join(", ")} } from "${path}";`, resolveDir: root };
-    });
-  };
-  return { name: namespace, setup };
-}
-
-// esbuild names outputs relative to the working directory; here they are relative to dist/.
-function outputsOf(metafile, { root, directory }) {
-  const prefix = `${directory.slice(root.length + 1).replaceAll("\\", "/")}/`;
-  const strip = (path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path);
-  return new Map(
-    Object.entries(metafile.outputs).map(([path, output]) => [
-      strip(path),
-      { ...output, imports: output.imports.map((each) => ({ ...each, path: strip(each.path) })) },
-    ]),
-  );
-}
-
-function loadedAtStart(outputs) {
-  const reached = new Set(["cli.js"]);
-  const packages = new Set();
-  for (const name of reached) {
-    const output = outputs.get(name);
-    for (const input of Object.keys(output?.inputs ?? {})) packages.add(packageOf(input));
-    for (const { kind, path } of output?.imports ?? []) {
-      if (kind === "import-statement") outputs.has(path) ? reached.add(path) : packages.add(path);
+/** Returns the lazy packages that a source file reaches without import(). */
+function loadedAtStart(source, { inputs }) {
+  const reached = new Set([source]);
+  for (const path of reached) {
+    for (const { kind, path: imported } of inputs[path]?.imports ?? []) {
+      if (kind !== "dynamic-import") reached.add(imported);
     }
   }
+  const packages = new Set([...reached].map(packageOf));
   return lazy.filter((name) => packages.has(name));
 }
 
-function packageOf(input) {
-  const after = input.split("node_modules/").at(-1) ?? "";
-  return after.split("/", after.startsWith("@") ? 2 : 1).join("/");
+function packageOf(path) {
+  const name = path.split("node_modules/").at(-1);
+  return name.split("/", name.startsWith("@") ? 2 : 1).join("/");
 }
 
-// CommonJS packages ask for Node's modules by require(), which an ES module has only when it makes one.
-function addPrelude(file) {
-  const shebang = file.endsWith("cli.js") ? "#!/usr/bin/env node\n" : "";
-  const text = readFileSync(file, "utf8").replace(/^#!.*\n/, "");
-  const asksForRequire = text.includes('typeof require !== "undefined"');
-  const createRequire = asksForRequire
-    ? 'import { createRequire as makeRequire } from "node:module";\nconst require = makeRequire(import.meta.url);\n'
-    : "";
-  writeFileSync(file, shebang + createRequire + text);
+/** V8 reads ASCII without decoding it. esbuild itself leaves other characters only in comments and regular expressions. */
+function inAscii(text) {
+  return text.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/**
+ * Runs a small job, after which the program itself keeps the functions that every run needs in its state directory, and
+ * ships that file. The job also tests the build, and its second run tests that V8 accepts the file.
+ */
+async function addCompiledCode({ root, directory }) {
+  const { createApiServer } = await tsImport(join(root, "src/testing/index.ts"), import.meta.url);
+  const place = realpathSync(mkdtempSync(join(tmpdir(), "retinue-build-")));
+  const file = join(place, "file.txt");
+  writeFileSync(file, "One line.\n");
+  const server = await createApiServer({ script: (request) => answer(request, file) });
+  const job = { program: join(directory, "cli.cjs"), cwd: place, url: server.url };
+  try {
+    const [compiled] = await filesKeptBy(job, { home: join(place, "first") });
+    if (compiled === undefined) throw new Error("it kept no compiled code");
+    const { v8 } = process.versions;
+    writeFileSync(join(directory, `run-${v8}-${process.arch}.cache`), readFileSync(compiled));
+    const [again] = await filesKeptBy(job, { home: join(place, "second") });
+    if (again !== undefined) throw new Error("V8 rejected the compiled code of the build");
+    return true;
+  } catch (error) {
+    console.error(`build: the program failed its first job: ${error.message}`);
+    return false;
+  } finally {
+    await server.close();
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+/** One agent that reads a file, for the main agent. */
+function answer({ rawBody }, file) {
+  if (rawBody.includes('"role":"assistant"')) return { content: "Done." };
+  if (!rawBody.includes("Do the job.")) return { content: [{ tool: "Read", input: { file_path: file } }] };
+  const task = { description: "one part", prompt: "Do a part.", subagent_type: "general-purpose" };
+  return { content: [{ tool: "Task", input: task }] };
+}
+
+async function filesKeptBy({ program, cwd, url }, { home }) {
+  const child = spawn(process.execPath, [program, "-p", "Do the job."], {
+    cwd,
+    stdio: ["ignore", "ignore", "inherit"],
+    timeout: 60_000,
+    env: {
+      PATH: process.env.PATH,
+      HOME: cwd,
+      RETINUE_HOME: home,
+      ANTHROPIC_API_KEY: "none",
+      ANTHROPIC_BASE_URL: url,
+    },
+  });
+  const code = await new Promise((resolve, reject) => child.on("close", resolve).on("error", reject));
+  if (code !== 0) throw new Error(`it exited with ${code}`);
+  const folder = join(home, "retinue-code-cache");
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
 }

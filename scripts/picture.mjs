@@ -27,7 +27,7 @@ try {
 
 async function photograph() {
   const program = join(directory, "retinue");
-  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "dist/cli.js")}" "$@"\n`);
+  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "dist/cli.cjs")}" "$@"\n`);
   chmodSync(program, 0o755);
   // The shell says when it shows a prompt: once at its start, once when the command has ended.
   const variables = {

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { hashInputs, readStamp } from "./stamp.mjs";
 
 const root = resolve(import.meta.dirname, "..");
-const cli = join(root, "dist/cli.js");
+const cli = join(root, "dist/cli.cjs");
 
 if (!existsSync(cli) || readStamp(join(root, "dist")).cli !== hashInputs(root)) {
   console.error("retinue: building the command line (only when the source changed) ...");

@@ -1,5 +1,5 @@
 // Vitest's global setup: when there are tests among those asked for that run dist/, makes sure that it is built from
-// the source as it is now. The tests of a room alone never wait for that.
+// the source as it is now. The tests of a module alone never wait for that.
 
 import { spawnSync } from "node:child_process";
 import { join, relative } from "node:path";

@@ -1,9 +1,27 @@
+#!/usr/bin/env node
+// The program `retinue`: picks an entry by the first argument. Each entry is a complete bundle beside this one, so that
+// a process loads only what it needs, and nothing twice.
+
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { stateDirectory } from "../app/index.ts";
+
 const argv = process.argv.slice(2);
 
-if (argv[0] === "--help" || argv[0] === "-h") {
-  const { helpFor } = await import("./help/help.ts");
-  process.stdout.write(helpFor("retinue"));
+if (asksOnlyForText(argv)) {
+  const { printText } = createRequire(import.meta.filename)("./help.cjs") as typeof import("./help/print-text.ts");
+  printText(argv);
 } else {
-  const { runCommand } = await import("./run-command.ts");
-  await runCommand(argv);
+  void run();
+}
+
+async function run(): Promise<void> {
+  const { loadCompiled } = await import("./code-cache.ts");
+  const { exports, codeCache } = loadCompiled(join(import.meta.dirname, "run.cjs"), stateDirectory(process.env));
+  await (exports as typeof import("./run-command.ts")).runCommand(argv, codeCache);
+}
+
+function asksOnlyForText([first, ...rest]: readonly string[]): boolean {
+  if (first === "--help" || first === "-h") return true;
+  return (first === "--version" || first === "-V") && rest.length === 0;
 }

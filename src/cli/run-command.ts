@@ -1,5 +1,6 @@
 import { VERSION } from "../app/index.ts";
 import { nearest, type UserError } from "../lib/index.ts";
+import type { CodeCache } from "./code-cache.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { createFormat, requestedFormat } from "./formats/create-format.ts";
 import type { CommandName, HelpTopic } from "./help/help.ts";
@@ -11,14 +12,14 @@ import { createAgentViews } from "./progress/agent-views.ts";
 import { type HelpRequest, helpOption, readOptions, usageError } from "./read-options.ts";
 import { type Outputs, reportError } from "./report-error.ts";
 
-/** Runs the command line and ends the process after all output is written. */
-export async function runCommand(argv: readonly string[]): Promise<void> {
+/** Runs the command line and ends the process after all output is written. The entry `run` of the program. */
+export async function runCommand(argv: readonly string[], codeCache: CodeCache): Promise<void> {
   const fail = async (error: unknown): Promise<number> => reportError(error, await outputsFor(argv));
   // A bug in the background must not show a person a stack, nor leave a program without a result.
   process.once("uncaughtException", (error) => void fail(error).then((code) => process.exit(code)));
   let code: number;
   try {
-    code = await dispatch(argv);
+    code = await dispatch(argv, codeCache);
   } catch (error) {
     code = await fail(error);
   }
@@ -37,8 +38,10 @@ async function outputsFor(argv: readonly string[]): Promise<Outputs> {
   return { format, output: createOutput(process.stdout), errors: createOutput(process.stderr) };
 }
 
+type Command = (argv: readonly string[], codeCache: CodeCache) => Promise<number>;
+
 /** Each command parses its own arguments and is loaded when it is called, so that a run does not pay for the others. */
-const commands: Readonly<Record<CommandName, () => Promise<(argv: readonly string[]) => Promise<number>>>> = {
+const commands: Readonly<Record<CommandName, () => Promise<Command>>> = {
   sessions: async () => (await import("./commands/sessions/sessions.ts")).sessions,
   agents: async () => (await import("./commands/agents/agents.ts")).agents,
   plugins: async () => (await import("./commands/plugins.ts")).plugins,
@@ -52,14 +55,18 @@ const commands: Readonly<Record<CommandName, () => Promise<(argv: readonly strin
 };
 const commandNames = Object.keys(commands) as CommandName[];
 
-async function dispatch(argv: readonly string[]): Promise<number> {
+async function dispatch(argv: readonly string[], codeCache: CodeCache): Promise<number> {
   const [first, ...rest] = argv;
   const name = commandNames.find((each) => each === first);
-  if (name !== undefined) return (await commands[name]())(rest);
+  if (name !== undefined) return (await commands[name]())(rest, codeCache);
   const request = parseRoot(argv);
   switch (request.kind) {
-    case "print":
-      return printRun(request.options);
+    case "print": {
+      const code = await printRun(request.options);
+      // Only a whole run has used the functions that the next run needs.
+      if (code === exitCodes.succeeded) codeCache.keep();
+      return code;
+    }
     case "help":
       return printHelp(request.topic);
     case "version":

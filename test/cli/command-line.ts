@@ -5,7 +5,8 @@ import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import { type ApiServer, type ApiServerOptions, createApiServer, type Script } from "../../src/testing/index.ts";
 
-const program = resolve(import.meta.dirname, "../../dist/cli.js");
+/** The directory with the built program. */
+export const dist = resolve(import.meta.dirname, "../../dist");
 
 export interface Place {
   readonly home: string;
@@ -33,17 +34,23 @@ export interface StartOptions extends Place {
   readonly environment?: Readonly<Record<string, string>>;
   /** What stands on standard input; nothing if absent. */
   readonly input?: string;
+  /** Another program than the built one. */
+  readonly program?: string;
+  /** Another user than the one who runs the tests. */
+  readonly uid?: number | undefined;
   /** Words of a program that starts ours, which stands after them. */
   readonly through?: readonly string[];
 }
 
 export function startRetinue(
   words: readonly string[],
-  { home, cwd, server, environment, through = [] }: StartOptions,
+  { home, cwd, server, environment, program = join(dist, "cli.cjs"), uid, through = [] }: StartOptions,
 ): ChildProcessWithoutNullStreams {
   const [file = "", ...rest] = [...through, process.execPath, program, ...words];
   const child = spawn(file, rest, {
     cwd,
+    uid,
+    gid: uid,
     env: {
       PATH: process.env["PATH"],
       HOME: join(home, ".."),

@@ -26,7 +26,7 @@ describe("all pages", () => {
   it.each([["--help"], ["sessions", "--help"], ["doctor", "--help"]])(
     "name every option of retinue %s %s",
     (...words) => {
-      const help = execFileSync(process.execPath, [join(root, "dist/cli.js"), ...words.filter(Boolean)], {
+      const help = execFileSync(process.execPath, [join(root, "dist/cli.cjs"), ...words.filter(Boolean)], {
         encoding: "utf8",
       });
       const options = [...help.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, option = ""]) => option);

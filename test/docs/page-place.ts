@@ -96,7 +96,7 @@ function start(
 function putOnPath(bin: string): void {
   mkdirSync(bin);
   const program = join(bin, "retinue");
-  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "dist/cli.js")}" "$@"\n`);
+  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "dist/cli.cjs")}" "$@"\n`);
   chmodSync(program, 0o755);
 }
 

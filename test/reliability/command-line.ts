@@ -30,7 +30,7 @@ export interface CommandLineOptions {
 }
 
 /** The built program, unless RETINUE_CLI names another one. */
-const cliPath = process.env["RETINUE_CLI"] ?? join(import.meta.dirname, "../../dist/cli.js");
+const cliPath = process.env["RETINUE_CLI"] ?? join(import.meta.dirname, "../../dist/cli.cjs");
 
 /** Starts `retinue` as a process of its own, with nothing of this environment but the path. */
 export function startCommandLine({ place, url, args, environment, under = [] }: CommandLineOptions): CommandLine {

@@ -8,6 +8,7 @@ import { type Dispatcher, delegationTools } from "../../runs/index.ts";
 import { createTools, searchEngineFor } from "../../tools/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
 import { createLocalWorkspace, createSandbox, type SandboxOptions } from "../../workspace/index.ts";
+import { stateDirectory } from "../directories.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
 import type { SessionContext } from "./session-context.ts";
 
@@ -101,7 +102,8 @@ function sandboxOptions(
     writable: (filesystem.allowWrite ?? []).map((path) => path.replace(/^~(?=\/)/, userHome)),
     // Other sessions, and settings that may contain keys.
     hidden: projects === undefined ? [] : [projects, join(dirname(projects), "settings.json")],
-    shown: [outputDirectory],
+    // The state directory may be in the workspace, and commands must not write to it.
+    shown: [stateDirectory(context.environment), outputDirectory],
     domains: network.allowedDomains ?? [],
     tell: notify,
   };

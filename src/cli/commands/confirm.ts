@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline/promises";
 import { usageError } from "../read-options.ts";
 
 /** Asks on the terminal; without one it throws a `UserError` that names `--yes`. */
@@ -5,7 +6,6 @@ export async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) {
     throw usageError("There is no terminal to confirm on", "Add --yes to go on without being asked.");
   }
-  const { createInterface } = await import("node:readline/promises");
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const answer = await terminal.question(`${question} [y/N] `);

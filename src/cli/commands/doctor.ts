@@ -1,5 +1,6 @@
 import { checkInstallation, type Finding, stateDirectory } from "../../app/index.ts";
 import { stripControls } from "../../lib/index.ts";
+import type { CodeCache } from "../code-cache.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
@@ -7,11 +8,11 @@ import { type HelpRequest, helpOption, readOptions, refusePositionals } from "..
 import { realDirectory } from "../real-directory.ts";
 
 /** Runs `retinue doctor`, which checks the installation and says how to repair it. */
-export async function doctor(argv: readonly string[]): Promise<number> {
+export async function doctor(argv: readonly string[], codeCache: CodeCache): Promise<number> {
   const command = parseDoctor(argv);
   if (command.kind === "help") return printHelp(command.topic);
   const { json, settings, provider, model } = command;
-  const findings = await checkInstallation({
+  const examined = await checkInstallation({
     home: stateDirectory(process.env),
     cwd: realDirectory("."),
     environment: process.env,
@@ -19,6 +20,7 @@ export async function doctor(argv: readonly string[]): Promise<number> {
     provider,
     model,
   });
+  const findings = [...examined, examineCodeCache(codeCache)];
   const output = createOutput(process.stdout);
   const isHealthy = findings.every(({ status }) => status !== "fail");
   const color = output.isTerminal && !process.env["NO_COLOR"];
@@ -53,6 +55,16 @@ export function parseDoctor(argv: readonly string[]): DoctorCommand | HelpReques
     model: options.value("model"),
     settings: options.value("settings"),
   };
+}
+
+function examineCodeCache({ file, target, problem }: CodeCache): Finding {
+  const name = "compiled";
+  if (file !== undefined) return { name, status: "ok", found: `${file} is in use` };
+  if (problem === undefined) {
+    return { name, status: "ok", found: `not yet for this version of Node; the next run writes ${target}` };
+  }
+  const found = `every start compiles the program: ${problem.found}`;
+  return { name, status: "warn", found, cure: problem.cure };
 }
 
 const signs = { ok: "✓", warn: "!", fail: "✗" } as const;

@@ -205,9 +205,9 @@ const INTERRUPT_BUDGET = 5_000_000;
 let isOptimizationDelayed = false;
 
 /**
- * Makes V8 optimize later. A hundred agents run the whole program a few hundred times: often enough for V8 to optimize
- * all of it, too seldom for that to pay off, which takes a quarter of the processor time (docs/decisions/0011). Newer
- * versions of V8 have a cheaper compiler in between, and need no help.
+ * Makes V8 optimize later on Node 20, which saves a quarter of the processor time at 256 agents (docs/decisions/0019).
+ * Many agents run the whole program a few hundred times: often enough for V8 to optimize all of it, too seldom for that
+ * to pay off. Newer versions of V8 have a cheaper compiler in between, and need no help.
  */
 function delayOptimization(): void {
   if (isOptimizationDelayed || !process.versions.v8.startsWith("11.")) return;

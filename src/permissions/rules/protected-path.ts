@@ -31,6 +31,8 @@ const shortNames = new Map([
 const protectedDirectories = new Set([
   ".git",
   ".retinue",
+  // Compiled code of Retinue itself, in a state directory that may have any name.
+  "retinue-code-cache",
   ".claude",
   ".agents",
   ".vscode",

@@ -34,7 +34,7 @@ export function findRipgrep(
 function findInPackage(file: string): string | undefined {
   try {
     // The platform's package is a dependency of @vscode/ripgrep and need not be visible from here.
-    const main = createRequire(import.meta.url).resolve("@vscode/ripgrep");
+    const main = createRequire(import.meta.filename).resolve("@vscode/ripgrep");
     const path = createRequire(main).resolve(file);
     return isProgram(path) ? path : undefined;
   } catch {

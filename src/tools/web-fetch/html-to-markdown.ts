@@ -30,7 +30,7 @@ interface Job {
 
 /** Resolves the packages for the thread, which can't use the `import()` of a bundle. */
 function modulePaths(): Readonly<Record<keyof Libraries, string>> | undefined {
-  const require = createRequire(import.meta.url);
+  const require = createRequire(import.meta.filename);
   const address = (path: string) => pathToFileURL(path).href;
   try {
     return {

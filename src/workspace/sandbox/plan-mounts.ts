@@ -13,7 +13,7 @@ export interface SandboxPaths {
   readonly writable: readonly string[];
   /** Paths of Retinue, which contain other sessions. */
   readonly hidden: readonly string[];
-  /** Paths that are shown although they are below a hidden one. */
+  /** Paths that are shown read-only, although they may be below a hidden or a writable one. */
   readonly shown: readonly string[];
 }
 
@@ -53,7 +53,18 @@ export function planMounts(places: SandboxPaths): SandboxPlan {
 
 /** Files that programs outside the sandbox obey: settings of agents and editors, hooks, startup files of shells. */
 const protectedNames = [
-  ...[".retinue", ".claude", ".agents", ".mcp.json", ".vscode", ".idea", ".husky", ".devcontainer", ".direnv"],
+  ...[
+    ".retinue",
+    "retinue-code-cache",
+    ".claude",
+    ".agents",
+    ".mcp.json",
+    ".vscode",
+    ".idea",
+    ".husky",
+    ".devcontainer",
+    ".direnv",
+  ],
   ...[".envrc", ".gitmodules", ".gitconfig", ".pre-commit-config.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml"],
   ...[".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv"],
   ...[".zprofile", ".zlogin", ".zlogout", ".inputrc", ".vimrc", ".gdbinit", ".lldbinit"],

@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { createInterface } from "node:readline/promises";
 import { lintAgents, type NewAgent, stateDirectory, whyNotNew, writeNewAgent } from "../../../app/index.ts";
 import { UserError } from "../../../lib/index.ts";
 import { splitRules, usageError } from "../../read-options.ts";
@@ -37,7 +38,6 @@ async function complete(
   }
   const problem = name === undefined ? undefined : checkName(name);
   if (problem !== undefined) throw new UserError(problem, { code: "usage", exitCode: 2 });
-  const { createInterface } = await import("node:readline/promises");
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return await askForAgent(

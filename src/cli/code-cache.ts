@@ -1,0 +1,191 @@
+import { createHash, randomUUID } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { Script } from "node:vm";
+import { crc32 } from "node:zlib";
+
+/** Tells where the compiled code of this process came from. docs/decisions/0019 explains why and how it is kept. */
+export interface CodeCache {
+  /** File with the compiled code in use; undefined if V8 compiled the source. */
+  readonly file?: string | undefined;
+  /** File that `keep` writes; undefined if another file is in use or there is a problem. */
+  readonly target?: string | undefined;
+  /** Why compiled code is neither used nor written. */
+  readonly problem?: CodeCacheProblem | undefined;
+  /** Writes the functions that V8 has compiled so far for the next start. Never throws. */
+  keep(): void;
+}
+
+interface CodeCacheProblem {
+  readonly found: string;
+  readonly cure: string;
+}
+
+/** Loads a CommonJS bundle with its compiled code, from beside the bundle or from the state directory. */
+export function loadCompiled(
+  bundle: string,
+  state: string,
+): { readonly exports: unknown; readonly codeCache: CodeCache } {
+  const bytes = readFileSync(bundle);
+  const { code, ...found } = findCode(bundle, { bytes, state });
+  // The build leaves only ASCII characters, which need no decoding.
+  const source = `(function (exports, require, module, __filename, __dirname) {${bytes.toString("latin1")}\n})`;
+  // Compiled code contains the file name for stack traces, which must not be a path of the machine that compiled it.
+  const script = new Script(source, { filename: `retinue/dist/${basename(bundle)}`, cachedData: code });
+  const module = { exports: {} };
+  script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, dirname(bundle));
+  const codeCache = script.cachedDataRejected ? { problem: rejected(found.file) } : found;
+  return {
+    exports: module.exports,
+    codeCache: { ...codeCache, keep: () => keepCode(script, { ...codeCache, state }) },
+  };
+}
+
+function rejected(file = ""): CodeCacheProblem {
+  return { found: `V8 rejects ${file}`, cure: "Delete the file. The next run writes one in the state directory." };
+}
+
+function findCode(
+  bundle: string,
+  { bytes, state }: { readonly bytes: Uint8Array; readonly state: string },
+): Omit<CodeCache, "keep"> & { readonly code?: Uint8Array } {
+  const origin = originOf(new Script("").createCachedData());
+  const version = `${process.versions.v8}-${process.arch}`;
+  const shipped = bundle.replace(/\.cjs$/, `-${version}.cache`);
+  const shippedCode = readCode(shipped, { origin, isShipped: true });
+  if (shippedCode) return { code: shippedCode, file: shipped };
+
+  const folder = join(state, "retinue-code-cache");
+  const problem = whyUntrusted(state, folder);
+  if (problem !== undefined) return { problem };
+  // V8 compares only the length of the source.
+  const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+  const target = join(folder, `${basename(bundle, ".cjs")}-${hash}-${version}-${origin}.cache`);
+  const code = readCode(target, { origin, isShipped: false });
+  return code ? { code, file: target } : { target };
+}
+
+/**
+ * Returns the version and the flags of the V8 that has compiled the code, in hexadecimal: the second and the fourth of the
+ * words that it begins with. V8 compares them as well, but compiles the whole source when they differ, and then takes no
+ * other code for it in this process.
+ */
+function originOf(code: Buffer): string {
+  return code.toString("hex", 4, 8) + code.toString("hex", 12, 16);
+}
+
+const CHECKSUM_BYTES = 4;
+
+interface Expected {
+  readonly origin: string;
+  /** It belongs to the program, which is trusted as a whole. */
+  readonly isShipped: boolean;
+}
+
+/** Returns undefined if there is no file, or if it can't be used. V8 does not notice damaged code and crashes. */
+function readCode(path: string, { origin, isShipped }: Expected): Uint8Array | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path, isShipped ? constants.O_RDONLY : constants.O_RDONLY | constants.O_NOFOLLOW);
+    if (!isShipped && !isOwn(fstatSync(file))) return undefined;
+    const content = readFileSync(file);
+    const code = content.subarray(0, -CHECKSUM_BYTES);
+    return originOf(code) === origin && crc32(code) === content.readUInt32LE(code.length) ? code : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+function keepCode(script: Script, { target, state }: Pick<CodeCache, "target"> & { readonly state: string }): void {
+  if (target === undefined) return;
+  try {
+    writeCode(script, { target, state });
+  } catch {
+    // The next start compiles the source again.
+  }
+}
+
+function writeCode(script: Script, { target, state }: { readonly target: string; readonly state: string }): void {
+  const folder = dirname(target);
+  makeFolder(folder);
+  if (whyUntrusted(state, folder) !== undefined) return;
+  const code = script.createCachedData();
+  // A run with many agents changes a flag of V8. The next start, without it, could not use this code.
+  if (!target.endsWith(`-${originOf(code)}.cache`)) return;
+  const checksum = Buffer.alloc(CHECKSUM_BYTES);
+  checksum.writeUInt32LE(crc32(code));
+  const temporary = `${target}.${randomUUID()}`;
+  try {
+    writeFileSync(temporary, Buffer.concat([code, checksum]), { flag: "wx", mode: 0o600, flush: true });
+    renameSync(temporary, target);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  removeOldFiles(folder);
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch {
+    // It exists, or writing a file in it fails as well.
+  }
+}
+
+/** Number of files to keep: several versions of Node and Retinue may be in use in turns. */
+const MAX_FILES = 4;
+
+function removeOldFiles(folder: string): void {
+  const files = readdirSync(folder).map((name) => {
+    const path = join(folder, name);
+    return { path, writtenAt: lstatSync(path).mtimeMs };
+  });
+  files.sort((left, right) => right.writtenAt - left.writtenAt);
+  for (const { path } of files.slice(MAX_FILES)) rmSync(path, { force: true });
+}
+
+/** V8 executes compiled code as it is, so nobody else may be able to write it. */
+function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefined {
+  if (!isAbsolute(state)) {
+    return { found: `the state directory ${state} is a relative path`, cure: "Set RETINUE_HOME to an absolute path." };
+  }
+  const cure = "Make it a directory that belongs to you and that only you can write to.";
+  try {
+    const directories = [
+      { path: state, stat: statSync(state, { throwIfNoEntry: false }) },
+      { path: folder, stat: lstatSync(folder, { throwIfNoEntry: false }) },
+    ];
+    for (const { path, stat } of directories) {
+      if (stat === undefined) continue;
+      if (!stat.isDirectory()) return { found: `${path} is not a directory`, cure };
+      if (!isOwn(stat)) return { found: `${path} belongs to another user, or other users can write to it`, cure };
+    }
+    return undefined;
+  } catch {
+    return { found: `${folder} can't be accessed`, cure };
+  }
+}
+
+/** Returns false on systems without user ids, where modes don't tell who can write. */
+function isOwn({ uid, mode }: Stats): boolean {
+  return uid === process.getuid?.() && (mode & WRITABLE_BY_OTHERS) === 0;
+}
+
+const WRITABLE_BY_OTHERS = 0o022;
