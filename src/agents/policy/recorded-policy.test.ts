@@ -28,6 +28,23 @@ describe("resuming under a recorded policy", () => {
     );
   });
 
+  it("keeps a denial of a compact file that only asked before, and the other way round", () => {
+    const [example] = fc.sample(policy, 1);
+    const withLine = (effect: "ask" | "deny"): Policy => ({
+      ...(example as Policy),
+      mode: "default",
+      pool,
+      rules: [{ text: "Bash", effect, scope: "user", form: "compact" }],
+      layers: undefined,
+    });
+    const made = { name: "Bash", input: { command: "npm test" } };
+    for (const [then, now] of [
+      ["ask", "deny"],
+      ["deny", "ask"],
+    ] as const)
+      expect(effectOf(made, narrowTo(withLine(now), kept(recordPolicy(withLine(then)))))).toBe("deny");
+  });
+
   it("keeps all restrictions of both, no permission of one alone, and no more tools than either", () => {
     fc.assert(
       fc.property(policy, policy, (then, now) => {

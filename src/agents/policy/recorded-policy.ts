@@ -20,14 +20,15 @@ export function recordPolicy({ mode, pool, rules, layers = [], unattended, works
  */
 export function narrowTo(policy: Policy, then: RecordedPolicy): Policy {
   const [workspace, ...directories] = policy.workspaceRoots;
-  const layers = narrowLayers(policy.layers ?? [], then.layers ?? []);
+  const { rules, denials } = narrowRules(policy.rules, then.rules);
+  const layers = narrowLayers([...(policy.layers ?? []), ...denials], then.layers ?? []);
   const mode = stricter(policy.mode, then.mode);
   const isUnattended = policy.unattended || then.unattended || dropsDontAsk([policy.mode, then.mode], mode);
   return {
     ...policy,
     mode,
     pool: policy.pool.filter((tool) => then.pool.includes(tool)),
-    rules: narrowRules(policy.rules, then.rules),
+    rules,
     layers: noneIfEmpty(layers),
     unattended: isUnattended ? true : undefined,
     workspaceRoots: [
@@ -41,7 +42,11 @@ function noneIfEmpty<Each>(list: readonly Each[]): readonly Each[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-function narrowRules(now: readonly Rule[], then: readonly Rule[]): readonly Rule[] {
+/** Returns the rules of both policies, and layers with the denials that the order of the rules would override. */
+function narrowRules(
+  now: readonly Rule[],
+  then: readonly Rule[],
+): { readonly rules: readonly Rule[]; readonly denials: readonly PolicyLayer[] } {
   const known = new Set(now.map(keyOf));
   const before = new Set(then.map(keyOf));
   const restrictions = then.filter(({ effect }) => effect !== "allow");
@@ -49,7 +54,11 @@ function narrowRules(now: readonly Rule[], then: readonly Rule[]): readonly Rule
   // The order of compact lines matters: if it has changed, the earlier restrictions go last, where they win.
   const isOrdered = linesKey(now) === linesKey(then) || linesKey(kept).endsWith(linesKey(restrictions));
   const isMissing = (rule: Rule): boolean => !known.has(keyOf(rule)) || (rule.form !== undefined && !isOrdered);
-  return [...kept, ...restrictions.filter(isMissing)];
+  const added = restrictions.filter(isMissing);
+  const overridden = kept.filter(({ form, effect }) => form !== undefined && effect === "deny");
+  // The last matching line decides, so an added line that asks would weaken a denial before it.
+  const isOverriding = added.some(({ form, effect }) => form !== undefined && effect === "ask");
+  return { rules: [...kept, ...added], denials: isOverriding && overridden.length > 0 ? [{ rules: overridden }] : [] };
 }
 
 function linesKey(rules: readonly Rule[]): string {
