@@ -175,6 +175,14 @@ describe("Grep", () => {
     expect(await callTool(tool, { pattern: "foo" }, testContext())).toMatchObject({ isError: true });
   });
 
+  it("does not take a search that was killed for one without matches", async () => {
+    const ripgrep = place.put("killed", "#!/bin/sh\nkill -9 $$\n");
+    chmodSync(ripgrep, 0o755);
+    const output = await createGrepTool({ workspace: place.workspace, ripgrep }).run({ pattern: "x" }, testContext());
+    expect(output.isError).toBe(true);
+    expect(textOfOutput(output)).toBe("The search was ended by SIGKILL before it was complete. Search a smaller part.");
+  });
+
   it("says what to do when ripgrep is missing", async () => {
     vi.stubEnv("RETINUE_RIPGREP", join(place.root, "no-such-program"));
     const output = await callTool(createGrepTool({ workspace: place.workspace }), { pattern: "foo" }, testContext());

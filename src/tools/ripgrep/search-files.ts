@@ -90,9 +90,11 @@ async function runRipgrep(
   };
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
-  const { code, failure } = await process.exited;
+  const { code, signal: killedBy, failure } = await process.exited;
   signal.removeEventListener("abort", stop);
   if (failure !== undefined) return { ok: false, message: `ripgrep could not be started: ${failure}` };
+  if (wanted && code === null)
+    return { ok: false, message: `The search was ended by ${killedBy} before it was complete. Search a smaller part.` };
   if (wanted) splitter.end();
   // Exit code 2 without a message: some file could not be read. The hits from the others are valid.
   if (wanted && code === 2 && complaint.trim() !== "") return { ok: false, message: explain(complaint, request) };
