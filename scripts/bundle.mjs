@@ -48,6 +48,7 @@ export async function bundle({ root, directory }) {
     define: { "import.meta.filename": "__filename", "import.meta.dirname": "__dirname" },
     // A script can't import() by itself. With this, esbuild makes it a require() that runs when it is reached.
     supported: { "dynamic-import": false },
+    minifyWhitespace: true,
     legalComments: "none",
     metafile: true,
     logLevel: "warning",
@@ -58,7 +59,9 @@ export async function bundle({ root, directory }) {
     console.error(`build: dist/cli.cjs loads ${loaded.join(", ")} before anything needs it; reach it by import() only`);
     return false;
   }
-  for (const { path, text } of result.outputFiles) writeFileSync(path, inAscii(text));
+  for (const { path, text } of result.outputFiles) {
+    writeFileSync(path, inAscii(path.endsWith("run.cjs") ? asFunction(text) : text));
+  }
   chmodSync(join(directory, "cli.cjs"), 0o755);
   return !existsSync(join(directory, "run.cjs")) || addCompiledCode({ root, directory });
 }
@@ -78,6 +81,11 @@ function loadedAtStart(source, { inputs }) {
 function packageOf(path) {
   const name = path.split("node_modules/").at(-1);
   return name.split("/", name.startsWith("@") ? 2 : 1).join("/");
+}
+
+/** The entry `run` is compiled by src/cli/code-cache.ts, which calls it with what Node gives to a CommonJS module. */
+function asFunction(text) {
+  return `(function (exports, require, module, __filename, __dirname) {${text}})\n`;
 }
 
 /** V8 reads ASCII without decoding it. esbuild itself leaves other characters only in comments and regular expressions. */

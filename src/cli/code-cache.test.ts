@@ -48,7 +48,7 @@ function createPlace(): Place {
   const bundle = join(directory, "run.cjs");
   const state = join(directory, "state");
   mkdirSync(state);
-  writeFileSync(bundle, "function answer() { return 42; }\nexports.answer = answer();\n");
+  writeFileSync(bundle, "(function (exports) { function answer() { return 42; } exports.answer = answer(); })\n");
   return { bundle, state, folder: join(state, "retinue-code-cache") };
 }
 

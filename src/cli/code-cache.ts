@@ -41,10 +41,9 @@ export function loadCompiled(
   bundle: string,
   state: string,
 ): { readonly exports: unknown; readonly codeCache: CodeCache } {
-  const bytes = readFileSync(bundle);
-  const { code, ...found } = findCode(bundle, { bytes, state });
-  // The build leaves only ASCII characters, which need no decoding.
-  const source = `(function (exports, require, module, __filename, __dirname) {${bytes.toString("latin1")}\n})`;
+  // The build leaves only ASCII characters, which need no decoding, and wraps them in a function.
+  const source = readFileSync(bundle, "latin1");
+  const { code, ...found } = findCode(bundle, { source, state });
   // Compiled code contains the file name for stack traces, which must not be a path of the machine that compiled it.
   const script = new Script(source, { filename: `retinue/dist/${basename(bundle)}`, cachedData: code });
   const module = { exports: {} };
@@ -62,7 +61,7 @@ function rejected(file = ""): CodeCacheProblem {
 
 function findCode(
   bundle: string,
-  { bytes, state }: { readonly bytes: Uint8Array; readonly state: string },
+  { source, state }: { readonly source: string; readonly state: string },
 ): Omit<CodeCache, "keep"> & { readonly code?: Uint8Array } {
   const origin = originOf(new Script("").createCachedData());
   const version = `${process.versions.v8}-${process.arch}`;
@@ -74,7 +73,7 @@ function findCode(
   const problem = whyUntrusted(state, folder);
   if (problem !== undefined) return { problem };
   // V8 compares only the length of the source.
-  const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+  const hash = createHash("sha256").update(source, "latin1").digest("hex").slice(0, 32);
   const target = join(folder, `${basename(bundle, ".cjs")}-${hash}-${version}-${origin}.cache`);
   const code = readCode(target, { origin, isShipped: false });
   return code ? { code, file: target } : { target };
