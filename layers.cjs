@@ -46,9 +46,9 @@ const modules = {
   executor: { modules: [...shared, "permissions"], packages: [], builtins: true },
   mcp: { modules: shared, packages: ["@modelcontextprotocol/client"], builtins: true },
   loop: { modules: ["protocol", "lib"], packages: [], builtins: false },
-  agents: { modules: [...shared, "definitions", "permissions"], packages: [], builtins: true },
+  agents: { modules: [...shared, "permissions"], packages: [], builtins: true },
   runs: {
-    modules: [...shared, "agents", "definitions", "loop", "permissions", "hooks", "conversation"],
+    modules: [...shared, "agents", "definitions", "loop", "permissions", "conversation"],
     packages: [],
     builtins: true,
   },

@@ -292,10 +292,8 @@ describe("everything else", () => {
     expect(resolved({ omitProjectContext: true }, { projectContext }).agent.head.userContext).toBe("");
   });
 
-  it("says which fields it does not honour, and does not start what needs a copy of its own", () => {
-    expect(resolved({ timeoutMs: 5, acceptance: "npm test" }).notices).toEqual([
-      'Agent "tester" sets acceptance, which this version does not honour for a main agent.',
-    ]);
+  it("does not start an agent that needs a copy of its own, and has nothing to say about an acceptance check", () => {
+    expect(resolved({ timeoutMs: 5, acceptance: "npm test" }).notices).toEqual([]);
     expect(resolve({ isolation: "worktree" })).toMatchObject({ ok: false, message: expect.stringContaining("copy") });
   });
 });

@@ -19,14 +19,7 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
   const mode = chooseMode(definition, { asked: asked.mode, fallback: settings.mode ?? "default" });
   const tools = selectTools(request, mode);
   if (!tools.ok) return tools;
-  const resolution = assembleAgent(request, { ...mode, ...tools });
-  return { ...resolution, notices: [...resolution.notices, ...unsupportedFields(definition)] };
-}
-
-function unsupportedFields(definition: AgentDefinition): readonly string[] {
-  const fields = (["acceptance"] as const).filter((field) => definition[field] !== undefined);
-  if (fields.length === 0) return [];
-  return [`Agent "${definition.name}" sets ${fields.join(", ")}, which this version does not honour for a main agent.`];
+  return assembleAgent(request, { ...mode, ...tools });
 }
 
 const DEFAULT_MAX_TURNS = 50;

@@ -143,13 +143,25 @@ class Host implements RunHost {
     return endUnlessPrompted(this, ending);
   }
 
-  private async perform(operation: Operation): Promise<BudgetRefusal | undefined> {
-    if (operation.kind === "request") return askModel(this, operation.turn);
-    if (operation.kind === "act") await this.act(operation.calls);
-    if (operation.kind === "wait") await waitForBackground(this);
-    if (operation.kind === "compact") await this.compact(operation.cause);
-    if (operation.kind === "notify") await this.record([{ type: "context.added", ...operation.message }]);
-    return undefined;
+  private async perform(operation: Exclude<Operation, { kind: "end" }>): Promise<BudgetRefusal | undefined> {
+    switch (operation.kind) {
+      case "request":
+        return askModel(this, operation.turn);
+      case "act":
+        await this.act(operation.calls);
+        return undefined;
+      case "wait":
+        await waitForBackground(this);
+        return undefined;
+      case "compact":
+        await this.compact(operation.cause);
+        return undefined;
+      case "notify":
+        await this.record([{ type: "context.added", ...operation.message }]);
+        return undefined;
+      case "rest":
+        throw new Error("The run has no next step, but has not ended.");
+    }
   }
 
   private async act(calls: readonly ToolCall[]): Promise<void> {
