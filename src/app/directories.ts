@@ -36,7 +36,7 @@ export function existingDirectories(paths: readonly string[]): readonly string[]
   });
 }
 
-/** Returns the documentation of this package. The bundle, the library and the sources are at different depths of it. */
+/** Returns the documentation directory of this package. Looks upwards, because bundle, library and sources are at different depths. */
 export function docsDirectory(): string {
   let directory = import.meta.dirname;
   while (!existsSync(join(directory, "package.json")) && directory !== dirname(directory))

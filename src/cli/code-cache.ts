@@ -80,7 +80,7 @@ function findCode(
 }
 
 /**
- * Returns the version and the flags of the V8 that has compiled the code, in hexadecimal: the second and the fourth of the
+ * Returns the version and the flags of the V8 that has compiled the code, in hexadecimal. They are the second and the fourth of the
  * words that it begins with. V8 compares them as well, but compiles the whole source when they differ, and then takes no
  * other code for it in this process.
  */

@@ -103,7 +103,7 @@ export class SegmentBuffer {
     return to <= length ? [before] : [before, this.buffer.subarray(0, to - length)];
   }
 
-  /** Replaces the bytes that a sibling has already written by a view of them. */
+  /** Shares the bytes that a sibling has already written instead of writing them again. */
   private share(prefix: SharedPrefix): void {
     const first = this.buffer.subarray(0, this.endOf(0));
     prefix.bytes ??= first;

@@ -69,7 +69,7 @@ export function compactRules(value: unknown): CompactRules {
 
 const expected = 'must be "allow", "ask" or "deny", or a mapping of patterns to these';
 
-/** Turns a compact line into rules. */
+/** Turns a compact line into a rule. */
 export function ruleOfLine({ tool, pattern, effect, scope, file }: ScopedCompactRule): readonly Rule[] {
   const isWhole = pattern === undefined || pattern === "*" || pattern === "**";
   // Allows every tool to be used, which needs no rule.

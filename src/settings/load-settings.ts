@@ -31,7 +31,7 @@ export interface LoadedSettings {
   readonly compact: readonly ScopedCompactRule[];
   /** Minor findings, such as unknown keys or an empty file. */
   readonly notices: readonly string[];
-  /** Problems that must be fixed first, because a broken file may contain rules. */
+  /** Problems that prevent a run, because a broken file may contain rules. */
   readonly problems: readonly string[];
   /** Keys of the project's files that are ignored because the project is not trusted. */
   readonly untrusted: readonly string[];

@@ -255,7 +255,7 @@ function skillText(skill: LoadedSkill): string {
   return `Paths in it are relative to ${skillDirectory(skill.definition)}.\n\n${skill.body().trim()}`;
 }
 
-/** Returns the directories that skills may refer to: their own, or all of their plugin. */
+/** Returns the directories that skills may refer to: their own directory, or the directory of their plugin. */
 function skillRoots(skills: readonly LoadedSkill[], home: string): readonly string[] {
   const directories = skills.map(({ definition }) =>
     definition.plugin === undefined ? skillDirectory(definition) : pluginDirectory(home, definition.plugin),

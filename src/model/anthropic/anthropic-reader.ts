@@ -283,7 +283,7 @@ interface AnthropicDelta {
 interface AnthropicUsage {
   input_tokens?: number;
   cache_creation_input_tokens?: number;
-  /** The same by how long it is kept; gateways leave it out. */
+  /** Tokens written to the cache, by cache lifetime. Some gateways leave it out. */
   cache_creation?: { readonly ephemeral_5m_input_tokens?: number; readonly ephemeral_1h_input_tokens?: number } | null;
   cache_read_input_tokens?: number;
   output_tokens?: number;

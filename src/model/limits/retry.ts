@@ -8,7 +8,7 @@ export interface RetryPolicy {
   /** Longest delay after the first attempt. It doubles with every attempt, up to `capMs`. */
   readonly baseMs: number;
   readonly capMs: number;
-  /** Who is asked to wait longer than this is told so instead of waiting in silence. */
+  /** A longer wait that a server asks for is reported instead of waited for. */
   readonly longestWaitMs: number;
 }
 

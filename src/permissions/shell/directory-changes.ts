@@ -52,7 +52,7 @@ function targetOf(change: SimpleCommand | undefined): string | undefined {
   return target !== undefined && /^[^-]/.test(target.text) ? target.text : undefined;
 }
 
-/** Returns true for `cd there && …` and nothing else: the rest runs there, or not at all. */
+/** Returns true for a line of the form `cd there && …`, whose other commands run in that directory or not at all. */
 function isChangeThenCommands({ commands }: ParsedScript): boolean {
   const [only] = commands;
   if (commands.length !== 1 || only === undefined || only.background === true) return false;

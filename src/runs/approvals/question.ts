@@ -29,7 +29,7 @@ export async function questionAbout({ policy, executor, ...subject }: QuestionSu
   }
   return { ...requestIdOf(subject, call), kind: "call", ...subject, always };
 
-  /** If rules already allow the call, a hook wants it to be asked about, and no rule changes that. */
+  /** True if rules allow the call and a hook asks for approval. A new rule can't settle that. */
   async function isAllowed(rules: Policy): Promise<boolean> {
     return (await ruleAllowing(call, { executor, policy: rules })) !== undefined;
   }
@@ -56,7 +56,7 @@ async function ruleAllowing(
   return judged.kind === "decided" && judged.decision.effect === "allow" ? judged.decision.rule : undefined;
 }
 
-/** Suggests rules for an "always" answer: first one for this call alone, then a wider one if that is no risk. */
+/** Suggests rules for an "always" answer: first one for exactly this call, then a wider one if that is safe. */
 function alwaysRules(call: ToolCall): readonly string[] {
   const tool = canonicalToolName(call.name);
   const input = inputOf(call);

@@ -90,7 +90,7 @@ class BudgetNode implements Budget {
     return this.inTurn(() => this.reserve(estimate), signal);
   }
 
-  /** Tries again whenever others settle, as long as the answer is a refusal that they can change. */
+  /** Retries whenever other requests settle, unless their settling can't make room. */
   private async inTurn<T>(attempt: () => T | BudgetRefusal, signal: AbortSignal): Promise<T | BudgetRefusal> {
     const { tree } = this;
     let answer = attempt();

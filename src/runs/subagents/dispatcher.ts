@@ -108,7 +108,7 @@ export class Dispatcher implements Retinue {
     return "status" in started ? started : this.waitFor(started, caller);
   }
 
-  /** `spawned` is an agent that the call has recorded already, but whose process was lost before its first line. */
+  /** `spawned` is set if the call already recorded an agent, and the process died before that agent's first line. */
   private async start(
     request: SpawnRequest,
     caller: Caller,

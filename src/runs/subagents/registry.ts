@@ -29,7 +29,7 @@ import {
 } from "./subagent.ts";
 import { rosterText } from "./task-text.ts";
 
-/** Releases what an agent had whose process was lost. Returns the worktree that has to stay. Never rejects. */
+/** Releases the resources of an agent whose process died. Returns its worktree if it has to be kept. Never rejects. */
 export type SettleLost = (agentId: AgentId) => Promise<KeptWorktree | undefined>;
 
 /**

@@ -30,7 +30,7 @@ export interface RunTerms {
   readonly fork?: ForkBounds | undefined;
 }
 
-/** Request of a call to start a subagent. */
+/** What a Task call asks for. */
 export type SpawnRequest = RunTerms & Pick<SpawnSpec, "agentType" | "description" | "name" | "isolation">;
 
 /** The call that a subagent works for. */

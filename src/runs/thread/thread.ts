@@ -153,7 +153,7 @@ export class Thread {
     for (const [index, line] of lines.entries()) {
       if (line.type === "agent.created" && line.fork) await this.inheritFrom(line.fork);
       if (line.type === "head.set") await this.loadHead(line.hash);
-      // The counters of a run end with it, so runs that have ended are not counted again.
+      // Only the counters of an open run matter, so the start of an ended run is not folded.
       const isOver = line.type === "run.started" ? line !== open : index < newest && progressOfCalls.has(line.type);
       if (isOver) this.note(line);
       else this.apply(line, line.id);
@@ -283,7 +283,7 @@ export class Thread {
       this.prompt = chain.request();
       this.onRequest?.(this.prompt);
     } else if (event.type === "model.ended") {
-      // There is a turn to seal only if a damaged transcript has lost the request: no call may stay without a result.
+      // Usually the request has sealed the turn. If a damaged transcript lost it, results of calls must be added here.
       // Prompts that came while the model answered belong to the next turn.
       if (!this.current.unanswered) this.sealTurn(chain);
       if (chain.length === 0) chain.append(lostPrompt);

@@ -9,7 +9,7 @@ import { type WriteAheadLog, walEntry } from "./write-ahead-log.ts";
 export interface GroupCommit {
   /** Resolves when all current lines of the agent survive a power cut. */
   cover(log: AgentLog): Promise<void>;
-  /** Does the same a moment later without waiting: a disk creates no new files while it syncs. */
+  /** Syncs a moment later, so that files which are being created now need not wait for the disk. */
   coverSoon(log: AgentLog): void;
   /** Adds a file or directory to the next commit, because lines may refer to it. */
   alsoSync(path: string): void;

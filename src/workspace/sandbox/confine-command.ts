@@ -63,7 +63,7 @@ export function confineCommand(
       const facts = { root, scratch, userHome, mounts: plan.mounts, domains, command: request.args.at(-1) ?? "" };
       return failed ? explainRefusal(output, facts) : explainTemporary(facts);
     },
-    ended: () => lookAfter(plan, tell),
+    ended: () => checkAfterwards(plan, tell),
   };
 }
 
@@ -97,7 +97,7 @@ const proxies = {
 };
 
 /** Checks for protected paths that a command created, since mounts protect only existing paths. Removes or reports them. */
-function lookAfter({ absent, forbidden }: SandboxPlan, tell: (message: string) => void): void {
+function checkAfterwards({ absent, forbidden }: SandboxPlan, tell: (message: string) => void): void {
   for (const path of forbidden.filter((each) => entryIdentity(each) !== undefined)) {
     rmSync(path, { recursive: true, force: true });
     tell(`A command made ${path}, by which git would run programs of its choice. It was removed.`);

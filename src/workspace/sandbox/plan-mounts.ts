@@ -22,7 +22,7 @@ export interface SandboxPlan {
   readonly mounts: readonly Mount[];
   /** Protected paths of the workspace that do not exist: a mount can't prevent a command from creating them. */
   readonly absent: readonly string[];
-  /** Paths that do not exist and that no other program creates. */
+  /** Paths that do not exist yet, and that only a command in the sandbox would create. */
   readonly forbidden: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { fixedWord, type ShellWord } from "../shell-word.ts";
 
 export interface ProgramUse {
-  /** The words that are paths it reads. Text, patterns and numbers are left out. */
+  /** Arguments that are paths of files it reads, without texts, patterns and numbers. */
   readonly paths: readonly ShellWord[];
 }
 

@@ -30,7 +30,7 @@ export function readOnlyUse(command: SimpleCommand): ProgramUse | undefined {
   return spec.check === undefined ? readOptions(spec, given) : spec.check(given);
 }
 
-/** Returns true if nothing in the line can change anything, wherever the files are that it reads. */
+/** Returns true if a command line can't change anything. It may read files anywhere. */
 export function isReadOnlyLine(line: string): boolean {
   const analysis = analyseCommand(line);
   const { obscure, caution, moves } = analysis;
