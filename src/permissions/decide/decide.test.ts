@@ -181,6 +181,7 @@ describe("modes", () => {
     expect(write("/etc/x", { mode })).toBe("ask");
     expect(write(".git/config", { mode })).toBe("ask");
     expect(write("sub/.CLAUDE/x", { mode })).toBe("ask");
+    expect(write("state/retinue-code-cache/x", { mode })).toBe("ask");
     expect(write("notes", { mode, real: `${root}/.git/config` })).toBe("ask");
     expect(bash("touch x", { mode })).toBe("ask");
   });
