@@ -20,7 +20,7 @@ it("a built-in works as the main agent with its tools and its model, whatever is
   const [request] = server.requests;
   expect(request?.body).toMatchObject({ model: expect.stringContaining("haiku") });
   expect(toolNamesOf(request!)).not.toContain("Bash");
-  expect(systemOf(request!)).toContain("You find things in a codebase");
+  expect(systemOf(request!)).toContain("You search a codebase");
 });
 
 it("a flag for the model beats what the agent asks for", async () => {

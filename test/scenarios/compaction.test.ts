@@ -89,7 +89,7 @@ describe("a session that outgrows its window", () => {
     cast.assertDone();
     expect(result).toMatchObject({ outcome: "succeeded", text: "All read.", turns: 4 });
     const asked = cast.requests("MAIN")[3];
-    expect(textOf(asked?.at(-1)?.content ?? [])).toContain("call no tool");
+    expect(textOf(asked?.at(-1)?.content ?? [])).toContain("do not call any tool");
     const after = cast.requests("MAIN")[4];
     expect(first(after)).toContain("Goal: read. a and b are read.");
     expect(first(after)).toContain("<first_request>\nMAIN: read the files.");

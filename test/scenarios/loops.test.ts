@@ -42,7 +42,7 @@ async function play({ turns, play: turnOf, prepare, child, settings, ...options 
   const server = await createApiServer({
     script: async (request) => {
       const messages = messagesOf(request);
-      if (messages.at(-1)?.text.includes("call no tool")) return { content: "The files are being read." };
+      if (messages.at(-1)?.text.includes("do not call any tool")) return { content: "The files are being read." };
       if (messages[0]?.text.includes("CHILD:")) return { content: (await child?.()) ?? "Done." };
       turn += 1;
       return { content: turn > turns ? "All done." : await turnOf(turn, request) };

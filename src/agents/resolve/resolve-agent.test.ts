@@ -202,7 +202,7 @@ describe("compact rules", () => {
     ] as const;
     const { agent } = resolved({ permission });
     expect(layersOf(agent)).toEqual([["deny Bash", "allow Bash(git status)"]]);
-    expect(agent.head.system).toContain("only this: Bash(git status)");
+    expect(agent.head.system).toContain("limited to: Bash(git status)");
     const both = resolved({ permission, tools: ["Bash(git:*)"] }).agent;
     expect(layersOf(both)).toEqual([
       ["deny Bash", "allow Bash(git:*)"],
@@ -279,9 +279,7 @@ describe("everything else", () => {
       {},
       { skills: [{ name: "review", text: "Review well." }], memory: { directory: "/m", index: "- likes tabs" } },
     ).agent.head;
-    const places = ["Test things.", "stay denied", "Review well.", "- likes tabs"].map((words) =>
-      system.indexOf(words),
-    );
+    const places = ["Test things.", "is denied", "Review well.", "- likes tabs"].map((words) => system.indexOf(words));
     expect(places[0]).toBe(0);
     expect([...places].sort((left, right) => left - right)).toEqual(places);
   });

@@ -110,11 +110,11 @@ describe("file tools for the memory", () => {
 
 describe("the text about the memory", () => {
   it("says where it is, what is in it, and that there is more", () => {
-    expect(resolve({}).agent.head.system).toMatch(/\/agent-memory\/tester.*Nothing is noted yet\.$/s);
+    expect(resolve({}).agent.head.system).toMatch(/\/agent-memory\/tester.*There are no notes yet\.$/s);
     const whole = resolve({}, { memory: { directory, index: "- tabs", cut: false } }).agent.head.system;
     expect(whole).toMatch(/- tabs$/);
     const cut = resolve({}, { memory: { directory, index: "- tabs", cut: true } }).agent.head.system;
-    expect(cut).toContain("goes on");
+    expect(cut).toContain("longer than 200 lines");
   });
 });
 

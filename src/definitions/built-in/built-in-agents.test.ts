@@ -48,7 +48,7 @@ describe("built-in agents", () => {
 
   it("have the properties of the specification", () => {
     expect(named("Explore").definition).toMatchObject({ model: "small", omitProjectContext: true });
-    expect(named("Explore").definition.criticalReminder).toContain("only look");
+    expect(named("Explore").definition.criticalReminder).toContain("read-only");
     expect(named("Plan").definition).toMatchObject({ model: "inherit", omitProjectContext: true });
     expect(named("Bash").definition.model).toBe("inherit");
     expect(named("statusline-setup").definition).toMatchObject({ model: "medium", color: "orange" });
@@ -56,9 +56,9 @@ describe("built-in agents", () => {
     expect(named("Verification").definition).toMatchObject({ model: "inherit", color: "red", background: true });
   });
 
-  it("say in the prompt of those that only look that they only look", () => {
+  it("say in the prompts of read-only agents that they are read-only", () => {
     for (const name of ["Explore", "Plan"])
-      expect(named(name).prompt(environment)).toMatch(/no tool that writes or runs/);
+      expect(named(name).prompt(environment)).toMatch(/no tools that write files or run commands/);
   });
 
   it.each(["standard", "compact"] as const)("keep the rules that agents lint has for all others: %s", (profile) => {

@@ -96,7 +96,7 @@ describe("compaction", () => {
     await run.compact();
     const [asked = []] = run.model.requests;
     expect(wireProblems(asked)).toEqual([]);
-    expect(textOf(asked.at(-1)?.content ?? [])).toContain("call no tool");
+    expect(textOf(asked.at(-1)?.content ?? [])).toContain("do not call any tool");
     expect(JSON.stringify(asked)).not.toContain("step 4");
     expect(run.events.filter(({ type }) => type === "tool.requested")).toEqual([]);
     expect(run.host.thread.state.calls.map(({ status }) => status)).toEqual(["ended"]);
@@ -330,7 +330,7 @@ describe("whatever was said", () => {
       await journal.append("main", left.map(eventOf));
       // Answers with a summary when it is asked for one.
       const answer: ScriptedStep = (messages) =>
-        textOf(messages.at(-1)?.content ?? []).includes("call no tool") ? { text: "Sum." } : { text: "Done." };
+        textOf(messages.at(-1)?.content ?? []).includes("do not call any tool") ? { text: "Sum." } : { text: "Done." };
       const model = createScriptedModel(Array.from({ length: 5 }, () => answer));
       const run = await testRun(counting(model), { journal });
       const intact = !left.some(({ type }) => type === "conversation.compacted");

@@ -10,7 +10,7 @@ export const planSpecs: readonly ToolSpec[] = [
     declaration: {
       name: "EnterPlanMode",
       description:
-        "For work that is large, unclear or hard to undo: from here on you only look, until the user approves a plan.",
+        "Starts plan mode. In plan mode you only read and search; nothing can be changed until the user has approved a plan. Use it before work that is large, unclear or hard to undo, so that the user can correct the direction first. Do not use it for small or clearly described changes. For a complex change, let the Plan agent prepare the plan.",
       inputSchema: { type: "object", properties: {} },
     },
     traits,
@@ -18,11 +18,17 @@ export const planSpecs: readonly ToolSpec[] = [
   {
     declaration: {
       name: "ExitPlanMode",
-      description: "Shows the user your plan. Once it is approved plan mode ends and you carry it out.",
+      description:
+        "Presents your plan to the user for approval. Once it is approved, plan mode ends and you carry the plan out. If it is rejected, you stay in plan mode and revise it. Use it only in plan mode, when the plan is complete.",
       inputSchema: {
         type: "object",
         properties: {
-          plan: { type: "string", minLength: 1, description: "what is changed, where, how it is checked" },
+          plan: {
+            type: "string",
+            minLength: 1,
+            description:
+              "The plan: what changes, in which files, in which order, and how it will be verified. End with the key files.",
+          },
         },
         required: ["plan"],
       },

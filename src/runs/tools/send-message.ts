@@ -8,10 +8,14 @@ import { escapeTags, MAY_NOT_DELEGATE, unknownAgentText } from "../subagents/tas
 export const sendMessageSpec: ToolSpec = {
   declaration: {
     name: "SendMessage",
-    description: "Tells an agent (id or name) something; one that ended goes on with it.",
+    description:
+      "Sends a message to a subagent. A running background agent reads it before its next step; one that has ended is resumed with it.",
     inputSchema: {
       type: "object",
-      properties: { to: { type: "string" }, message: { type: "string", minLength: 1 } },
+      properties: {
+        to: { type: "string", description: "Id or name." },
+        message: { type: "string", minLength: 1 },
+      },
       required: ["to", "message"],
     },
   },

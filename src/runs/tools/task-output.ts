@@ -1,6 +1,6 @@
 import { formatCount, withTimeLimit } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
-import type { AgentId, JsonObject, JsonSchema } from "../../protocol/index.ts";
+import type { AgentId, JsonObject } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import type { Subagent, SubagentResult } from "../subagents/subagent.ts";
 import { escapeTags, LONGEST_REPORT, resultText, rosterText, unknownAgentText } from "../subagents/task-text.ts";
@@ -10,15 +10,16 @@ import { textIn } from "./task-spec.ts";
 export const taskOutputSpec: ToolSpec = {
   declaration: {
     name: "TaskOutput",
-    description: "How far a background agent is, or how it ended; `block` waits for its end.",
+    description:
+      "Returns the progress or the report of a background agent; without task_id, lists your agents. Set `block` to wait until it ends, if you can't continue without it.",
     inputSchema: {
       type: "object",
       properties: {
-        task_id: { type: "string" },
+        task_id: { type: "string", description: "Id or name." },
         block: { type: "boolean" },
-        timeout: { type: "integer", minimum: 0, maximum: 600_000 },
+        timeout: { type: "integer", minimum: 0, maximum: 600_000, description: "Milliseconds. Default 30000." },
+        offset: { type: "integer", minimum: 0, description: "Where to continue a long report." },
       },
-      required: ["task_id"],
     },
   },
   traits: { parallel: true, effects: false },
@@ -30,7 +31,6 @@ export function createTaskOutput(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   const { registry } = dispatcher;
   return forDelegators(dispatcher, {
     ...spec,
-    accepts: acceptOffset(spec.declaration.inputSchema),
     // It has a timeout of its own, and may have to wait after that for the slot that it lent.
     timeoutMs: () => Number.MAX_SAFE_INTEGER,
     maxCharacters: 2 * LONGEST_REPORT,
@@ -88,15 +88,6 @@ async function resultOf(
 async function rosterOf({ registry }: Dispatcher, caller: AgentId): Promise<string> {
   const unreported = registry.live.get(caller)?.thread.state.background ?? [];
   return rosterText(await registry.all(caller), unreported) || "You have started no agents.";
-}
-
-/**
- * Returns a schema that also accepts `offset`, which the report mentions when it is cut: declared, it would cost bytes in
- * every request. Also accepts a call without an id, which gets a list of agents instead of an error.
- */
-function acceptOffset(inputSchema: JsonSchema): JsonSchema {
-  const properties = { ...(inputSchema["properties"] as JsonObject), offset: { type: "integer", minimum: 0 } };
-  return { ...inputSchema, properties, required: [] };
 }
 
 /** Returns a page of a report. It ends with a whole line if possible, and never with half a character. */

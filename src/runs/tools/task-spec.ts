@@ -23,15 +23,25 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
       inputSchema: {
         type: "object",
         properties: {
-          description: { type: "string", description: "3 to 5 words" },
+          description: { type: "string", description: "The task in 3 to 5 words." },
           prompt: { type: "string" },
-          subagent_type: list.complete ? { enum: names } : { type: "string" },
-          model: { type: "string", description: "small, medium, large or a model" },
-          resume: { type: "string", description: "id of an ended agent" },
-          ...(background ? { run_in_background: { type: "boolean" }, name: { type: "string" } } : {}),
+          subagent_type: { type: "string", ...(list.complete ? { enum: names } : {}) },
+          model: {
+            type: "string",
+            description: "small, medium, large or a model id. Use small for simple lookups.",
+          },
+          resume: {
+            type: "string",
+            description: "Id of an agent that has ended. It keeps its context, so the prompt says only what is new.",
+          },
+          ...(background ? backgroundProperties : {}),
           max_turns: { type: "integer", minimum: 1 },
-          isolation: { enum: ["worktree"] },
-          acceptance: { type: "string", description: "command that checks it" },
+          isolation: {
+            type: "string",
+            enum: ["worktree"],
+            description: "Give the agent its own git worktree and branch.",
+          },
+          acceptance: { type: "string", description: "Command that must succeed before the work counts as done." },
           ...(forks ? forkProperties : {}),
         },
         required: ["description", "prompt"],
@@ -41,18 +51,29 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
   };
 }
 
+const backgroundProperties = {
+  run_in_background: { type: "boolean" },
+  name: { type: "string", description: "Name for SendMessage." },
+};
+
 function describeTask({ list, background, parallel, forks }: DelegationOffer): string {
   const notes = [
+    "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do what takes one or two calls yourself.",
+    "The agent does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report.",
+    ...(parallel ? ["Several calls in one answer run in parallel. Do not let two agents edit the same files."] : []),
+    ...(background
+      ? [
+          "With run_in_background, you continue working and a notice brings the report; do not poll. Leave it out if you would only wait.",
+        ]
+      : []),
     ...(forks ? [aboutForks] : []),
-    ...(parallel ? ["- Several calls in one answer run side by side."] : []),
-    ...(background ? ["- run_in_background: you go on and are told when it ends."] : []),
-    "- Use a small model for lookups. Do what takes one or two calls yourself.",
   ];
-  return `Gives work to an agent that knows nothing of this conversation: its prompt says what to do, where, and what to report to you.\n${notes.join("\n")}\nAgents:\n${list.text}`;
+  const lines = notes.map((note) => `- ${note}`).join("\n");
+  return `Starts a subagent, which works on a task by itself and returns one report. The user does not see the report.\n${lines}\nAgents:\n${list.text}`;
 }
 
 const aboutForks =
-  "- Without subagent_type: a fork with your tools that knows this conversation; its prompt says only what to do. Only forks take context_turns (the newest), allowed_tools, read_only.";
+  "Without subagent_type, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. context_turns, allowed_tools and read_only are for forks.";
 
 /** Reads the input of a Task call. If forks are enabled, a call without a type asks for one. */
 export function readRequest(input: JsonObject, mayFork: boolean): SpawnRequest {
@@ -77,9 +98,17 @@ const LONGEST_NAME = 200;
 
 /** Input properties that are valid only for forks. */
 const forkProperties: Readonly<Record<string, JsonSchema>> = {
-  context_turns: { type: "integer", minimum: 1 },
-  allowed_tools: { type: "array", items: { type: "string" } },
-  read_only: { type: "boolean" },
+  context_turns: {
+    type: "integer",
+    minimum: 1,
+    description: "Newest turns that the fork knows. Default: all.",
+  },
+  allowed_tools: {
+    type: "array",
+    items: { type: "string" },
+    description: "Tools that the fork can use. Default: all.",
+  },
+  read_only: { type: "boolean", description: "The fork can't change anything." },
 };
 
 /** Returns the name of an input property that is valid only for forks, if the input has one. */

@@ -12,7 +12,10 @@ const bashOutputSpec: ToolSpec = {
     description: descriptions.bashOutput,
     inputSchema: {
       type: "object",
-      properties: { bash_id: { type: "string" }, filter: { type: "string" } },
+      properties: {
+        bash_id: { type: "string" },
+        filter: { type: "string", description: "Regular expression. Other lines are dropped." },
+      },
       required: ["bash_id"],
     },
   },

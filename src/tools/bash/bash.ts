@@ -17,9 +17,12 @@ const bashSpec: ToolSpec = {
       type: "object",
       properties: {
         command: { type: "string" },
-        timeout: { type: "integer", minimum: 1, maximum: LONGEST_TIMEOUT },
-        description: { type: "string" },
-        run_in_background: { type: "boolean" },
+        description: { type: "string", description: "What it does, for the user." },
+        timeout: { type: "integer", minimum: 1, maximum: LONGEST_TIMEOUT, description: "Milliseconds." },
+        run_in_background: {
+          type: "boolean",
+          description: "Return at once with a shell id for BashOutput and KillShell. Use it for servers.",
+        },
       },
       required: ["command"],
     },

@@ -20,7 +20,7 @@ const editSpec: ToolSpec = {
         file_path: { type: "string" },
         old_string: { type: "string" },
         new_string: { type: "string" },
-        replace_all: { type: "boolean" },
+        replace_all: { type: "boolean", description: "Default false." },
       },
       required: ["file_path", "old_string", "new_string"],
     },

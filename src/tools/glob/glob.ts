@@ -12,7 +12,10 @@ const globSpec: ToolSpec = {
     description: descriptions.glob,
     inputSchema: {
       type: "object",
-      properties: { pattern: { type: "string", minLength: 1 }, path: { type: "string" } },
+      properties: {
+        pattern: { type: "string", minLength: 1 },
+        path: { type: "string", description: "Directory. Default: the workspace root." },
+      },
       required: ["pattern"],
     },
   },

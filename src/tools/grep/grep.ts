@@ -7,9 +7,6 @@ import { createSearch, type Hit, type SearchDependencies, type SearchRequest } f
 import { failed } from "../shared/failed.ts";
 import { locate, nameFor } from "../shared/locate.ts";
 
-const flag = { type: "boolean" };
-const count = { type: "integer", minimum: 0 };
-
 const grepSpec: ToolSpec = {
   declaration: {
     name: "Grep",
@@ -18,17 +15,17 @@ const grepSpec: ToolSpec = {
       type: "object",
       properties: {
         pattern: { type: "string" },
-        path: { type: "string" },
-        glob: { type: "string" },
-        type: { type: "string" },
-        output_mode: { enum: ["content", "files_with_matches", "count"] },
-        "-i": flag,
-        "-n": flag,
-        "-A": count,
-        "-B": count,
-        "-C": count,
-        multiline: flag,
-        head_limit: count,
+        path: { type: "string", description: "File or directory. Default: the workspace root." },
+        glob: { type: "string", description: "Only these files, such as *.tsx" },
+        type: { type: "string", description: "Only files of this type, such as py" },
+        output_mode: { type: "string", enum: ["content", "files_with_matches", "count"] },
+        "-i": { type: "boolean", description: "Ignore case." },
+        "-n": { type: "boolean", description: "Line numbers. Default true." },
+        "-A": { type: "integer", minimum: 0, description: "Lines after each match." },
+        "-B": { type: "integer", minimum: 0, description: "Lines before each match." },
+        "-C": { type: "integer", minimum: 0, description: "Lines around each match." },
+        multiline: { type: "boolean", description: "Let matches span lines." },
+        head_limit: { type: "integer", minimum: 0, description: "Maximum number of results. Default 250." },
       },
       required: ["pattern"],
     },

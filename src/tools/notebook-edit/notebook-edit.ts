@@ -16,10 +16,13 @@ const notebookEditSpec: ToolSpec = {
       type: "object",
       properties: {
         notebook_path: { type: "string" },
-        cell_id: { type: "string" },
+        cell_id: {
+          type: "string",
+          description: "Id or index from 0. A new cell goes after it; without it, the new cell becomes the first.",
+        },
         new_source: { type: "string" },
-        cell_type: { enum: ["code", "markdown"] },
-        edit_mode: { enum: ["replace", "insert", "delete"] },
+        cell_type: { type: "string", enum: ["code", "markdown"] },
+        edit_mode: { type: "string", enum: ["replace", "insert", "delete"], description: "Default: replace." },
       },
       required: ["notebook_path"],
     },

@@ -27,8 +27,8 @@ const readSpec: ToolSpec = {
       type: "object",
       properties: {
         file_path: { type: "string" },
-        offset: { type: "integer", minimum: 0 },
-        limit: { type: "integer", minimum: 1 },
+        offset: { type: "integer", minimum: 0, description: "First line, from 1." },
+        limit: { type: "integer", minimum: 1, description: "Number of lines." },
       },
       required: ["file_path"],
     },

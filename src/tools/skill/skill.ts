@@ -11,7 +11,10 @@ function skillSpec(skills: Skills): ToolSpec {
       description: `${descriptions.skill}\n\n${skills.list()}`,
       inputSchema: {
         type: "object",
-        properties: { skill: { type: "string" }, args: { type: "string" } },
+        properties: {
+          skill: { type: "string" },
+          args: { type: "string", description: "What the skill should work on." },
+        },
         required: ["skill"],
       },
     },

@@ -16,7 +16,7 @@ const todoWriteSpec: ToolSpec = {
             type: "object",
             properties: {
               content: { type: "string" },
-              status: { enum: ["pending", "in_progress", "completed"] },
+              status: { type: "string", enum: ["pending", "in_progress", "completed"] },
             },
             required: ["content", "status"],
           },

@@ -11,7 +11,10 @@ const webFetchSpec: ToolSpec = {
     description: descriptions.webFetch,
     inputSchema: {
       type: "object",
-      properties: { url: { type: "string" }, prompt: { type: "string" } },
+      properties: {
+        url: { type: "string" },
+        prompt: { type: "string", description: "What you want to know." },
+      },
       required: ["url"],
     },
   },

@@ -11,7 +11,11 @@ function webSearchSpec({ takes }: Pick<Search, "takes">): ToolSpec {
       description: descriptions.webSearch,
       inputSchema: {
         type: "object",
-        properties: { query: { type: "string", minLength: 2 }, allowed_domains: domains, blocked_domains: domains },
+        properties: {
+          query: { type: "string", minLength: 2 },
+          allowed_domains: { ...domains, description: "Only results from these." },
+          blocked_domains: { ...domains, description: "No results from these." },
+        },
         required: ["query"],
       },
     },

@@ -15,7 +15,10 @@ const writeSpec: ToolSpec = {
     description: descriptions.write,
     inputSchema: {
       type: "object",
-      properties: { file_path: { type: "string" }, content: { type: "string" } },
+      properties: {
+        file_path: { type: "string" },
+        content: { type: "string" },
+      },
       required: ["file_path", "content"],
     },
   },
