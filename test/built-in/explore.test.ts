@@ -73,7 +73,8 @@ describe("Explore", () => {
       files,
       steps: [{ calls: [{ name: "LS", input: { path: "src" } }] }, { text: "Two files." }],
     });
-    const reminder = "You only look: no file is changed and no command is run. Report what you found, with path:line.";
+    const reminder =
+      "You are read-only: you can't change files or run commands. Report what you found, with path:line.";
     for (const request of requests) expect(lastWords(request).endsWith(`[${reminder}]`)).toBe(true);
     expect(requests[1]?.slice(0, 1)).toEqual(requests[0]);
   });

@@ -18,7 +18,7 @@ describe("Plan", () => {
     });
     expect(outcomes).toEqual(["ok"]);
     expect(result.outcome).toBe("succeeded");
-    const parts = ["Analysis", "Steps", "Key files", "Risks", "Dependencies"].map((part) =>
+    const parts = ["Analysis", "Steps", "Risks", "Dependencies", "Key files"].map((part) =>
       head.system.indexOf(`${part}:`),
     );
     expect(parts.every((place) => place > 0)).toBe(true);
@@ -68,6 +68,6 @@ describe("Plan", () => {
       steps: [{ calls: [{ name: "Glob", input: { pattern: "**/*.ts" } }] }, { text: "A plan." }],
     });
     expect(requests).toHaveLength(2);
-    for (const request of requests) expect(lastWords(request)).toContain("You only plan");
+    for (const request of requests) expect(lastWords(request)).toContain("Your result is the plan");
   });
 });
