@@ -49,6 +49,8 @@ export async function bundle({ root, directory }) {
     // A script can't import() by itself. With this, esbuild makes it a require() that runs when it is reached.
     supported: { "dynamic-import": false },
     minifyWhitespace: true,
+    // Node prints the whole line where an uncaught error happened.
+    lineLimit: 160,
     legalComments: "none",
     metafile: true,
     logLevel: "warning",
