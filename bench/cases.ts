@@ -122,7 +122,7 @@ async function gapCase(): Promise<Figure[]> {
       ours: gap(writes.retinue),
       floor: budget,
       unit: "ms",
-      limit: 1.25,
+      limit: 1,
     },
   ];
 }
