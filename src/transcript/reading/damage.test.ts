@@ -45,6 +45,18 @@ async function openedWith(content: string | Uint8Array): Promise<{ session: Sess
   return { session, lines: await session.read("main") };
 }
 
+/** Whether the content ends after a whole line. That line may lack its newline: a cut can fall right before it. */
+function endsWithWholeLine(content: Uint8Array): boolean {
+  const last = Buffer.from(content).toString("utf8").split("\n").at(-1) ?? "";
+  if (last === "") return true;
+  try {
+    JSON.parse(last);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 describe("a damaged transcript", () => {
   it("loses at most its last line when cut at any byte of it, and never a byte", async () => {
     const whole = `${lineText(1)}\n${lineText(2)}\n`;
@@ -132,8 +144,7 @@ describe("a damaged transcript", () => {
         );
         // A line that is neither unchanged nor reported must have been changed only within a text.
         if (unharmed.length < lines.length) expect(["flip", "remove", "repeat", "insert"]).toContain(change.kind);
-        const isWhole = content.length === 0 || content.at(-1) === 10;
-        if (lines.length < messages.length && !isWhole) expect(problems.length).toBeGreaterThan(0);
+        if (lines.length < messages.length && !endsWithWholeLine(content)) expect(problems.length).toBeGreaterThan(0);
         read++;
         if (problems.length > 0) told++;
       }
