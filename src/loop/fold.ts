@@ -92,10 +92,11 @@ export function userTurn(state: LoopState): UserMessage | undefined {
   return content.length === 0 ? undefined : { role: "user", content };
 }
 
-function agentForked(state: LoopState, { calls, tokens }: ForkOrigin): LoopState {
+function agentForked(state: LoopState, { calls, tokens, environment }: ForkOrigin): LoopState {
   return {
     ...state,
     calls: forkedCalls(calls),
+    environment,
     context: tokens === undefined ? state.context : { ...state.context, tokens, basis: "estimate" },
   };
 }
@@ -112,13 +113,14 @@ function promptReceived(state: LoopState, { content }: EventOf<"prompt.received"
 /** Causes of messages that contain nothing new about the agent's work. */
 const ownCauses = new Set<ContextCause>(["loop", "cut_off", "budget", "reminder"]);
 
-function contextAdded(state: LoopState, { text, cause }: EventOf<"context.added">): LoopState {
+function contextAdded(state: LoopState, { text, cause, environment }: EventOf<"context.added">): LoopState {
   const { repetition } = ownCauses.has(cause) ? state : restartCount(state);
   return {
     ...state,
     said: [...state.said, { type: "text", text }],
     toTell: state.toTell?.cause === cause ? undefined : state.toTell,
     repetition: cause === "loop" ? { ...repetition, warned: true } : repetition,
+    environment: environment ?? state.environment,
   };
 }
 
@@ -159,7 +161,8 @@ function modelRequested(state: LoopState, { turn }: EventOf<"model.requested">):
 
 function conversationCompacted(state: LoopState, event: EventOf<"conversation.compacted">): LoopState {
   const { usage, costUsd, milliseconds = 0 } = event;
-  return withRun({ ...restartCount(state), context: compacted(state.context, event, userTurn(state)) }, (run) => ({
+  const context = compacted(state.context, event, userTurn(state));
+  return withRun({ ...restartCount(state), context, environment: undefined }, (run) => ({
     usage: usage ? addUsage(run.usage, usage) : run.usage,
     costUsd: usage ? sumCosts(run.costUsd, costUsd) : run.costUsd,
     modelMilliseconds: run.modelMilliseconds + milliseconds,

@@ -1,4 +1,4 @@
-import type { EndReason, Notice, RunFacts, RunId, Usage, UserBlock } from "../protocol/index.ts";
+import type { EndReason, Notice, RunFacts, RunId, ToldEnvironment, Usage, UserBlock } from "../protocol/index.ts";
 import { noFacts, noUsage } from "../protocol/index.ts";
 import type { CallState } from "./call-state.ts";
 import { type ContextState, emptyContext } from "./context.ts";
@@ -30,6 +30,8 @@ export interface LoopState {
   readonly cutOff: number;
   /** First and latest prompt. Compaction never loses them. */
   readonly asked: { readonly first: string; readonly latest: string } | undefined;
+  /** What the conversation says about the environment; undefined if it doesn't, as after a compaction. */
+  readonly environment: ToldEnvironment | undefined;
   readonly context: ContextState;
 }
 
@@ -80,6 +82,7 @@ export const initialState: LoopState = {
   plan: undefined,
   cutOff: 0,
   asked: undefined,
+  environment: undefined,
   context: emptyContext,
 };
 

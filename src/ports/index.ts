@@ -3,6 +3,7 @@
 // Called by: modules that implement a port, and modules that are given one.
 export type { Approvals, CountedAnswer, Inbox } from "./approvals.ts";
 export type { Clock } from "./clock.ts";
+export type { EnvironmentFacts, GitState } from "./environment.ts";
 export type { ExecuteRequest, Judgement, ResultStore, ToolExecutor } from "./executor.ts";
 export type { HookOutcome, HookScene, Hooks } from "./hooks.ts";
 export type { Checkpoint, Checkpoints, Journal, NewCheckpoint, OutputFile } from "./journal.ts";

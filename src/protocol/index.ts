@@ -11,6 +11,7 @@ export type {
   SkillDefinition,
 } from "./agents/definition.ts";
 export { agentAliases, definitionSources, isSameAgent, VERIFIER } from "./agents/definition.ts";
+export type { ToldEnvironment } from "./agents/environment.ts";
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
 export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
 export type {

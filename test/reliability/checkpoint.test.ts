@@ -137,7 +137,7 @@ it("holds what its format says", async () => {
   const { format, ...parts } = JSON.parse(facts) as { format: number; state: object; chain: object };
   // Something else here, or in what a fold makes of lines: raise FORMAT in thread.ts, and this.
   expect({ format, keys: [parts, parts.state, parts.chain].map((part) => Object.keys(part).sort().join()) }).toEqual({
-    format: 3,
+    format: 4,
     keys: [
       "answer,chain,ended,head,kept,lines,state,type",
       "asked,background,calls,context,cutOff,repetition,said,turn,unanswered,underWay",

@@ -28,7 +28,7 @@ it("goes on with all words where the line that sets the head is lost, and reads 
     writeFileSync(transcript, lines.filter((line) => !line.includes('"head.set"')).join("\n"));
     expect(await start("--continue")).toMatchObject({ code: 0, stdout: "All done.\n" });
     const messages = messagesOf(await server.waitForRequest(3));
-    expect(messages[0]?.text).toBe("Do the work.");
+    expect(messages[0]?.text).toMatch(/Do the work\.$/);
     expect(messages).toHaveLength(5);
   } finally {
     await server.close();

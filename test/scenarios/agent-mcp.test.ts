@@ -9,6 +9,7 @@ import type { Model } from "../../src/ports/index.ts";
 import { type Head, type Message, type RunResult, textOf } from "../../src/protocol/index.ts";
 import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
 import { type BuiltServer, buildMcpServer } from "../../src/testing/mcp-server/build-server.test-support.ts";
+import { firstPrompt } from "./delegation-place.ts";
 
 let server: BuiltServer;
 beforeAll(() => {
@@ -51,7 +52,7 @@ async function walk(script: Script, options: SessionOptions & { at?: Place } = {
   const model: Model = {
     describe: cast.describe,
     call: (request, emit) => {
-      const [part = ""] = textOf(request.prompt.messages()[0]?.content ?? []).split(":");
+      const [part = ""] = firstPrompt(request.prompt.messages()).split(":");
       heads.set(part, request.prompt.head);
       return cast.call(request, emit);
     },

@@ -131,7 +131,7 @@ describe("a conversation that is kept for an hour", () => {
     expect(first?.cache?.written1h).toBeGreaterThan(0);
     expect(first?.cache?.written1h).toBeLessThan(first?.cache?.written ?? 0);
     expect(second?.cache).toMatchObject({ read: first?.cache?.prompt, written1h: 0 });
-    const isPlain = (request: RecordedRequest): boolean => unmarked(request).includes('[{"type":"text","text":"PLAIN');
+    const isPlain = (request: RecordedRequest): boolean => unmarked(request).includes('{"type":"text","text":"PLAIN');
     const others = origin.map((request) => [isPlain(request), [...new Set(lifetimes(request))].join()]);
     expect(others.toSorted()).toEqual([
       [false, "1h"],

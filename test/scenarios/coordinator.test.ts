@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { openSession } from "../../src/app/index.ts";
 import type { Model } from "../../src/ports/index.ts";
-import { type Head, textOf } from "../../src/protocol/index.ts";
+import type { Head } from "../../src/protocol/index.ts";
 import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
-import { newPlace, read, resultsIn, task } from "./delegation-place.ts";
+import { firstPrompt, newPlace, read, resultsIn, task } from "./delegation-place.ts";
 
 async function coordinate(parts: Readonly<Record<string, readonly ScriptedStep[]>>, more = {}) {
   const at = newPlace();
@@ -12,7 +12,7 @@ async function coordinate(parts: Readonly<Record<string, readonly ScriptedStep[]
   const model: Model = {
     describe: cast.describe,
     call: (request, emit) => {
-      const [part = ""] = textOf(request.prompt.messages()[0]?.content ?? []).split(":");
+      const [part = ""] = firstPrompt(request.prompt.messages()).split(":");
       heads.set(part, request.prompt.head);
       return cast.call(request, emit);
     },

@@ -65,6 +65,9 @@ export const task = (prompt: string, more: Record<string, unknown> = {}) => ({
 });
 export const read = { name: "Read", input: { file_path: "notes.txt" } };
 export const lastWords = (messages: readonly Message[] | undefined): string => textOf(messages?.at(-1)?.content ?? []);
+/** The prompt that a conversation begins with, without what the runtime adds to it. */
+export const firstPrompt = ([first]: readonly Message[]): string =>
+  textOf((first?.content ?? []).filter((block) => block.type !== "text" || !block.text.startsWith("[")));
 export const resultsIn = (messages: readonly Message[] | undefined): string[] =>
   (messages?.at(-1)?.content ?? []).flatMap((block) => (block.type === "tool_result" ? [textOf(block.content)] : []));
 

@@ -38,6 +38,7 @@ describe("a foreground agent", () => {
       "agent.created",
       "head.set",
       "run.started",
+      "context.added",
       "prompt.received",
       "model.requested",
       "model.ended",

@@ -63,6 +63,7 @@ describe("one agent", () => {
       "session.created",
       "head.set",
       "run.started",
+      "context.added",
       "prompt.received",
       "model.requested",
       "model.ended",

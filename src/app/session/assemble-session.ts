@@ -14,6 +14,7 @@ import {
   type Thread,
 } from "../../runs/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
+import type { Sandbox } from "../../workspace/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
@@ -22,6 +23,7 @@ import { createSubagentPorts } from "../subagents/subagent-ports.ts";
 import { settleLostWorktree } from "../subagents/worktrees.ts";
 import { VERSION } from "../version.ts";
 import { createContextUpdates } from "./context-updates.ts";
+import { createEnvironmentFacts } from "./environment-facts.ts";
 import { chooseVerification, createMainAgent, createSessionBudget, mainAcceptance } from "./main-agent.ts";
 import { createSession, type Session } from "./session.ts";
 import { openApprovals } from "./session-approvals.ts";
@@ -30,7 +32,7 @@ import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { collectRules, modeAfterPlan, planTools } from "./session-permissions.ts";
 import { createSessionServers, type SessionServers } from "./session-servers.ts";
-import { createSessionTools, type SessionTools } from "./session-tools.ts";
+import { createSessionSandbox, createSessionTools, type SessionTools } from "./session-tools.ts";
 
 /** The files of a session, and the thread of its main agent. */
 export interface OpenedTranscript {
@@ -69,16 +71,25 @@ async function assembleWithServers(
     throw new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: 130 });
   const approvals = await openApprovals(options, context, transcript);
   const hooks = createSessionHooks(options, context, { definition, transcript });
+  const sandbox = createSessionSandbox(context, transcript, options.onTrouble);
   const shared: SharedServices = {
     sessionId: transcript.sessionId,
     version: VERSION,
     approvals,
     clock,
+    environment: createEnvironmentFacts({ context, trusted: options.trusted === true, sandbox }),
     compactAtPercent: settings.compaction?.percent,
     agentUpdates: options.agentUpdates,
     hooks: hooks.shared,
   };
-  const { dispatcher, tools } = createDelegation(options, opened, { rules, servers, connection, hooks, shared });
+  const { dispatcher, tools } = createDelegation(options, opened, {
+    rules,
+    servers,
+    connection,
+    hooks,
+    sandbox,
+    shared,
+  });
   const previousHead = thread.conversation?.head;
   const resolved = createMainAgent(options, { context, main, chosen, tools, rules, connection, previousHead });
   const { agent } = resolved;
@@ -144,6 +155,7 @@ interface DelegationParts {
   /** MCP servers of the main agent. */
   readonly connection: McpConnection;
   readonly hooks: SessionHooks;
+  readonly sandbox: Sandbox;
   readonly shared: SharedServices;
 }
 
@@ -151,7 +163,7 @@ interface DelegationParts {
 function createDelegation(
   options: SessionOptions,
   { context, main, chosen, transcript, thread }: OpenedSession,
-  { rules, servers, connection, hooks, shared }: DelegationParts,
+  { rules, servers, connection, hooks, sandbox, shared }: DelegationParts,
 ): { readonly dispatcher: Dispatcher; readonly tools: SessionTools } {
   const { settings, environment } = context;
   const { agents } = main;
@@ -176,7 +188,7 @@ function createDelegation(
     dispatcher,
     skills: agents.skillCatalog,
     serverTools: connection.tools,
-    notify: options.onTrouble,
+    sandbox,
   });
   const prepare: Prepare = createPrepare(
     createSubagentPorts({

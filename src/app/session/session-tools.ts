@@ -7,7 +7,7 @@ import type { SandboxSettings, Settings } from "../../protocol/index.ts";
 import { type Dispatcher, delegationTools } from "../../runs/index.ts";
 import { createTools, searchEngineFor } from "../../tools/index.ts";
 import type { Session as Transcript } from "../../transcript/index.ts";
-import { createLocalWorkspace, createSandbox, type SandboxOptions } from "../../workspace/index.ts";
+import { createLocalWorkspace, createSandbox, type Sandbox } from "../../workspace/index.ts";
 import { stateDirectory } from "../directories.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
 import type { SessionContext } from "./session-context.ts";
@@ -23,8 +23,8 @@ export interface SessionToolsOptions {
   readonly dispatcher: Dispatcher;
   /** Tools of MCP servers. They are declared after all others. */
   readonly serverTools: readonly Tool[];
-  /** Receives messages for the user. */
-  readonly notify?: ((message: string) => void) | undefined;
+  /** Closed together with the tools. */
+  readonly sandbox: Sandbox;
 }
 
 export interface SessionTools {
@@ -39,14 +39,13 @@ export interface SessionTools {
   readonly outputDirectory: string;
 }
 
-/** Creates the tools of a session. All its directories share one sandbox. */
+/** Creates the tools of a session. All its directories share its sandbox. */
 export function createSessionTools(options: SessionToolsOptions): SessionTools {
-  const { context, transcript, chosen, skills } = options;
+  const { context, transcript, chosen, skills, sandbox } = options;
   const { settings, environment } = context;
   const { sessionId, results } = transcript;
   const outputDirectory = filesDirectory(transcript);
   const choice = searchEngineFor(settings.search, environment, { anthropic: chosen.search });
-  const sandbox = createSandbox(sandboxOptions(options, outputDirectory));
   const since = startTime(transcript.path) ?? Date.now();
 
   function executorAt(root: string): ToolExecutor {
@@ -87,15 +86,17 @@ function startTime(transcriptPath: string | undefined): number | undefined {
   return born || undefined;
 }
 
-/** Returns what commands may see and write outside of the workspace. */
-function sandboxOptions(
-  { context, transcript, notify = () => undefined }: SessionToolsOptions,
-  outputDirectory: string,
-): SandboxOptions {
+/** Creates the sandbox of a session. `notify` receives messages for the user. */
+export function createSessionSandbox(
+  context: SessionContext,
+  transcript: Transcript,
+  notify: (message: string) => void = () => undefined,
+): Sandbox {
+  const outputDirectory = filesDirectory(transcript);
   const { mode, network = {}, filesystem = {} } = sandboxSettings(context.settings);
   const userHome = context.environment["HOME"] || homedir();
   const projects = transcript.path === undefined ? undefined : dirname(dirname(transcript.path));
-  return {
+  return createSandbox({
     mode,
     scratch: join(outputDirectory, "scratch"),
     userHome,
@@ -106,7 +107,7 @@ function sandboxOptions(
     shown: [stateDirectory(context.environment), outputDirectory],
     domains: network.allowedDomains ?? [],
     tell: notify,
-  };
+  });
 }
 
 export function sandboxSettings({

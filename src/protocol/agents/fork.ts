@@ -1,4 +1,5 @@
 import type { AgentId, CallId, LineId } from "../ids.ts";
+import type { ToldEnvironment } from "./environment.ts";
 
 /** Point in another agent's conversation that a fork continues from. Its history is shared, not copied. */
 export interface ForkOrigin {
@@ -16,6 +17,8 @@ export interface ForkOrigin {
   readonly turns?: number | undefined;
   /** Estimated number of shared tokens; absent if it was not estimated. */
   readonly tokens?: number | undefined;
+  /** What the shared messages say about the environment; absent if they don't. */
+  readonly environment?: ToldEnvironment | undefined;
 }
 
 /** Agent type that requests a fork. */

@@ -1,3 +1,4 @@
+import type { ToldEnvironment } from "../agents/environment.ts";
 import type { ForkOrigin } from "../agents/fork.ts";
 import type { HookEvent, HookRecord } from "../hooks/hook.ts";
 import type { AgentId, CallId, RunId, SessionId } from "../ids.ts";
@@ -83,7 +84,13 @@ export type DurableEvent =
   /** A prompt for the agent. */
   | { readonly type: "prompt.received"; readonly content: readonly UserBlock[]; readonly from: "person" | "agent" }
   /** Text that the runtime adds to the next user turn, such as a warning. */
-  | { readonly type: "context.added"; readonly text: string; readonly cause: ContextCause }
+  | {
+      readonly type: "context.added";
+      readonly text: string;
+      readonly cause: ContextCause;
+      /** What the agent knows about its environment from here on. */
+      readonly environment?: ToldEnvironment | undefined;
+    }
   /** Notices of ended background runs. These lines make sure that each is delivered exactly once. */
   | { readonly type: "notices.delivered"; readonly notices: readonly EndedNotice[]; readonly text: string }
   /** Seals the user turn: every line before this one is part of the request. */
@@ -248,6 +255,7 @@ export type ContextCause =
   | "plan"
   | "interrupted"
   | "cut_off"
+  | "environment"
   | "resumed"
   | "reminder"
   | "verification"

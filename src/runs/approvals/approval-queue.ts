@@ -15,6 +15,8 @@ import { orAbort } from "../or-abort.ts";
 export interface ApprovalQueue {
   /** Someone may answer: a user, a program or another process. */
   readonly attended: boolean;
+  /** Returns whether someone can answer a question of an agent that works in the background, or in the foreground. */
+  canAnswer(background: boolean): boolean;
   /** Adds the rules that were allowed for this session. Returns the same object for a policy until rules are added. */
   policyFor(policy: Policy): Policy;
   /** Returns undefined if the signal fires first. Failures of the program or of another process never reject it. */
@@ -58,11 +60,13 @@ export function createApprovalQueue(options: ApprovalQueueOptions): SessionAppro
     inbox = await opening;
     return inbox;
   };
+  const canAnswer = (background: boolean): boolean => options.attended && !(background && options.deniesBackground);
   return {
     attended: options.attended,
+    canAnswer,
     policyFor: addingRules(() => inbox?.rules() ?? []),
     ask: async (question, askOptions) => {
-      const attended = options.attended && !(question.background && options.deniesBackground);
+      const attended = canAnswer(question.background === true);
       if (!attended && opening === undefined) {
         await askOptions.onOpen();
         return unattended;

@@ -13,6 +13,7 @@ import {
 import type { BudgetRefusal, Reservation, Spent } from "../budget/budget.ts";
 import { estimateRequest, longestAnswer, reservedSpend } from "../budget/estimate-request.ts";
 import { headSize } from "../compaction/context-limits.ts";
+import { environmentEvents } from "./environment.ts";
 import { endedInBackground } from "./notices.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -98,6 +99,7 @@ async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): P
     ...(warning === undefined ? [] : warningEvents(warning)),
     ...shortAnswer(reserved),
     ...(await endedInBackground(host)),
+    ...(await environmentEvents(host)),
     ...reminder(host),
     { type: "model.requested", turn, reserved },
   ]);

@@ -1,6 +1,7 @@
 import { headFingerprints, headLength, SERIALIZER_VERSION } from "../../conversation/index.ts";
 import { recovery } from "../../loop/index.ts";
 import type { DurableEvent, EndReason, EventOf, PermissionMode } from "../../protocol/index.ts";
+import { environmentEvents } from "./environment.ts";
 import { backgroundRoster } from "./notices.ts";
 import { beginningMode, planEvents } from "./plan-mode.ts";
 import { runStartHooks } from "./run-hooks.ts";
@@ -39,6 +40,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
     const refusal = await runStartHooks(host);
     if (refusal !== undefined) return refusal;
   }
+  events.push(...(await environmentEvents(host)));
   if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from });
   await host.record(events);
   // The request can be sent while this is being synced; the first side effect waits for the sync.

@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
 import type { LoopState } from "../../loop/index.ts";
-import type { Clock, Hooks, Model, Prompt, ToolExecutor } from "../../ports/index.ts";
+import type { Clock, EnvironmentFacts, Hooks, Model, Prompt, ToolExecutor } from "../../ports/index.ts";
 import type {
   AcceptanceResult,
   AgentId,
@@ -32,6 +32,8 @@ export interface RunServices {
   readonly executor: ToolExecutor;
   readonly approvals: ApprovalQueue;
   readonly clock: Clock;
+  /** Absent: agents are told nothing about their environment. */
+  readonly environment?: EnvironmentFacts | undefined;
   readonly budget: Budget;
   readonly limits: ClockLimits;
   /** Percentage of the context window at which conversations are compacted; absent: the default. */

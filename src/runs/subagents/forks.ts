@@ -100,6 +100,7 @@ export function forkPoint(
     calls,
     turns: past.isBounded ? turns : undefined,
     tokens: basis === "none" || past.isBounded ? undefined : tokens,
+    environment: past.isBounded ? undefined : state.environment,
   };
   return { origin, past };
 }

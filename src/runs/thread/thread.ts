@@ -20,7 +20,7 @@ import { RecordQueue } from "./record-queue.ts";
  * Format of checkpoints. Raise it with every change of what a checkpoint contains or of how lines are folded: older
  * checkpoints are then ignored. A test pins the contents.
  */
-const FORMAT = 3;
+const FORMAT = 4;
 
 /** The part of a thread that a checkpoint stores as JSON. The bytes of the conversation are stored separately. */
 interface ThreadFacts {

@@ -10,6 +10,8 @@ export interface SandboxOptions extends Confinement {
 
 /** Sandbox of a session, shared by its workspaces. */
 export interface Sandbox {
+  /** Returns whether commands will be confined, as far as that is known without trying it. */
+  expected(): Promise<SandboxState["kind"]>;
   /** Returns whether commands can be confined. The first call tries it. */
   ready(): Promise<SandboxState>;
   /** May be called only after `ready` has returned `on`. */
@@ -28,7 +30,13 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
   let opening: Promise<OpenSandbox | Absence> | undefined;
   let open: OpenSandbox | undefined;
   let isTold = false;
+  const absent = mode === "require" ? "missing" : "off";
   return {
+    async expected() {
+      if (mode === "off") return "off";
+      const result = await (opening ?? import("./open-sandbox.ts").then(({ missingProgram }) => missingProgram()));
+      return result !== undefined && "reason" in result ? absent : "on";
+    },
     async ready() {
       if (mode === "off") return { kind: "off", reason: "the settings switch it off" };
       if (open?.isOpen() === false) {
@@ -42,11 +50,10 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
         open = result;
         return { kind: "on" };
       }
-      const missing = mode === "require";
-      if (!isTold)
-        options.tell(`${missing ? "Commands are refused" : "Commands run"} without a sandbox: ${inWords(result)}`);
+      const what = absent === "missing" ? "Commands are refused" : "Commands run";
+      if (!isTold) options.tell(`${what} without a sandbox: ${inWords(result)}`);
       isTold = true;
-      return { kind: missing ? "missing" : "off", ...result };
+      return { kind: absent, ...result };
     },
     confine(request) {
       if (open === undefined) throw new Error("A command is to be confined before the sandbox is ready.");

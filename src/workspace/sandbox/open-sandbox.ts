@@ -49,6 +49,12 @@ export async function openSandbox(scratch: string, domains: readonly string[]): 
   }
 }
 
+/** Returns why there can be no sandbox here; undefined if everything that it needs is installed. */
+export function missingProgram(): Absence | undefined {
+  const programs = findPrograms();
+  return "reason" in programs ? programs : undefined;
+}
+
 function findPrograms(): NetworkPrograms | Absence {
   if (platform() !== "linux") return { reason: "there is none for this system yet" };
   const bubblewrap = findProgram("bwrap");

@@ -1,0 +1,41 @@
+import { platform } from "node:os";
+import type { EnvironmentFacts, GitState } from "../../ports/index.ts";
+import { isInRepository, readGitState, type Sandbox, type SandboxState } from "../../workspace/index.ts";
+import type { SessionContext } from "./session-context.ts";
+import { sandboxSettings } from "./session-tools.ts";
+
+export interface EnvironmentFactsOptions {
+  readonly context: SessionContext;
+  /** The user trusts the workspace, so git may read its configuration. */
+  readonly trusted: boolean;
+  readonly sandbox: Sandbox;
+}
+
+/** Creates the facts about the environment of a session's agents. Reads the state of the workspace's repository at once. */
+export function createEnvironmentFacts(options: EnvironmentFactsOptions): EnvironmentFacts {
+  const { context, trusted, sandbox } = options;
+  const { allowedDomains = [] } = sandboxSettings(context.settings).network ?? {};
+  const states = new Map<string, Promise<GitState | undefined>>();
+  const git = (directory: string): Promise<GitState | undefined> => {
+    const known = states.get(directory) ?? stateOf(directory);
+    states.set(directory, known);
+    return known;
+  };
+  const stateOf = async (directory: string): Promise<GitState | undefined> => {
+    if (!isInRepository(directory)) return undefined;
+    return trusted ? readGitState(directory, context.environment) : {};
+  };
+  void git(context.cwd);
+  return {
+    platform: platform(),
+    git,
+    commands: async () => describeCommands(await sandbox.expected(), allowedDomains),
+  };
+}
+
+function describeCommands(state: SandboxState["kind"], domains: readonly string[]): string {
+  if (state === "off") return "they run without a sandbox, with all rights of the user.";
+  if (state === "missing") return "they can't run, because the settings require a sandbox and there is none.";
+  const network = domains.length === 0 ? "have no network" : `reach no hosts but ${domains.join(", ")}`;
+  return `they run in a sandbox, write only to the workspace and temporary directories, and ${network}.`;
+}

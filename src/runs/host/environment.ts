@@ -1,0 +1,100 @@
+import type { EnvironmentFacts, GitState } from "../../ports/index.ts";
+import type { DurableEvent, PermissionMode, ToldEnvironment } from "../../protocol/index.ts";
+import { currentPolicy } from "./plan-mode.ts";
+import type { RunHost } from "./run-host.ts";
+
+/**
+ * Returns the line that tells an agent about its environment: everything at the start of a conversation or after a
+ * compaction, and later only what has changed. It is part of a user turn, so that the cached prefix stays valid.
+ */
+export async function environmentEvents(host: RunHost): Promise<DurableEvent[]> {
+  const { services, thread, request } = host;
+  const { environment: facts } = services;
+  if (facts === undefined) return [];
+  // The line that creates a fork is recorded together with this one.
+  const told = thread.isNew ? request.subagent?.spec.fork?.environment : thread.state.environment;
+  const now = environmentNow(host);
+  const text = told === undefined ? await describeAll(host, now, facts) : describeChanges(told, now);
+  return text === "" ? [] : [{ type: "context.added", cause: "environment", text, environment: now }];
+}
+
+function environmentNow(host: RunHost): ToldEnvironment {
+  const { services, request } = host;
+  const { provider, model } = request.agent.head;
+  const policy = currentPolicy(host);
+  return {
+    date: localDate(services.clock.now()),
+    directory: services.cwd,
+    model: `${provider}/${model}`,
+    mode: policy.mode,
+    approvable: policy.unattended !== true && services.approvals.canAnswer(request.subagent?.background === true),
+  };
+}
+
+async function describeAll(host: RunHost, now: ToldEnvironment, facts: EnvironmentFacts): Promise<string> {
+  const { pool, workspaceRoots } = currentPolicy(host);
+  const [git, commands] = await Promise.all([
+    facts.git(now.directory),
+    pool.includes("Bash") ? facts.commands() : undefined,
+  ]);
+  const added = workspaceRoots.slice(1);
+  const lines = [
+    "Your environment:",
+    `Date: ${now.date}`,
+    `Platform: ${facts.platform}`,
+    `Working directory: ${now.directory}`,
+    ...(added.length === 0 ? [] : [`Additional directories: ${added.join(", ")}`]),
+    ...gitLines(git, host.request.subagent === undefined),
+    `Model: ${now.model}`,
+    `Permission mode: ${modeText(now)}`,
+    ...(commands === undefined ? [] : [`Commands: ${commands}`]),
+  ];
+  return `[${lines.join("\n")}]`;
+}
+
+/** The changed files are told only to the main agent: when a subagent begins, others may have changed more. */
+function gitLines(git: GitState | undefined, isMain: boolean): readonly string[] {
+  if (git === undefined) return ["Git repository: no"];
+  const { branch, changes, changed = 0 } = git;
+  const where = `Git repository: yes${branch === undefined ? "" : `, on branch ${branch}`}`;
+  if (!isMain || changes === undefined) return [where];
+  if (changed === 0) return [`${where}, with no uncommitted changes`];
+  const rest = changed - changes.length;
+  return [
+    `${where}, with uncommitted changes:`,
+    ...changes.map((line) => `  ${line}`),
+    ...(rest > 0 ? [`  and ${rest} more`] : []),
+  ];
+}
+
+function describeChanges(told: ToldEnvironment, now: ToldEnvironment): string {
+  const changes = [
+    told.date === now.date ? "" : `The date is now ${now.date}.`,
+    told.directory === now.directory ? "" : `Your working directory is now ${now.directory}.`,
+    told.model === now.model ? "" : `You now run as the model ${now.model}.`,
+    told.mode === now.mode && told.approvable === now.approvable ? "" : `The permission mode is now ${modeText(now)}`,
+  ].filter((text) => text !== "");
+  return changes.length === 0 ? "" : `[${changes.join(" ")}]`;
+}
+
+/** Describes what an agent may do in a mode, apart from rules. */
+const meanings: Readonly<Record<PermissionMode, string>> = {
+  default: "Reading is allowed. Changing files and running other commands needs approval, unless a rule allows it.",
+  acceptEdits: "Reading and editing files is allowed. Other commands need approval, unless a rule allows them.",
+  plan: "Only reading is allowed.",
+  dontAsk: "Whatever no rule allows is denied; no one is asked.",
+  bypassPermissions: "Everything is allowed that no rule denies.",
+};
+
+function modeText({ mode, approvable }: ToldEnvironment): string {
+  const asks = mode === "default" || mode === "acceptEdits";
+  const who = approvable ? " A person can approve it." : " No one can approve here, so such calls are denied.";
+  return `${mode}. ${meanings[mode]}${asks ? who : ""}`;
+}
+
+/** Returns the date in the time zone of the machine, such as 2026-11-17. */
+function localDate(milliseconds: number): string {
+  const date = new Date(milliseconds);
+  const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, "0"));
+  return `${date.getFullYear()}-${month}-${day}`;
+}

@@ -1,0 +1,20 @@
+import { expect, it } from "vitest";
+import { parseStatus } from "./git-state.ts";
+
+it.each([
+  ["## main", "main"],
+  ["## main...origin/main", "main"],
+  ["## main...origin/main [ahead 1, behind 2]", "main"],
+  ["## feature/a.b...origin/feature/a.b [gone]", "feature/a.b"],
+  ["## No commits yet on trunk", "trunk"],
+  ["## HEAD (no branch)", undefined],
+])("reads the branch of %s", (line, branch) => {
+  expect(parseStatus(`${line}\n`)).toEqual({ branch, changes: [], changed: 0 });
+});
+
+it("lists the first twenty changes and counts all", () => {
+  const files = Array.from({ length: 30 }, (_, index) => ` M file-${index}`);
+  const { changes, changed } = parseStatus(`## main\n${files.join("\n")}\n`);
+  expect(changes).toEqual(files.slice(0, 20));
+  expect(changed).toBe(30);
+});

@@ -1,0 +1,40 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { GitState } from "../ports/index.ts";
+import { type Environment, openGit } from "./worktrees/git.ts";
+
+/** An agent can be told later what git knows. A first request that waits longer would be noticed. */
+const LIMIT_MS = 1_500;
+const MOST_CHANGES = 20;
+
+/** Returns whether a directory is in a git repository, without running git. */
+export function isInRepository(directory: string): boolean {
+  if (existsSync(join(directory, ".git"))) return true;
+  const above = dirname(directory);
+  return above !== directory && isInRepository(above);
+}
+
+/** Reads branch and changed files of a working tree. Returns an empty state if git fails or takes too long. Never rejects. */
+export async function readGitState(directory: string, environment: Environment): Promise<GitState> {
+  try {
+    const git = await openGit({ cwd: directory, environment });
+    // A submodule has a configuration of its own, which could name programs.
+    const args = ["status", "--porcelain=v1", "--branch", "--ignore-submodules=all"];
+    const { code, output } = await git.ask(args, { limitMs: LIMIT_MS });
+    return code === 0 ? parseStatus(output.toString("utf8")) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Parses the output of `git status --porcelain=v1 --branch`. */
+export function parseStatus(output: string): GitState {
+  const [first = "", ...changes] = output.split("\n").filter((line) => line !== "");
+  return { branch: branchIn(first), changes: changes.slice(0, MOST_CHANGES), changed: changes.length };
+}
+
+function branchIn(line: string): string | undefined {
+  const text = line.replace(/^## /, "").replace(/^(No commits yet on|Initial commit on) /, "");
+  if (text.startsWith("HEAD (no branch)")) return undefined;
+  return text.replace(/\.\.\..*$/, "").replace(/ \[.*\]$/, "");
+}

@@ -1,0 +1,128 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Message } from "../../src/protocol/index.ts";
+import { newPlace, open, type Place, task } from "./delegation-place.ts";
+
+const day = 24 * 60 * 60 * 1000;
+const noon = new Date(2026, 10, 17, 12).getTime();
+
+/** The texts of a conversation that describe the environment or a change of it. */
+function toldIn(messages: readonly Message[] | undefined): string[] {
+  const texts = (messages ?? []).flatMap(({ role, content }) =>
+    role === "user" ? content.flatMap((block) => (block.type === "text" ? [block.text] : [])) : [],
+  );
+  return texts.filter((text) => /^\[(Your environment|The date|Your working|You now|The permission)/.test(text));
+}
+
+function git(cwd: string, ...args: string[]): void {
+  execFileSync("git", ["-c", "user.name=Ann", "-c", "user.email=ann@example.com", ...args], { cwd, stdio: "ignore" });
+}
+
+/** A repository with one commit, one changed and one new file. */
+function repository(): Place {
+  const at = newPlace();
+  git(at.cwd, "init", "--initial-branch=trunk");
+  git(at.cwd, "add", ".");
+  git(at.cwd, "commit", "--message=Start");
+  writeFileSync(join(at.cwd, "notes.txt"), "gamma\n");
+  writeFileSync(join(at.cwd, "new.txt"), "");
+  return at;
+}
+
+describe("the environment of an agent", () => {
+  it("is told once, before the first prompt", async () => {
+    const clock = { now: () => noon, monotonic: () => noon };
+    const { session, model, cwd } = await open({ MAIN: [{ text: "One." }, { text: "Two." }] }, { clock });
+    await session.prompt("MAIN: do it.").result;
+    await session.prompt("And now?").result;
+    await session.close();
+    const [first] = model.requests("MAIN")[0] ?? [];
+    expect(first?.content.map((block) => block.type === "text" && block.text)).toEqual([
+      expect.stringContaining(`Date: 2026-11-17\nPlatform: ${process.platform}\nWorking directory: ${cwd}\n`),
+      "MAIN: do it.",
+    ]);
+    const [text, ...more] = toldIn(model.requests("MAIN")[1]);
+    expect(more).toEqual([]);
+    expect(text).toContain("Git repository: no\nModel: scripted/scripted-1\nPermission mode: default. ");
+    expect(text).toContain("No one can approve here, so such calls are denied.");
+    expect(text).toMatch(/Commands: they run (in a|without a) sandbox/);
+  });
+
+  it("is told again only where it has changed: date, permission mode, model", async () => {
+    let now = noon;
+    const clock = { now: () => now, monotonic: () => now };
+    const options = { clock, onAsk: "wait" } as const;
+    const at = newPlace();
+    const { session } = await open({ MAIN: [{ text: "One." }, { text: "Two." }] }, { ...options, at });
+    await session.prompt("MAIN: do it.").result;
+    now += day;
+    await session.prompt("And now?").result;
+    await session.close();
+    const resumed = await open(
+      { MAIN: [{ text: "Three." }, { text: "Four." }] },
+      { ...options, at, resume: session.id, permissionMode: "acceptEdits" },
+    );
+    await resumed.session.prompt("Again.").result;
+    await resumed.session.prompt("Once more.").result;
+    await resumed.session.close();
+    const [all, ...changes] = toldIn(resumed.model.requests("MAIN")[1]);
+    expect(all).toContain("Permission mode: default. ");
+    expect(all).toContain("A person can approve it.");
+    expect(changes).toEqual([
+      "[The date is now 2026-11-18.]",
+      expect.stringMatching(/^\[The permission mode is now acceptEdits\. .* A person can approve it\.\]$/),
+    ]);
+  });
+
+  it("is told to a subagent too, but not to a fork, which has read it", async () => {
+    const { session, model, cwd } = await open(
+      {
+        "CHILD: look": [{ text: "Seen." }],
+        MAIN: [
+          { calls: [task("CHILD: look"), task("FORK: look", { subagent_type: "fork" })] },
+          { text: "Forked." },
+          { text: "Done." },
+        ],
+      },
+      { settings: { fork: "on" } },
+    );
+    const { outcome } = await session.prompt("MAIN: do it.").result;
+    await session.close();
+    expect(outcome).toBe("succeeded");
+    expect(toldIn(model.requests("CHILD: look")[0])).toEqual([expect.stringContaining(`Working directory: ${cwd}\n`)]);
+    const forked = model.requests("MAIN").find((messages) => JSON.stringify(messages).includes('FORK: look"}]'));
+    expect(forked).toBeDefined();
+    expect(toldIn(forked)).toHaveLength(1);
+  });
+
+  it("has the branch and the changed files of a trusted repository; subagents are told only the branch", async () => {
+    const at = repository();
+    const parts = { CHILD: [{ text: "Seen." }], MAIN: [{ calls: [task("CHILD: look")] }, { text: "Done." }] };
+    const { session, model } = await open(parts, { at, trusted: true });
+    await session.prompt("MAIN: do it.").result;
+    await session.close();
+    expect(toldIn(model.requests("MAIN")[0])[0]).toContain(
+      "Git repository: yes, on branch trunk, with uncommitted changes:\n   M notes.txt\n  ?? new.txt\nModel:",
+    );
+    expect(toldIn(model.requests("CHILD")[0])[0]).toContain("Git repository: yes, on branch trunk\nModel:");
+  });
+
+  it("runs no program that the repository configures, and no git at all where it is not trusted", async () => {
+    const at = repository();
+    const ran = join(at.cwd, "ran");
+    git(at.cwd, "config", "core.fsmonitor", `touch ${ran}; false`);
+    git(at.cwd, "config", "filter.evil.clean", `touch ${ran}; cat`);
+    writeFileSync(join(at.cwd, ".gitattributes"), "* filter=evil\n");
+    const trusted = await open({ MAIN: [{ text: "Done." }] }, { at, trusted: true });
+    await trusted.session.prompt("MAIN: do it.").result;
+    await trusted.session.close();
+    expect(toldIn(trusted.model.requests("MAIN")[0])[0]).toContain("on branch trunk");
+    expect(existsSync(ran)).toBe(false);
+    const other = await open({ MAIN: [{ text: "Done." }] }, { at });
+    await other.session.prompt("MAIN: do it.").result;
+    await other.session.close();
+    expect(toldIn(other.model.requests("MAIN")[0])[0]).toContain("Git repository: yes\nModel:");
+  });
+});
