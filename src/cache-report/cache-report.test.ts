@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DurableEvent, Head, Prices, Usage } from "../protocol/index.ts";
 import { Thread } from "../runs/index.ts";
-import { createSession, type Session } from "../transcript/index.ts";
+import { createTranscript, type Transcript } from "../transcript/index.ts";
 import { explainCache, reportCache } from "./cache-report.ts";
 
 const head: Head = {
@@ -194,7 +194,7 @@ async function begin() {
   mkdirSync(cwd);
   let now = 1_700_000_000_000;
   const clock = { now: () => now, monotonic: () => now };
-  const session = await createSession({ home: join(root, "home"), cwd, sessionId: "s1", clock });
+  const session = await createTranscript({ home: join(root, "home"), cwd, sessionId: "s1", clock });
   const threads = new Map<string, Thread>();
   let questions = 0;
   const threadOf = (agentId: string): Thread => {
@@ -241,7 +241,7 @@ async function begin() {
   };
 }
 
-function birth({ sessionId }: Session, cwd: string): DurableEvent {
+function birth({ sessionId }: Transcript, cwd: string): DurableEvent {
   return { type: "session.created", sessionId, cwd, version: "0", serializer: 1 };
 }
 

@@ -24,6 +24,6 @@ export { readAgentJson } from "./reading/read-agent-json.ts";
 export { createSkillCatalog, findSkills, skillDirectory } from "./skills/skills.ts";
 export { followLink } from "./sources/list-files.ts";
 export { loadSnapshot } from "./sources/load-snapshot.ts";
-export { isWithin, projectLevels } from "./sources/project-levels.ts";
+export { projectLevels } from "./sources/project-levels.ts";
 export type { LoadedSkill, Snapshot, SnapshotOptions } from "./sources/snapshot.ts";
 export { watchSnapshot } from "./watch/watch-snapshot.ts";

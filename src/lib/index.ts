@@ -8,6 +8,7 @@ export { describeError, errorCode, UserError } from "./errors.ts";
 export { AppendError, type AppendFile, openAppendFile } from "./files/append-file.ts";
 export { type FileLock, lockOwner, tryLock, withFileLock } from "./files/file-lock.ts";
 export { compileGlob } from "./files/glob.ts";
+export { isWithin } from "./files/is-within.ts";
 export { writeAtomically } from "./files/write-atomically.ts";
 export {
   createId,

@@ -6,8 +6,8 @@ import type {
   EventOf,
   ForkOrigin,
   ModelError,
-  Notice,
   RunFacts,
+  RunRef,
   ToolCall,
   ToolResult,
   UserBlock,
@@ -237,7 +237,7 @@ function isCut({ outcome }: EndedNotice): boolean {
 }
 
 /** Adds background runs whose ends have to be reported to this agent. */
-function withBackground(state: LoopState, more: readonly Notice[]): LoopState {
+function withBackground(state: LoopState, more: readonly RunRef[]): LoopState {
   const added = more.filter(({ runId }) => !state.background.some((known) => known.runId === runId));
   return added.length === 0 ? state : { ...state, background: [...state.background, ...added] };
 }

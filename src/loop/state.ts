@@ -1,4 +1,4 @@
-import type { EndReason, Notice, RunFacts, RunId, ToldEnvironment, Usage, UserBlock } from "../protocol/index.ts";
+import type { EndReason, RunFacts, RunId, RunRef, ToldEnvironment, Usage, UserBlock } from "../protocol/index.ts";
 import { noFacts, noUsage } from "../protocol/index.ts";
 import type { CallState } from "./call-state.ts";
 import { type ContextState, emptyContext } from "./context.ts";
@@ -23,7 +23,7 @@ export interface LoopState {
   /** Recent turns, to recognise a loop. */
   readonly repetition: Repetition;
   /** Background runs whose end was not reported to this agent yet. */
-  readonly background: readonly Notice[];
+  readonly background: readonly RunRef[];
   /** Last change of plan mode; undefined if there was none. */
   readonly plan: "entered" | "left" | undefined;
   /** Number of consecutive answers that were cut at the output limit. */

@@ -41,10 +41,10 @@ export type {
   DeniedFact,
   EndedNotice,
   EndReason,
-  Notice,
   Outcome,
   RunEnd,
   RunFacts,
+  RunRef,
   RunResult,
   Verdict,
 } from "./events/outcome.ts";

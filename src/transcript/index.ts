@@ -8,6 +8,6 @@ export type { SessionSummary } from "./catalog/summarize-session.ts";
 export { checkHome, type HomeCheck } from "./home-directory.ts";
 export { type ListedRequest, listRequests, openInbox, type RequestSearch } from "./inbox/inbox.ts";
 export type { Trouble } from "./journal/disk-retry.ts";
-export { createMemorySession } from "./journal/memory-session.ts";
-export { createSession, openSession, type Session } from "./journal/session.ts";
+export { createMemoryTranscript } from "./journal/memory-transcript.ts";
+export { createTranscript, openTranscript, type Transcript } from "./journal/transcript.ts";
 export { type ReadSession, type ReadTranscript, readSession, readTranscript } from "./reading/read-session.ts";

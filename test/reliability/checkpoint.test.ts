@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { fold } from "../../src/loop/index.ts";
 import type { DurableEvent } from "../../src/protocol/index.ts";
 import { Thread } from "../../src/runs/index.ts";
-import { createSession, openSession, type Session } from "../../src/transcript/index.ts";
+import { createTranscript, openTranscript, type Transcript } from "../../src/transcript/index.ts";
 import { createPlace, type Place, transcriptPath } from "./place.ts";
 import { ended, type RandomConversation, randomConversation } from "./random-conversation.ts";
 
@@ -13,7 +13,7 @@ const clock = { now: () => 0, monotonic: () => 0 };
 
 /** A first process keeps a checkpoint after some of the events; the others come from one that takes it up. */
 async function live(place: Place, { head, events }: RandomConversation, until: number): Promise<void> {
-  const first = await createSession({ ...place, sessionId: "s", clock, worthKeeping: 1 });
+  const first = await createTranscript({ ...place, sessionId: "s", clock, worthKeeping: 1 });
   const thread = new Thread("main", first);
   const hash = await thread.keepHead(head);
   await thread.record([{ type: "head.set", hash }, ...events.slice(0, until)]);
@@ -41,8 +41,8 @@ const begin: DurableEvent & { type: "run.started" } = {
   maxTurns: 50,
 };
 
-async function inSession<T>(place: Place, work: (thread: Thread, session: Session) => T | Promise<T>): Promise<T> {
-  const session = await openSession({ ...place, sessionId: "s", clock });
+async function inSession<T>(place: Place, work: (thread: Thread, session: Transcript) => T | Promise<T>): Promise<T> {
+  const session = await openTranscript({ ...place, sessionId: "s", clock });
   try {
     const thread = new Thread("main", session);
     await thread.restore();
@@ -67,7 +67,7 @@ function pictureOf(thread: Thread): object {
 }
 
 async function isTaken(place: Place): Promise<boolean> {
-  const session = await openSession({ ...place, sessionId: "s", clock });
+  const session = await openTranscript({ ...place, sessionId: "s", clock });
   const kept = session.checkpoints?.take("main");
   await session.close();
   return kept !== undefined;

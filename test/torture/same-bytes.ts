@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 import fc from "fast-check";
 import { Thread } from "../../src/runs/index.ts";
-import { createSession } from "../../src/transcript/index.ts";
+import { createTranscript } from "../../src/transcript/index.ts";
 import { hashRequest } from "../reliability/hash-request.ts";
 import { createPlace, type Place } from "../reliability/place.ts";
 import { type RandomConversation, randomConversation } from "../reliability/random-conversation.ts";
@@ -36,7 +36,7 @@ export const sameBytes: Campaign = async ({ seed, count }) => {
 const clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
 async function write({ home, cwd }: Place, sessionId: string, { head, events }: RandomConversation) {
-  const session = await createSession({ home, cwd, sessionId, clock });
+  const session = await createTranscript({ home, cwd, sessionId, clock });
   const thread = new Thread("main", session);
   const hash = await thread.keepHead(head);
   await thread.record([{ type: "session.created", sessionId, cwd, version: "0", serializer: 1 }]);

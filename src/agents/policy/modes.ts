@@ -19,7 +19,7 @@ export function chooseMode(
   { asked, fallback }: ModeRequest,
 ): ChosenMode {
   if (asked !== undefined) return { mode: asked };
-  if (permissionMode === undefined || isWithin(permissionMode, fallback)) return { mode: permissionMode ?? fallback };
+  if (permissionMode === undefined || isAtMost(permissionMode, fallback)) return { mode: permissionMode ?? fallback };
   const entitled = permissionMode === "bypassPermissions" ? bypassing : loosening;
   const isOpen = fallback === "default" || fallback === "acceptEdits";
   if (isOpen && entitled.has(source)) return { mode: permissionMode };
@@ -32,7 +32,7 @@ const loosening: ReadonlySet<string> = new Set(["built-in", "user", "flag", "pol
 
 /** Chooses the mode of a subagent: the stricter of its own and its parent's, but a user's own file may accept edits. */
 export function narrowMode({ name, permissionMode, source }: AgentDefinition, parentMode: PermissionMode): ChosenMode {
-  if (permissionMode === undefined || isWithin(permissionMode, parentMode))
+  if (permissionMode === undefined || isAtMost(permissionMode, parentMode))
     return { mode: permissionMode ?? parentMode };
   const mayAcceptEdits = permissionMode === "acceptEdits" && parentMode === "default" && owners.has(source);
   if (mayAcceptEdits) return { mode: permissionMode };
@@ -43,7 +43,7 @@ export function narrowMode({ name, permissionMode, source }: AgentDefinition, pa
 const owners: ReadonlySet<string> = new Set(["user", "flag"]);
 
 export function stricter(left: PermissionMode, right: PermissionMode): PermissionMode {
-  return isWithin(left, right) ? left : right;
+  return isAtMost(left, right) ? left : right;
 }
 
 /** Whether dontAsk was replaced by another mode. The agent must then be marked as unattended, or it would ask. */
@@ -53,6 +53,6 @@ export function dropsDontAsk(modes: readonly PermissionMode[], chosen: Permissio
 
 const strictestFirst: readonly PermissionMode[] = ["plan", "dontAsk", "default", "acceptEdits", "bypassPermissions"];
 
-function isWithin(mode: PermissionMode, limit: PermissionMode): boolean {
+function isAtMost(mode: PermissionMode, limit: PermissionMode): boolean {
   return strictestFirst.indexOf(mode) <= strictestFirst.indexOf(limit);
 }

@@ -18,13 +18,12 @@ import {
   type CheckedFile,
   checkMarkdownFile,
   followLink,
-  isWithin,
   lintAgent,
   type Override,
   projectLevels,
   readAgentFile,
 } from "../../definitions/index.ts";
-import { describeError, errorCode, UserError } from "../../lib/index.ts";
+import { describeError, errorCode, isWithin, UserError } from "../../lib/index.ts";
 import { type Diagnostic, toolNames } from "../../protocol/index.ts";
 import {
   type AgentCatalog,

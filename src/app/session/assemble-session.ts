@@ -13,7 +13,7 @@ import {
   sumSpending,
   type Thread,
 } from "../../runs/index.ts";
-import type { Session as Transcript } from "../../transcript/index.ts";
+import type { Transcript } from "../../transcript/index.ts";
 import type { Sandbox } from "../../workspace/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";

@@ -2,10 +2,10 @@ import { newSessionId, sweepTagged } from "../../lib/index.ts";
 import { type AgentDefinition, MAIN_AGENT } from "../../protocol/index.ts";
 import { Thread } from "../../runs/index.ts";
 import {
-  createMemorySession,
-  createSession as createTranscript,
-  openSession as openTranscript,
-  type Session as Transcript,
+  createMemoryTranscript,
+  createTranscript,
+  openTranscript,
+  type Transcript,
   type Trouble,
 } from "../../transcript/index.ts";
 import { loadAgents } from "../agents/load-agents.ts";
@@ -63,7 +63,7 @@ async function openFiles(
   { cwd, home, clock }: SessionContext,
 ): Promise<Transcript> {
   const sessionId = resume ?? newSessionId();
-  if (keepsFiles === false) return createMemorySession({ cwd, sessionId, clock });
+  if (keepsFiles === false) return createMemoryTranscript({ cwd, sessionId, clock });
   const files = { home, cwd, sessionId, clock, onTrouble: ({ message }: Trouble) => onTrouble?.(message) };
   return resume === undefined ? createTranscript(files) : openTranscript(files);
 }

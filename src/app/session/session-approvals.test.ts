@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { newSessionId } from "../../lib/index.ts";
 import type { ApprovalQuestion } from "../../protocol/index.ts";
-import { createMemorySession } from "../../transcript/index.ts";
+import { createMemoryTranscript } from "../../transcript/index.ts";
 import { openApprovals } from "./session-approvals.ts";
 import { createSessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -36,7 +36,7 @@ it.each([undefined, () => undefined])(
       ...(show ? { onTrouble: show } : {}),
     };
     const context = createSessionContext(options);
-    const transcript = createMemorySession({ cwd, sessionId: question.sessionId, clock: context.clock });
+    const transcript = createMemoryTranscript({ cwd, sessionId: question.sessionId, clock: context.clock });
     const queue = await openApprovals(options, context, transcript);
     const { signal } = new AbortController();
     await queue.ask(question, { signal, onOpen: async () => undefined, settledBy: async () => undefined });

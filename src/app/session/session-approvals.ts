@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describeError, errorCode, isRecord, UserError, withFileLock, writeAtomically } from "../../lib/index.ts";
 import { createApprovalQueue, type SessionApprovals } from "../../runs/index.ts";
 import { createTrustStore } from "../../settings/index.ts";
-import { openInbox, type Session as Transcript, type Trouble } from "../../transcript/index.ts";
+import { openInbox, type Transcript, type Trouble } from "../../transcript/index.ts";
 import type { TrustOptions } from "../commands/trust.ts";
 import { loadProjectSettings } from "../settings/project-settings.ts";
 import type { SessionContext } from "./session-context.ts";

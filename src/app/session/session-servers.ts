@@ -1,7 +1,7 @@
 import { createMcpServers } from "../../mcp/index.ts";
 import type { McpConnection, McpServers } from "../../ports/index.ts";
 import { type AgentId, type JsonObject, MAIN_AGENT, type McpServerUse } from "../../protocol/index.ts";
-import type { Session as Transcript } from "../../transcript/index.ts";
+import type { Transcript } from "../../transcript/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import { VERSION } from "../version.ts";
 import { readPluginServers } from "./plugin-parts.ts";

@@ -6,7 +6,7 @@ import type { Skills, Tool, ToolExecutor, ToolSpec } from "../../ports/index.ts"
 import type { SandboxSettings, Settings } from "../../protocol/index.ts";
 import { type Dispatcher, delegationTools } from "../../runs/index.ts";
 import { createTools, searchEngineFor } from "../../tools/index.ts";
-import type { Session as Transcript } from "../../transcript/index.ts";
+import type { Transcript } from "../../transcript/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../../workspace/index.ts";
 import { stateDirectory } from "../directories.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";

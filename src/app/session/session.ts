@@ -21,7 +21,7 @@ import {
   stopWithReceipt,
   type Thread,
 } from "../../runs/index.ts";
-import type { Session as Transcript } from "../../transcript/index.ts";
+import type { Transcript } from "../../transcript/index.ts";
 import type { AgentCallback } from "../agents/define-agent.ts";
 import { planChange } from "./session-permissions.ts";
 import { withCallback } from "./with-callback.ts";

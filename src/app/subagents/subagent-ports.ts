@@ -3,7 +3,7 @@ import { addTools, createExecutor } from "../../executor/index.ts";
 import type { McpConnection } from "../../ports/index.ts";
 import type { AgentDefinition, AgentId, KeptWorktree } from "../../protocol/index.ts";
 import { isVerifier, type SubagentPorts } from "../../runs/index.ts";
-import type { Session as Transcript } from "../../transcript/index.ts";
+import type { Transcript } from "../../transcript/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { SessionContext } from "../session/session-context.ts";

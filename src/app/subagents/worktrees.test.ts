@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { cleanUp } from "../../transcript/catalog/clean-up.ts";
-import { createMemorySession, createSession } from "../../transcript/index.ts";
+import { createMemoryTranscript, createTranscript } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
 import { leaveWorktree, openAgentWorktree, settleLostWorktree } from "./worktrees.ts";
 
@@ -25,7 +25,7 @@ function createRepository() {
 
 it("an agent's worktree stands where its session is kept for it", async () => {
   const { cwd, environment, home } = createRepository();
-  const transcript = await createSession({ home, cwd, sessionId: "s1", clock: systemClock });
+  const transcript = await createTranscript({ home, cwd, sessionId: "s1", clock: systemClock });
   const created = await openAgentWorktree({
     transcript,
     agentId,
@@ -58,7 +58,7 @@ it("an agent's worktree stands where its session is kept for it", async () => {
 
 it("one whose process was lost is kept and named if it was changed, and gone if not", async () => {
   const { cwd, environment } = createRepository();
-  const transcript = createMemorySession({ cwd, sessionId: `l${process.pid}`, clock: systemClock });
+  const transcript = createMemoryTranscript({ cwd, sessionId: `l${process.pid}`, clock: systemClock });
   const directory = join(tmpdir(), `retinue-l${process.pid}`);
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const place = { transcript, agentId, environment };
@@ -75,7 +75,7 @@ it("one whose process was lost is kept and named if it was changed, and gone if 
 
 it("a session without files has it among its temporary ones", async () => {
   const { cwd, environment } = createRepository();
-  const transcript = createMemorySession({ cwd, sessionId: `t${process.pid}`, clock: systemClock });
+  const transcript = createMemoryTranscript({ cwd, sessionId: `t${process.pid}`, clock: systemClock });
   const directory = join(tmpdir(), `retinue-t${process.pid}`);
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const created = await openAgentWorktree({

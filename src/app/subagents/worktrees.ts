@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { AgentId, KeptWorktree } from "../../protocol/index.ts";
-import type { Session as Transcript } from "../../transcript/index.ts";
+import type { Transcript } from "../../transcript/index.ts";
 import { type CreatedWorktree, createWorktree, settleWorktree, type Worktree } from "../../workspace/index.ts";
 import type { Environment } from "../directories.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { formatBytes } from "../../lib/index.ts";
+import { formatBytes, isWithin } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
-import { isWithin, type ProjectLevels, realPath } from "../sources/project-levels.ts";
+import { type ProjectLevels, realPath } from "../sources/project-levels.ts";
 import { readBounded, versionOf } from "../sources/read-bounded.ts";
 
 export interface ContextFile {

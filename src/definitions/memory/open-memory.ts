@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { accessSync, constants, lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { describeError } from "../../lib/index.ts";
-import { isWithin, realPath } from "../sources/project-levels.ts";
+import { describeError, isWithin } from "../../lib/index.ts";
+import { realPath } from "../sources/project-levels.ts";
 import { readBounded } from "../sources/read-bounded.ts";
 
 export interface MemoryRequest {

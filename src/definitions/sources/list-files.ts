@@ -1,8 +1,8 @@
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { sep } from "node:path";
-import { describeError, errorCode } from "../../lib/index.ts";
+import { describeError, errorCode, isWithin } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
-import { isWithin, realPath, statOf } from "./project-levels.ts";
+import { realPath, statOf } from "./project-levels.ts";
 
 export interface ListRequest {
   readonly directory: string;

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync, type Stats, statSync } from "node:fs";
-import { dirname, isAbsolute, join, sep } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
+import { isWithin } from "../../lib/index.ts";
 
 export interface ProjectLevels {
   /** The git root, or the highest directory below home, or the working directory. */
@@ -52,11 +53,6 @@ function isOwn(directory: string, owner: number | undefined): boolean {
   if (process.platform === "win32") return true;
   const stats = statOf(directory);
   return stats !== undefined && stats.uid === owner && (stats.mode & worldWritable) === 0;
-}
-
-/** Compares by path component: `/a/bc` is not within `/a/b`. A directory is within itself. */
-export function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
 
 /** Returns undefined also if access is denied or links form a loop, because nothing can be read there either. */

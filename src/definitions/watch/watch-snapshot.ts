@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { FSWatcher } from "chokidar";
-import { describeError } from "../../lib/index.ts";
+import { describeError, isWithin } from "../../lib/index.ts";
 import { userFiles } from "../context/read-context-files.ts";
 import { loadSnapshot } from "../sources/load-snapshot.ts";
-import { isWithin, ownDirectory, realPath, trustedProjectLevels } from "../sources/project-levels.ts";
+import { ownDirectory, realPath, trustedProjectLevels } from "../sources/project-levels.ts";
 import type { Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
 
 export interface WatchOptions extends SnapshotOptions {

@@ -1,3 +1,4 @@
+import { isWithin } from "../../lib/index.ts";
 import type { Policy, ResolvedPath } from "../../protocol/index.ts";
 import { type CompiledPolicy, type CompiledRule, compilePolicy } from "../rules/compile-policy.ts";
 import type { PathMatcher } from "../rules/path-pattern.ts";
@@ -38,13 +39,13 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
 }
 
 function baseRule(access: PathAccess, resolved: ResolvedPath, { policy }: CompiledPolicy): Finding {
-  const inWorkspace = policy.workspaceRoots.some((root) => isWithin(root, resolved.real));
+  const inWorkspace = policy.workspaceRoots.some((root) => isWithin(resolved.real, root));
   const what = `${verbs[access.kind]} ${shown(access.path)}`;
   if (resolved.kind === "other")
     return builtin("open", "special file", `${shown(access.path)} is neither a file nor a directory.`);
   if (access.kind !== "write") {
     if (inWorkspace) return builtin("allow", "read in workspace", `Reading inside the workspace is allowed: ${what}.`);
-    if (policy.readableRoots.some((root) => isWithin(root, resolved.real))) {
+    if (policy.readableRoots.some((root) => isWithin(resolved.real, root))) {
       return builtin("allow", "readable root", `This directory may be read: ${what}.`);
     }
   }
@@ -98,14 +99,8 @@ function protectedIn(resolved: ResolvedPath, roots: readonly string[]): string |
 /** Returns the path below its workspace root: the workspace itself may be inside a protected directory, as worktrees are. */
 function belowRoot(path: string, roots: readonly string[]): string {
   let longest = "";
-  for (const root of roots) if (root.length > longest.length && isWithin(root, path)) longest = root;
+  for (const root of roots) if (root.length > longest.length && isWithin(path, root)) longest = root;
   return path.slice(longest.length);
-}
-
-function isWithin(root: string, path: string): boolean {
-  if (root === "") return false;
-  if (root === "/") return path.startsWith("/");
-  return path === root || path.startsWith(`${root}/`);
 }
 
 function usablePath(access: PathAccess, resolved: ResolvedPath | undefined): ResolvedPath | undefined {

@@ -121,14 +121,14 @@ export interface RunResult extends RunEnd {
 }
 
 /** Identifies a background run to its parent. */
-export interface Notice {
+export interface RunRef {
   readonly agentId: AgentId;
   readonly runId: RunId;
 }
 
 /** Tells a parent that a background run has ended. */
-export interface EndedNotice extends Notice {
+export interface EndedNotice extends RunRef {
   readonly outcome: Outcome;
   /** Background runs of its own subagents whose notices it never got. They are delivered with this notice instead. */
-  readonly unreturned?: readonly Notice[] | undefined;
+  readonly unreturned?: readonly RunRef[] | undefined;
 }

@@ -1,4 +1,4 @@
-import type { CommandFact, EndedNotice, Notice } from "../events/outcome.ts";
+import type { CommandFact, EndedNotice, RunRef } from "../events/outcome.ts";
 import type { CallId } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import type { ResultBlock } from "../model/message.ts";
@@ -26,7 +26,7 @@ export interface ToolFacts {
   readonly filesChanged?: readonly string[] | undefined;
   readonly command?: CommandFact | undefined;
   /** Background run that the call started. */
-  readonly launched?: Notice | undefined;
+  readonly launched?: RunRef | undefined;
   /** End of the subagent that worked on the call. */
   readonly agent?: EndedNotice | undefined;
   /** Cost of the call itself, if it used a model. The tool's traits must announce that. */

@@ -2,7 +2,7 @@ import type { ResolvedAgent } from "../../agents/index.ts";
 import { next, sizeOf, userTurn } from "../../loop/index.ts";
 import type { Journal, Model, ToolExecutor } from "../../ports/index.ts";
 import { type DurableEvent, type Head, type Message, noUsage, type ToolCall } from "../../protocol/index.ts";
-import { createMemorySession } from "../../transcript/index.ts";
+import { createMemoryTranscript } from "../../transcript/index.ts";
 import { createApprovalQueue } from "../approvals/approval-queue.ts";
 import type { BudgetLimits } from "../budget/budget.ts";
 import { createBudget } from "../budget/create-budget.ts";
@@ -54,7 +54,7 @@ export async function testRun(
   model: Model,
   { journal, window = 4_000, budget = {} }: TestPlace = {},
 ): Promise<TestRun> {
-  const session = journal ?? createMemorySession({ cwd: "/", sessionId: "s", clock });
+  const session = journal ?? createMemoryTranscript({ cwd: "/", sessionId: "s", clock });
   const thread = new Thread("main", session);
   await thread.restore();
   const abort = new AbortController();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Model } from "../../ports/index.ts";
 import { type DurableEvent, type EventOf, type Line, noUsage, textOf } from "../../protocol/index.ts";
 import { createScriptedModel, type ScriptedStep } from "../../testing/index.ts";
-import { createMemorySession } from "../../transcript/index.ts";
+import { createMemoryTranscript } from "../../transcript/index.ts";
 import {
   comingMessages,
   counting,
@@ -293,7 +293,7 @@ describe("whatever was said", () => {
         fc.constantFrom<ScriptedStep>({ text: "Sum." }, { error: { code: "server", message: "Down." } }),
         fc.constantFrom<"full" | "overflow">("full", "overflow"),
         async (steps, summary, cause) => {
-          const journal = createMemorySession({
+          const journal = createMemoryTranscript({
             cwd: "/",
             sessionId: "s",
             clock: { now: () => 0, monotonic: () => 0 },
@@ -317,7 +317,7 @@ describe("whatever was said", () => {
 
   it("a run whose journal is cut at any line continues to its end", async () => {
     const reading = { calls: [{ name: "Read", input: {} }] };
-    const whole = createMemorySession({ cwd: "/", sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
+    const whole = createMemoryTranscript({ cwd: "/", sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
     const steps = [reading, reading, reading, { text: "Sum." }, reading, { text: "Done." }];
     const first = await runWith(steps, [said("FIRST: go")], { journal: whole, counts: true });
     await first.drive(({ callId }) => `${callId} ${words(1_250)}`);
@@ -325,7 +325,7 @@ describe("whatever was said", () => {
     const at = lines.findIndex(({ type }) => type === "conversation.compacted");
     for (let count = 3; count < lines.length; count += 1) {
       const left = lines.slice(0, count);
-      const journal = createMemorySession({ cwd: "/", sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
+      const journal = createMemoryTranscript({ cwd: "/", sessionId: "s", clock: { now: () => 0, monotonic: () => 0 } });
       await journal.saveHead(first.host.request.agent.head);
       await journal.append("main", left.map(eventOf));
       // Answers with a summary when it is asked for one.

@@ -1,13 +1,8 @@
 import { describeError, errorCode, formatDuration } from "../../lib/index.ts";
-import { factsOf, unknownResults } from "../../loop/index.ts";
-import { type EndReason, type EventOf, noUsage, outcomeOf, type RunResult } from "../../protocol/index.ts";
+import { type Ending, factsOf, unknownResults } from "../../loop/index.ts";
+import { type EventOf, noUsage, outcomeOf, type RunResult } from "../../protocol/index.ts";
 import type { StopCause } from "./run.ts";
 import type { RunHost } from "./run-host.ts";
-
-export interface Ending {
-  readonly reason: EndReason;
-  readonly message?: string;
-}
 
 export async function endRun(host: RunHost, ending: Ending): Promise<RunResult> {
   const event = runEnded(host, ending);

@@ -5,10 +5,10 @@ import type {
   AcceptanceResult,
   AgentId,
   DurableEvent,
-  Notice,
   Policy,
   RecordedPolicy,
   RunId,
+  RunRef,
   RunUpdate,
   SessionId,
   SpawnSpec,
@@ -123,13 +123,13 @@ export interface RunRegistry {
   enter(agent: LiveAgent): void;
   leave(agentId: AgentId): void;
   /** Returns the results of the runs that have ended. */
-  ended(runs: readonly Notice[]): Promise<readonly SubagentResult[]>;
+  ended(runs: readonly RunRef[]): Promise<readonly SubagentResult[]>;
   /** Resolves when one of the runs has ended, or the signal fires. */
-  oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void>;
+  oneEnded(runs: readonly RunRef[], signal: AbortSignal): Promise<void>;
   /** Ends the active ones of the runs because their time is up. */
-  cut(runs: readonly Notice[]): Promise<void>;
+  cut(runs: readonly RunRef[]): Promise<void>;
   /** Describes the subagents of an agent, including those whose end it has not seen yet. */
-  roster(agentId: AgentId, untold: readonly Notice[]): Promise<string>;
+  roster(agentId: AgentId, untold: readonly RunRef[]): Promise<string>;
   /** Moves a run to the background: its caller stops waiting for it. Returns false if no one waits for it. */
   detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean>;
   /** True if no one waits for the agent, or for one that it works for. */

@@ -6,7 +6,7 @@ import {
   type KeptWorktree,
   type Line,
   MAIN_AGENT,
-  type Notice,
+  type RunRef,
 } from "../../protocol/index.ts";
 import type { BudgetSpent } from "../budget/budget.ts";
 import { spendingIn, sumSpending } from "../budget/spending.ts";
@@ -155,18 +155,18 @@ export class Registry implements RunRegistry {
     return subagent?.end && resultOf(subagent, subagent.end);
   }
 
-  async ended(runs: readonly Notice[]): Promise<readonly SubagentResult[]> {
+  async ended(runs: readonly RunRef[]): Promise<readonly SubagentResult[]> {
     const found = await Promise.all(runs.map((notice) => this.resultOfRun(notice)));
     return found.filter((result) => result !== undefined);
   }
 
-  async oneEnded(runs: readonly Notice[], signal: AbortSignal): Promise<void> {
+  async oneEnded(runs: readonly RunRef[], signal: AbortSignal): Promise<void> {
     if ((await this.ended(runs)).length > 0) return;
     const waits = runs.flatMap(({ agentId }) => this.subagents.get(agentId)?.running?.done ?? []);
     if (waits.length > 0) await orAbort(Promise.race(waits), signal);
   }
 
-  async roster(agentId: AgentId, unreported: readonly Notice[]): Promise<string> {
+  async roster(agentId: AgentId, unreported: readonly RunRef[]): Promise<string> {
     // The background agents of an agent that has ended report to its parent.
     const inherited = new Set(unreported.map(({ runId }) => runId));
     const all = await this.all();
@@ -200,7 +200,7 @@ export class Registry implements RunRegistry {
     return running?.done;
   }
 
-  async cut(runs: readonly Notice[]): Promise<void> {
+  async cut(runs: readonly RunRef[]): Promise<void> {
     const all = runs.flatMap(({ agentId, runId }) => {
       const subagent = this.subagents.get(agentId);
       return subagent?.runId === runId ? (subagent.running ?? []) : [];
@@ -217,7 +217,7 @@ export class Registry implements RunRegistry {
   }
 
   /** Returns undefined while the run is under way. */
-  private async resultOfRun({ agentId, runId }: Notice): Promise<SubagentResult | undefined> {
+  private async resultOfRun({ agentId, runId }: RunRef): Promise<SubagentResult | undefined> {
     const subagent = await this.get(agentId);
     if (subagent === undefined) return lostResult({ agentId, runId });
     if (subagent.runId === runId && (subagent.end || subagent.running))

@@ -6,12 +6,12 @@ import {
   type EventOf,
   type KeptWorktree,
   type Line,
-  type Notice,
   noFacts,
   noUsage,
   type RecordedPolicy,
   type RunEnd,
   type RunId,
+  type RunRef,
   type SpawnSpec,
 } from "../../protocol/index.ts";
 import type { Run } from "../host/run.ts";
@@ -54,7 +54,7 @@ export type SpawnOutcome =
   | { readonly status: "ended"; readonly result: SubagentResult; readonly isFork: boolean }
   | {
       readonly status: "launched";
-      readonly notice: Notice;
+      readonly notice: RunRef;
       readonly outputFile?: string | undefined;
       readonly isFork: boolean;
     }
@@ -117,7 +117,7 @@ export function resultOf(
 }
 
 /** Returns the result of a run whose transcript is missing. */
-export function lostResult({ agentId, runId }: Notice): SubagentResult {
+export function lostResult({ agentId, runId }: RunRef): SubagentResult {
   const message = "Its transcript is missing, so its actions are unknown.";
   const nothing = { text: "", turns: 0, usage: noUsage, milliseconds: 0, modelMilliseconds: 0, facts: noFacts };
   const end: RunEnd = { runId, outcome: "failed", reason: "process_lost", message, ...nothing };

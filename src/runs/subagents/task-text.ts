@@ -5,9 +5,9 @@ import {
   type CommandFact,
   type DeniedFact,
   MAIN_AGENT,
-  type Notice,
   type Outcome,
   type RunEnd,
+  type RunRef,
 } from "../../protocol/index.ts";
 import { labelOf, type Subagent, type SubagentResult } from "./subagent.ts";
 
@@ -110,7 +110,7 @@ export function totalsOf({ usage, facts }: Pick<RunEnd, "usage" | "facts">): { c
   return { calls, tokens };
 }
 
-function ids(runs: readonly Notice[]): string {
+function ids(runs: readonly RunRef[]): string {
   return list(runs.map(({ agentId }) => agentId));
 }
 
@@ -183,7 +183,7 @@ const FINISHED_SHOWN = 10;
  * Lists the agents that run, that have unreported results, and that can be resumed. After a compaction, a parent knows
  * them only from this list. Empty if there are none.
  */
-export function rosterText(agents: readonly Subagent[], unreported: readonly Notice[]): string {
+export function rosterText(agents: readonly Subagent[], unreported: readonly RunRef[]): string {
   const waiting = new Set(unreported.map(({ runId }) => runId));
   const running = agents.filter(({ end }) => end === undefined);
   const ended = agents.filter(({ end }) => end !== undefined);

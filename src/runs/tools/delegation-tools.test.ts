@@ -3,7 +3,7 @@ import { subagentFor } from "../../agents/resolve/subagent.test-support.ts";
 import { Chain } from "../../conversation/index.ts";
 import { checkSchema } from "../../lib/index.ts";
 import type { ToolContext } from "../../ports/index.ts";
-import { createMemorySession } from "../../transcript/index.ts";
+import { createMemoryTranscript } from "../../transcript/index.ts";
 import { createApprovalQueue } from "../approvals/approval-queue.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import { Dispatcher } from "../subagents/dispatcher.ts";
@@ -26,7 +26,7 @@ const specs = delegationSpecs({
 /** Creates a session with one running agent whose tools are resolved for this depth. */
 function sessionWith(agentId: string, maxDepth: number, words: readonly string[] = ["Look."]) {
   let prepared = 0;
-  const journal = createMemorySession({ cwd: "/", sessionId: "s", clock });
+  const journal = createMemoryTranscript({ cwd: "/", sessionId: "s", clock });
   const dispatcher = new Dispatcher({
     shared: {
       sessionId: "s",

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { DurableEvent } from "../../protocol/index.ts";
 import { conversation, day, longAgo, pathsOf, runEnded, start, touch } from "../journal/conversation.test-support.ts";
 import { testPlace } from "../journal/session.test-support.ts";
-import { openSession } from "../journal/session.ts";
+import { openTranscript } from "../journal/transcript.ts";
 import { projectName } from "../session-paths.ts";
 import { cleanUp, cleanUpDaily } from "./clean-up.ts";
 import { findSession, listSessions } from "./list-sessions.ts";
@@ -103,7 +103,7 @@ describe("a process that dies while it deletes a session", () => {
     renameSync(second.directory, join(second.projectDirectory, ".deleted-s2"));
     expect(listSessions({ home }).map(({ id }) => id)).toEqual(["whole"]);
     expect(findSession({ home, prefix: "s" })).toEqual({ kind: "none" });
-    await expect(openSession(place.options("s1"))).rejects.toThrow("no session s1");
+    await expect(openTranscript(place.options("s1"))).rejects.toThrow("no session s1");
     cleanUp({ home, days: 30, now: longAgo });
     expect(readdirSync(first.projectDirectory).sort()).toEqual(["whole", "whole.jsonl"]);
   });

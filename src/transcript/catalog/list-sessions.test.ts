@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { conversation, day, longAgo, pathsOf, start, touch } from "../journal/conversation.test-support.ts";
 import { notices, type TestPlace, testPlace } from "../journal/session.test-support.ts";
-import { createSession } from "../journal/session.ts";
+import { createTranscript } from "../journal/transcript.ts";
 import { projectName } from "../session-paths.ts";
 import { deleteSession } from "./delete-session.ts";
 import { findSession, latestSessionId, listSessions } from "./list-sessions.ts";
@@ -56,7 +56,7 @@ describe("the list of sessions", () => {
       pathsOf(place, "headless").transcript,
       `${JSON.stringify({ v: 1, id: "2", type: "notice.raised" })}\n`,
     );
-    const lost = await createSession(place.options("lost"));
+    const lost = await createTranscript(place.options("lost"));
     await lost.append("a1", notices(1));
     await lost.close();
     mkdirSync(pathsOf(place, "directory").transcript);

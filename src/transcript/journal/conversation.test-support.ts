@@ -2,7 +2,7 @@ import { utimesSync } from "node:fs";
 import { type DurableEvent, noFacts, noUsage, type Outcome } from "../../protocol/index.ts";
 import { projectName, sessionPaths } from "../session-paths.ts";
 import { notice, type TestPlace } from "./session.test-support.ts";
-import { createSession, type Session } from "./session.ts";
+import { createTranscript, type Transcript } from "./transcript.ts";
 
 export const day = 24 * 60 * 60 * 1000;
 export const longAgo = 1_600_000_000_000;
@@ -28,9 +28,9 @@ export async function conversation(place: TestPlace, how: Conversation, cwd = pl
   await session.close();
 }
 
-export async function start(place: TestPlace, id: string, how: Partial<Conversation> = {}): Promise<Session> {
+export async function start(place: TestPlace, id: string, how: Partial<Conversation> = {}): Promise<Transcript> {
   const clock = { now: () => how.at ?? longAgo, monotonic: () => 0 };
-  const session = await createSession({ home: place.home, cwd: place.cwd, sessionId: id, clock });
+  const session = await createTranscript({ home: place.home, cwd: place.cwd, sessionId: id, clock });
   await session.append("main", [
     { type: "session.created", sessionId: id, cwd: place.cwd, version: "0", serializer: 1 },
     {

@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { notice, someHead, testPlace } from "./session.test-support.ts";
-import { createSession, openSession } from "./session.ts";
+import { createTranscript, openTranscript } from "./transcript.ts";
 
 describe("heads", () => {
   it("are stored once under the hash of their JSON and read back in a new session object", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     const hash = await session.saveHead(someHead);
     expect(hash).toMatch(/^[0-9a-f]{64}$/);
     expect(await session.saveHead({ ...someHead })).toBe(hash);
@@ -16,7 +16,7 @@ describe("heads", () => {
     await session.append("main", [{ type: "head.set", hash }]);
     await session.sync("main");
     await session.close();
-    const again = await openSession(place.options());
+    const again = await openTranscript(place.options());
     expect(await again.loadHead(hash)).toEqual(someHead);
     expect(JSON.stringify(await again.loadHead(hash))).toBe(JSON.stringify(someHead));
     await again.close();
@@ -24,7 +24,7 @@ describe("heads", () => {
 
   it("that are unknown, damaged or no hash at all are not there; saving repairs a damaged one", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", [notice("x")]);
     const hash = await session.saveHead(someHead);
     const directory = join((session.path ?? "").replace(/\.jsonl$/, ""), "heads");
@@ -34,7 +34,7 @@ describe("heads", () => {
     expect(await session.loadHead("0".repeat(64))).toBeUndefined();
     expect(await session.loadHead("../lock")).toBeUndefined();
     await session.close();
-    const again = await openSession(place.options());
+    const again = await openTranscript(place.options());
     expect(await again.saveHead(someHead)).toBe(hash);
     expect(await again.loadHead(hash)).toEqual(someHead);
     await again.close();

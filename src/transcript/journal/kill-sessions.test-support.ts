@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import type { Clock } from "../../ports/index.ts";
 import type { DurableEvent } from "../../protocol/index.ts";
 import { bundle } from "./bundle.test-support.ts";
-import { openSession } from "./session.ts";
+import { openTranscript } from "./transcript.ts";
 
 const systemClock: Clock = { now: Date.now, monotonic: () => performance.now() };
 
@@ -99,7 +99,7 @@ async function check(place: Place, known: ReadonlyMap<string, number>) {
   const violations: string[] = [];
   let acknowledged = 0;
   if (known.size === 0) violations.push("the writer did nothing");
-  const session = await openSession({ ...place, clock: systemClock });
+  const session = await openTranscript({ ...place, clock: systemClock });
   for (const [agent, id] of known) {
     const lines = await session.read(agent);
     acknowledged += id;

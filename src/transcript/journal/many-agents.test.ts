@@ -3,20 +3,20 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { projectName, sessionPaths } from "../session-paths.ts";
 import { messagesOf, notice, testPlace } from "./session.test-support.ts";
-import { createSession, openSession } from "./session.ts";
+import { createTranscript, openTranscript } from "./transcript.ts";
 
 const many = Array.from({ length: 40 }, (_, index) => `a${index}`);
 
 it("closing with many agents syncs one file, and a power cut after it takes nothing", async () => {
   const place = testPlace();
-  const session = await createSession(place.options());
+  const session = await createTranscript(place.options());
   for (const agent of ["main", ...many]) await session.append(agent, [notice(`of ${agent}`)]);
   await session.close();
   const paths = sessionPaths({ home: place.home, project: projectName(place.cwd), sessionId: session.sessionId });
   expect(statSync(paths.wal).size).toBeGreaterThan(0);
   for (const name of readdirSync(paths.subagents)) rmSync(join(paths.subagents, name));
 
-  const again = await openSession(place.options());
+  const again = await openTranscript(place.options());
   expect(await again.agents()).toHaveLength(many.length);
   for (const agent of many) expect(messagesOf(await again.read(agent))).toEqual([`of ${agent}`]);
   await again.close();
@@ -24,7 +24,7 @@ it("closing with many agents syncs one file, and a power cut after it takes noth
 
 it("a process with few files open writes for many agents all the same", async () => {
   const place = testPlace();
-  const session = await createSession(place.options());
+  const session = await createTranscript(place.options());
   for (let round = 0; round < 3; round++) {
     for (const agent of many) await session.append(agent, [notice(`${round} of ${agent}`)]);
   }
@@ -34,7 +34,7 @@ it("a process with few files open writes for many agents all the same", async ()
 
 it("what many new agents say in one moment is written, each in its order", async () => {
   const place = testPlace();
-  const session = await createSession(place.options());
+  const session = await createTranscript(place.options());
   const said = many.flatMap((agent) => ["one", "two"].map((word) => session.append(agent, [notice(word)])));
   const given = await Promise.all(said);
   expect(given.map(([line]) => line?.id)).toEqual(many.flatMap(() => ["1", "2"]));

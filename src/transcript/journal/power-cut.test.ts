@@ -6,7 +6,7 @@ import { openAppendFile } from "../../lib/index.ts";
 import { projectName, sessionPaths } from "../session-paths.ts";
 import type { OpenAppendFile } from "./open-files.ts";
 import { messagesOf, notice, notices, type TestPlace, testPlace } from "./session.test-support.ts";
-import { createSession, openSession, type Session } from "./session.ts";
+import { createTranscript, openTranscript, type Transcript } from "./transcript.ts";
 
 const agents = ["main", "a1", "a2"];
 
@@ -46,7 +46,7 @@ describe("a power cut", () => {
         const place = testPlace();
         const disk = rememberingDisk();
         const options = { ...place.options(), openFile: disk.open, largestLog: 4_000 };
-        let session: Session | undefined = await createSession(options);
+        let session: Transcript | undefined = await createTranscript(options);
         const appended = new Map<string, string[]>(agents.map((agent) => [agent, []]));
         const safe = new Map<string, number>();
         for (const step of list) {
@@ -65,13 +65,13 @@ describe("a power cut", () => {
             await disk.settle();
             session = undefined;
             rmSync(lockOf(place));
-            session = await openSession(options);
+            session = await openTranscript(options);
           }
         }
         const after = cutPower(place, disk, { salt, rest });
         cuts++;
         if ([...safe.values()].every((count) => count === 0)) return;
-        const reopened = await openSession(after.options());
+        const reopened = await openTranscript(after.options());
         for (const [agent, count] of safe) {
           const messages = messagesOf(await reopened.read(agent));
           promised += count;
@@ -80,7 +80,7 @@ describe("a power cut", () => {
         // Recovering again changes nothing.
         const contents = await Promise.all(agents.map((agent) => reopened.read(agent)));
         rmSync(lockOf(after));
-        const third = await openSession(after.options());
+        const third = await openTranscript(after.options());
         expect(await Promise.all(agents.map((agent) => third.read(agent)))).toEqual(contents);
         await third.close();
         await session?.close().catch(() => {});
@@ -93,7 +93,7 @@ describe("a power cut", () => {
 
   it("restores a file that is gone altogether, and says so once", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", notices(3));
     await session.append("a1", notices(2));
     await Promise.all([session.sync("main"), session.sync("a1")]);
@@ -102,7 +102,7 @@ describe("a power cut", () => {
     rmSync(paths.transcript);
     rmSync(paths.subagents, { recursive: true });
     rmSync(paths.lock);
-    const again = await openSession(place.options());
+    const again = await openTranscript(place.options());
     expect(again.problems.map(({ message }) => message)).toEqual([
       "3 entries that a power cut had taken were restored from the write-ahead log.",
       "2 entries that a power cut had taken were restored from the write-ahead log.",
@@ -110,7 +110,7 @@ describe("a power cut", () => {
     expect(readFileSync(paths.transcript, "utf8")).toBe(whole);
     expect(await again.read("a1")).toHaveLength(2);
     await again.close();
-    const third = await openSession(place.options());
+    const third = await openTranscript(place.options());
     expect(third.problems).toEqual([]);
     await third.close();
   });
@@ -118,7 +118,7 @@ describe("a power cut", () => {
   it("is prepared for with one sync for all who wait", async () => {
     const place = testPlace();
     const disk = rememberingDisk();
-    const session = await createSession({ ...place.options(), openFile: disk.open });
+    const session = await createTranscript({ ...place.options(), openFile: disk.open });
     const many = Array.from({ length: 50 }, (_, index) => `a${index}`);
     await Promise.all(many.map((agent) => session.append(agent, notices(1))));
     await Promise.all(many.map((agent) => session.sync(agent)));
@@ -130,7 +130,7 @@ describe("a power cut", () => {
 
   it("ignores entries of the log that were never finished or belong nowhere", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", notices(1));
     await session.close();
     const odd = [
@@ -141,7 +141,7 @@ describe("a power cut", () => {
       '{"agent":"main","line":{"v":1,"id":"2","par',
     ];
     writeFileSync(pathsOf(place).wal, odd.join("\n"));
-    const again = await openSession(place.options());
+    const again = await openTranscript(place.options());
     expect(await again.read("main")).toHaveLength(1);
     await again.append("main", notices(1));
     await again.sync("main");

@@ -2,15 +2,15 @@ import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createMemorySession } from "./memory-session.ts";
+import { createMemoryTranscript } from "./memory-transcript.ts";
 import { fixedClock, notice, testPlace } from "./session.test-support.ts";
-import { createSession } from "./session.ts";
+import { createTranscript } from "./transcript.ts";
 
 describe.each(["files", "memory"])("results in %s", (where) => {
   const open = (place: ReturnType<typeof testPlace>, id = "s1") =>
     where === "files"
-      ? createSession(place.options(id))
-      : Promise.resolve(createMemorySession({ cwd: place.cwd, sessionId: id, clock: fixedClock }));
+      ? createTranscript(place.options(id))
+      : Promise.resolve(createMemoryTranscript({ cwd: place.cwd, sessionId: id, clock: fixedClock }));
 
   it("are read back by the address that saving gave", async () => {
     const session = await open(testPlace());
@@ -57,7 +57,7 @@ describe.each(["files", "memory"])("results in %s", (where) => {
 
 it("a link among the results is not followed", async () => {
   const place = testPlace();
-  const session = await createSession(place.options());
+  const session = await createTranscript(place.options());
   await session.append("main", [notice("x")]);
   await session.results.save("r1", "text");
   writeFileSync(join(place.root, "secret"), "secret");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach } from "vitest";
 import type { Clock } from "../../ports/index.ts";
 import type { DurableEvent, Head } from "../../protocol/index.ts";
-import type { SessionOptions } from "./session.ts";
+import type { TranscriptOptions } from "./transcript.ts";
 
 export const fixedClock: Clock = { now: () => 1_700_000_000_000, monotonic: () => 0 };
 
@@ -17,7 +17,7 @@ export interface TestPlace {
   readonly root: string;
   readonly home: string;
   readonly cwd: string;
-  options(sessionId?: string): SessionOptions;
+  options(sessionId?: string): TranscriptOptions;
 }
 
 export function testPlace(): TestPlace {

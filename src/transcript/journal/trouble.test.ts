@@ -5,7 +5,7 @@ import { AppendError, openAppendFile } from "../../lib/index.ts";
 import type { Trouble } from "./disk-retry.ts";
 import type { OpenAppendFile } from "./open-files.ts";
 import { messagesOf, notice, notices, testPlace } from "./session.test-support.ts";
-import { createSession, openSession } from "./session.ts";
+import { createTranscript, openTranscript } from "./transcript.ts";
 
 describe("a full disk", () => {
   it.each(["main", "wal"])(
@@ -14,7 +14,7 @@ describe("a full disk", () => {
       const place = testPlace();
       const troubles: Trouble[] = [];
       const disk = fullDisk((path) => (path.endsWith("wal.jsonl") ? "wal" : "main") === which);
-      const session = await createSession({
+      const session = await createTranscript({
         ...place.options(),
         openFile: disk.open,
         firstWaitMs: 1,
@@ -37,7 +37,7 @@ describe("a full disk", () => {
       expect(troubles.map(({ code }) => code)).toEqual(Array(5).fill("ENOSPC"));
       expect(troubles[0]?.message).toMatch(/disk is full.*nothing recorded is lost/);
       await session.close();
-      const again = await openSession(place.options());
+      const again = await openTranscript(place.options());
       expect(again.problems).toEqual([]);
       expect(messagesOf(await again.read("main"))).toEqual(expected);
       await again.close();
@@ -48,7 +48,7 @@ describe("a full disk", () => {
     const place = testPlace();
     const troubles: Trouble[] = [];
     const disk = fullDisk(() => true);
-    const session = await createSession({
+    const session = await createTranscript({
       ...place.options(),
       openFile: disk.open,
       firstWaitMs: 1,
@@ -67,7 +67,7 @@ describe("a full disk", () => {
   it("does not keep a session from closing", async () => {
     const place = testPlace();
     const disk = fullDisk(() => true);
-    const session = await createSession({ ...place.options(), openFile: disk.open, firstWaitMs: 60_000 });
+    const session = await createTranscript({ ...place.options(), openFile: disk.open, firstWaitMs: 60_000 });
     await session.append("main", [notice("before")]);
     disk.fill();
     const waiting = session.append("main", [notice("never written")]);
@@ -78,7 +78,7 @@ describe("a full disk", () => {
     await disk.failed(1);
     await session.close();
     await refused;
-    const again = await openSession(place.options());
+    const again = await openTranscript(place.options());
     expect(messagesOf(await again.read("main"))).toEqual(["before"]);
     expect(again.problems).toEqual([]);
     await again.close();
@@ -89,7 +89,7 @@ describe("a full disk", () => {
     async () => {
       const place = testPlace();
       let path = "";
-      const session = await createSession({
+      const session = await createTranscript({
         ...place.options(),
         firstWaitMs: 1,
         onTrouble: () => {
@@ -109,7 +109,7 @@ describe("a full disk", () => {
 describe("what waiting can't cure", () => {
   it("is told with the cure, and the next append goes on with the right number", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", [notice("before")]);
     const directory = (session.path ?? "").replace(/\.jsonl$/, "");
     mkdirSync(join(directory, "subagents", "agent-a1.jsonl"), { recursive: true });
@@ -135,7 +135,7 @@ describe("what waiting can't cure", () => {
         throw new AppendError(path, { bytesWritten: part.length, cause: systemError("EIO") });
       });
     };
-    const session = await createSession({ ...place.options(), openFile });
+    const session = await createTranscript({ ...place.options(), openFile });
     await session.append("main", [notice("one")]);
     const before = readFileSync(session.path ?? "");
     fail = true;
@@ -156,14 +156,14 @@ describe("what waiting can't cure", () => {
       const sync = () => (fail ? Promise.reject(systemError("EIO")) : file.sync());
       return { ...failing(file, file.append), sync };
     };
-    const session = await createSession({ ...place.options(), openFile });
+    const session = await createTranscript({ ...place.options(), openFile });
     await session.append("main", [notice("one")]);
     await expect(session.sync("main")).rejects.toMatchObject({ code: "journal_failed" });
     fail = false;
     await session.append("main", [notice("two")]);
     await expect(session.sync("main")).rejects.toMatchObject({ code: "journal_failed" });
     await expect(session.close()).rejects.toMatchObject({ code: "journal_failed" });
-    const again = await openSession(place.options());
+    const again = await openTranscript(place.options());
     expect(messagesOf(await again.read("main"))).toEqual(["one", "two"]);
     await again.close();
   });

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Line } from "../../protocol/index.ts";
 import { messagesOf, notice, notices, type TestPlace, testPlace } from "../journal/session.test-support.ts";
-import { openSession, type Session } from "../journal/session.ts";
+import { openTranscript, type Transcript } from "../journal/transcript.ts";
 import { projectName, sessionPaths } from "../session-paths.ts";
 import { parseTranscript } from "./parse-transcript.ts";
 
@@ -38,10 +38,10 @@ function allBytes(path: string): Buffer {
   return Buffer.concat([readFileSync(path), ...copies]);
 }
 
-async function openedWith(content: string | Uint8Array): Promise<{ session: Session; lines: readonly Line[] }> {
+async function openedWith(content: string | Uint8Array): Promise<{ session: Transcript; lines: readonly Line[] }> {
   const place = testPlace();
   writeTranscript(transcriptOf(place), content);
-  const session = await openSession(place.options());
+  const session = await openTranscript(place.options());
   return { session, lines: await session.read("main") };
 }
 
@@ -67,7 +67,7 @@ describe("a damaged transcript", () => {
       const path = transcriptOf(place, id);
       const content = Buffer.concat([Buffer.from(whole), last.subarray(0, length)]);
       writeTranscript(path, content);
-      const session = await openSession(place.options(id));
+      const session = await openTranscript(place.options(id));
       const kept = length >= last.length - 1 ? 3 : 2;
       const torn = length > 0 && kept === 2;
       expect(await session.read("main"), `cut after ${length} bytes`).toHaveLength(kept);
@@ -78,7 +78,7 @@ describe("a damaged transcript", () => {
       expect(messagesOf(await session.read("main")).at(-1)).toBe("after");
       await session.close();
       if (length % 16 !== 0) continue;
-      const again = await openSession(place.options(id));
+      const again = await openTranscript(place.options(id));
       expect(again.problems).toEqual([]);
       expect(await again.read("main")).toHaveLength(kept + 1);
       await again.close();
@@ -162,7 +162,7 @@ describe("a damaged transcript", () => {
       const path = transcriptOf(place, id);
       const content = applyDamage(bytesOf(messages), change);
       writeTranscript(path, content);
-      const session = await openSession(place.options(id));
+      const session = await openTranscript(place.options(id));
       const before = await session.read("main");
       expect(allBytes(path).equals(content)).toBe(true);
       const added = await session.append("main", [notice("after")]);
@@ -221,7 +221,7 @@ it("a torn line of another writer never swallows the next one", async () => {
   const place = testPlace();
   const path = transcriptOf(place);
   writeTranscript(path, `${lineText(1)}\n`);
-  const session = await openSession(place.options());
+  const session = await openTranscript(place.options());
   appendFileSync(path, '{"torn');
   await session.append("main", notices(1));
   expect(messagesOf(await session.read("main"))).toEqual(["message 1", "message 1"]);

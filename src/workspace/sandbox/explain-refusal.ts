@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from "node:path";
-import { isWithin, type Mount, mountAt } from "./mounts.ts";
+import { isWithin } from "../../lib/index.ts";
+import { type Mount, mountAt } from "./mounts.ts";
 
 export interface RefusalFacts {
   readonly root: string;

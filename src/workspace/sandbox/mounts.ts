@@ -1,4 +1,5 @@
 import { lstatSync } from "node:fs";
+import { isWithin } from "../../lib/index.ts";
 
 /**
  * Determines what a confined command sees at a path and below it. `private`: its own temporary directory. `hidden`: an
@@ -63,10 +64,6 @@ export function orderMounts(mounts: readonly Mount[]): readonly Mount[] {
 /** Returns the mount that applies to a path; undefined if it is visible and read-only, like the rest of the system. */
 export function mountAt(path: string, ordered: readonly Mount[]): Mount | undefined {
   return ordered.findLast((mount) => isWithin(path, mount.path));
-}
-
-export function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);
 }
 
 function depth(path: string): number {

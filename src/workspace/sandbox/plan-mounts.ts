@@ -1,7 +1,8 @@
 import { lstatSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { join } from "node:path";
+import { isWithin } from "../../lib/index.ts";
 import { gitDirectories } from "./git-directories.ts";
-import { entryIdentity, isWithin, type Mount, mountAt, orderMounts } from "./mounts.ts";
+import { entryIdentity, type Mount, mountAt, orderMounts } from "./mounts.ts";
 
 export interface SandboxPaths {
   /** Absolute real path of the workspace. */

@@ -14,7 +14,7 @@ import { createOpenFiles, type OpenAppendFile } from "./open-files.ts";
 import { createResultStore } from "./result-store.ts";
 import { openWriteAheadLog, recover } from "./write-ahead-log.ts";
 
-export interface Session extends Journal {
+export interface Transcript extends Journal {
   readonly results: ResultStore;
   /** Path of the main agent's transcript; undefined for a session in memory. */
   readonly path: string | undefined;
@@ -28,7 +28,7 @@ export interface Session extends Journal {
   scratchDirectory(): string;
 }
 
-export interface SessionOptions {
+export interface TranscriptOptions {
   readonly home: string;
   readonly cwd: string;
   readonly sessionId: SessionId;
@@ -45,7 +45,7 @@ export interface SessionOptions {
   readonly worthKeeping?: number;
 }
 
-export async function createSession(options: SessionOptions): Promise<Session> {
+export async function createTranscript(options: TranscriptOptions): Promise<Transcript> {
   const paths = pathsOf(options);
   try {
     const changedDirectories = makeDirectories(paths.directory);
@@ -59,7 +59,7 @@ export async function createSession(options: SessionOptions): Promise<Session> {
   }
 }
 
-export async function openSession(options: SessionOptions): Promise<Session> {
+export async function openTranscript(options: TranscriptOptions): Promise<Transcript> {
   const paths = pathsOf(options);
   if (!hasSession(paths)) throw notThere(options.sessionId);
   let lock: FileLock | undefined;
@@ -84,7 +84,7 @@ interface LockedSession {
   readonly changedDirectories: readonly string[];
 }
 
-function start(options: SessionOptions, { paths, lock, changedDirectories }: LockedSession) {
+function start(options: TranscriptOptions, { paths, lock, changedDirectories }: LockedSession) {
   const { sessionId, clock, openFile = openAppendFile, worthKeeping = 200 } = options;
   const logs = new Map<AgentId, AgentLog>();
   const problems: Problem[] = [];
@@ -128,7 +128,7 @@ function start(options: SessionOptions, { paths, lock, changedDirectories }: Loc
     }
   }
 
-  const session: Session = {
+  const session: Transcript = {
     sessionId,
     path: paths.transcript,
     inboxPath: paths.inbox,
@@ -197,7 +197,7 @@ function loadOrExplain(agentId: AgentId, paths: SessionPaths): ReturnType<typeof
   }
 }
 
-function pathsOf({ home, cwd, sessionId }: SessionOptions): SessionPaths {
+function pathsOf({ home, cwd, sessionId }: TranscriptOptions): SessionPaths {
   return sessionPaths({ home, project: projectName(cwd), sessionId });
 }
 

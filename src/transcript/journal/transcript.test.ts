@@ -3,12 +3,12 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { UserError } from "../../lib/index.ts";
 import { messagesOf, notice, notices, someHead, testPlace } from "./session.test-support.ts";
-import { createSession, openSession } from "./session.ts";
+import { createTranscript, openTranscript } from "./transcript.ts";
 
 describe("a session on files", () => {
   it("numbers lines and links each to the one before", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     const first = await session.append("main", [notice("one"), notice("two")]);
     const second = await session.append("main", [notice("three")]);
     expect(first.map(({ id, parentId }) => [id, parentId])).toEqual([
@@ -34,7 +34,7 @@ describe("a session on files", () => {
 
   it("keeps each agent's transcript in its own file and reads nothing for an unknown one", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", [notice("parent")]);
     await session.append("a1", [notice("child")]);
     expect(messagesOf(await session.read("a1"))).toEqual(["child"]);
@@ -46,11 +46,11 @@ describe("a session on files", () => {
 
   it("goes on where it ended after it was closed", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", notices(3));
     await session.append("a1", notices(2));
     await session.close();
-    const again = await openSession(place.options());
+    const again = await openTranscript(place.options());
     expect(again.problems).toEqual([]);
     expect(messagesOf(await again.read("main"))).toEqual(["message 1", "message 2", "message 3"]);
     const [line] = await again.append("main", [notice("later")]);
@@ -64,18 +64,18 @@ describe("a session on files", () => {
   it("keeps text as it is: emoji, lone surrogates, line separators, quotes", async () => {
     const place = testPlace();
     const odd = '🙂 \ud800 \u2028 \u0000 " \\ \n\r\n 漢字';
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", [notice(odd)]);
     await session.sync("main");
     await session.close();
-    const again = await openSession(place.options());
+    const again = await openTranscript(place.options());
     expect(messagesOf(await again.read("main"))).toEqual([odd]);
     await again.close();
   });
 
   it("writes no log before the first sync, and leaves an empty one and no lock when closed", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     const directory = (session.path ?? "").replace(/\.jsonl$/, "");
     await session.append("main", notices(2));
     expect(existsSync(join(directory, "wal.jsonl"))).toBe(false);
@@ -88,7 +88,7 @@ describe("a session on files", () => {
 
   it("lets nobody else read its files", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", notices(1));
     await session.append("a1", notices(1));
     await session.sync("main");
@@ -105,7 +105,7 @@ describe("a session on files", () => {
 
   it("leaves nothing behind when nobody said a word", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     const project = dirname(session.path ?? "");
     await session.close();
     expect(readdirSync(project)).toEqual([]);
@@ -113,31 +113,31 @@ describe("a session on files", () => {
 
   it("refuses to create what exists and to open what does not", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", notices(1));
     await session.close();
-    await expect(createSession(place.options())).rejects.toMatchObject({ code: "session_exists" });
-    await expect(openSession(place.options("s2"))).rejects.toMatchObject({ code: "no_session" });
-    await expect(openSession(place.options("../s1"))).rejects.toThrow("no session id");
+    await expect(createTranscript(place.options())).rejects.toMatchObject({ code: "session_exists" });
+    await expect(openTranscript(place.options("s2"))).rejects.toMatchObject({ code: "no_session" });
+    await expect(openTranscript(place.options("../s1"))).rejects.toThrow("no session id");
   });
 
   it("refuses a second owner by name, and lets it in after the first has closed", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", notices(1));
-    const refusal = await openSession(place.options()).catch((error: unknown) => error);
+    const refusal = await openTranscript(place.options()).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(UserError);
     expect(refusal).toMatchObject({
       code: "session_in_use",
       message: expect.stringContaining(`process ${process.pid}`),
     });
     await session.close();
-    await (await openSession(place.options())).close();
+    await (await openTranscript(place.options())).close();
   });
 
   it("rejects what comes after the close, and closes once", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await session.append("main", notices(1));
     await Promise.all([session.close(), session.close()]);
     await session.sync("main");
@@ -146,14 +146,14 @@ describe("a session on files", () => {
 
   it("does not let an agent id lead out of its directory", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     await expect(session.append("../../x", notices(1))).rejects.toThrow("no agent id");
     await session.close();
   });
 
   it("holds many more agents than open files", async () => {
     const place = testPlace();
-    const session = await createSession(place.options());
+    const session = await createTranscript(place.options());
     const agents = Array.from({ length: 100 }, (_, index) => `a${index}`);
     for (let round = 0; round < 3; round++) {
       await Promise.all(agents.map((agent) => session.append(agent, [notice(`${agent} ${round}`)])));
@@ -163,7 +163,7 @@ describe("a session on files", () => {
       expect(messagesOf(await session.read(agent))).toEqual([`${agent} 0`, `${agent} 1`, `${agent} 2`]);
     }
     await session.close();
-    const again = await openSession(place.options());
+    const again = await openTranscript(place.options());
     expect(messagesOf(await again.read("a99"))).toEqual(["a99 0", "a99 1", "a99 2"]);
     await again.close();
   });

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { createMemorySession } from "./memory-session.ts";
+import { createMemoryTranscript } from "./memory-transcript.ts";
 import { fixedClock, notice, someHead, testPlace } from "./session.test-support.ts";
-import { createSession, type Session } from "./session.ts";
+import { createTranscript, type Transcript } from "./transcript.ts";
 
 it("a session in memory answers as one on files does", async () => {
   const place = testPlace();
-  const memory = createMemorySession({ cwd: place.cwd, sessionId: "s1", clock: fixedClock });
-  const files = await createSession(place.options());
+  const memory = createMemoryTranscript({ cwd: place.cwd, sessionId: "s1", clock: fixedClock });
+  const files = await createTranscript(place.options());
   expect(await use(memory)).toEqual(await use(files));
   const scratch = memory.scratchDirectory();
   expect(existsSync(scratch)).toBe(true);
@@ -17,7 +17,7 @@ it("a session in memory answers as one on files does", async () => {
   await expect(memory.append("main", [notice("late")])).rejects.toThrow("closed");
 });
 
-async function use(session: Session): Promise<unknown[]> {
+async function use(session: Transcript): Promise<unknown[]> {
   const hash = await session.saveHead(someHead);
   const answers: unknown[] = [
     session.sessionId,

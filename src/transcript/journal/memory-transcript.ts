@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { type AgentId, type Line, MAIN_AGENT } from "../../protocol/index.ts";
 import { hashHead } from "./heads.ts";
 import { addressOf, nameIn, resultName } from "./result-store.ts";
-import type { Session, SessionOptions } from "./session.ts";
+import type { Transcript, TranscriptOptions } from "./transcript.ts";
 
 /** Creates a session that exists only in this process, for a read-only state directory and for tests. */
-export function createMemorySession({
+export function createMemoryTranscript({
   sessionId,
   clock,
-}: Pick<SessionOptions, "cwd" | "sessionId" | "clock">): Session {
+}: Pick<TranscriptOptions, "cwd" | "sessionId" | "clock">): Transcript {
   const agents = new Map<AgentId, Line[]>();
   const heads = new Map<string, string>();
   const results = new Map<string, string>();
