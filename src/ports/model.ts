@@ -18,6 +18,8 @@ export interface ModelDescription {
   readonly window: number;
   readonly maxOutputTokens: number;
   readonly prices?: Prices | undefined;
+  /** Number of tokens below which the provider caches nothing. Absent: unknown, so none is assumed. */
+  readonly cacheMinimumTokens?: number | undefined;
   /** Supported effort levels, lowest first. Absent: unknown, so the requested level is sent as it is. */
   readonly efforts?: readonly Effort[] | undefined;
   /** True if the model accepts no effort level in requests with tools. */

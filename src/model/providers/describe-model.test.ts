@@ -49,6 +49,18 @@ describe("what is known of a model", () => {
     expect(levels("gateway", "claude-opus-5-5")).toBeUndefined();
   });
 
+  it("includes the smallest prompt that is cached, which no one knows of another model", () => {
+    const smallest = (name: string, model: string) => describeModel(provider(name), model).cacheMinimumTokens;
+    const models = ["claude-opus-5-5", "claude-opus-4-8", "claude-opus-4-7", "claude-opus-4-6", "claude-haiku-5-5"];
+    expect(models.map((model) => smallest("anthropic", model))).toEqual([512, 1_024, 2_048, 4_096, 512]);
+    expect(smallest("anthropic", "claude-haiku-4-5-20251001")).toBe(4_096);
+    expect(smallest("openai", "gpt-5.4")).toBe(1_024);
+    expect([smallest("anthropic", "claude-next"), smallest("gateway", "claude-opus-4-8")]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
   it("includes whether tools take the levels away", () => {
     const without = (name: string, model: string) => describeModel(provider(name), model).noEffortWithTools;
     for (const model of ["gpt-6-sol", "gpt-6-luna", "gpt-5.6-terra-2026-07-01"]) {

@@ -20,6 +20,7 @@ export function describeModel(provider: ResolvedProvider, model: string): ModelD
     window: provider.window ?? known?.window ?? unknown[provider.dialect].window,
     maxOutputTokens: provider.maxOutputTokens ?? known?.maxOutputTokens ?? unknown[provider.dialect].maxOutputTokens,
     prices,
+    cacheMinimumTokens: known?.cacheMinimumTokens,
     efforts: known?.efforts,
     // What a gateway makes of a model of this name is its own matter.
     noEffortWithTools: known !== undefined && takesToolsOnlyWithoutReasoning(model),
@@ -31,6 +32,8 @@ interface KnownModel {
   readonly window: number;
   readonly maxOutputTokens: number;
   readonly prices: Prices;
+  /** Number of tokens below which nothing is cached. */
+  readonly cacheMinimumTokens: number;
   /** Levels of effort, lowest first. */
   readonly efforts: readonly Effort[];
 }
@@ -41,25 +44,27 @@ const upToMax: readonly Effort[] = [...upToExtraHigh, "max"];
 const withoutExtraHigh: readonly Effort[] = [...upToHigh, "max"];
 
 /**
- * Public list prices, limits and levels of effort as published in November 2026, by model id without a date. Cache writes are those of
- * five minutes; for an hour all of them charge twice the input. Where a price steps up for long prompts (claude-haiku-5-5 over 100,000 tokens, the GPT-6 family over
- * 272,000) this is the price below the step. Settings override every number (`providers.<name>.prices`).
+ * Public list prices, limits and levels of effort as published in November 2026, by model id without a date. Cache writes
+ * are those of five minutes; for an hour all of them charge twice the input. Where a price steps up for long prompts
+ * (claude-haiku-5-5 over 100,000 tokens, the GPT-6 family over 272,000) this is the price below the step. Settings override
+ * prices and limits (`providers.<name>`). The smallest cacheable prompt is as Anthropic's page on prompt caching listed it
+ * in October 2026; it does not follow from the family or the age of a model.
  */
 const anthropic: Readonly<Record<string, KnownModel>> = {
   "claude-fable-5-1": million(10, 50, [0.25, 12.5]),
   "claude-fable-5": million(10, 50, [1, 12.5]),
   "claude-opus-5-5": million(4, 20, [0.2, 5]),
   "claude-opus-5": million(5, 25, [0.5, 6.25]),
-  "claude-opus-4-8": million(5, 25, [0.5, 6.25]),
-  "claude-opus-4-7": million(5, 25, [0.5, 6.25]),
-  "claude-opus-4-6": { ...million(5, 25, [0.5, 6.25]), efforts: withoutExtraHigh },
-  "claude-opus-4-5": { ...early(5, 25, [0.5, 6.25]), efforts: upToHigh },
+  "claude-opus-4-8": { ...million(5, 25, [0.5, 6.25]), cacheMinimumTokens: 1_024 },
+  "claude-opus-4-7": { ...million(5, 25, [0.5, 6.25]), cacheMinimumTokens: 2_048 },
+  "claude-opus-4-6": { ...million(5, 25, [0.5, 6.25]), cacheMinimumTokens: 4_096, efforts: withoutExtraHigh },
+  "claude-opus-4-5": { ...early(5, 25, [0.5, 6.25]), cacheMinimumTokens: 4_096, efforts: upToHigh },
   "claude-sonnet-5-5": million(2, 10, [0.2, 2.5]),
-  "claude-sonnet-5": million(2, 10, [0.2, 2.5]),
+  "claude-sonnet-5": { ...million(2, 10, [0.2, 2.5]), cacheMinimumTokens: 1_024 },
   "claude-sonnet-4-6": { ...early(3, 15, [0.3, 3.75]), efforts: withoutExtraHigh },
   "claude-sonnet-4-5": early(3, 15, [0.3, 3.75]),
   "claude-haiku-5-5": million(0.1, 0.5, [0.01, 0.125]),
-  "claude-haiku-4-5": early(1, 5, [0.1, 1.25]),
+  "claude-haiku-4-5": { ...early(1, 5, [0.1, 1.25]), cacheMinimumTokens: 4_096 },
 };
 
 const openai: Readonly<Record<string, KnownModel>> = {
@@ -97,12 +102,19 @@ function million(input: number, output: number, [cacheRead, cacheWrite]: Cache):
     window: 1_000_000,
     maxOutputTokens: 128_000,
     prices: { input, output, cacheRead, cacheWrite },
+    cacheMinimumTokens: 512,
     efforts: upToMax,
   };
 }
 
 function early(input: number, output: number, [cacheRead, cacheWrite]: Cache): KnownModel {
-  return { window: 200_000, maxOutputTokens: 64_000, prices: { input, output, cacheRead, cacheWrite }, efforts: [] };
+  return {
+    window: 200_000,
+    maxOutputTokens: 64_000,
+    prices: { input, output, cacheRead, cacheWrite },
+    cacheMinimumTokens: 1_024,
+    efforts: [],
+  };
 }
 
 /** Automatic caching: what is written to the cache counts as plain input in the usage that is reported. */
@@ -111,6 +123,7 @@ function wide(input: number, output: number, cacheRead: number): KnownModel {
     window: 1_050_000,
     maxOutputTokens: 128_000,
     prices: { input, output, cacheRead, cacheWrite: input },
+    cacheMinimumTokens: 1_024,
     efforts: upToMax,
   };
 }

@@ -61,6 +61,8 @@ export type DurableEvent =
       readonly maxTurns: number;
       /** Prices of the model at that time; absent if unknown. */
       readonly prices?: Prices | undefined;
+      /** Number of tokens below which the provider cached nothing at that time; absent if unknown. */
+      readonly cacheMinimumTokens?: number | undefined;
       /** No call waits for the run; its parent gets a notice when it ends. */
       readonly background?: true | undefined;
       /** The run does not end before its background agents do. */

@@ -56,6 +56,7 @@ function created({ services, request: { subagent } }: RunHost): DurableEvent {
 
 function runStarted({ services, request, thread }: RunHost, mode: PermissionMode): EventOf<"run.started"> {
   const { agent, runId, waits, subagent } = request;
+  const { prices, cacheMinimumTokens } = services.model.describe();
   return {
     type: "run.started",
     runId,
@@ -68,7 +69,8 @@ function runStarted({ services, request, thread }: RunHost, mode: PermissionMode
     modelReason: agent.modelReason,
     permissionMode: mode,
     maxTurns: agent.maxTurns,
-    prices: services.model.describe().prices,
+    prices,
+    cacheMinimumTokens,
     waits: waits || undefined,
     tools: subagent?.tools,
     policy: subagent?.policy,
