@@ -31,7 +31,7 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
     // A request that no model started to answer neither reads from the cache nor writes to it.
     if (isLight || !isObject(request.body) || cutsBeforeHeaders(fault)) return undefined;
     const wire = request.wire as Wire;
-    const entry = cache.open(wire, promptPrefixes(wire, request.rawBody), now());
+    const entry = cache.open({ wire, model: request.model, prefixes: promptPrefixes(wire, request.rawBody) }, now());
     request.cache = entry.account;
     if (readableAfter === "immediately") entry.commit(now());
     return entry;

@@ -173,7 +173,10 @@ export type CacheAccount = {
   read: number;
   /** Tokens that could have been read and were not: idealRead - read, at least 0. */
   missed: number;
-  /** Tokens that an unlimited longest-common-prefix cache over all earlier requests would have read. */
+  /**
+   * Tokens that an unlimited longest-common-prefix cache over all earlier requests would have read. A prefix below the
+   * model's minimum is never read.
+   */
   idealRead: number;
 };
 
@@ -217,8 +220,11 @@ export type ReadableAfter = "immediately" | "response-start" | "response-end";
 
 export type CacheOptions = {
   readableAfter?: ReadableAfter;
-  /** Smallest cacheable prefix in tokens (default 0; 1024 or more in the real API). */
-  minimumTokens?: number;
+  /**
+   * Smallest cacheable prefix of the Anthropic wire format in tokens, for all models or by model id (default 0; 512 to
+   * 4096 in the real API).
+   */
+  minimumTokens?: number | Readonly<Record<string, number>>;
   /** Number of positions searched per mark, from the mark backwards (default 20). */
   lookBack?: number;
   /** Smallest cached prefix of the OpenAI wire format, and the step in which it grows (default 1024 and 128). */

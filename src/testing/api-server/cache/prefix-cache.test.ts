@@ -21,8 +21,9 @@ const minute = 60_000;
 function bench(options: CacheOptions = {}) {
   const cache = createPrefixCache(options);
   return (body: Record<string, unknown>, now = 0) => {
-    const rawBody = Buffer.from(JSON.stringify({ model: "m", ...body }));
-    const entry = cache.open("anthropic", promptPrefixes("anthropic", rawBody), now);
+    const whole = { model: "m", ...body };
+    const prefixes = promptPrefixes("anthropic", Buffer.from(JSON.stringify(whole)));
+    const entry = cache.open({ wire: "anthropic", model: whole.model, prefixes }, now);
     entry.commit(now);
     const { read, written, prompt, idealRead, missed } = entry.account;
     return { read, written, plain: prompt - read - written, idealRead, missed };
@@ -69,7 +70,8 @@ describe("Anthropic cache by marks", () => {
   it("compares bytes: another order of keys or another space is another prompt", () => {
     const cache = createPrefixCache();
     const open = (rawBody: string) => {
-      const entry = cache.open("anthropic", promptPrefixes("anthropic", Buffer.from(rawBody)), 0);
+      const prefixes = promptPrefixes("anthropic", Buffer.from(rawBody));
+      const entry = cache.open({ wire: "anthropic", model: "m", prefixes }, 0);
       entry.commit(0);
       return entry.account.read;
     };
@@ -160,6 +162,17 @@ describe("Anthropic cache by marks", () => {
     expect(ask({ system: [marked("s")], messages: [user(block("a"))] })).toMatchObject({ written: 0, plain: 20 });
     expect(ask(body)).toMatchObject({ read: 0, written: 20 });
     expect(ask(body)).toMatchObject({ read: 20, written: 0 });
+  });
+
+  it("neither expects nor misses what is below the minimum of the model that is asked", () => {
+    const ask = bench({ minimumTokens: { small: 20, large: 30 } });
+    const body = (model: string) => ({ model, system: [marked("s")], messages: [user(marked("a"))] });
+    for (const model of ["small", "large", "unknown"]) ask(body(model));
+    expect(ask(body("small"))).toMatchObject({ read: 20, idealRead: 20, missed: 0 });
+    expect(ask(body("large"))).toMatchObject({ read: 0, plain: 20, idealRead: 0, missed: 0 });
+    expect(ask(body("unknown"))).toMatchObject({ read: 20, idealRead: 20 });
+    expect(ask({ ...body("unknown"), messages: [user(marked("b"))] })).toMatchObject({ read: 10, idealRead: 10 });
+    expect(ask({ ...body("small"), messages: [user(marked("b"))] })).toMatchObject({ read: 0, idealRead: 0 });
   });
 
   it("counts in sums that agree: four bytes a token over the whole prefix", () => {

@@ -7,9 +7,11 @@ export type OpenEntry = {
   commit: (now: number) => void;
 };
 
+export type CachedRequest = { wire: Wire; model: string; prefixes: readonly Prefix[] };
+
 export type PrefixCache = {
   /** Reads at once. Prefixes that the request writes are readable only after `commit`. */
-  open(wire: Wire, prefixes: readonly Prefix[], now: number): OpenEntry;
+  open(request: CachedRequest, now: number): OpenEntry;
 };
 
 const lifetimes = { "5m": 5 * 60_000, "1h": 60 * 60_000 };
@@ -34,14 +36,17 @@ export function createPrefixCache(options: CacheOptions = {}): PrefixCache {
   };
 
   return {
-    open(wire, prefixes, now) {
-      const ideal = prefixes[prefixes.findLastIndex((prefix) => everSeen.has(prefix.hash))]?.tokens ?? 0;
+    open({ wire, model, prefixes }, now) {
+      const known = prefixes[prefixes.findLastIndex((prefix) => everSeen.has(prefix.hash))]?.tokens ?? 0;
       for (const prefix of prefixes) everSeen.add(prefix.hash);
       const live = (index: number) => isLive(prefixes[index], now);
+      const minimum = minimumOf(model, options);
       const plan =
-        wire === "anthropic" ? planByMarks(prefixes, live, options) : planAutomatically(prefixes, live, options);
+        wire === "anthropic"
+          ? planByMarks(prefixes, live, { minimum, window: options.lookBack ?? 20 })
+          : planAutomatically(prefixes, live, options);
       refresh(prefixes[plan.readIndex], now);
-      const idealRead = wire === "anthropic" ? ideal : inSteps(ideal, options);
+      const idealRead = wire === "openai" ? inSteps(known, options) : known < minimum ? 0 : known;
       const { read, written, written1h } = plan;
       const prompt = prefixes.at(-1)?.tokens ?? 0;
       const account = { prompt, read, written, written1h, idealRead, missed: Math.max(0, idealRead - read) };
@@ -58,12 +63,17 @@ export function createPrefixCache(options: CacheOptions = {}): PrefixCache {
 type Plan = { readIndex: number; read: number; written: number; written1h: number; writes: readonly Prefix[] };
 type Live = (index: number) => boolean;
 
-function planByMarks(prefixes: readonly Prefix[], live: Live, options: CacheOptions): Plan {
-  const minimum = options.minimumTokens ?? 0;
+function minimumOf(model: string, { minimumTokens = 0 }: CacheOptions): number {
+  return typeof minimumTokens === "number" ? minimumTokens : (minimumTokens[model] ?? 0);
+}
+
+type MarkRules = { minimum: number; window: number };
+
+function planByMarks(prefixes: readonly Prefix[], live: Live, { minimum, window }: MarkRules): Plan {
   const marks = prefixes.flatMap((prefix, index) => {
     return prefix.mark !== undefined && prefix.tokens >= minimum ? [index] : [];
   });
-  const readIndex = Math.max(-1, ...marks.map((mark) => lookBack(mark, live, options.lookBack ?? 20)));
+  const readIndex = Math.max(-1, ...marks.map((mark) => lookBack(mark, live, window)));
   const read = prefixes[readIndex]?.tokens ?? 0;
   const upTo = (index: number | undefined) => Math.max(0, (prefixes[index ?? -1]?.tokens ?? 0) - read);
   return {
