@@ -320,6 +320,21 @@ describe("cache marks", () => {
     expect(marked(JSON.parse(bodyOf(begin({ ...head, tools: tools.slice(2) }))) as Body)).toEqual(["system", "0.0"]);
   });
 
+  it("let a read-only agent read the tools that its caller begins with, as long as there are marks left", () => {
+    const named = (name: string) => ({ name, description: `${name}s`, inputSchema: { type: "object" } as const });
+    const tools = ["Read", "Grep", "Edit", "Bash", "Task"].map(named);
+    const caller = begin({ ...head, tools });
+    const body = bodyOf(caller);
+    expect(marked(JSON.parse(body) as Body)).toEqual(["Grep", "Bash", "system", "0.0"]);
+    const readOnly = bodyOf(begin({ ...head, tools: tools.slice(0, 2), system: "You look." }));
+    expect(marked(JSON.parse(readOnly) as Body)).toEqual(["Grep", "system", "0.0"]);
+    const end = body.indexOf('"cache_control"');
+    expect(readOnly.slice(0, end)).toBe(body.slice(0, end));
+    caller.append({ role: "assistant", content: [{ type: "text", text: "yes" }] });
+    caller.append({ role: "user", content: [{ type: "text", text: "go on" }] });
+    expect(marked(JSON.parse(bodyOf(caller)) as Body)).toEqual(["Bash", "system", "0.0", "2.0"]);
+  });
+
   it.each([
     ["results", [], ["system", "1.0", "2.0", "2.1"]],
     ["results and words", [{ type: "text" as const, text: FORK_INTRODUCTION }], ["system", "1.0", "2.1", "2.2"]],
@@ -499,9 +514,9 @@ describe("points of a request", () => {
     const shared = left.filter(({ key }, index) => right[index]?.key === key);
     expect(shared.length).toBe(left.length - 1);
     expect(left.slice(0, earlier.length)).toEqual(earlier);
-    const behind = { head: left.slice(0, 4), points: left.slice(earlier.length), continues: true };
+    const behind = { head: left.slice(0, 5), points: left.slice(earlier.length), continues: true };
     expect(prefixPoints(views[0], earlier.at(-1))).toEqual(behind);
-    expect(prefixPoints(views[1], left.at(-1))).toEqual({ head: right.slice(0, 4), points: right, continues: false });
+    expect(prefixPoints(views[1], left.at(-1))).toEqual({ head: right.slice(0, 5), points: right, continues: false });
     expect(earlier.at(-1)?.bytes).toBe(Buffer.byteLength(prefixOf(bodyOf(begin(head)))));
   });
 });

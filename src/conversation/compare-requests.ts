@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
 import type { Prompt } from "../ports/index.ts";
 import type { CacheDimension, Head } from "../protocol/index.ts";
 import { type ChainView, writtenChunks } from "./chunk.ts";
-import { headBytes } from "./head-bytes.ts";
+import { fingerprintOf, headBytes } from "./head-bytes.ts";
 import { serializerFor } from "./serialize/dialects.ts";
 
 /** A place up to which another request may have the same bytes. It has them exactly if it has a point with this key. */
@@ -12,7 +13,7 @@ export interface PrefixPoint {
 }
 
 export interface PrefixPoints {
-  /** Ends of the dimensions before the messages. */
+  /** Ends of shared tools and of the dimensions before the messages. */
   readonly head: readonly PrefixPoint[];
   /** In order; the last is the end of the request. */
   readonly points: readonly PrefixPoint[];
@@ -20,11 +21,15 @@ export interface PrefixPoints {
   readonly continues: boolean;
 }
 
-/** Returns the ends of each dimension of the head, of the tool results and of each message. */
+/** Returns the ends of shared tools, of each dimension of the head, of the tool results and of each message. */
 export function prefixPoints(view: ChainView, after?: PrefixPoint): PrefixPoints {
-  const { bytes, dimensions, fingerprints, holdsMessage } = headBytes(view.head);
-  const head: PrefixPoint[] = [];
+  const { bytes, toolMarks, dimensions, fingerprints, holdsMessage } = headBytes(view.head);
   let key = `${view.head.provider} ${view.head.dialect}`;
+  const head = toolMarks.map((mark): PrefixPoint => {
+    // A mark is inserted before the closing brace of its tool.
+    const shared = bytes.subarray(0, mark + 1);
+    return { key: `${key} ${fingerprintOf(createHash("sha256").update(shared))}`, bytes: shared.length };
+  });
   for (const { name, end } of dimensions) {
     key += ` ${fingerprints[name]}`;
     head.push({ key, bytes: end });

@@ -6,7 +6,7 @@ import type { HeadDimension, HeadText } from "./serialize/serializer.ts";
 export interface HeadBytes {
   readonly bytes: Uint8Array;
   readonly markAt: number;
-  readonly toolsMarkAt: number;
+  readonly toolMarks: readonly number[];
   readonly holdsMessage: boolean;
   /** End of each dimension of the cache key in `bytes`, in order of appearance. */
   readonly dimensions: readonly HeadDimension[];
@@ -37,7 +37,7 @@ export function headFingerprints(head: Head): HeadFingerprints {
   return headBytes(head).fingerprints;
 }
 
-function encodeHead({ text, markAt, toolsMarkAt, holdsMessage, dimensions }: HeadText): HeadBytes {
+function encodeHead({ text, markAt, toolMarks, holdsMessage, dimensions }: HeadText): HeadBytes {
   const bytes = Buffer.from(text);
   const isAscii = bytes.length === text.length;
   const inBytes = (offset: number): number => (isAscii ? offset : Buffer.byteLength(text.slice(0, offset)));
@@ -49,7 +49,7 @@ function encodeHead({ text, markAt, toolsMarkAt, holdsMessage, dimensions }: Hea
   return {
     bytes,
     markAt: markAt < 0 ? -1 : inBytes(markAt),
-    toolsMarkAt: toolsMarkAt < 0 ? -1 : inBytes(toolsMarkAt),
+    toolMarks: toolMarks.map(inBytes),
     holdsMessage,
     dimensions: ends,
     fingerprints: Object.fromEntries(fingerprints) as HeadFingerprints,

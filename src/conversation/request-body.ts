@@ -29,15 +29,19 @@ export function lifetimeAt({ head, longLived = Number.POSITIVE_INFINITY }: Chain
 
 const MOST_MARKS = 4;
 
-/** If there are not enough marks, those in messages take precedence over the one after the tools. */
+/**
+ * If there are not enough marks, those in messages come first, then the one after the system text, then those after tools,
+ * the last first. A mark below the model's minimum is ignored and costs nothing, so no tokens are estimated here.
+ */
 function headPieces(
-  { bytes, markAt, toolsMarkAt }: HeadBytes,
+  { bytes, markAt, toolMarks }: HeadBytes,
   { mark, others }: { readonly mark: Uint8Array; readonly others: number },
 ): Uint8Array[] {
-  const offsets = mark.length === 0 ? [] : others + 1 < MOST_MARKS ? [toolsMarkAt, markAt] : [markAt];
+  const all = mark.length === 0 ? [] : [...toolMarks, markAt].filter((at) => at >= 0);
+  const offsets = all.slice(Math.max(0, all.length - (MOST_MARKS - others)));
   const pieces: Uint8Array[] = [];
   let from = 0;
-  for (const offset of offsets.filter((at) => at >= 0)) {
+  for (const offset of offsets) {
     pieces.push(bytes.subarray(from, offset), mark);
     from = offset;
   }

@@ -29,7 +29,10 @@ export interface ToolsRequest {
   readonly timeouts?: ToolTimeouts | undefined;
 }
 
-/** Creates the built-in tools for one workspace, in the order in which the model sees them. The order never changes. */
+/**
+ * Creates the built-in tools for one workspace, in the order in which the model sees them. The order never changes. Those
+ * that read-only agents have come first, so that agents of all kinds read the beginning of the list from one cache entry.
+ */
 export function createTools({
   sessionId,
   workspace,
@@ -43,18 +46,18 @@ export function createTools({
   const shells = createShells(sessionId);
   return [
     createReadTool({ workspace, seen, results }),
-    createEditTool({ workspace, seen }),
-    createWriteTool({ workspace, seen }),
-    createNotebookEditTool({ workspace, seen }),
     createGrepTool({ workspace }),
     createGlobTool({ workspace }),
     createLsTool({ workspace }),
+    createWebFetchTool({ timeoutMs: milliseconds(timeouts.webFetch) }),
+    ...(search ? [createWebSearchTool({ search })] : []),
+    createEditTool({ workspace, seen }),
+    createWriteTool({ workspace, seen }),
+    createNotebookEditTool({ workspace, seen }),
     createBashTool({ workspace, shells, outputDirectory, timeoutMs: milliseconds(timeouts.bash) }),
     createBashOutputTool({ shells }),
     createKillShellTool({ shells }),
     createTodoWriteTool(),
-    createWebFetchTool({ timeoutMs: milliseconds(timeouts.webFetch) }),
-    ...(search ? [createWebSearchTool({ search })] : []),
     ...(skills ? [createSkillTool({ skills })] : []),
   ];
 }

@@ -30,7 +30,7 @@ describe("an agent with a memory and without file tools", () => {
       steps: [{ calls: [write(index)] }, { calls: [read(index)] }, { calls: [edit] }, done],
     });
     expect(first.outcomes).toEqual(["ok", "ok", "ok"]);
-    expect(toolNames(first)).toEqual(["Read", "Edit", "Write", "Grep"]);
+    expect(toolNames(first)).toEqual(["Read", "Grep", "Edit", "Write"]);
     expect(first.head.system).toContain(directory);
     expect(readFileSync(index, "utf8")).toBe("- spaces\n");
     const second = await performTask({ ...task, at, steps: [done] });

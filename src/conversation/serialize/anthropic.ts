@@ -26,9 +26,13 @@ function anthropicHead(head: Head): HeadText {
   let text = `{"model":${JSON.stringify(head.model)},"stream":true`;
   if (head.thinking) text += `,"thinking":{"type":"enabled","budget_tokens":${head.thinking.budgetTokens}}`;
   if (head.effort) text += `,"output_config":{"effort":${JSON.stringify(head.effort)}}`;
-  const shared = sharedTools(head.tools);
-  const toolsMarkAt = shared.length === 0 ? -1 : text.length + `,"tools":[${shared.map(toolText).join(",")}`.length - 1;
-  if (head.tools.length > 0) text += `,"tools":[${head.tools.map(toolText).join(",")}]`;
+  const shared = sharedCounts(head.tools);
+  const toolMarks: number[] = [];
+  for (const [index, tool] of head.tools.entries()) {
+    text += `${index === 0 ? ',"tools":[' : ","}${toolText(tool)}`;
+    if (shared.includes(index + 1)) toolMarks.push(text.length - 1);
+  }
+  if (head.tools.length > 0) text += "]";
   const dimensions: HeadDimension[] = [{ name: "tools_model_thinking", end: text.length }];
   let markAt = -1;
   let opened = false;
@@ -41,13 +45,17 @@ function anthropicHead(head: Head): HeadText {
     dimensions.push({ name, end: text.length });
   }
   text += `${opened ? "]" : ""},"messages":[`;
-  return { text, markAt, toolsMarkAt, holdsMessage: false, dimensions };
+  return { text, markAt, toolMarks, holdsMessage: false, dimensions };
 }
 
-/** Returns the tools before Task: an agent's list begins with those that its subagents have too. */
-function sharedTools(tools: readonly ToolDeclaration[]): readonly ToolDeclaration[] {
-  const at = tools.findIndex(({ name }) => name === "Task");
-  return at < 0 ? tools : tools.slice(0, at);
+/**
+ * Returns how many tools at the beginning of the list agents of other kinds begin with too: those before Edit, which
+ * read-only agents have, and those before Task, which all other subagents have (see `createTools`).
+ */
+function sharedCounts(tools: readonly ToolDeclaration[]): readonly number[] {
+  const before = (tool: string): number => tools.findIndex(({ name }) => name === tool);
+  const beforeTask = before("Task");
+  return [before("Edit"), beforeTask < 0 ? tools.length : beforeTask];
 }
 
 function toolText(tool: ToolDeclaration): string {

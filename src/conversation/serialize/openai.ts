@@ -36,7 +36,7 @@ function openaiHead(head: Head): HeadText {
     dimensions.push({ name, end: text.length });
   }
   if (opened) text += '"}';
-  return { text, markAt: -1, toolsMarkAt: -1, holdsMessage: opened, dimensions };
+  return { text, markAt: -1, toolMarks: [], holdsMessage: opened, dimensions };
 }
 
 function mustNotReason({ tools, model }: Head): boolean {

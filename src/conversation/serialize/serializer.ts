@@ -15,8 +15,8 @@ export interface HeadText {
   readonly text: string;
   /** Offset of the mark that covers tools and system text, or -1. */
   readonly markAt: number;
-  /** Offset of the mark after the tools that agents share with their parents, or -1. */
-  readonly toolsMarkAt: number;
+  /** Offsets of the marks after the tools that agents of different kinds share, in order. */
+  readonly toolMarks: readonly number[];
   /** Whether the list that segments continue already contains a message (the system message). */
   readonly holdsMessage: boolean;
   /** End of each dimension of the cache key in `text`, in order of appearance. */
