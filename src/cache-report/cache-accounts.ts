@@ -8,7 +8,10 @@ export interface CacheAccount {
   /** Number of the request within its agent, starting at 1. */
   readonly number: number;
   readonly usage: Usage;
-  /** Tokens that an unlimited cache of all earlier requests would have returned: the longest common prefix. */
+  /**
+   * Tokens that an unlimited cache of all earlier requests would have returned: the longest common prefix, unless it is
+   * below the model's minimum.
+   */
   readonly idealTokens: number;
   /** Part of `idealTokens` that was not read from the cache. */
   readonly missedTokens: number;
@@ -24,8 +27,8 @@ export interface CacheAccount {
 
 /**
  * early: sent before the request that writes the prefix was answered. expired: not used within its lifetime. lifetime:
- * written with another lifetime than requested now. small: too small for most providers to cache. unreported: this
- * provider reports no cache usage. provider: the provider did not use its cache although the bytes were the same.
+ * written with another lifetime than requested now. small: too small for most providers to cache, on a model whose
+ * minimum is unknown. unreported: this provider reports no cache usage. provider: the provider did not use its cache although the bytes were the same.
  */
 export type MissReason = "early" | "expired" | "lifetime" | "small" | "unreported" | "provider";
 
@@ -49,7 +52,7 @@ export function accountsOf(requests: readonly SentRequest[]): readonly CacheAcco
   const siblings = new Map<string, SentPrompt>();
   const reporting = new Set(requests.flatMap(({ model, answer }) => (answer && reports(answer.usage) ? [model] : [])));
   return requests.map((request): CacheAccount => {
-    const { agentId, agentType, model, answer, prompt } = request;
+    const { agentId, agentType, model, answer, prompt, cacheMinimumTokens } = request;
     const number = (numbers.get(agentId) ?? 0) + 1;
     numbers.set(agentId, number);
     const usage = answer?.usage ?? noUsage;
@@ -58,7 +61,8 @@ export function accountsOf(requests: readonly SentRequest[]): readonly CacheAcco
       return { request, number, usage, idealTokens: read, missedTokens: 0 };
     const total = inputOf(usage);
     tokens.set(prompt, total);
-    const shared = longestSeen(prompt, { total, seen });
+    const longest = longestSeen(prompt, { total, seen });
+    const shared = longest && longest.tokens >= (cacheMinimumTokens ?? 0) ? longest : undefined;
     const idealTokens = Math.max(read, shared?.tokens ?? 0);
     const missedTokens = idealTokens - read;
     const sibling = siblings.get(`${agentType} ${model}`);
@@ -78,6 +82,11 @@ export function accountsOf(requests: readonly SentRequest[]): readonly CacheAcco
       broken,
     };
   });
+}
+
+/** Returns whether the whole request was too short for the model to cache any of it. */
+export function isBelowMinimum({ request: { answer, cacheMinimumTokens = 0 } }: CacheAccount): boolean {
+  return answer !== undefined && !reports(answer.usage) && inputOf(answer.usage) < cacheMinimumTokens;
 }
 
 export function inputOf({ inputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number {
@@ -170,7 +179,7 @@ function changeOfLifetime({ prompt, before }: SentPrompt): LifetimeChange | unde
 }
 
 const LIVES_MS: Readonly<Record<CacheLifetime, number>> = { "5m": 5 * 60_000, "1h": 60 * 60_000 };
-/** Most providers do not cache shorter prefixes. */
+/** Most providers do not cache shorter prefixes. Counts only where the minimum of the model is unknown. */
 const SMALLEST = 1_024;
 /** Some providers count cached tokens in steps of this size. */
 const STEP = 128;
@@ -182,14 +191,14 @@ interface Miss {
 }
 
 function reasonOf(
-  { sentAt, prompt }: SentRequest,
+  { sentAt, prompt, cacheMinimumTokens }: SentRequest,
   { shared: { tokens, point }, missedTokens, reports: isReported }: Miss,
 ): MissReason | undefined {
   if (missedTokens <= Math.max(STEP, tokens / 100)) return undefined;
   if (!isReported) return "unreported";
   if (point.answeredAt > sentAt) return "early";
   if (sentAt - point.usedAt > LIVES_MS[point.lifetime]) return "expired";
-  if (tokens < SMALLEST) return "small";
+  if (cacheMinimumTokens === undefined && tokens < SMALLEST) return "small";
   return prompt && !asksFor(prompt, point.lifetime) ? "lifetime" : "provider";
 }
 

@@ -15,6 +15,8 @@ export interface SentRequest {
   readonly answer: Answer | undefined;
   readonly model: string;
   readonly prices: Prices | undefined;
+  /** Number of tokens below which the provider cached nothing; undefined if unknown. */
+  readonly cacheMinimumTokens: number | undefined;
   /** Undefined for a request for a summary, which is not in the transcript. */
   readonly prompt: SentPrompt | undefined;
 }
@@ -163,8 +165,8 @@ function requestsIn(lines: readonly Line[], prompts: readonly SentPrompt[]): rea
   for (const line of lines) {
     if (line.type === "run.started") run = line;
     if (run === undefined) continue;
-    const { agentId, agentType, model, prices } = run;
-    const common = { agentId, agentType, model, prices };
+    const { agentId, agentType, model, prices, cacheMinimumTokens } = run;
+    const common = { agentId, agentType, model, prices, cacheMinimumTokens };
     if (line.type === "model.requested") {
       const prompt = prompts[count];
       requests.push({ ...common, turn: line.turn, sentAt: line.at, answer: answerOf(answers[count]), prompt });

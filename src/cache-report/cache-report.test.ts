@@ -102,6 +102,55 @@ describe("explaining a lost cache", () => {
     expect(requests[2]?.tokens).toMatchObject({ written: 2_200, written1h: 2_200 });
   });
 
+  it("neither expects nor misses what is below the minimum of the model", async () => {
+    const play = await begin({ cacheMinimumTokens: 4_096 });
+    await play.ask("main", { read: 0, written: 0, plain: 2_000 });
+    await play.ask("main", { read: 0, written: 0, plain: 3_000 });
+    await play.ask("main", { read: 0, written: 4_200 });
+    await play.ask("main", { read: 4_200, written: 900 });
+    const requests = await play.explain();
+    expect(requests.map(({ reason, belowMinimum, tokens }) => [reason, belowMinimum, tokens?.ideal])).toEqual([
+      [undefined, 4_096, 0],
+      [undefined, 4_096, 0],
+      [undefined, undefined, 0],
+      [undefined, undefined, 4_200],
+    ]);
+    const { total, belowMinimum } = await reportCache(play.path);
+    expect(total).toMatchObject({ idealReadTokens: 4_200, baseTokens: { spent: 11_795, ideal: 11_795 } });
+    expect(belowMinimum).toEqual([{ model: "m-1", minimumTokens: 4_096, requests: 4, tooShort: 2 }]);
+  });
+
+  it("still misses what a model with a minimum could have read", async () => {
+    const play = await begin({ cacheMinimumTokens: 512 });
+    await play.ask("main", { read: 0, written: 800 });
+    await play.ask("main", { read: 0, written: 900 });
+    expect((await play.explain())[1]).toMatchObject({ reason: "provider", tokens: { missed: 800 } });
+    expect((await reportCache(play.path)).belowMinimum).toEqual([]);
+  });
+
+  it("assumes no minimum of a model whose minimum is unknown", async () => {
+    const play = await begin();
+    await play.ask("main", { read: 0, written: 800 });
+    await play.ask("main", { read: 0, written: 900 });
+    expect((await play.explain())[1]).toMatchObject({ reason: "small", tokens: { missed: 800 } });
+    expect((await reportCache(play.path)).belowMinimum).toEqual([]);
+  });
+
+  it("counts the tools that a subagent shares with its parent as readable", async () => {
+    const play = await begin();
+    const shared = { name: "Read", description: "Reads. ".repeat(500), inputSchema: { type: "object" } } as const;
+    const task = { name: "Task", description: "Delegates.", inputSchema: { type: "object" } } as const;
+    await play.setHead("main", { ...head, tools: [shared, task] });
+    await play.ask("main", { read: 0, written: 2_000 });
+    await play.spawn("a1");
+    await play.setHead("a1", { ...helperHead, tools: [shared] });
+    await play.ask("a1", { read: 0, written: 2_000 });
+    const [, first] = await play.explain();
+    expect(first?.reason).toBe("provider");
+    expect(first?.tokens?.missed).toBeGreaterThan(1_700);
+    expect(first?.tokens?.missed).toBeLessThan(2_000);
+  });
+
   it("says which agent of a type does not begin as the one before it", async () => {
     const play = await begin();
     await play.spawn("a1", "a2");
@@ -187,7 +236,7 @@ interface Counts {
 }
 
 /** A session on the disk, written as runs write it, with a clock that the test moves. */
-async function begin() {
+async function begin({ cacheMinimumTokens }: { readonly cacheMinimumTokens?: number } = {}) {
   const root = mkdtempSync(join(tmpdir(), "retinue-cache-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const cwd = join(root, "project");
@@ -217,7 +266,7 @@ async function begin() {
     record(agentId, ended(counts, fingerprint));
   await record("main", birth(session, cwd));
   await setHead("main", head);
-  await record("main", { ...started("main"), prices });
+  await record("main", { ...started("main"), prices, cacheMinimumTokens });
   return {
     path: session.path ?? "",
     record,
@@ -234,7 +283,7 @@ async function begin() {
     spawn: async (...agentIds: string[]) => {
       for (const agentId of agentIds) {
         await setHead(agentId, helperHead);
-        await record(agentId, { ...started(agentId), prices });
+        await record(agentId, { ...started(agentId), prices, cacheMinimumTokens });
       }
     },
     explain: () => explainCache(session.path ?? ""),

@@ -5,6 +5,7 @@ import {
   type BrokenPrefix,
   type CacheAccount,
   inputOf,
+  isBelowMinimum,
   type LifetimeChange,
   type MissReason,
 } from "./cache-accounts.ts";
@@ -15,13 +16,45 @@ export interface CacheReport {
   readonly sessionId: string;
   readonly total: CacheFigures;
   readonly agents: readonly AgentFigures[];
+  /** Models with requests that were too short to be cached. Empty for models whose minimum is unknown. */
+  readonly belowMinimum: readonly BelowMinimum[];
+}
+
+export interface BelowMinimum {
+  readonly model: string;
+  readonly minimumTokens: number;
+  /** Answered requests to the model. */
+  readonly requests: number;
+  /** Those of them with fewer tokens than the minimum. */
+  readonly tooShort: number;
 }
 
 /** Reports how much a session, given by the path of its transcript, saved with prompt caches. */
 export async function reportCache(transcriptPath: string): Promise<CacheReport> {
   const session = readSession(transcriptPath);
   const accounts = accountsOf(await replaySession(session));
-  return { sessionId: session.sessionId, total: figuresOf(accounts), agents: figuresByAgent(accounts) };
+  return {
+    sessionId: session.sessionId,
+    total: figuresOf(accounts),
+    agents: figuresByAgent(accounts),
+    belowMinimum: belowMinimum(accounts),
+  };
+}
+
+function belowMinimum(accounts: readonly CacheAccount[]): readonly BelowMinimum[] {
+  const byModel = new Map<string, BelowMinimum>();
+  for (const account of accounts) {
+    const { model, answer, cacheMinimumTokens } = account.request;
+    if (answer === undefined || cacheMinimumTokens === undefined) continue;
+    const { requests, tooShort } = byModel.get(model) ?? { requests: 0, tooShort: 0 };
+    byModel.set(model, {
+      model,
+      minimumTokens: cacheMinimumTokens,
+      requests: requests + 1,
+      tooShort: tooShort + (isBelowMinimum(account) ? 1 : 0),
+    });
+  }
+  return [...byModel.values()].filter(({ tooShort }) => tooShort > 0);
 }
 
 export interface ExplainedRequest {
@@ -35,6 +68,8 @@ export interface ExplainedRequest {
   readonly isSummary: boolean;
   /** Undefined if no answer was recorded. */
   readonly tokens?: ExplainedTokens | undefined;
+  /** Set if the whole request was too short to be cached: the model's minimum. */
+  readonly belowMinimum?: number | undefined;
   readonly reason?: MissReason | undefined;
   /** Lifetime that was requested for the missed tokens, if there is a reason. */
   readonly keptFor?: CacheLifetime | undefined;
@@ -62,18 +97,9 @@ export async function explainCache(transcriptPath: string): Promise<readonly Exp
   return accountsOf(await replaySession(readSession(transcriptPath))).map(explained);
 }
 
-function explained({
-  request,
-  number,
-  usage,
-  idealTokens,
-  missedTokens,
-  reason,
-  keptFor,
-  lifetimeChange,
-  broken,
-}: CacheAccount): ExplainedRequest {
-  const { agentId, agentType, model, sentAt, answer, prompt } = request;
+function explained(account: CacheAccount): ExplainedRequest {
+  const { request, number, usage, idealTokens, missedTokens, reason, keptFor, lifetimeChange, broken } = account;
+  const { agentId, agentType, model, sentAt, answer, prompt, cacheMinimumTokens } = request;
   const tokens: ExplainedTokens = {
     input: inputOf(usage),
     read: usage.cacheReadTokens,
@@ -91,6 +117,7 @@ function explained({
     sentAt,
     isSummary: prompt === undefined,
     tokens: answer && tokens,
+    belowMinimum: isBelowMinimum(account) ? cacheMinimumTokens : undefined,
     reason,
     keptFor,
     lifetimeChange,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ExplainedRequest } from "../../app/index.ts";
-import { renderExplained } from "./cache.ts";
+import { renderExplained, renderReport } from "./cache.ts";
 
 const request: ExplainedRequest = {
   agentId: "main",
@@ -17,10 +17,21 @@ it.each<[Partial<ExplainedRequest>, string]>([
   [{ reason: "expired", keptFor: "5m" }, "2,000 tokens missed: nobody had asked for them for more than five minutes."],
   [{ reason: "expired", keptFor: "1h" }, "2,000 tokens missed: nobody had asked for them for more than an hour."],
   [{ reason: "lifetime", keptFor: "1h" }, "they were written to be kept for an hour, and this request asks otherwise."],
+  [{ belowMinimum: 4_096 }, "Not cached: m caches nothing below 4,096 tokens."],
   [
     { lifetimeChange: { before: "1h", after: "5m" } },
     "From here on the provider is asked to keep it for five minutes, before for an hour.",
   ],
-])("says how long a cache was kept: %j", (more, expected) => {
+])("says why nothing was read: %j", (more, expected) => {
   expect(renderExplained([{ ...request, ...more }])).toContain(expected);
+});
+
+it("says in one sentence that a model's minimum is the reason, and what to do", () => {
+  const usage = { inputTokens: 9_000, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1 };
+  const baseTokens = { spent: 9_000, withoutCache: 9_000, ideal: 9_000 };
+  const total = { requests: 3, usage, idealReadTokens: 0, baseTokens };
+  const belowMinimum = [{ model: "m", minimumTokens: 4_096, requests: 3, tooShort: 2 }];
+  expect(renderReport({ sessionId: "s1", total, agents: [], belowMinimum }).trimEnd().split("\n").at(-1)).toBe(
+    "m caches nothing below 4,096 tokens, so 2 of 3 requests to it could not be cached: use a model with a smaller minimum, or give more work to fewer agents.",
+  );
 });

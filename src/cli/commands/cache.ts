@@ -88,7 +88,7 @@ function agentIdOf(prefix: string, agentIds: readonly string[]): string {
 }
 
 /** Renders a table of the session and, if it has subagents, each of its agents. */
-export function renderReport({ sessionId, total, agents }: CacheReport): string {
+export function renderReport({ sessionId, total, agents, belowMinimum }: CacheReport): string {
   if (total.requests === 0) return `No answer of a model is recorded in the session ${sessionId}.\n`;
   const head = ["", "REQUESTS", "INPUT", "READ", "WRITTEN", "PLAIN", "OF THE IDEAL", "BASE TOKENS"];
   const money = ["SPENT", "WITHOUT CACHE", "AT THE IDEAL"];
@@ -98,7 +98,13 @@ export function renderReport({ sessionId, total, agents }: CacheReport): string 
   ];
   const isPriced = total.usd !== undefined;
   const table = [[...head, ...(isPriced ? money : [])], ...rows.map((row) => (isPriced ? row : row.slice(0, -3)))];
-  return `${renderTable(table, 0)}\n${summaryOf(total)}\n`;
+  const lines = [summaryOf(total), ...belowMinimum.map(minimumText)];
+  return `${renderTable(table, 0)}\n${lines.join("\n")}\n`;
+}
+
+function minimumText({ model, minimumTokens, requests, tooShort }: CacheReport["belowMinimum"][number]): string {
+  const which = `${formatCount(tooShort)} of ${formatCount(requests)} requests to it`;
+  return `${oneLine(model)} caches nothing below ${formatCount(minimumTokens)} tokens, so ${which} could not be cached: use a model with a smaller minimum, or give more work to fewer agents.`;
 }
 
 function figureCells(name: string, { requests, usage, idealReadTokens, baseTokens, usd }: CacheFigures): string[] {
@@ -157,7 +163,7 @@ function requestCells({ number, tokens, isSummary }: ExplainedRequest): string[]
 }
 
 function explanationLines(request: ExplainedRequest): string[] {
-  const { broken, reason, keptFor = "5m", lifetimeChange, tokens, isChanged } = request;
+  const { broken, belowMinimum, reason, keptFor = "5m", lifetimeChange, model, tokens, isChanged } = request;
   const lines: string[] = [];
   if (lifetimeChange) {
     const { before, after } = lifetimeChange;
@@ -172,6 +178,9 @@ function explanationLines(request: ExplainedRequest): string[] {
       `  before: ${quoted(before)}`,
       `  now:    ${quoted(after)}`,
     );
+  }
+  if (belowMinimum !== undefined) {
+    lines.push(`Not cached: ${oneLine(model)} caches nothing below ${formatCount(belowMinimum)} tokens.`);
   }
   if (reason) lines.push(`${formatCount(tokens?.missed ?? 0)} tokens missed: ${reasonTexts[reason](keptFor)}`);
   if (isChanged) lines.push("The transcript was changed since: what stands there is not what was sent.");
@@ -192,7 +201,7 @@ const reasonTexts = {
   early: () => "it was sent before the request that wrote them had its answer.",
   expired: (keptFor) => `nobody had asked for them for more than ${lifetimeNames[keptFor]}.`,
   lifetime: (keptFor) => `they were written to be kept for ${lifetimeNames[keptFor]}, and this request asks otherwise.`,
-  small: () => "they are fewer than most providers keep.",
+  small: () => "most providers cache nothing below 1,024 tokens; the minimum of this model is unknown.",
   unreported: () => "this provider tells of no cache.",
   provider: () => "the bytes are the same, but the provider did not have them any more.",
 } satisfies Record<NonNullable<ExplainedRequest["reason"]>, (keptFor: CacheLifetime) => string>;
