@@ -1,19 +1,31 @@
-import { equivalents, type FanOut, fanOut } from "./fan-out.ts";
+import { equivalents, type FanOut, fanOut, minimumOf } from "./fan-out.ts";
 import type { Figure } from "./figure.ts";
 import { seedExample } from "./seed-example.ts";
 
+/** The most base tokens that the work may cost, by a model of each minimum. */
+const models = [
+  { model: "claude-sonnet-4-5", limit: 60_000 },
+  { model: "claude-opus-4-7", limit: 75_000 },
+  { model: "claude-haiku-4-5", limit: 100_000 },
+] as const;
+
 /** What input costs, and what the cache gives of what it could; tokens of four bytes, as the test server counts them. */
 export async function cacheCase(): Promise<Figure[]> {
-  const fresh = await fanOut({ kind: "fresh" });
-  const forked = await fanOut({ kind: "fork", flags: ["--fork", "on"] });
-  const shared = await fanOut({ kind: "fresh", cache: { readableAfter: "immediately" } });
+  const fanOuts: Figure[] = [];
+  for (const { model, limit } of models) {
+    const name = (kind: string) => `main + 8 agents × 5 steps, ${kind}, minimum ${count(minimumOf(model))}`;
+    const fresh = await fanOut({ kind: "fresh", model });
+    const forked = await fanOut({ kind: "fork", model, flags: ["--fork", "on"] });
+    fanOuts.push(...figuresOf(name("fresh"), fresh, limit), ...figuresOf(name("forked"), forked, limit));
+  }
+  const [{ model, limit }] = models;
+  const shared = await fanOut({ kind: "fresh", model, cache: { readableAfter: "immediately" } });
   const { parent, forks } = await seedExample();
   const prefix = forks[1]?.read ?? 0;
   const anew = forks.reduce((sum, { written }) => sum + written, parent.written);
   return [
-    ...figuresOf("main + 8 agents × 5 steps, fresh", fresh),
-    ...figuresOf("the same where a cache can be read at once", shared),
-    ...figuresOf("main + 8 agents × 5 steps, forked", forked),
+    ...fanOuts,
+    ...figuresOf("fresh where a cache can be read at once, minimum 1,024", shared, limit),
     value(`3 forks of ${count(prefix)} tokens: tokens that are new, against ${count(3 * prefix)}`, anew, {
       limit: 62_700,
       unit: "tokens",
@@ -25,10 +37,10 @@ export async function cacheCase(): Promise<Figure[]> {
   ];
 }
 
-function figuresOf(name: string, result: FanOut): Figure[] {
+function figuresOf(name: string, result: FanOut, limit: number): Figure[] {
   return [
     value(`${name}: base-token equivalents (files alone ${count(filesAlone(result))})`, equivalents(result.tokens), {
-      limit: 60_000,
+      limit,
       unit: "tokens",
     }),
     missed(name, result),

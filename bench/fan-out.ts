@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { knownModel } from "../src/model/providers/describe-model.ts";
 import {
   type CacheAccount,
   type CacheOptions,
@@ -38,6 +39,8 @@ export interface FanOut {
 
 export interface FanOutWish {
   readonly kind: "fresh" | "fork";
+  /** The server caches by its real minimum. */
+  readonly model: string;
   readonly flags?: readonly string[];
   readonly cache?: CacheOptions;
   /** Before an answer begins; long enough that agents that start together have none of each other yet. */
@@ -45,17 +48,18 @@ export interface FanOutWish {
 }
 
 /** A main agent gives eight parts of a survey away at once; each agent reads four files and reports: five requests. */
-export async function fanOut({ kind, flags = [], cache = {}, delayMs = 200 }: FanOutWish): Promise<FanOut> {
+export async function fanOut({ kind, model, flags = [], cache = {}, delayMs = 200 }: FanOutWish): Promise<FanOut> {
   const scenario = JSON.parse(readFileSync(join(here, "fan-out.json"), "utf8")) as Scenario;
   const place = newPlace();
   const fileTokens = writeParts(place.cwd, scenario);
   const server = await createApiServer({
     seed: scenario.seed,
-    cache,
+    cache: { minimumTokens: minimumOf(model), ...cache },
     script: (request) => ({ ...replyTo(request, scenario, kind), pacing: { delayMs } }),
   });
   try {
-    const printed = await retinue(["-p", scenario.prompt, ...flags], { ...place, url: server.url });
+    const words = ["-p", scenario.prompt, "--model", `anthropic/${model}`, ...flags];
+    const printed = await retinue(words, { ...place, url: server.url });
     const accounts = server.requests.flatMap(({ cache: account }) => account ?? []);
     const expected = 2 + scenario.parts * (scenario.filesPerPart + 1);
     if (accounts.length !== expected) throw new Error(`${accounts.length} requests of ${expected}`);
@@ -66,6 +70,12 @@ export async function fanOut({ kind, flags = [], cache = {}, delayMs = 200 }: Fa
     await server.close();
     place.remove();
   }
+}
+
+export function minimumOf(model: string): number {
+  const minimum = knownModel("anthropic", model)?.cacheMinimumTokens;
+  if (minimum === undefined) throw new Error(`the minimum of ${model} is unknown`);
+  return minimum;
 }
 
 /** What input costs in tokens at the plain price: written ones 1.25, read ones 0.1. */
@@ -139,8 +149,7 @@ interface Surroundings {
 }
 
 async function retinue(words: readonly string[], { cwd, home, url }: Surroundings): Promise<Printed> {
-  const options = ["--model", "anthropic/bench-model", "--output-format", "json"];
-  const child = spawn(process.execPath, [program, ...words, ...options], {
+  const child = spawn(process.execPath, [program, ...words, "--output-format", "json"], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
