@@ -99,9 +99,68 @@ describe("judge", () => {
     expect(judgement).toMatchObject({ kind: "invalid" });
   });
 
-  it("names a wrong property", async () => {
-    const judgement = await executor([writer()]).judge(call("Write", { file_pth: "x" }), policy());
-    expect(judgement).toEqual({ kind: "invalid", message: expect.stringContaining("file_path") });
+  it("names a misspelled input that leaves a required one out", async () => {
+    const made = writer();
+    const required = { ...made.declaration.inputSchema, required: ["file_path"] };
+    const strict = { ...made, declaration: { ...made.declaration, inputSchema: required } };
+    const judgement = await executor([strict]).judge(call("Write", { file_pth: "x" }), policy());
+    const message = expect.stringContaining("`file_pth` is not a known property. Did you mean `file_path`?");
+    expect(judgement).toEqual({ kind: "invalid", message });
+  });
+});
+
+describe("unknown inputs", () => {
+  async function read(input: object, more: Partial<Tool> = {}, name = "Read") {
+    const seen: JsonObject[] = [];
+    const reader = tool(
+      name,
+      async (got) => {
+        seen.push(got);
+        return { content: "text" };
+      },
+      more,
+    );
+    const rules = policy({ pool: [name] }, ["allow", name]);
+    const request = { agentId: "main" as const, call: call(name, input), policy: rules };
+    const result = await executor([reader]).execute(request, silent, never);
+    return { result, text: textOf(result.content), seen };
+  }
+
+  it("are ignored with a remark that names the nearest input", async () => {
+    const { result, text, seen } = await read({ file_path: "a", limt: 3 });
+    expect(result.outcome).toBe("ok");
+    expect(text).toBe('text\n[Ignored unknown input: "limt" (did you mean "limit"?).]');
+    expect(seen).toEqual([{ file_path: "a" }]);
+  });
+
+  it("are all named in one line, however long and many", async () => {
+    const { text, seen } = await read(JSON.parse('{"__proto__":1,"a\\n]b":2,"limit":"5","file_path":"a"}'));
+    expect(text).toBe('text\n[Ignored unknown inputs: "__proto__", "a\\n]b".]');
+    expect(seen).toEqual([{ limit: 5, file_path: "a" }]);
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${index}${"x".repeat(500)}`, 1]));
+    expect((await read({ ...many, file_path: "a" })).text.length).toBeLessThan(1_000);
+  });
+
+  it("do not excuse a wrong value", async () => {
+    const { result, text } = await read({ file_path: "a", limit: "many", colour: "red" });
+    expect(result.outcome).toBe("error");
+    expect(text).toContain("`limit` must be an integer");
+  });
+
+  it("are not what a permission decides on", async () => {
+    const judgement = await executor([tool("Grep", async () => ({ content: "" }))]).judge(
+      call("Grep", { path: "src", file_path: "src", paths: "/etc" }),
+      policy(),
+    );
+    expect(judgement).toMatchObject({ accesses: [{ kind: "search", path: "src" }] });
+  });
+
+  it("reach a tool that takes any input, and MCP tools, which check their own", async () => {
+    const declaration = { name: "mcp__s__t", description: "", inputSchema: { type: "object" } };
+    const { text, seen } = await read({ any: 1 }, { declaration }, "mcp__s__t");
+    expect([text, seen]).toEqual(["text", [{ any: 1 }]]);
+    const open = await read({ any: 1, file_path: "a" }, { accepts: { type: "object", additionalProperties: true } });
+    expect([open.text, open.seen]).toEqual(["text", [{ any: 1, file_path: "a" }]]);
   });
 });
 

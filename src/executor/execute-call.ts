@@ -46,7 +46,7 @@ export async function executeCall(request: ExecuteRequest, execution: ExecutionC
   const known = takeAllowed(request, execution.allowed);
   const read = known?.read ?? readCall(request.call, { tools: execution.tools, pool: request.policy.pool });
   if (!read.ok) return textResult("error", read.message);
-  const { tool, input } = read;
+  const { tool, input, remark } = read;
   const limit = timeLimit(tool, input, limits.timeoutMs);
   const bounds = {
     timeoutMs: limit + limits.graceMs,
@@ -55,7 +55,7 @@ export async function executeCall(request: ExecuteRequest, execution: ExecutionC
     running,
   };
   const run = await runWithinLimits(
-    (own) => decideAndRun({ request, tool, input, judged: known?.judged, execution, signal: own }),
+    (own) => decideAndRun({ request, tool, input, remark, judged: known?.judged, execution, signal: own }),
     bounds,
   );
   switch (run.kind) {
@@ -83,12 +83,14 @@ interface Attempt {
   readonly request: ExecuteRequest;
   readonly tool: Tool;
   readonly input: JsonObject;
+  readonly remark: string | undefined;
   readonly judged: JudgedCall | undefined;
   readonly execution: ExecutionContext;
   readonly signal: AbortSignal;
 }
 
-async function decideAndRun({ request, tool, input, judged: known, execution, signal }: Attempt): Promise<ToolResult> {
+async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
+  const { request, tool, input, remark, judged: known, execution, signal } = attempt;
   const { call, policy, grant, agentId } = request;
   const { place, results, limits, emit } = execution;
   const toolName = tool.declaration.name;
@@ -118,11 +120,12 @@ async function decideAndRun({ request, tool, input, judged: known, execution, si
   const output = await tool.run(input, context).finally(() => {
     ended = true;
   });
-  const content = await boundResult(output.content, {
+  const bounded = await boundResult(output.content, {
     callId: call.callId,
     results,
     maxCharacters: tool.maxCharacters ?? limits.maxCharacters,
   });
+  const content: readonly ResultBlock[] = remark === undefined ? bounded : [...bounded, { type: "text", text: remark }];
   const { details, facts } = output;
   return { outcome: output.isError === true ? "error" : "ok", content, details, facts };
 }

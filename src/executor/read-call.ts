@@ -3,7 +3,14 @@ import type { Tool } from "../ports/index.ts";
 import { canonicalToolName, type JsonObject, type JsonSchema, type ToolCall } from "../protocol/index.ts";
 
 export type ReadCall =
-  | { readonly ok: true; readonly tool: Tool; readonly input: JsonObject }
+  | {
+      readonly ok: true;
+      readonly tool: Tool;
+      /** Input without the properties that the tool does not know. */
+      readonly input: JsonObject;
+      /** One line for the model about properties that were ignored. */
+      readonly remark?: string | undefined;
+    }
   | { readonly ok: false; readonly message: string };
 
 interface CallContext {
@@ -24,16 +31,49 @@ export function readCall(call: ToolCall, { tools, pool }: CallContext): ReadCall
     };
   }
   const schema = closed(tool);
-  const fits = checkSchema(schema, parsed).length === 0;
-  const input = (fits ? parsed : coerceInput(schema, parsed)) as JsonObject;
-  const problems = fits ? [] : checkSchema(schema, input);
-  if (problems.length > 0) return { ok: false, message: `${tool.declaration.name}: ${describeProblems(problems)}` };
-  return { ok: true, tool, input };
+  const { input, ignored } = knownInput(schema, parsed);
+  const problems = checkSchema(schema, input);
+  if (problems.length === 0) return { ok: true, tool, input, remark: remarkOn(ignored, { schema, input }) };
+  // A required property may be missing because its name is misspelled, so these problems include unknown properties.
+  const all = checkSchema(schema, coerceInput(schema, parsed));
+  return { ok: false, message: `${tool.declaration.name}: ${describeProblems(all)}` };
 }
 
 /** Forbids unknown inputs of built-in tools. The declarations do not say so, to save bytes in every request. */
 function closed({ declaration: { name, inputSchema }, accepts = inputSchema }: Tool): JsonSchema {
   return name.startsWith("mcp__") ? accepts : { additionalProperties: false, ...accepts };
+}
+
+/** Leaves out properties that the schema forbids, before the call is decided on, and converts what is left to its types. */
+function knownInput(schema: JsonSchema, parsed: object): { input: JsonObject; ignored: readonly string[] } {
+  const isClosed = schema["additionalProperties"] === false;
+  const ignored = isClosed ? Object.keys(parsed).filter((name) => !Object.hasOwn(propertiesOf(schema), name)) : [];
+  const known =
+    ignored.length === 0
+      ? parsed
+      : Object.fromEntries(Object.entries(parsed).filter(([name]) => !ignored.includes(name)));
+  return { input: coerceInput(schema, known) as JsonObject, ignored };
+}
+
+function propertiesOf(schema: JsonSchema): object {
+  return (schema["properties"] as object | undefined) ?? {};
+}
+
+const mostNamed = 6;
+
+function remarkOn(
+  ignored: readonly string[],
+  { schema, input }: { readonly schema: JsonSchema; readonly input: JsonObject },
+): string | undefined {
+  if (ignored.length === 0) return undefined;
+  const free = Object.keys(propertiesOf(schema)).filter((name) => !Object.hasOwn(input, name));
+  const named = ignored.slice(0, mostNamed).map((name) => {
+    const [guess] = nearest(name, free);
+    const quoted = JSON.stringify(name.slice(0, 100));
+    return guess === undefined ? quoted : `${quoted} (did you mean ${JSON.stringify(guess)}?)`;
+  });
+  const more = ignored.length > mostNamed ? ` and ${ignored.length - mostNamed} more` : "";
+  return `[Ignored unknown input${ignored.length === 1 ? "" : "s"}: ${named.join(", ")}${more}.]`;
 }
 
 function parseObject(text: string): object | undefined {

@@ -102,12 +102,14 @@ it("writes as the mode says", async () => {
   expect((await call("Write", { ...input, file_path: ".git/config" }, { mode: "acceptEdits" })).outcome).toBe("denied");
 });
 
-it("runs no command whose call asks for what the tool does not know, such as leaving the sandbox", async () => {
+it("ignores a request to leave the sandbox, and needs the same approval", async () => {
   const input = { command: "touch made.txt", dangerouslyDisableSandbox: true };
-  const allowed = { pool: ["Bash"], rules: [{ text: "Bash", effect: "allow", scope: "user" } as const] };
-  for (const mode of ["default", "bypassPermissions"] as const)
-    expect(await call("Bash", input, { ...allowed, mode, granted: true })).toMatchObject({ outcome: "error" });
+  expect(await call("Bash", input, { pool: ["Bash"] })).toMatchObject({ outcome: "denied" });
   expect(existsSync(join(root, "made.txt"))).toBe(false);
+  expect(await call("Bash", input, { pool: ["Bash"], granted: true })).toMatchObject({
+    outcome: "ok",
+    text: expect.stringMatching(/\n\[Ignored unknown input: "dangerouslyDisableSandbox"\.\]$/),
+  });
 });
 
 it("gives the rest of a long result by its address", async () => {

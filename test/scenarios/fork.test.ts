@@ -310,6 +310,15 @@ describe("forks that are not", () => {
     expect(on.requests("MAIN")[0]?.rawBody.includes("fork")).toBe(false);
   });
 
+  it("are not started without their limits where forks are off", async () => {
+    const limited = forkCall("ONE: x", { subagent_type: "Explore", read_only: true });
+    const on = await stage({ MAIN: saying({ content: [limited] }, { content: "ok" }) });
+    await play(on, { settings: { fork: "off" } });
+    expect(toolResults(on.requests("MAIN")[1])[0]).toContain(
+      "read_only is for forks: leave it out. Forks are off here.",
+    );
+  });
+
   it("are there by themselves where a person is", async () => {
     const on = await stage({
       MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }),

@@ -140,7 +140,8 @@ export function textIn(input: JsonObject, name: string): string | undefined {
 export function acceptAnyName(inputSchema: JsonSchema): JsonSchema {
   const required = inputSchema["required"] as readonly string[];
   const text = { type: "string" };
-  const more = { subagent_type: text, agentType: text, team_name: {}, mode: {} };
+  // Limits of a fork are known even where forks are off: the tool refuses them rather than start an agent without limits.
+  const more = { ...forkProperties, subagent_type: text, agentType: text, team_name: {}, mode: {} };
   // Without background agents, `run_in_background: false` is still valid.
   const foreground = { run_in_background: { enum: [false] } };
   const all = Object.entries({ ...foreground, ...(inputSchema["properties"] as JsonObject), ...more });

@@ -36,7 +36,7 @@ export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
       if (agentType === "") {
         return refused("", `subagent_type is missing. There are ${dispatcher.offered().join(", ")}.`);
       }
-      const conflict = conflictIn(input, request);
+      const conflict = conflictIn(input, request, dispatcher.mayFork);
       if (conflict !== undefined) return refused(agentType, conflict);
       const denial = await denialOf(namesOf(agentType, dispatcher.offered()), call);
       if (denial !== undefined) return refused(agentType, denial);
@@ -105,10 +105,12 @@ function stillRunning(agentId: AgentId, isWaitedFor: boolean): string {
 }
 
 /** Explains options that do not go together. Ignoring one of them would do something else than was requested. */
-function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest): string | undefined {
+function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest, mayFork: boolean): string | undefined {
   if (fork === undefined) {
     const property = forkPropertyIn(input);
-    return property && `${property} is for forks: leave it out, or leave subagent_type out.`;
+    if (property === undefined) return undefined;
+    const remedy = mayFork ? "leave it out, or leave subagent_type out." : "leave it out. Forks are off here.";
+    return `${property} is for forks: ${remedy}`;
   }
   if (model !== undefined) return noModel;
   if (isolation !== undefined)
