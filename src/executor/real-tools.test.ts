@@ -102,6 +102,13 @@ it("writes as the mode says", async () => {
   expect((await call("Write", { ...input, file_path: ".git/config" }, { mode: "acceptEdits" })).outcome).toBe("denied");
 });
 
+it("understands the names that other programs have for its tools", async () => {
+  expect((await call("grep_search", { pattern: "key" })).text).toContain("a.ts");
+  await call("read_file", { file_path: "src/a.ts" });
+  const replaced = { file_path: "src/a.ts", old_string: "key", new_string: "lock" };
+  expect(await call("replace", replaced, { mode: "acceptEdits", pool: ["Edit"] })).toMatchObject({ outcome: "ok" });
+});
+
 it("ignores a request to leave the sandbox, and needs the same approval", async () => {
   const input = { command: "touch made.txt", dangerouslyDisableSandbox: true };
   expect(await call("Bash", input, { pool: ["Bash"] })).toMatchObject({ outcome: "denied" });

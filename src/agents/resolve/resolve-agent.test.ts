@@ -78,9 +78,12 @@ describe("tools", () => {
   });
 
   it("go by any of their names, in the order they are declared", () => {
-    const { report, agent } = resolved({ tools: ["grep", "read_file", "list_dir"] });
-    expect(report).toMatchObject({ hasWildcard: false, validTools: ["grep", "read_file", "list_dir"] });
-    expect(agent.head.tools.map(({ name }) => name)).toEqual(["Read", "Grep", "LS"]);
+    const { report, agent } = resolved({ tools: ["grep_search", "read_file", "list_dir", "replace"] });
+    expect(report).toMatchObject({
+      hasWildcard: false,
+      validTools: ["grep_search", "read_file", "list_dir", "replace"],
+    });
+    expect(agent.head.tools.map(({ name }) => name)).toEqual(["Read", "Edit", "Grep", "LS"]);
   });
 
   it("that are unknown or absent are reported with what to do, and do not stop the agent", () => {

@@ -13,6 +13,8 @@ describe("parseRule", () => {
       { tool: "Bash", target: { kind: "command", pattern: { exact: ["npm", "run", "test"], rest: true } } },
     ],
     ["read_file(./x)", { tool: "Read", target: { kind: "path", pattern: "./x", touches: "read" } }],
+    ["grep_search(./x)", { tool: "Grep", target: { kind: "path", pattern: "./x", touches: "read" } }],
+    ["replace(./x)", { tool: "Edit", target: { kind: "path", pattern: "./x", touches: "write" } }],
     ["Write(a (b).ts)", { tool: "Write", target: { kind: "path", pattern: "a (b).ts", touches: "write" } }],
     [
       "WebFetch(domain:Example.COM)",
