@@ -41,5 +41,7 @@ export {
   type Usage,
   type UserBlock,
   UserError,
+  type UserQuestion,
+  type UserReply,
   VERSION,
 } from "./app/index.ts";

@@ -37,6 +37,8 @@ export type {
   Settings,
   Usage,
   UserBlock,
+  UserQuestion,
+  UserReply,
 } from "../protocol/index.ts";
 export type { AgentUpdates, Run, StopCause, StopReceipt } from "../runs/index.ts";
 export { type LoadedSettings, type LoadSettingsOptions, loadSettings, type TrustedPath } from "../settings/index.ts";

@@ -11,10 +11,16 @@ export function describeCall(inputJson: string): string {
   if (typeof input !== "object" || input === null) return "";
   const fields = input as Record<string, unknown>;
   const text = (name: string): string => (typeof fields[name] === "string" ? oneLine(fields[name]) : "");
+  if (Array.isArray(fields["questions"])) return describeQuestions(fields["questions"]);
   const field = describingFields.find((name) => text(name) !== "");
   if (field === undefined) return "";
   const where = field === "pattern" ? [text("path"), text("glob")].filter((part) => part !== "" && part !== ".") : [];
   return [text(field), ...(where.length === 0 ? [] : [where.join("/")])].join(" in ");
+}
+
+function describeQuestions(questions: readonly unknown[]): string {
+  const texts = questions.map((each) => (each as { readonly question?: unknown } | null)?.question);
+  return oneLine(texts.filter((text) => typeof text === "string").join(" "));
 }
 
 // By priority: a search is described by its pattern first, then by its path.

@@ -14,7 +14,7 @@ import type {
 import { type AgentId, canonicalToolName, type Policy, type ToolCall } from "../protocol/index.ts";
 import { type AllowedCalls, executeCall, textResult } from "./execute-call.ts";
 import { judgeCall } from "./judge-call.ts";
-import { readCall } from "./read-call.ts";
+import { type AbsentTool, readCall } from "./read-call.ts";
 
 export interface ExecutorLimits {
   /** Limit for tools that have none of their own. */
@@ -32,6 +32,7 @@ export interface ExecutorLimits {
 export interface ExecutorOptions {
   /** Tools in the order in which they are declared to models. */
   readonly tools: readonly Tool[];
+  readonly absent?: readonly AbsentTool[] | undefined;
   readonly workspace: Workspace;
   readonly results: ResultStore;
   readonly limits?: ExecutorLimits | undefined;
@@ -41,7 +42,7 @@ export interface ExecutorOptions {
 
 /** Creates an executor that runs tools in this process. */
 export function createExecutor(options: ExecutorOptions): ToolExecutor {
-  const { workspace, results } = options;
+  const { workspace, results, absent = [] } = options;
   const tools = new Map(options.tools.map((tool) => [tool.declaration.name, tool]));
   const declarations = options.tools.map((tool) => tool.declaration);
   const limits = { ...defaultLimits, ...options.limits };
@@ -52,7 +53,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   let closed = false;
 
   async function judge(call: ToolCall, policy: Policy): Promise<Judgement> {
-    const read = readCall(call, { tools, pool: policy.pool });
+    const read = readCall(call, { tools, absent, pool: policy.pool });
     if (!read.ok) return { kind: "invalid", message: read.message };
     const judged = await judgeCall({ toolName: read.tool.declaration.name, input: read.input, policy }, place);
     const { decision, accesses } = judged;
@@ -71,7 +72,17 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
     const mine = running.get(request.agentId) ?? new Set();
     running.set(request.agentId, mine);
     try {
-      return await executeCall(request, { tools, place, results, limits, allowed, emit, signal, running: mine });
+      return await executeCall(request, {
+        tools,
+        absent,
+        place,
+        results,
+        limits,
+        allowed,
+        emit,
+        signal,
+        running: mine,
+      });
     } catch (error) {
       return textResult("error", `${request.call.name} could not be run: ${describeError(error)}`);
     }

@@ -12,7 +12,7 @@ import type {
   ToolResult,
 } from "../protocol/index.ts";
 import { authorizeAccess, type JudgedCall, judgeCall, type Place } from "./judge-call.ts";
-import { type ReadCall, readCall } from "./read-call.ts";
+import { type AbsentTool, type ReadCall, readCall } from "./read-call.ts";
 import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
 
 /** Calls that the policy allows without approval. */
@@ -26,6 +26,7 @@ interface AllowedCall {
 
 export interface ExecutionContext {
   readonly tools: ReadonlyMap<string, Tool>;
+  readonly absent: readonly AbsentTool[];
   readonly place: Place;
   readonly results: ResultStore;
   readonly limits: {
@@ -44,7 +45,7 @@ export interface ExecutionContext {
 export async function executeCall(request: ExecuteRequest, execution: ExecutionContext): Promise<ToolResult> {
   const { limits, signal, running } = execution;
   const known = takeAllowed(request, execution.allowed);
-  const read = known?.read ?? readCall(request.call, { tools: execution.tools, pool: request.policy.pool });
+  const read = known?.read ?? readCall(request.call, { ...execution, pool: request.policy.pool });
   if (!read.ok) return textResult("error", read.message);
   const { tool, input, remark } = read;
   const limit = timeLimit(tool, input, limits.timeoutMs);
@@ -108,6 +109,7 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     callId: call.callId,
     signal,
     paths: judged.resolved,
+    replies: granted ? grant.replies : undefined,
     progress: (text) => {
       if (!ended && !signal.aborted) emit(text);
     },

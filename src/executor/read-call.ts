@@ -13,16 +13,28 @@ export type ReadCall =
     }
   | { readonly ok: false; readonly message: string };
 
+/** A built-in tool that the session does not have. */
+export interface AbsentTool {
+  readonly name: string;
+  /** Tells the model and the user why, and what to do instead. */
+  readonly reason: string;
+}
+
 interface CallContext {
   readonly tools: ReadonlyMap<string, Tool>;
+  readonly absent: readonly AbsentTool[];
   /** Tools of the calling agent. */
   readonly pool: readonly string[];
 }
 
 /** Finds the tool and an input that fits its schema, or returns a message that tells the model what to change. */
-export function readCall(call: ToolCall, { tools, pool }: CallContext): ReadCall {
-  const tool = tools.get(canonicalToolName(call.name));
-  if (tool === undefined) return { ok: false, message: unknownTool(call.name, namesFor(pool, tools)) };
+export function readCall(call: ToolCall, { tools, absent, pool }: CallContext): ReadCall {
+  const name = canonicalToolName(call.name);
+  const tool = tools.get(name);
+  if (tool === undefined) {
+    const reason = absent.find((each) => each.name === name)?.reason;
+    return { ok: false, message: reason ?? unknownTool(call.name, namesFor(pool, tools)) };
+  }
   const parsed = parseObject(call.inputJson);
   if (parsed === undefined) {
     return {

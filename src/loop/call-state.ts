@@ -1,4 +1,4 @@
-import type { AgentId, CallId, RunId, ToolCall, ToolResult, ToolResultBlock } from "../protocol/index.ts";
+import type { AgentId, CallId, RunId, ToolCall, ToolResult, ToolResultBlock, UserReply } from "../protocol/index.ts";
 
 export interface CallState {
   readonly call: ToolCall;
@@ -14,6 +14,8 @@ export interface CallState {
   readonly readsOnly?: true | undefined;
   /** A user or a hook approved the call. */
   readonly granted?: true | undefined;
+  /** Replies to the questions that the call asks. */
+  readonly replies?: readonly UserReply[] | undefined;
   readonly result?: ToolResult | undefined;
 }
 

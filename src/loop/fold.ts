@@ -143,12 +143,14 @@ function hooksRan(state: LoopState, { callId, decision, inputJson, context }: Ev
 }
 
 /** An approver may change the call. */
-function approvalAnswered(state: LoopState, { callId, answer, inputJson }: EventOf<"approval.answered">): LoopState {
+function approvalAnswered(state: LoopState, event: EventOf<"approval.answered">): LoopState {
+  const { callId, answer, inputJson, replies } = event;
   const call = findCall(state, callId)?.call;
   if (call === undefined || answer !== "allow") return state;
   return withCall(state, callId, {
     call: inputJson === undefined ? call : { ...call, inputJson },
     granted: true,
+    replies,
   });
 }
 

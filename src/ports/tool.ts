@@ -9,6 +9,7 @@ import type {
   ResultBlock,
   ToolDeclaration,
   ToolFacts,
+  UserReply,
 } from "../protocol/index.ts";
 
 export interface ToolTraits {
@@ -61,6 +62,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Paths of the call as they were resolved when it was decided. Empty if the tool's accesses are not known before it runs. */
   readonly paths: readonly ResolvedPath[];
+  /** The user's replies to the questions that the call asks; absent: not answered. */
+  readonly replies?: readonly UserReply[] | undefined;
   /** Reports progress to show while the call runs. It may be dropped. */
   progress(text: string): void;
   /** Decides on an access that was not known before the call, such as a redirect. `ask` counts as deny. */

@@ -74,7 +74,12 @@ export { callsOf, textOf } from "./model/message.ts";
 export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./model/model-outcome.ts";
 export type { Prices, ReservedSpend, Usage } from "./model/usage.ts";
 export { addUsage, costOf, noUsage, paidUsage, writePrice } from "./model/usage.ts";
-export type { AlwaysAnswer, ApprovalAnswer, ApprovalQuestion, InboxLine } from "./permissions/approval.ts";
+export type {
+  AlwaysAnswer,
+  ApprovalAnswer,
+  ApprovalQuestion,
+  InboxLine,
+} from "./permissions/approval.ts";
 export { NO_APPROVER } from "./permissions/approval.ts";
 export type {
   Access,
@@ -90,6 +95,7 @@ export type {
   RuleScope,
 } from "./permissions/permission.ts";
 export { permissionModes } from "./permissions/permission.ts";
+export type { UserQuestion, UserQuestionOption, UserReply } from "./permissions/user-question.ts";
 export type {
   ModelTier,
   PermissionSettings,

@@ -20,5 +20,6 @@ export type { Prepare } from "./subagents/prepared-agent.ts";
 export { type StopReceipt, stopWithReceipt } from "./subagents/stop-receipt.ts";
 export { isVerifier, type WorkingCopy } from "./subagents/working-copy.ts";
 export { Thread } from "./thread/thread.ts";
+export { askUserQuestionSpec, NO_ONE_TO_ASK } from "./tools/ask-user-question.ts";
 export { delegationSpecs, delegationTools } from "./tools/delegation-tools.ts";
 export { planSpecs } from "./tools/plan-tools.ts";

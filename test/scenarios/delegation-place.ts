@@ -17,6 +17,8 @@ export interface Walk extends Place {
   readonly updates: readonly RunUpdate[];
   readonly model: Cast;
   readonly sessionId: string;
+  /** Tools of the main agent. */
+  readonly tools: readonly string[];
 }
 
 export function newPlace(): Place {
@@ -50,7 +52,7 @@ export async function walk(parts: Parts, options: Options = {}): Promise<Walk> {
   for await (const update of run) updates.push(update);
   const result = await run.result;
   await session.close();
-  return { result, updates, model, home, cwd, sessionId: session.id };
+  return { result, updates, model, home, cwd, sessionId: session.id, tools: session.tools };
 }
 
 /** Something that is waited for until the test says so. */

@@ -1,6 +1,12 @@
 import { matchPrefix, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
-import { type ApprovalAnswer, type ApprovalQuestion, canonicalToolName } from "../../protocol/index.ts";
+import {
+  type ApprovalAnswer,
+  type ApprovalQuestion,
+  canonicalToolName,
+  type UserQuestion,
+  type UserReply,
+} from "../../protocol/index.ts";
 import { type ListedRequest, listRequests, openInbox, type RequestSearch } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
 
@@ -17,13 +23,15 @@ export interface AnswerRequest {
   readonly home: string;
   /** Id of the request, or a prefix of it. */
   readonly request: string;
-  readonly verb: "allow" | "deny" | "always";
+  readonly verb: "allow" | "deny" | "always" | "reply";
   readonly by: string;
   readonly message?: string | undefined;
   readonly inputJson?: string | undefined;
   /** Rule for `always`, or the specifier of one. */
   readonly pattern?: string | undefined;
   readonly project: boolean;
+  /** With `reply`: one for each question. Numbers or labels of options, or own words. */
+  readonly replies?: readonly string[] | undefined;
 }
 
 export interface AnsweredRequest {
@@ -59,11 +67,40 @@ function findRequest({ home, request }: AnswerRequest): ListedRequest {
 }
 
 function answerOf(question: ApprovalQuestion, answering: AnswerRequest): ApprovalAnswer {
-  const { verb, by, message, inputJson, pattern, project } = answering;
+  const { verb, by, message, inputJson, pattern, project, replies = [] } = answering;
   if (verb === "deny") return { answer: "deny", by, message };
+  const { requestId, questions } = question;
+  if (verb === "reply") {
+    if (questions === undefined) throw problem(`${requestId} is not a question`, "Answer with allow, deny or always.");
+    return { answer: "allow", by, replies: readReplies(questions, replies) };
+  }
+  if (questions !== undefined)
+    throw problem(`${requestId} is a question`, `Answer it: retinue approvals reply ${requestId} ANSWER...`);
   if (verb === "allow") return { answer: "allow", by, inputJson };
   const rule = ruleFor(question, pattern);
   return { answer: "allow", by, always: { rule, for: project ? "project" : "session" } };
+}
+
+function readReplies(questions: readonly UserQuestion[], replies: readonly string[]): readonly UserReply[] {
+  if (replies.length !== questions.length) {
+    const asked = questions.length === 1 ? "1 question" : `${questions.length} questions`;
+    throw problem(`The agent asks ${asked}, not ${replies.length}`, "Give one answer for each, in their order.");
+  }
+  return questions.map((question, index) => readReply(question, (replies[index] ?? "").trim()));
+}
+
+/** Reads a number or label of an option, several of them separated by commas if the question allows that, or own words. */
+function readReply({ question, options, multiSelect }: UserQuestion, text: string): UserReply {
+  if (text === "") throw problem(`The answer to "${question}" is empty`, "Choose an option, or write your own answer.");
+  const optionFor = (part: string): string | undefined =>
+    (
+      options.find(({ label }) => label.toLowerCase() === part.toLowerCase()) ??
+      (/^\d+$/.test(part) ? options[Number(part) - 1] : undefined)
+    )?.label;
+  const whole = optionFor(text);
+  if (whole !== undefined) return [whole];
+  const chosen = multiSelect ? text.split(",").map((part) => optionFor(part.trim())) : [undefined];
+  return chosen.every((label) => label !== undefined) ? [...new Set(chosen)] : [text];
 }
 
 function ruleFor({ always: [first], call }: ApprovalQuestion, pattern: string | undefined): string {

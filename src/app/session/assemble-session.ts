@@ -30,7 +30,7 @@ import { openApprovals } from "./session-approvals.ts";
 import type { SessionContext } from "./session-context.ts";
 import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
-import { collectRules, modeAfterPlan, planTools } from "./session-permissions.ts";
+import { attendedTools, collectRules, modeAfterPlan } from "./session-permissions.ts";
 import { createSessionServers, type SessionServers } from "./session-servers.ts";
 import { createSessionSandbox, createSessionTools, type SessionTools } from "./session-tools.ts";
 
@@ -184,7 +184,7 @@ function createDelegation(
     context,
     transcript,
     chosen,
-    delegation: [...delegation, ...planTools(options, settings)],
+    delegation: [...delegation, ...attendedTools(options, { settings, previousHead: thread.conversation?.head })],
     dispatcher,
     skills: agents.skillCatalog,
     serverTools: connection.tools,

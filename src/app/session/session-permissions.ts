@@ -3,8 +3,17 @@ import { dirname, join, resolve } from "node:path";
 import { UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import type { ToolSpec } from "../../ports/index.ts";
-import type { Effect, PermissionMode, Policy, PolicyLayer, Rule, RuleScope, Settings } from "../../protocol/index.ts";
-import { planSpecs, type RunRequest } from "../../runs/index.ts";
+import type {
+  Effect,
+  Head,
+  PermissionMode,
+  Policy,
+  PolicyLayer,
+  Rule,
+  RuleScope,
+  Settings,
+} from "../../protocol/index.ts";
+import { askUserQuestionSpec, planSpecs, type RunRequest } from "../../runs/index.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /** Throws if the requested or default mode is disabled by the settings. */
@@ -45,13 +54,22 @@ function rulesOf(texts: readonly string[] = [], { effect, scope, file }: RuleOri
   return texts.map((text) => ({ text, effect, scope, file }));
 }
 
-/** Returns the tools for plan mode, or none if no one can approve a plan. */
-export function planTools(
+/**
+ * Returns the tools that need a person: those for plan mode if someone can approve a plan, and the one that asks questions
+ * if someone can answer. A resumed conversation keeps the latter, because its question may have been answered meanwhile.
+ */
+export function attendedTools(
   { interactive, approvals, onAsk, permissionMode }: SessionOptions,
-  { permissions = {} }: Settings,
+  {
+    settings: { permissions = {} },
+    previousHead,
+  }: { readonly settings: Settings; readonly previousHead?: Head | undefined },
 ): readonly ToolSpec[] {
-  const canApprove = interactive === true || approvals !== undefined || onAsk === "wait" || onAsk === "hook";
-  return canApprove && (permissionMode ?? permissions.defaultMode) !== "dontAsk" ? planSpecs : [];
+  if ((permissionMode ?? permissions.defaultMode) === "dontAsk") return [];
+  const canAnswer = approvals !== undefined || onAsk === "wait";
+  const canApprove = canAnswer || interactive === true || onAsk === "hook";
+  const couldAsk = previousHead?.tools.some(({ name }) => name === askUserQuestionSpec.declaration.name);
+  return [...(canApprove ? planSpecs : []), ...(canAnswer || couldAsk ? [askUserQuestionSpec] : [])];
 }
 
 /** Returns the mode that follows plan mode in a session that began in it. */

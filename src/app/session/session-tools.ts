@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { createExecutor } from "../../executor/index.ts";
 import type { Skills, Tool, ToolExecutor, ToolSpec } from "../../ports/index.ts";
 import type { SandboxSettings, Settings } from "../../protocol/index.ts";
-import { type Dispatcher, delegationTools } from "../../runs/index.ts";
+import { type Dispatcher, delegationTools, NO_ONE_TO_ASK } from "../../runs/index.ts";
 import { createTools, searchEngineFor } from "../../tools/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../../workspace/index.ts";
@@ -18,7 +18,7 @@ export interface SessionToolsOptions {
   readonly chosen: ChosenModel;
   /** Skills that the model can load; absent if there are none. */
   readonly skills?: Skills | undefined;
-  /** Tools for delegating work and for planning. */
+  /** Tools for delegating work, for planning and for asking the user. */
   readonly delegation: readonly ToolSpec[];
   readonly dispatcher: Dispatcher;
   /** Tools of MCP servers. They are declared after all others. */
@@ -47,6 +47,12 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
   const outputDirectory = filesDirectory(transcript);
   const choice = searchEngineFor(settings.search, environment, { anthropic: chosen.search });
   const since = startTime(transcript.path) ?? Date.now();
+  const whyNoSearch = "absent" in choice ? [choice.absent] : [];
+  const canAsk = options.delegation.some(({ declaration }) => declaration.name === "AskUserQuestion");
+  const absent = [
+    ...whyNoSearch.map((reason) => ({ name: "WebSearch", reason })),
+    ...(canAsk ? [] : [{ name: "AskUserQuestion", reason: NO_ONE_TO_ASK }]),
+  ];
 
   function executorAt(root: string): ToolExecutor {
     const workspace = createLocalWorkspace({ root, environment, sandbox, since });
@@ -60,16 +66,16 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
       timeouts: settings.timeouts,
     });
     const delegation = delegationTools(options.dispatcher, options.delegation);
-    return createExecutor({ tools: [...builtIn, ...delegation, ...options.serverTools], workspace, results });
+    const tools = [...builtIn, ...delegation, ...options.serverTools];
+    return createExecutor({ tools, absent, workspace, results });
   }
 
   const own = executorAt(context.cwd);
-  const whyNoSearch = "absent" in choice ? [choice.absent] : [];
   const wantsSearch = settings.search !== undefined && settings.search.engine !== "off";
   return {
     executor: { ...own, close: () => own.close().then(() => sandbox.close()) },
     executorAt,
-    absent: whyNoSearch.map((reason) => ({ name: "WebSearch", reason })),
+    absent,
     notices: wantsSearch ? whyNoSearch : [],
     outputDirectory,
   };

@@ -8,6 +8,10 @@ describe("the arguments of retinue approvals", () => {
     [["answer", "ask_1", "deny", "--message", "no"], { kind: "answer", verb: "deny", message: "no" }],
     [["answer", "ask_1", "allow", "--input", "{}"], { verb: "allow", inputJson: "{}", project: false }],
     [["answer", "1", "always", "--pattern", "npm *", "--project"], { request: "1", pattern: "npm *", project: true }],
+    [
+      ["reply", "ask_1", "2", "Use pnpm"],
+      { kind: "answer", verb: "reply", request: "ask_1", replies: ["2", "Use pnpm"] },
+    ],
     [["--help"], { kind: "help", topic: "approvals" }],
   ])("%j", (argv, command) => expect(parseApprovals(argv)).toMatchObject(command));
 
@@ -15,6 +19,7 @@ describe("the arguments of retinue approvals", () => {
     [["anwser"], "answer"],
     [["list", "ask_1"], "--session"],
     [["answer"], "REQUEST allow|deny|always"],
+    [["reply", "ask_1"], "an answer to each of its questions"],
     [["answer", "ask_1", "yes"], "allow, deny, always"],
     [["answer", "ask_1", "allow", "--message", "no"], '--message goes with "deny"'],
     [["answer", "ask_1", "allow", "--project"], '--project goes with "always"'],

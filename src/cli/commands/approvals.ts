@@ -5,6 +5,7 @@ import {
   type ListedRequest,
   listApprovals,
   stateDirectory,
+  type UserQuestion,
 } from "../../app/index.ts";
 import { formatDuration, stripControls, UserError } from "../../lib/index.ts";
 import { describeCall, oneLine } from "../describe-call.ts";
@@ -23,7 +24,7 @@ import {
 } from "../read-options.ts";
 import { realDirectory } from "../real-directory.ts";
 
-/** Runs `retinue approvals list|answer`. */
+/** Runs `retinue approvals list|answer|reply`. */
 export async function approvals(argv: readonly string[]): Promise<number> {
   const command = parseApprovals(argv);
   if (command.kind === "help") return printHelp(command.topic);
@@ -56,12 +57,14 @@ const verbs = {
     json: {},
     help: helpOption,
   },
+  reply: { json: {}, help: helpOption },
 };
 
 export function parseApprovals(argv: readonly string[]): ListCommand | AnswerCommand | HelpRequest {
   const read = readVerb("approvals", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
+  if (verb === "reply") return parseReply(options);
   return verb === "answer" ? parseAnswer(options) : parseList(options);
 }
 
@@ -105,6 +108,16 @@ function parseAnswer(options: ReadOptions): AnswerCommand {
   };
 }
 
+function parseReply(options: ReadOptions): AnswerCommand {
+  const [request, ...replies] = options.positionals;
+  if (request === undefined || replies.length === 0)
+    throw usageError(
+      '"approvals reply" needs a request and an answer to each of its questions',
+      'Write: retinue approvals reply REQUEST ANSWER. An answer is the number of an option, or text: "Use pnpm".',
+    );
+  return { kind: "answer", request, verb: "reply", replies, project: false, json: options.has("json") };
+}
+
 function isObject(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
@@ -131,6 +144,7 @@ function asJson({ question, askedAt, isRunning }: ListedRequest) {
 
 function render({ question, askedAt, isRunning }: ListedRequest, now: number): string {
   const { requestId, call, decision, always, agentType, agentId, sessionId, path, grants = [] } = question;
+  const { questions = [] } = question;
   const about = describeCall(call.inputJson) || oneLine(call.inputJson).slice(0, 200);
   const asker = path.length === 0 ? agentType : `${agentType} (${agentId})`;
   const age = formatDuration(Math.max(0, now - askedAt));
@@ -141,8 +155,25 @@ function render({ question, askedAt, isRunning }: ListedRequest, now: number): s
     `  asked ${age} ago by ${asker} in session ${sessionId}${state}`,
     ...(grants.length > 0 ? [`  allows the agent: ${grants.join(", ")}`] : []),
     ...(always.length > 0 ? [`  always: ${always.join(" or ")}`] : []),
+    ...questions.flatMap(renderQuestion),
+    ...(questions.length > 0 ? [`  answer: retinue approvals reply ${requestId} ${replyTemplate(questions)}`] : []),
   ];
   return lines.map((line) => `${stripControls(line)}\n`).join("");
+}
+
+function renderQuestion({ header, question, options, multiSelect }: UserQuestion): readonly string[] {
+  return [
+    `  ${oneLine(header)}: ${oneLine(question)}${multiSelect ? " (several possible)" : ""}`,
+    ...options.map(({ label, description }, index) => {
+      const about = description === undefined ? "" : ` - ${oneLine(description)}`;
+      return `    ${index + 1}. ${oneLine(label)}${about}`;
+    }),
+  ];
+}
+
+/** Shows the form of an answer: `NUMBER|TEXT NUMBERS|TEXT`. */
+function replyTemplate(questions: readonly UserQuestion[]): string {
+  return questions.map(({ multiSelect }) => (multiSelect ? "NUMBERS|TEXT" : "NUMBER|TEXT")).join(" ");
 }
 
 async function answer({ json, kind: _, ...request }: AnswerCommand, home: string): Promise<string> {
@@ -159,6 +190,10 @@ async function answer({ json, kind: _, ...request }: AnswerCommand, home: string
   const about = `${call.name} ${describeCall(call.inputJson)}`.trim();
   const rule = given.always ? ` From now on ${given.always.rule} is allowed.` : "";
   const later = isRunning ? "" : ` It counts when the session goes on: retinue -p --resume ${sessionId}`;
+  if (given.replies !== undefined) {
+    const texts = given.replies.map((reply) => oneLine(reply.join(", ")));
+    return `${stripControls(`${requestId} answered: ${texts.join("; ")}.${later}`)}\n`;
+  }
   return `${stripControls(`${requestId} ${given.answer === "allow" ? "allowed" : "denied"}: ${about}.${rule}${later}`)}\n`;
 }
 

@@ -250,13 +250,14 @@ Usage
 What a list denies nothing allows. Of the lines in permissions.jsonc the last
 that matches counts. "retinue agents explain" shows the rule for one call.
 `,
-  approvals: `Calls that no rule allows wait for an answer, of whatever agent.
+  approvals: `Calls that no rule allows, and questions of agents, wait for an answer.
 
 Examples
   retinue -p "Release it" --on-ask wait
   retinue approvals list
   retinue approvals answer ask_3f21 allow
   retinue approvals answer ask_3f21 deny --message "Not on Fridays"
+  retinue approvals reply ask_77c0 2 "1,3" "Use pnpm"
 
 Usage
   retinue approvals list           What waits in this directory's sessions
@@ -271,6 +272,11 @@ Usage
                                    pattern covers: 'git push *'
       --project                    With always: in later sessions of the
                                    directory too (.retinue/settings.local.json)
+      --json                       As JSON
+  retinue approvals reply REQUEST ANSWER...
+                                   Answers the questions of an agent, in their
+                                   order: the number or label of an option
+                                   ("1,3": several), or your own words
       --json                       As JSON
 
 REQUEST is a request's id or its first letters. The first answer counts. What a

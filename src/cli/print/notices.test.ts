@@ -27,6 +27,11 @@ describe("approvals", () => {
     always: ["Bash(it's)"],
   };
   const answered: RunUpdate = { ...line, type: "approval.answered", answer: "deny", by: "nobody to ask" };
+  const asks: RunUpdate = {
+    ...requested,
+    name: "AskUserQuestion",
+    inputJson: '{"questions":[{"question":"npm or pnpm?"}]}',
+  };
   const ofAgent = (event: RunUpdate): RunUpdate =>
     ({ type: "subagent.event", agentId: "a", agentType: "tester", path: ["a"], event }) as RunUpdate;
 
@@ -34,6 +39,7 @@ describe("approvals", () => {
     ["deny", [requested, answered, requested, answered], [expect.stringContaining(`--allowed-tools 'Bash(it'\\''s)'`)]],
     ["wait", [requested], [expect.stringContaining("answer ask_1 allow|deny|always")]],
     ["wait", [ofAgent(requested)], [expect.stringContaining("Bash it's of tester waits")]],
+    ["wait", [ofAgent(asks)], [expect.stringMatching(/^The agent tester asks: npm or pnpm\?.*reply ask_1 ANSWER$/)]],
     ["hook", [requested, answered], []],
   ] as const)("with --on-ask %s", (onAsk, updates, sentences) => {
     const reported: string[] = [];

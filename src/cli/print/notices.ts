@@ -1,5 +1,5 @@
 import type { OnAsk } from "../../app/index.ts";
-import { type EventOf, NO_APPROVER, type RunUpdate } from "../../protocol/index.ts";
+import { canonicalToolName, type EventOf, NO_APPROVER, type RunUpdate } from "../../protocol/index.ts";
 import { describeCall } from "../describe-call.ts";
 
 export interface Notices {
@@ -44,6 +44,8 @@ export function createNotices(onAsk: OnAsk, report: (sentence: string) => void):
 function waitingMessage(request: EventOf<"approval.requested">, agentType: string | undefined): string {
   const { requestId, reason, always = [] } = request;
   const agent = agentType === undefined ? "" : ` of ${agentType}`;
+  if (canonicalToolName(request.name) === "AskUserQuestion")
+    return `The agent${agentType === undefined ? "" : ` ${agentType}`} asks: ${describeCall(request.inputJson)} See the options in another terminal with: retinue approvals list. Answer with: retinue approvals reply ${requestId} ANSWER`;
   const answers = ["allow", "deny", ...(always.length > 0 ? ["always"] : [])].join("|");
   return `${callText(request)}${agent} waits for your answer. ${reason} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}`;
 }

@@ -55,6 +55,7 @@ const table = new Map<string, Describe>([
   ["SendMessage", () => internal],
   ["EnterPlanMode", () => internal],
   ["ExitPlanMode", () => [{ kind: "plan" }]],
+  ["AskUserQuestion", () => [{ kind: "question" }]],
   ["WebFetch", (input) => (isText(input["url"]) ? [{ kind: "network", url: input["url"] }] : [])],
 ]);
 

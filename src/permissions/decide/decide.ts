@@ -19,6 +19,7 @@ import {
   byVerdict,
   type Finding,
   PLAN_APPROVAL,
+  USER_QUESTION,
   WRITE_IN_WORKSPACE,
 } from "./finding.ts";
 import { judgeCommand } from "./judge-command.ts";
@@ -89,6 +90,8 @@ function judgeAccess(request: AccessRequest, compiled: CompiledPolicy): Finding 
       return judgeSkill(toolName, access.name, compiled);
     case "plan":
       return judgeLeavingPlan(toolName, compiled);
+    case "question":
+      return judgeQuestion(toolName, compiled);
     case "internal":
       return (
         judgeWhole(toolName, compiled) ?? builtin("allow", "internal", `${toolName} touches nothing outside the agent.`)
@@ -154,6 +157,13 @@ function judgeLeavingPlan(toolName: string, compiled: CompiledPolicy): Finding {
   if (found?.effect === "deny") return found;
   if (compiled.policy.mode !== "plan") return builtin("allow", "internal", "There is no plan mode to leave.");
   return { effect: "insist", rule: PLAN_APPROVAL, scope: "session", reason: "A person has to approve the plan." };
+}
+
+/** A question always waits for its answer: allowing it by a rule would leave it unanswered. Rules can only deny it. */
+function judgeQuestion(toolName: string, compiled: CompiledPolicy): Finding {
+  const found = judgeWhole(toolName, compiled);
+  if (found?.effect === "deny") return found;
+  return builtin("insist", USER_QUESTION, "The agent asks you to decide.");
 }
 
 /** Allows skills by default: they are text that the user or a trusted project wrote. */

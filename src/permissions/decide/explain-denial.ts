@@ -3,7 +3,7 @@ import { alwaysPatterns } from "../rules/always-patterns.ts";
 import { hostOf } from "../rules/domain-pattern.ts";
 import { soleCommand } from "../shell/analyse-command.ts";
 import { accesses } from "./accesses.ts";
-import { CHANGED_HOOK, PLAN_APPROVAL, WRITE_IN_WORKSPACE } from "./finding.ts";
+import { CHANGED_HOOK, PLAN_APPROVAL, USER_QUESTION, WRITE_IN_WORKSPACE } from "./finding.ts";
 
 /** Explains a denial to the model: what was refused, why, and how to allow it. Also for `ask` without an approver. */
 export function explainDenial(decision: Decision, call: ToolCall): string {
@@ -13,6 +13,8 @@ export function explainDenial(decision: Decision, call: ToolCall): string {
   if (malformed.has(decision.rule)) return `${head} Correct the call.`;
   if (decision.rule === PLAN_APPROVAL)
     return "The plan was not approved, so plan mode goes on. Change the plan if you are told what is wrong with it; else give it as your answer.";
+  if (decision.rule === USER_QUESTION)
+    return "The question was not answered: no one can answer it in this run, or the user declined. Decide yourself, continue, and say what you assumed.";
   if (decision.rule === "plan") return `${head} Say in your answer what you would do; the user can leave plan mode.`;
   if (decision.rule === CHANGED_HOOK)
     return `${head} It needs the user's yes, and nobody can give it in this run. Go on without it, and say in your answer that the user should look at the hook; a new session runs it again.`;
@@ -69,6 +71,7 @@ function ruleFor(tool: string, access: Access): string | undefined {
     case "skill":
       return `${tool}(${access.name})`;
     case "plan":
+    case "question":
       return undefined;
     case "internal":
       return tool;

@@ -5,6 +5,9 @@ import type { Verdict } from "../rules/weigh-rules.ts";
 /** The built-in rule that asks whether plan mode may be left. */
 export const PLAN_APPROVAL = "plan approval";
 
+/** The built-in rule that passes a question of an agent on to the user. */
+export const USER_QUESTION = "user question";
+
 export const CHANGED_HOOK = "changed hook";
 export const WRITE_IN_WORKSPACE = "write in workspace";
 

@@ -7,6 +7,7 @@ import type { ModelError, StopReason } from "../model/model-outcome.ts";
 import type { Prices, ReservedSpend, Usage } from "../model/usage.ts";
 import type { AlwaysAnswer } from "../permissions/approval.ts";
 import type { Decision, PermissionMode, RecordedPolicy } from "../permissions/permission.ts";
+import type { UserReply } from "../permissions/user-question.ts";
 import type { ToolReport, ToolResult } from "../tools/tool.ts";
 import type { AcceptanceResult, EndedNotice, RunEnd } from "./outcome.ts";
 
@@ -168,6 +169,8 @@ export type DurableEvent =
       /** New input of the call, if the approver changed it. */
       readonly inputJson?: string | undefined;
       readonly always?: AlwaysAnswer | undefined;
+      /** Replies to the questions that the call asks. */
+      readonly replies?: readonly UserReply[] | undefined;
     }
   /** Intent to run the call: from here on it may have had its effect. */
   | {

@@ -1,13 +1,17 @@
 import type { AgentId, SessionId } from "../ids.ts";
 import type { ToolCall } from "../tools/tool.ts";
 import type { Decision } from "./permission.ts";
+import type { UserQuestion, UserReply } from "./user-question.ts";
 
 /** A call that waits for approval. The same call with the same input has the same id, also after a restart. */
 export interface ApprovalQuestion {
   readonly requestId: string;
   readonly sessionId: SessionId;
-  /** `launch`: the call starts a background agent, and allowing it grants that agent the rules in `grants`. */
-  readonly kind: "call" | "launch";
+  /**
+   * `launch`: the call starts a background agent, and allowing it grants that agent the rules in `grants`.
+   * `question`: the agent asks the user something. Answer with `replies` to `questions`.
+   */
+  readonly kind: "call" | "launch" | "question";
   readonly agentId: AgentId;
   readonly agentType: string;
   /** Ids of the agents from the main agent's child down to this one; empty for the main agent. */
@@ -22,6 +26,8 @@ export interface ApprovalQuestion {
   readonly always: readonly string[];
   /** Rules that a launch would grant to its agent. */
   readonly grants?: readonly string[] | undefined;
+  /** What an agent asks the user, one to four questions. */
+  readonly questions?: readonly UserQuestion[] | undefined;
 }
 
 export interface ApprovalAnswer {
@@ -34,6 +40,8 @@ export interface ApprovalAnswer {
   readonly inputJson?: string | undefined;
   /** Rule to add with an allow: calls that it covers need no approval any longer. */
   readonly always?: AlwaysAnswer | undefined;
+  /** Replies to the questions of an agent, in their order. With an allow. */
+  readonly replies?: readonly UserReply[] | undefined;
 }
 
 /** Approver that is recorded if no approver is available. */

@@ -1,4 +1,5 @@
 import type { CallId } from "../ids.ts";
+import type { UserReply } from "./user-question.ts";
 
 export type Effect = "allow" | "ask" | "deny";
 
@@ -23,6 +24,8 @@ export type Access =
   | { readonly kind: "skill"; readonly name: string }
   /** Leaves plan mode. It needs approval, because everything else may follow from it. */
   | { readonly kind: "plan" }
+  /** Asks the user something. Only a person or a program can answer. */
+  | { readonly kind: "question" }
   /** Affects only the agent itself (its to-do list, its own shells). */
   | { readonly kind: "internal" };
 
@@ -89,6 +92,8 @@ export interface Grant {
   readonly callId: CallId;
   readonly inputJson: string;
   readonly by: "person" | "rule" | "hook";
+  /** Replies to the questions that the call asks. */
+  readonly replies?: readonly UserReply[] | undefined;
 }
 
 /** Policy of a run as recorded in the transcript. A resumed agent is not allowed more. */

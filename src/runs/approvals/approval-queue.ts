@@ -169,8 +169,14 @@ async function askProgram(
   { program, signal }: { readonly program: Approvals; readonly signal: AbortSignal },
 ): Promise<ApprovalAnswer> {
   const answer = await program.ask(question, signal);
-  if (answer.answer === "allow" || answer.answer === "deny") return answer;
-  throw new Error("the answer was neither allow nor deny");
+  if (answer.answer !== "allow" && answer.answer !== "deny") throw new Error("the answer was neither allow nor deny");
+  if (!areReplies(answer.replies)) throw new Error("replies must be a list of lists of texts, one for each question");
+  return answer;
+}
+
+function areReplies(replies: unknown): boolean {
+  const isReply = (reply: unknown): boolean => Array.isArray(reply) && reply.every((text) => typeof text === "string");
+  return replies === undefined || (Array.isArray(replies) && replies.every(isReply));
 }
 
 /** An approver who changed the input has allowed the new input. Answers its question in advance, in case it has to be asked. */

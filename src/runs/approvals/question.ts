@@ -2,6 +2,7 @@ import { inputOf } from "../../loop/index.ts";
 import { accesses, alwaysPatterns, suggestRule } from "../../permissions/index.ts";
 import { type ApprovalQuestion, canonicalToolName, type Policy, type ToolCall } from "../../protocol/index.ts";
 import type { RunHost, RunServices } from "../host/run-host.ts";
+import { questionsIn } from "../tools/ask-user-question.ts";
 import { requestIdOf } from "./approval-queue.ts";
 
 /** The agent that asks. */
@@ -27,7 +28,9 @@ export async function questionAbout({ policy, executor, ...subject }: QuestionSu
     const extended: Policy = { ...policy, rules: [...policy.rules, { text: rule, effect: "allow", scope: "session" }] };
     if (await isAllowed(extended)) always.push(rule);
   }
-  return { ...requestIdOf(subject, call), kind: "call", ...subject, always };
+  const questions = questionsIn(call);
+  const kind = questions === undefined ? "call" : "question";
+  return { ...requestIdOf(subject, call), kind, ...subject, always, questions };
 
   /** True if rules allow the call and a hook asks for approval. A new rule can't settle that. */
   async function isAllowed(rules: Policy): Promise<boolean> {

@@ -48,8 +48,8 @@ export async function decideCall(host: RunHost, made: ToolCall, policy: Policy):
   return { call, requested: requestedEvent(call), effect: "refused", outcome: "denied", message };
 }
 
-export function grantOf({ callId, inputJson }: ToolCall, by: Grant["by"]): Grant {
-  return { callId, inputJson, by };
+export function grantOf({ callId, inputJson }: ToolCall, by: Grant["by"], replies?: Grant["replies"]): Grant {
+  return { callId, inputJson, by, replies };
 }
 
 interface ConsideredCall {
@@ -140,9 +140,9 @@ export async function approveCall(
     if (answer === undefined) return { kind: "cancelled" };
     if (answer.answer !== "allow")
       return { kind: "refused", outcome: "denied", message: answer.message ?? open.denial };
-    const { inputJson = open.call.inputJson } = answer;
+    const { inputJson = open.call.inputJson, replies } = answer;
     const { call } = open;
-    if (inputJson === call.inputJson) return { kind: "allowed", call, grant: grantOf(call, "person") };
+    if (inputJson === call.inputJson) return { kind: "allowed", call, grant: grantOf(call, "person", replies) };
     const decided = await decideCall(host, { ...call, inputJson }, policy);
     if (host.outlet.signal.aborted) return { kind: "cancelled" };
     if (decided.effect === "ask") {

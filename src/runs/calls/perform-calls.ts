@@ -65,7 +65,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const known = findCall(thread.state, callId);
   // The call started before a restart and is resumed: it is decided and approved already.
   if (known?.status === "started") {
-    const grant = known.granted ? grantOf(made, "person") : undefined;
+    const grant = known.granted ? grantOf(made, "person", known.replies) : undefined;
     return finish(host, made, ended(await execute(host, { call: made, grant })));
   }
 

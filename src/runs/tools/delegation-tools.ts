@@ -1,5 +1,6 @@
 import type { Tool, ToolSpec } from "../../ports/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
+import { createAskUserQuestion } from "./ask-user-question.ts";
 import { createEnterPlanMode, createExitPlanMode } from "./plan-tools.ts";
 import { createSendMessage, sendMessageSpec } from "./send-message.ts";
 import { createTask } from "./task.ts";
@@ -19,6 +20,7 @@ const creators: Readonly<Record<string, (dispatcher: Dispatcher, spec: ToolSpec)
   SendMessage: createSendMessage,
   EnterPlanMode: createEnterPlanMode,
   ExitPlanMode: createExitPlanMode,
+  AskUserQuestion: (_, spec) => createAskUserQuestion(spec),
 };
 
 /** Creates the tools whose specs were declared. */

@@ -213,8 +213,8 @@ export function foldInbox(lines: readonly unknown[], before: InboxState): InboxS
     if (line.type === "approval.withdrawn") {
       requests.set(requestId, { ...entry, isWithdrawn: true });
     } else if (line.inputHash === entry.question.inputHash) {
-      const { answer: effect, by, message, inputJson, always } = line;
-      const answer: ApprovalAnswer = { answer: effect, by, message, inputJson, always };
+      const { answer: effect, by, message, inputJson, always, replies } = line;
+      const answer: ApprovalAnswer = { answer: effect, by, message, inputJson, always, replies };
       requests.set(requestId, { ...entry, answer: { answerId: line.answerId, answer } });
       if (answer.answer === "allow" && answer.always !== undefined) rules.add(answer.always.rule);
     }
@@ -250,10 +250,11 @@ function isQuestion(value: Record<string, unknown>): boolean {
 }
 
 function isAnswer(value: Record<string, unknown>): boolean {
-  const { answer, message, inputJson, always } = value;
+  const { answer, message, inputJson, always, replies } = value;
   if (answer !== "allow" && answer !== "deny") return false;
   if (!["answerId", "inputHash", "by"].every((key) => isText(value[key]))) return false;
   if (![message, inputJson].every((text) => text === undefined || isText(text))) return false;
+  if (replies !== undefined && !(Array.isArray(replies) && replies.every(isTexts))) return false;
   if (always === undefined) return true;
   return isRecord(always) && isText(always["rule"]) && (always["for"] === "session" || always["for"] === "project");
 }
