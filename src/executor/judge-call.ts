@@ -50,7 +50,9 @@ export interface Authority {
 
 /** Decides on an access that a tool requests while it runs. */
 export async function authorizeAccess(access: Access, authority: Authority, place: Place): Promise<Decision> {
-  const { toolName, policy, judged, granted } = authority;
+  const { policy, judged, granted } = authority;
+  // Rules about agents name Task, whichever tool starts the agent.
+  const toolName = access.kind === "agent" ? "Task" : authority.toolName;
   const { decision, resolved } = await judgeAccesses({ toolName, accesses: [access], policy }, place);
   if (decision.effect !== "ask" || !granted || !isCovered(access, resolved[0], judged)) return decision;
   return {

@@ -16,7 +16,7 @@ export type {
   StdioMcpServerConfig,
 } from "./mcp.ts";
 export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
-export type { SkillLoad, Skills } from "./skills.ts";
+export type { SkillLoad, SkillRunner, Skills } from "./skills.ts";
 export type { SpendEstimate, Tool, ToolContext, ToolOutput, ToolSpec, ToolTraits } from "./tool.ts";
 export type {
   Confinement,

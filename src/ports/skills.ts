@@ -1,3 +1,6 @@
+import type { SkillFork } from "../protocol/index.ts";
+import type { Tool, ToolContext, ToolOutput } from "./tool.ts";
+
 /** Skills that a model can load: instructions for one kind of work, in a directory with the files they refer to. */
 export interface Skills {
   /** Returns the list from which a model chooses. The same skills give the same text. */
@@ -14,6 +17,23 @@ export type SkillLoad =
       readonly body: string;
       /** Absolute path of the skill's directory. */
       readonly directory: string;
+      /** Set if the skill runs as a subagent. */
+      readonly fork?: SkillFork | undefined;
     }
   /** The message goes to the model. */
   | { readonly ok: false; readonly message: string };
+
+/** Runs skills as subagents of the agent that calls them. */
+export interface SkillRunner {
+  /** Limits of a call that waits for a subagent, which has limits of its own. */
+  readonly limits: Pick<Tool, "timeoutMs" | "abortGraceMs" | "maxCharacters">;
+  /** Returns undefined if the calling agent can't start subagents. */
+  run(skill: SkillRun, context: ToolContext): Promise<ToolOutput | undefined>;
+}
+
+export interface SkillRun {
+  readonly name: string;
+  /** Text of the skill with its arguments. */
+  readonly prompt: string;
+  readonly fork: SkillFork;
+}

@@ -9,6 +9,7 @@ export type {
   Diagnostic,
   McpServerUse,
   SkillDefinition,
+  SkillFork,
 } from "./agents/definition.ts";
 export { agentAliases, definitionSources, isSameAgent, VERIFIER } from "./agents/definition.ts";
 export type { ToldEnvironment } from "./agents/environment.ts";

@@ -23,3 +23,4 @@ export { Thread } from "./thread/thread.ts";
 export { askUserQuestionSpec, NO_ONE_TO_ASK } from "./tools/ask-user-question.ts";
 export { delegationSpecs, delegationTools } from "./tools/delegation-tools.ts";
 export { planSpecs } from "./tools/plan-tools.ts";
+export { createSkillRunner } from "./tools/skill-runner.ts";

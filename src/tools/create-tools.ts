@@ -1,4 +1,4 @@
-import type { ResultStore, Skills, Tool, Workspace } from "../ports/index.ts";
+import type { ResultStore, SkillRunner, Skills, Tool, Workspace } from "../ports/index.ts";
 import type { SessionId, ToolTimeouts } from "../protocol/index.ts";
 import { createBashTool } from "./bash/bash.ts";
 import { createShells } from "./bash/shells.ts";
@@ -26,6 +26,7 @@ export interface ToolsRequest {
   readonly outputDirectory: string;
   readonly search?: Search | undefined;
   readonly skills?: Skills | undefined;
+  readonly skillRunner?: SkillRunner | undefined;
   readonly timeouts?: ToolTimeouts | undefined;
 }
 
@@ -40,6 +41,7 @@ export function createTools({
   outputDirectory,
   search,
   skills,
+  skillRunner,
   timeouts = {},
 }: ToolsRequest): readonly Tool[] {
   const seen = createSeenFiles();
@@ -58,7 +60,7 @@ export function createTools({
     createBashOutputTool({ shells }),
     createKillShellTool({ shells }),
     createTodoWriteTool(),
-    ...(skills ? [createSkillTool({ skills })] : []),
+    ...(skills ? [createSkillTool({ skills, runner: skillRunner })] : []),
   ];
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { createExecutor } from "../../executor/index.ts";
 import type { Skills, Tool, ToolExecutor, ToolSpec } from "../../ports/index.ts";
 import type { SandboxSettings, Settings } from "../../protocol/index.ts";
-import { type Dispatcher, delegationTools, NO_ONE_TO_ASK } from "../../runs/index.ts";
+import { createSkillRunner, type Dispatcher, delegationTools, NO_ONE_TO_ASK } from "../../runs/index.ts";
 import { createTools, searchEngineFor } from "../../tools/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../../workspace/index.ts";
@@ -63,6 +63,7 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
       outputDirectory,
       search: "engine" in choice ? choice.engine : undefined,
       skills,
+      skillRunner: createSkillRunner(options.dispatcher),
       timeouts: settings.timeouts,
     });
     const delegation = delegationTools(options.dispatcher, options.delegation);

@@ -38,7 +38,7 @@ describe("readSkillFile", () => {
     expect(diagnostics).toMatchObject([{ code: "unknown_field", severity: "notice" }]);
   });
 
-  it.each(["disallowed-tools: Write", "context: fork", "agent: Explore", "model: opus", "hooks: {}", "shell: bash"])(
+  it.each(["disallowed-tools: Write", "context: inline", "agent: Explore", "model: opus", "hooks: {}", "shell: bash"])(
     "loads, and says that %s has no meaning here",
     async (line) => {
       const { definition, diagnostics } = await read(`description: d\n${line}`);
@@ -46,6 +46,20 @@ describe("readSkillFile", () => {
       expect(diagnostics).toMatchObject([{ code: "unused_field", severity: "notice", line: 3 }]);
     },
   );
+
+  it.each([
+    ["context: fork", { agent: "general-purpose" }],
+    ["context: FORK\nagent: Explore\nmodel: haiku", { agent: "Explore", model: "haiku" }],
+  ])("runs as a subagent with %j", async (lines, fork) => {
+    const { definition, diagnostics } = await read(`description: d\n${lines}`);
+    expect(definition?.fork).toEqual(fork);
+    expect(diagnostics).toEqual([]);
+  });
+
+  it("says what has no meaning for a skill that runs as a subagent", async () => {
+    const { diagnostics } = await read("description: d\ncontext: fork\nhooks: {}");
+    expect(diagnostics).toMatchObject([{ code: "unused_field", message: expect.stringContaining("general-purpose") }]);
+  });
 
   it("is not for the model when its author says so, or says it unclearly", async () => {
     expect((await read("description: d\ndisable-model-invocation: true")).definition?.modelInvocable).toBe(false);

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { Diagnostic, JsonObject, SkillDefinition } from "../../protocol/index.ts";
+import type { Diagnostic, JsonObject, SkillDefinition, SkillFork } from "../../protocol/index.ts";
 import { type SkillField, skillFieldNames } from "./field-names.ts";
 import { type Field, FieldReader } from "./field-reader.ts";
 import { booleanOf, describe, readText } from "./field-values.ts";
@@ -28,7 +28,8 @@ export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill>
   if (nameIsBad || description === undefined)
     diagnostics.push({ severity: "error", file, line: fields[0]?.line ?? 1, ...(nameIsBad ? badName : noDescription) });
   if (nameIsBad || description === undefined || reader.refused) return { body, diagnostics };
-  reportUnused(reader);
+  const fork = readFork(reader);
+  reportUnused(reader, fork);
   const extra = collectExtra(reader);
   const definition: SkillDefinition = {
     name,
@@ -38,6 +39,7 @@ export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill>
     plugin,
     allowedTools,
     modelInvocable,
+    fork,
     extra,
   };
   return { definition, body, diagnostics };
@@ -92,6 +94,14 @@ function readDisableInvocation(reader: FieldReader<SkillField>): boolean {
   return value ?? true;
 }
 
+/** Reads which agent the skill runs as. Only `context: fork` asks for one. */
+function readFork(reader: FieldReader<SkillField>): SkillFork | undefined {
+  const context = reader.get("context")?.value;
+  if (typeof context !== "string" || context.trim().toLowerCase() !== "fork") return undefined;
+  const agent = readText(reader, "agent")?.trim() || "general-purpose";
+  return { agent, model: readText(reader, "model")?.trim() || undefined };
+}
+
 const unused = [
   "disallowedTools",
   "context",
@@ -104,15 +114,18 @@ const unused = [
   "shell",
 ] as const satisfies readonly SkillField[];
 
-/** Reports fields that have no effect here, because a skill is only text for the agent that loads it. */
-function reportUnused(reader: FieldReader<SkillField>): void {
+const usedByForks: ReadonlySet<SkillField> = new Set(["context", "agent", "model"]);
+
+/** Reports fields that have no effect here, because a skill is text for the agent that loads it or that it runs as. */
+function reportUnused(reader: FieldReader<SkillField>, fork: SkillFork | undefined): void {
+  const why =
+    fork === undefined
+      ? "the agent that loads the skill keeps its own tools, model and context. To run the skill as a subagent, write `context: fork`"
+      : `the skill runs as the agent ${fork.agent}, with the tools of that agent`;
   for (const name of unused) {
     const field = reader.get(name);
-    if (field === undefined || field.value === null) continue;
-    reader.notice(field, {
-      code: "unused_field",
-      message: `"${field.key}" of a skill has no meaning here: its text goes to the agent that calls for it, which keeps its own tools, model and context.`,
-    });
+    if (field === undefined || field.value === null || (fork && usedByForks.has(name))) continue;
+    reader.notice(field, { code: "unused_field", message: `"${field.key}" of a skill has no effect: ${why}.` });
   }
 }
 

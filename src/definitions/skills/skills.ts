@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { nearest } from "../../lib/index.ts";
-import type { DefinitionSource, Diagnostic, SkillDefinition } from "../../protocol/index.ts";
+import type { DefinitionSource, Diagnostic, SkillDefinition, SkillFork } from "../../protocol/index.ts";
 import { cappedList } from "../catalog/capped-list.ts";
 import { nearestEntries } from "../catalog/nearest-entries.ts";
 import { readSkillFile } from "../reading/read-skill.ts";
@@ -99,7 +99,13 @@ export interface SkillCatalog {
 }
 
 export type SkillLoad =
-  | { readonly ok: true; readonly name: string; readonly body: string; readonly directory: string }
+  | {
+      readonly ok: true;
+      readonly name: string;
+      readonly body: string;
+      readonly directory: string;
+      readonly fork?: SkillFork | undefined;
+    }
   | { readonly ok: false; readonly message: string };
 
 /** Returns undefined if there is no skill that a model may load. */
@@ -119,6 +125,7 @@ export function createSkillCatalog(skills: readonly LoadedSkill[]): SkillCatalog
         name: skill.definition.name,
         body: skill.body(),
         directory: skillDirectory(skill.definition),
+        fork: skill.definition.fork,
       };
     },
   };

@@ -80,7 +80,16 @@ export interface SkillDefinition {
   readonly allowedTools?: readonly string[] | undefined;
   /** False: only the user or a definition can invoke it. */
   readonly modelInvocable: boolean;
+  /** Set if the skill runs as a subagent instead of giving its text to the agent that calls it. */
+  readonly fork?: SkillFork | undefined;
   readonly extra?: JsonObject | undefined;
+}
+
+/** The subagent that a skill runs as. */
+export interface SkillFork {
+  /** Agent type. */
+  readonly agent: string;
+  readonly model?: string | undefined;
 }
 
 /** Alternative names of built-in agents. */

@@ -21,10 +21,7 @@ export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   return forDelegators(dispatcher, {
     ...spec,
     accepts: acceptAnyName(spec.declaration.inputSchema),
-    // The subagent has time limits of its own.
-    timeoutMs: () => Number.MAX_SAFE_INTEGER,
-    abortGraceMs: 5_000,
-    maxCharacters: LONGEST_REPORT,
+    ...waitingLimits,
     run: async (input, context) => {
       const request = readRequest(input, dispatcher.mayFork);
       const { agentType } = request;
@@ -38,14 +35,33 @@ export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
       }
       const conflict = conflictIn(input, request, dispatcher.mayFork);
       if (conflict !== undefined) return refused(agentType, conflict);
-      const denial = await denialOf(namesOf(agentType, dispatcher.offered()), call);
-      if (denial !== undefined) return refused(agentType, denial);
-      return outputOf(await dispatcher.spawn(request, context), {
-        request,
-        maxCharacters: reportLength(dispatcher, context),
-      });
+      return startAgent(dispatcher, { request, context, judged: judgedType(input) });
     },
   });
+}
+
+/** Limits of a call that waits for a subagent, which has time limits of its own. */
+export const waitingLimits: Pick<Tool, "timeoutMs" | "abortGraceMs" | "maxCharacters"> = {
+  timeoutMs: () => Number.MAX_SAFE_INTEGER,
+  abortGraceMs: 5_000,
+  maxCharacters: LONGEST_REPORT,
+};
+
+interface AgentStart extends Pick<TaskCall, "request" | "context"> {
+  /** Agent type that the call was decided by; absent: the decision did not consider agents. */
+  readonly judged?: string | undefined;
+}
+
+/** Starts a subagent unless rules forbid that, and returns its report for the calling model. */
+export async function startAgent(
+  dispatcher: Dispatcher,
+  { request, context, judged }: AgentStart,
+): Promise<ToolOutput> {
+  const { agentType } = request;
+  const denial = await denialOf(namesOf(agentType, dispatcher.offered()), { judged, context });
+  if (denial !== undefined) return refused(agentType, denial);
+  const outcome = await dispatcher.spawn(request, context);
+  return outputOf(outcome, { request, maxCharacters: reportLength(dispatcher, context) });
 }
 
 /** Refuses calls of agents that may not delegate, whatever policy allowed the call. */
@@ -90,7 +106,7 @@ async function resumeAgent(
   const property = forkPropertyIn(input);
   if (property !== undefined)
     return refused(agentType, `${property} is for a new fork: this one goes on with what it was given. Leave it out.`);
-  const denial = await denialOf([agentType], { input, context });
+  const denial = await denialOf([agentType], { judged: judgedType(input), context });
   if (denial !== undefined) return refused(agentType, denial);
   const outcome = await dispatcher.resume(agentId, request, context);
   return outputOf(outcome, {
@@ -121,18 +137,22 @@ function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest,
 const noModel =
   "A fork goes on with the model of its conversation: leave model out, or name a subagent_type that may have another.";
 
-/** Returns why a rule denies an agent by another name. The call itself was decided by its `subagent_type` alone. */
+/** Returns the agent type that a Task call was decided by. */
+function judgedType(input: JsonObject): string {
+  return String(input["subagent_type"] ?? "");
+}
+
+/** Returns why rules do not let an agent start under one of its names. The one that the call was decided by is settled. */
 async function denialOf(
   names: readonly string[],
-  { input, context }: Pick<TaskCall, "input" | "context">,
+  { judged, context }: Pick<AgentStart, "judged" | "context">,
 ): Promise<string | undefined> {
-  const judged = String(input["subagent_type"] ?? "");
-  for (const agentType of names.filter((name) => !isSameAgent(name, judged))) {
+  for (const agentType of names.filter((name) => judged === undefined || !isSameAgent(name, judged))) {
     const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType });
     if (effect === "deny") return reason;
-    // A rule about the whole tool was applied already.
-    if (effect === "ask" && rule.includes("("))
-      return `The rule ${rule} asks first. Call it with subagent_type: "${agentType}", so that somebody can be asked.`;
+    // A rule about the whole tool was applied already if the call was decided by an agent type.
+    if (effect === "ask" && (judged === undefined || rule.includes("(")))
+      return `The rule ${rule} asks first. Call Task with subagent_type: "${agentType}", so that the user can be asked.`;
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-import type { Skills, Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
+import type { SkillRunner, Skills, Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
@@ -18,34 +18,43 @@ function skillSpec(skills: Skills): ToolSpec {
         required: ["skill"],
       },
     },
-    traits: { parallel: true, effects: false },
+    traits: { parallel: true, effects: false, resumable: true },
   };
 }
 
 export interface SkillDependencies {
   readonly skills: Skills;
+  /** Absent: every skill gives its text to the agent that calls it. */
+  readonly runner?: SkillRunner | undefined;
 }
 
-export function createSkillTool({ skills }: SkillDependencies): Tool {
+export function createSkillTool(dependencies: SkillDependencies): Tool {
   return {
-    ...skillSpec(skills),
-    run: (input, context) => useSkill(input, skills, context),
+    ...skillSpec(dependencies.skills),
+    ...dependencies.runner?.limits,
+    run: (input, context) => useSkill(input, dependencies, context),
   };
 }
 
-async function useSkill(input: JsonObject, skills: Skills, { authorize }: ToolContext): Promise<ToolOutput> {
+async function useSkill(
+  input: JsonObject,
+  { skills, runner }: SkillDependencies,
+  context: ToolContext,
+): Promise<ToolOutput> {
   const loaded = await skills.load(input["skill"] as string);
   if (!loaded.ok) return failed(loaded.message);
-  const { name, directory } = loaded;
+  const { name, directory, fork } = loaded;
   // A rule may use the full name of the skill where the call uses a short one.
-  const { effect, reason } = await authorize({ kind: "skill", name });
+  const { effect, reason } = await context.authorize({ kind: "skill", name });
   if (effect !== "allow") return failed(`The skill ${name} was not loaded. ${reason}`);
   const body = fillArguments(loaded.body, (input["args"] as string | undefined) ?? "").trim();
-  return {
-    content: `Skill ${name}. Paths in it are relative to ${directory}, where you can Read its files.\n\n${body}`,
-    details: { skill: name, directory },
-  };
+  const text = `Skill ${name}. Paths in it are relative to ${directory}, where you can Read its files.\n\n${body}`;
+  const report = fork && (await runner?.run({ name, prompt: text, fork }, context));
+  if (report !== undefined) return report;
+  return { content: fork ? `${text}\n\n${followYourself}` : text, details: { skill: name, directory } };
 }
+
+const followYourself = "[This skill is written for a subagent, and you can't start one. Follow it yourself.]";
 
 /** Replaces `$ARGUMENTS` with the arguments, or appends them. They are inserted literally. */
 export function fillArguments(body: string, args: string): string {

@@ -1,0 +1,131 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { textOf } from "../../src/protocol/index.ts";
+import {
+  asAfterKill,
+  mainLines,
+  newPlace,
+  type Options,
+  open,
+  type Parts,
+  promised,
+  resultsIn,
+  task,
+  transcriptsIn,
+  walk,
+} from "./delegation-place.ts";
+
+const done = { text: "Done." };
+const call = (skill: string, args?: string) => ({ name: "Skill", input: { skill, args } });
+const read = (file_path: string) => ({ name: "Read", input: { file_path } });
+
+function skilledPlace(fields = "context: fork\n") {
+  const at = newPlace();
+  const files = {
+    "audit/SKILL.md": `---\ndescription: Audits.\n${fields}---\nAUDIT: look at $ARGUMENTS by steps.md.\n`,
+    "audit/steps.md": "Look twice.",
+  };
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(at.cwd, ".claude/skills", path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  return at;
+}
+
+const use = (parts: Parts, { fields, ...options }: Options & { readonly fields?: string } = {}) =>
+  walk(parts, { at: skilledPlace(fields), trusted: true, ...options });
+
+const inMain = [{ calls: [call("audit", "the cart")] }, done];
+
+describe("a skill with context: fork", () => {
+  it("runs as a subagent, with its arguments, and returns the report", async () => {
+    const steps = join(".claude/skills/audit/steps.md");
+    const { model, result, sessionId, ...place } = await use({
+      MAIN: inMain,
+      "Skill audit": [{ calls: [read(steps)] }, { text: "The cart is sound." }],
+    });
+    expect(result.outcome).toBe("succeeded");
+    const [report] = resultsIn(model.requests("MAIN")[1]);
+    expect(report).toMatch(/^<task_result agent="general-purpose" id="a\w+".*>\nThe cart is sound\./);
+    expect(report).not.toContain("AUDIT");
+    const [first, second] = model.requests("Skill audit");
+    expect(textOf(first?.at(-1)?.content ?? [])).toMatch(
+      /^Skill audit\. Paths in it are relative to .*\/audit.*\n\nAUDIT: look at the cart by steps\.md\.$/,
+    );
+    expect(resultsIn(second)[0]).toContain("Look twice.");
+    const [[, lines = []] = []] = transcriptsIn(place, sessionId);
+    expect(lines[0]).toMatchObject({ type: "agent.created", description: "Skill audit", parent: { agentId: "main" } });
+    expect(mainLines(place, sessionId)).toContainEqual(
+      expect.objectContaining({ type: "agent.spawned", agentType: "general-purpose" }),
+    );
+  });
+
+  it("runs as the agent that it names, with that agent's tools and the model that it names", async () => {
+    const { model, updates, sessionId, ...place } = await use(
+      { MAIN: inMain, "Skill audit": [{ calls: [{ name: "Bash", input: { command: "ls" } }] }, done] },
+      { fields: "context: fork\nagent: explore\nmodel: haiku\n" },
+    );
+    expect(updates).toContainEqual(expect.objectContaining({ type: "agent.spawned", agentType: "Explore" }));
+    expect(resultsIn(model.requests("Skill audit")[1])[0]).toContain("does not have the tool Bash");
+    const [[, lines = []] = []] = transcriptsIn(place, sessionId);
+    expect(lines).toContainEqual(expect.objectContaining({ type: "run.started", requestedModel: "haiku" }));
+  });
+
+  it("names the nearest agents if its own does not exist", async () => {
+    const { model } = await use({ MAIN: inMain }, { fields: "context: fork\nagent: Explor\n" });
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain('There is no agent "Explor". Did you mean Explore?');
+  });
+
+  it.each([
+    ["deny", "Task(Explore)", /Task\(Explore\)/],
+    ["ask", "Task(Explore)", /Task\(Explore\) asks first/],
+    ["ask", "Task", /Task asks first/],
+  ] as const)("is not run where a rule %s %s", async (effect, rule, text) => {
+    const { model, updates } = await use(
+      { MAIN: inMain },
+      { fields: "context: fork\nagent: Explore\n", settings: { permissions: { [effect]: [rule] } } },
+    );
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(text);
+    expect(updates.map(({ type }) => type)).not.toContain("agent.spawned");
+  });
+
+  it("counts against the budget of its caller", async () => {
+    const { model } = await use({ MAIN: inMain }, { settings: { budget: { spawns: 0 } } });
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(/task_error/);
+  });
+
+  it.each([
+    ["Task was taken away", inMain, { disallowedTools: ["Task"] }, "MAIN"],
+    ["a subagent may not delegate", [{ calls: [task("CHILD: go")] }, done], {}, "CHILD"],
+  ] as const)("gives its text to the caller where %s", async (_, main, options, caller) => {
+    const { model, updates } = await use({ MAIN: main, CHILD: inMain }, options);
+    expect(resultsIn(model.requests(caller)[1])[0]).toMatch(
+      /AUDIT: look at the cart by steps\.md\.\n\n\[.*yourself.*\]$/,
+    );
+    expect(updates.filter(({ type }) => type === "agent.spawned")).toHaveLength(caller === "CHILD" ? 1 : 0);
+  });
+
+  it("goes on with its agent when the process died meanwhile", async () => {
+    const late = promised();
+    const at = skilledPlace();
+    const first = await open(
+      { MAIN: inMain, "Skill audit": [{ text: "x", after: late.promise }] },
+      { at, trusted: true },
+    );
+    const run = first.session.prompt("MAIN: do it.");
+    for await (const update of run)
+      if (update.type === "subagent.event" && update.event.type === "model.requested") break;
+    const left = asAfterKill(at);
+    late.keep();
+    await run.result;
+    await first.session.close();
+    const parts = { MAIN: [done], "Skill audit": [{ text: "The cart is sound." }] };
+    const second = await open(parts, { at: left, trusted: true, resume: first.session.id });
+    await second.session.prompt("").result;
+    await second.session.close();
+    expect(resultsIn(second.model.requests("MAIN")[0])[0]).toContain("The cart is sound.");
+    expect(transcriptsIn(left, first.session.id).size).toBe(1);
+  });
+});
