@@ -6,6 +6,7 @@ export { narrowTo, recordPolicy } from "./policy/recorded-policy.ts";
 export { compactionPrompt } from "./prompt/compaction-prompt.ts";
 export { MAIN_TYPE } from "./prompt/main-agent.ts";
 export { type ForkedAgent, type ForkRequest, forkAgent } from "./resolve/fork-agent.ts";
+export { chooseEffort } from "./resolve/model-parameters.ts";
 export type { AgentOptions, AgentRequest, AgentResolution, ResolvedAgent } from "./resolve/resolution.ts";
 export { resolveAgent } from "./resolve/resolve-agent.ts";
 export { judgeAgent, resolveSubagent, type SubagentRequest } from "./resolve/resolve-subagent.ts";

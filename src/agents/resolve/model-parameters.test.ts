@@ -15,10 +15,17 @@ const model = (efforts?: readonly Effort[], hasTools = true) => ({
 });
 
 describe("the effort of an agent", () => {
-  it("is the requested one if the model has it, or if its levels are unknown", () => {
+  it("is the requested one if the model has it", () => {
     expect(chooseEffort("max", model(levels))).toEqual({ effort: "max" });
-    expect(chooseEffort("max", model())).toEqual({ effort: "max" });
     expect(chooseEffort(undefined, model([]))).toEqual({});
+  });
+
+  it("is the requested one if the levels of the model are unknown, with a notice", () => {
+    expect(chooseEffort("max", model())).toEqual({
+      effort: "max",
+      notice: expect.stringContaining('not known whether the model m-1 has levels of effort: "max" is sent as it is'),
+    });
+    expect(chooseEffort(undefined, model())).toEqual({});
   });
 
   it("is the next lower one if the model does not have it, with a notice", () => {

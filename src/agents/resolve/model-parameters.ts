@@ -11,10 +11,14 @@ export interface ChosenEffort {
 
 const ascending: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
 
+interface EffortModel extends Pick<ModelDescription, "model" | "efforts" | "noEffortWithTools"> {
+  readonly hasTools: boolean;
+}
+
 /** Replaces a level that the model does not have by the next lower one, so that it never costs more than requested. */
 export function chooseEffort(
   wanted: Effort | undefined,
-  { model, efforts, noEffortWithTools, hasTools }: ModelDescription & { readonly hasTools: boolean },
+  { model, efforts, noEffortWithTools, hasTools }: EffortModel,
 ): ChosenEffort {
   if (wanted === undefined) return {};
   if (noEffortWithTools && hasTools) {
@@ -22,7 +26,13 @@ export function chooseEffort(
       notice: `As it is reached here, the model ${model} takes tools only if it does not reason: effort "${wanted}" is left out.`,
     };
   }
-  if (efforts === undefined || efforts.includes(wanted)) return { effort: wanted };
+  if (efforts === undefined) {
+    return {
+      effort: wanted,
+      notice: `It is not known whether the model ${model} has levels of effort: "${wanted}" is sent as it is. If the provider refuses it, leave effort out.`,
+    };
+  }
+  if (efforts.includes(wanted)) return { effort: wanted };
   const known = ascending.filter((level) => efforts.includes(level));
   const effort = known.findLast((level) => ascending.indexOf(level) < ascending.indexOf(wanted)) ?? known[0];
   if (effort === undefined) {

@@ -1,6 +1,7 @@
-import { MAIN_TYPE } from "../../agents/index.ts";
+import { chooseEffort, MAIN_TYPE } from "../../agents/index.ts";
 import { findSkills } from "../../definitions/index.ts";
 import { plural, UserError } from "../../lib/index.ts";
+import { describeNamedModel } from "../../model/index.ts";
 import type { AgentDefinition, Diagnostic } from "../../protocol/index.ts";
 import type { AgentCatalog } from "./agent-catalog.ts";
 
@@ -36,6 +37,13 @@ export function missingSkills(
   { snapshot }: AgentCatalog,
 ): readonly Diagnostic[] {
   return findSkills(snapshot.skills, skills, { file }).diagnostics;
+}
+
+/** Reports an effort that the model of a definition lacks or is not known to have, if the definition names the model. */
+export function effortFindings({ name, file = name, model, effort }: AgentDefinition): readonly Diagnostic[] {
+  const named = model === undefined || model === "inherit" ? undefined : describeNamedModel(model);
+  const notice = named && chooseEffort(effort, { ...named, hasTools: false }).notice;
+  return notice === undefined ? [] : [{ severity: "warning", file, line: 1, code: "effort", message: notice }];
 }
 
 /** Messages about instruction files and their imports, including files that could not be read. */

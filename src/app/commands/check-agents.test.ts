@@ -13,6 +13,12 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
+const options = () => ({
+  cwd: directory,
+  home: join(directory, "home"),
+  environment: { HOME: directory },
+  trust: false,
+});
 const shown = (given: string) => [...markdownFiles(given)].map(({ file }) => file);
 
 async function check(given: string) {
@@ -20,6 +26,33 @@ async function check(given: string) {
   for await (const each of checkAgents([given])) checked.push(each);
   return checked;
 }
+
+describe("the effort of an agent", () => {
+  const lint = async (fields: string) => {
+    const file = join(directory, "worker.md");
+    const description = "Finds dead code. Use when exports may be unused. Does not edit files.";
+    writeFileSync(file, `---\nname: worker\ndescription: ${description}\n${fields}\n---\nFind dead code.\n`);
+    const { findings } = await lintAgents([file], options());
+    return findings.filter(({ code }) => code === "effort").map(({ message }) => message);
+  };
+
+  it.each([
+    ["model: qwen3\neffort: high", /not known whether the model qwen3 has levels of effort/],
+    ["model: claude-haiku-4-5\neffort: high", /claude-haiku-4-5 has no levels of effort/],
+    ["model: anthropic/claude-opus-4-5\neffort: max", /has no effort "max": "high" is used instead/],
+  ])("is linted where the model is named: %j", async (fields, message) => {
+    expect(await lint(fields)).toEqual([expect.stringMatching(message)]);
+  });
+
+  it.each([
+    "model: claude-opus-4-5\neffort: high",
+    "model: haiku\neffort: max",
+    "model: inherit\neffort: max",
+    "effort: max",
+  ])("is left alone: %j", async (fields) => {
+    expect(await lint(fields)).toEqual([]);
+  });
+});
 
 describe("markdownFiles", () => {
   it("names what is Markdown in a stable order, without other people's files", async () => {
@@ -87,13 +120,6 @@ describe("markdownFiles", () => {
 });
 
 describe("a pipe", () => {
-  const options = () => ({
-    cwd: directory,
-    home: join(directory, "home"),
-    environment: { HOME: directory },
-    trust: false,
-  });
-
   beforeEach(() => {
     execFileSync("mkfifo", [join(directory, "pipe.md")]);
     writeFileSync(join(directory, "good.md"), "---\ndescription: Helps. Use when asked.\n---\nHelp.\n");

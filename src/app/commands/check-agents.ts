@@ -31,7 +31,7 @@ import {
   type CatalogOptions,
   loadAgentCatalog,
 } from "../agents/agent-catalog.ts";
-import { missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
+import { effortFindings, missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
 import type { Environment } from "../directories.ts";
 
 export interface AgentCheck extends CheckedFile {
@@ -125,7 +125,10 @@ async function lintFile(
   const { bytes } = read;
   const { definition, body, diagnostics } = await readAgentFile({ bytes, file: resolve(path), source: "project" });
   if (!isGiven && diagnostics.some(({ code }) => code === "no_frontmatter")) return undefined;
-  const lint = definition === undefined ? [] : lintAgent({ definition, body: body(), knownTools: toolNames });
+  const lint =
+    definition === undefined
+      ? []
+      : [...lintAgent({ definition, body: body(), knownTools: toolNames }), ...effortFindings(definition)];
   return [...diagnostics, ...lint].map((diagnostic) => ({ ...diagnostic, file }));
 }
 
@@ -143,8 +146,8 @@ function lintLoaded({ definition, body }: CatalogAgent, loaded: AgentCatalog): D
   const { catalog, diagnostics } = loaded;
   const fromFile = diagnostics.filter(({ file }) => file === definition.file);
   const overrides = catalog.overrides.filter(({ winner }) => winner.definition === definition).map(overrideNotice);
-  const skills = missingSkills(definition, loaded);
-  return [...fromFile, ...skills, ...overrides, ...lintAgent({ definition, body: body(), knownTools: toolNames })];
+  const named = [...missingSkills(definition, loaded), ...effortFindings(definition)];
+  return [...fromFile, ...named, ...overrides, ...lintAgent({ definition, body: body(), knownTools: toolNames })];
 }
 
 /** Overriding is usually intended, so this is only a notice. */

@@ -1,7 +1,7 @@
 import { takesToolsOnlyWithoutReasoning } from "../../conversation/index.ts";
 import type { ModelDescription } from "../../ports/index.ts";
 import type { Dialect, Effort, Prices } from "../../protocol/index.ts";
-import type { ResolvedProvider } from "./providers.ts";
+import { type ResolvedProvider, tierOf } from "./providers.ts";
 
 /** Cautious: a window that is too small costs a compaction, one that is too large costs the run. */
 const unknown: Record<Dialect, { window: number; maxOutputTokens: number }> = {
@@ -93,6 +93,18 @@ export function knownModel(provider: string, model: string): KnownModel | undefi
   if (table === undefined) return undefined;
   const undated = model.replace(/-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$/, "");
   return Object.hasOwn(table, undated) ? table[undated] : undefined;
+}
+
+/**
+ * Describes a model that a definition names by its id, with or without a provider, before a provider is chosen.
+ * Undefined for tiers, whose model depends on the provider.
+ */
+export function describeNamedModel(name: string): Pick<ModelDescription, "model" | "efforts"> | undefined {
+  if (tierOf(name)) return undefined;
+  const slash = name.indexOf("/");
+  const model = name.slice(slash + 1);
+  const providers = slash === -1 ? Object.keys(byProvider) : [name.slice(0, slash)];
+  return { model, efforts: providers.map((each) => knownModel(each, model)).find((known) => known)?.efforts };
 }
 
 type Cache = readonly [read: number, write: number];
