@@ -221,6 +221,14 @@ describe("modes", () => {
     expect(judge("mcp__db__query", {}, { mode, rules: [["allow", "mcp__db__query"]] }).effect).toBe("allow");
   });
 
+  it("give the reason for a write, not that its command alone would change nothing", () => {
+    const reasonOf = (given: Given) => judge("Bash", { command: "echo x > out.txt" }, given).rule;
+    expect(reasonOf({ mode: "bypassPermissions" })).toBe("bypassPermissions");
+    expect(reasonOf({ mode: "acceptEdits" })).toBe("acceptEdits");
+    expect(reasonOf({ rules: [["allow", "Edit(out.txt)"]] })).toBe("Edit(out.txt)");
+    expect(judge("Bash", { command: "cat out.txt" }).rule).toBe("read-only command");
+  });
+
   it("dontAsk denies what would ask; bypassPermissions allows what nothing restricts", () => {
     expect(write("a", { mode: "dontAsk" })).toBe("deny");
     expect(write("a", { mode: "dontAsk", rules: [["allow", "Write"]] })).toBe("allow");

@@ -19,6 +19,7 @@ import {
   byVerdict,
   type Finding,
   PLAN_APPROVAL,
+  READ_ONLY_COMMAND,
   USER_QUESTION,
   WRITE_IN_WORKSPACE,
 } from "./finding.ts";
@@ -55,7 +56,10 @@ export function decide({ toolName, accesses, resolved, policy, homes, changedHoo
     const isNamed = spelledOut !== undefined && found.effect === "open" && found.rule === WRITE_IN_WORKSPACE;
     const finding = isNamed ? byRule(spelledOut, "this command and its files") : found;
     const decision = applyMode(judgeHooks(access, finding, changedHooks) ?? finding, compiled);
-    if (strictest === undefined || severity[decision.effect] > severity[strictest.effect]) strictest = decision;
+    const isStricter = strictest === undefined || severity[decision.effect] > severity[strictest.effect];
+    // `echo x > file` runs a read-only command and writes. The permission to write is the reason why it may run.
+    const isReason = access.kind === "write" && strictest?.rule === READ_ONLY_COMMAND;
+    if (isStricter || (isReason && decision.effect === strictest?.effect)) strictest = decision;
   }
   return strictest!;
 }

@@ -8,6 +8,7 @@ export const PLAN_APPROVAL = "plan approval";
 /** The built-in rule that passes a question of an agent on to the user. */
 export const USER_QUESTION = "user question";
 
+export const READ_ONLY_COMMAND = "read-only command";
 export const CHANGED_HOOK = "changed hook";
 export const WRITE_IN_WORKSPACE = "write in workspace";
 

@@ -23,7 +23,7 @@ import {
 } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
 import { shells } from "../shell/unwrap-command.ts";
-import { builtin, byVerdict, type Finding } from "./finding.ts";
+import { builtin, byVerdict, type Finding, READ_ONLY_COMMAND } from "./finding.ts";
 
 /** Returns the strictest finding over all commands of the line. Files that redirections open are separate accesses. */
 export function judgeCommand(toolName: string, command: string, compiled: CompiledPolicy): Finding {
@@ -42,7 +42,7 @@ export function judgeCommand(toolName: string, command: string, compiled: Compil
   if (hidden !== undefined) return hidden;
   if (judgement.open !== undefined) return builtin("open", "command", judgement.open);
   if (judgement.allowed !== undefined) return byVerdict(judgement.allowed, "this command");
-  return builtin("allow", "read-only command", "The command is known to change nothing.");
+  return builtin("allow", READ_ONLY_COMMAND, "The command is known to change nothing.");
 }
 
 interface CommandLine {
