@@ -127,3 +127,16 @@ export function toolResults(request: RecordedRequest | undefined): readonly stri
   const last = request && messagesIn(request).at(-1);
   return (last?.content ?? []).flatMap(({ type, content }) => (type === "tool_result" ? [String(content)] : []));
 }
+
+/** What the Task tool of a request says, and the agent types that it enumerates. */
+export function taskOf({ body }: RecordedRequest): { readonly description: string; readonly types: readonly string[] } {
+  const { tools } = body as { readonly tools: readonly DeclaredTool[] };
+  const task = tools.find(({ name }) => name === "Task");
+  return { description: task?.description ?? "", types: task?.input_schema.properties.subagent_type.enum ?? [] };
+}
+
+interface DeclaredTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: { readonly properties: { readonly subagent_type: { readonly enum: readonly string[] } } };
+}

@@ -13,6 +13,7 @@ import {
   type Stage,
   saying,
   stage,
+  taskOf,
   toolResults,
   unmarked,
 } from "./fork-place.ts";
@@ -328,10 +329,36 @@ describe("forks that are not", () => {
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("done");
   });
 
-  it("obey a rule by their name", async () => {
+  it("obey a rule by their name, and are not offered then", async () => {
     const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }) });
     await play(on, { disallowedTools: ["Task(fork)"] });
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("Task(fork)");
+    expect(taskOf(one(on.requests("MAIN")[0])).types).not.toContain("fork");
+  });
+});
+
+describe("forks without any other agent", () => {
+  const names = ["general-purpose", "Explore", "Plan", "Bash", "statusline-setup", "retinue-guide", "Verification"];
+  const agents = Object.fromEntries(names.map((name) => [name, false]));
+
+  it("are offered by Task, because they need no definition", async () => {
+    const on = await stage({
+      MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }),
+      ONE: saying({ content: "done" }),
+    });
+    await play(on, { settings: { agents } });
+    const { types, description } = taskOf(one(on.requests("MAIN")[0]));
+    expect(types).toEqual(["fork"]);
+    expect(description).not.toContain("Agents:");
+    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("done");
+  });
+
+  it("do not keep Task where they are off or denied", async () => {
+    for (const options of [{ settings: { agents, fork: "off" as const } }, { disallowedTools: ["Task(fork)"] }]) {
+      const on = await stage({ MAIN: saying({ content: "ok" }) });
+      await play(on, { settings: { agents }, ...options });
+      expect(toolsOf(one(on.requests("MAIN")[0]))).not.toContain("Task");
+    }
   });
 });
 

@@ -1,6 +1,7 @@
+import { judgeAgent } from "../../agents/index.ts";
 import { delegationList } from "../../definitions/index.ts";
 import type { ToolSpec } from "../../ports/index.ts";
-import type { AgentDefinition, Rule, Settings } from "../../protocol/index.ts";
+import { type AgentDefinition, FORK_TYPE, type Rule, type Settings } from "../../protocol/index.ts";
 import { delegationSpecs, offeredAgents } from "../../runs/index.ts";
 import { isBackgroundOff } from "../../settings/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
@@ -15,13 +16,14 @@ export interface DelegationOptions {
   readonly interactive: boolean;
 }
 
-/** Declares the tools for delegation; none if there is no agent to start. */
+/** Declares the tools for delegation; none if there is no agent to start and no fork. */
 export function offerDelegation(options: DelegationOptions): readonly ToolSpec[] {
-  const { context, agents, rules, mayFork: forks, interactive } = options;
+  const { context, agents, rules, mayFork, interactive } = options;
   const { subagents = {} } = context.settings;
   // Without a person there is no status line. The agent that sets it up can still be used by name.
   const offered = offeredAgents(agents, { rules }).filter((agent) => interactive || !setsUpStatusLine(agent));
-  if (offered.length === 0 || subagents.maxDepth === 0) return [];
+  const forks = mayFork && judgeAgent(FORK_TYPE, { rules }).effect !== "deny";
+  if ((offered.length === 0 && !forks) || subagents.maxDepth === 0) return [];
   return delegationSpecs({
     list: delegationList(offered),
     background: mayBackground(context),

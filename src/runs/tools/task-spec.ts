@@ -69,7 +69,8 @@ function describeTask({ list, background, parallel, forks }: DelegationOffer): s
     ...(forks ? [aboutForks] : []),
   ];
   const lines = notes.map((note) => `- ${note}`).join("\n");
-  return `Starts a subagent, which works on a task by itself and returns one report. The user does not see the report.\n${lines}\nAgents:\n${list.text}`;
+  const agents = list.text === "" ? "" : `\nAgents:\n${list.text}`;
+  return `Starts a subagent, which works on a task by itself and returns one report. The user does not see the report.\n${lines}${agents}`;
 }
 
 const aboutForks =
