@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SessionOptions } from "../../src/app/index.ts";
 import { newPlace, open, resultsIn, task, walk } from "./delegation-place.ts";
+import { forkCall, one, play, saying, stage, taskOf, toolResults } from "./fork-place.ts";
 
 const agents = {
   reviewer: { description: "Reviews changes. Use when code was changed.", prompt: "Review." },
@@ -57,6 +58,21 @@ describe("the agent a call is for", () => {
     const [, names = ""] = /There are (.*)\.\n/.exec(answer) ?? [];
     expect(names.split(", ")).toHaveLength(10);
     expect(names.split(", ")).toContain("helper-1");
+    expect(names).toMatch(/ and \d+ more$/);
+  });
+
+  it.each([
+    ["without a person", { settings: { fork: "off" as const } }],
+    ["with a person", { interactive: true }],
+    ["with forks", {}],
+    ["with rules", { disallowedTools: ["Task(reviewer)"] }],
+  ])("is one of those that the schema of Task offers, %s", async (_, options) => {
+    const call = forkCall("x", { subagent_type: "nobody-like-this" });
+    const on = await stage({ MAIN: saying({ content: [call] }, { content: "ok" }) });
+    await play(on, { agents, ...options });
+    const [answer = ""] = toolResults(on.requests("MAIN")[1]);
+    const [, names = ""] = /There are (.*)\.\n/.exec(answer) ?? [];
+    expect(names.split(", ").sort()).toEqual([...taskOf(one(on.requests("MAIN")[0])).types].sort());
   });
 
   it("is found though every field that is not needed is null", async () => {

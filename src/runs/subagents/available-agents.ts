@@ -1,4 +1,4 @@
-import { type AgentMemory, judgeAgent } from "../../agents/index.ts";
+import { type AgentMemory, judgeAgent, type ResolvedAgent } from "../../agents/index.ts";
 import { nearest } from "../../lib/index.ts";
 import type { AgentDefinition, DurableEvent, Policy, RunResult } from "../../protocol/index.ts";
 
@@ -35,14 +35,31 @@ export function offeredAgents(
   return definitions.filter(({ name, hidden }) => !hidden && judgeAgent(name, policy).effect !== "deny");
 }
 
-/** Names at most ten available agents, the most similar first. */
-export function unknownAgentType(agentType: string, agents: AvailableAgents, policy: Policy): string {
-  const offered = new Set(offeredAgents(agents, policy).map(({ name }) => name));
-  const names = agents
-    .nearest(agentType, agents.definitions.length)
-    .filter((name) => offered.has(name))
-    .slice(0, 10);
-  const [first] = nearest(agentType, names);
+/** Says that there is no such agent, and names those that the caller's Task tool offers, the most similar first. */
+export function unknownAgentType(agentType: string, agents: AvailableAgents, caller: ResolvedAgent): string {
+  const all = offeredAgents(agents, caller.policy).map(({ name }) => name);
+  const offered = offeredTo(caller, all);
+  const similar = agents.nearest(agentType, agents.definitions.length).filter((name) => offered.includes(name));
+  const [first] = nearest(agentType, similar);
   const guess = first === undefined ? "" : ` Did you mean ${first}?`;
-  return `There is no agent "${agentType}".${guess} There are ${names.join(", ")}.`;
+  return `There is no agent "${agentType}".${guess} ${listTypes([...new Set([...similar, ...offered])])}`;
+}
+
+/** Lists at most ten agent types. */
+export function listTypes(types: readonly string[]): string {
+  const more = types.length > MOST_LISTED ? ` and ${types.length - MOST_LISTED} more` : "";
+  return `There are ${types.slice(0, MOST_LISTED).join(", ")}${more}.`;
+}
+
+const MOST_LISTED = 10;
+
+/** Returns the agent types that the schema of an agent's Task tool enumerates; `all` if they are too many for that. */
+export function offeredTo({ head, policy }: ResolvedAgent, all: readonly string[]): readonly string[] {
+  const schema = head.tools.find(({ name }) => name === "Task")?.inputSchema as TaskSchema | undefined;
+  const types = schema?.properties?.subagent_type?.enum ?? all;
+  return types.filter((name) => judgeAgent(name, policy).effect !== "deny");
+}
+
+interface TaskSchema {
+  readonly properties?: { readonly subagent_type?: { readonly enum?: readonly string[] } };
 }

@@ -13,6 +13,7 @@ import type { Asker } from "../approvals/question.ts";
 import { withPolicies } from "../host/plan-mode.ts";
 import type { LiveAgent, Retinue } from "../host/run-host.ts";
 import { Thread } from "../thread/thread.ts";
+import { offeredTo } from "./available-agents.ts";
 import { Forks, firstPrompt, isForkConversation } from "./forks.ts";
 import { type LaunchOptions, launch, type SharedServices } from "./launch.ts";
 import { type HooksOf, reportLostRuns } from "./lost-runs.ts";
@@ -77,6 +78,11 @@ export class Dispatcher implements Retinue {
 
   offered(): readonly string[] {
     return this.options.offered();
+  }
+
+  /** Returns the agent types that an agent with a run under way can start, as its Task tool declares them. */
+  offeredTo(agentId: AgentId): readonly string[] {
+    return offeredTo(this.liveAgent(agentId).agent, this.offered());
   }
 
   policyOf(agentId: AgentId, given: Policy): Policy {

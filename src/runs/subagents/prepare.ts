@@ -90,7 +90,7 @@ async function prepareDefined(
 ): Promise<PreparedAgent | Refusal> {
   const { spec, terms, parent } = request;
   const found = ports.agents.find(spec.agentType);
-  if (found === undefined) return refuse(unknownAgentType(spec.agentType, ports.agents, parent.agent.policy));
+  if (found === undefined) return refuse(unknownAgentType(spec.agentType, ports.agents, parent.agent));
   const { definition } = found;
   const denial = agentDenial(definition, parent.agent.policy);
   if (denial !== undefined) return refuse(denial);

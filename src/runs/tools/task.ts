@@ -3,6 +3,7 @@ import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.
 import { type AgentId, isSameAgent, type JsonObject } from "../../protocol/index.ts";
 import { contextLimits } from "../compaction/context-limits.ts";
 
+import { listTypes } from "../subagents/available-agents.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import { endedNotice, type SpawnOutcome, type SpawnRequest, type SubagentResult } from "../subagents/subagent.ts";
 import {
@@ -31,7 +32,7 @@ export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
       const resume = textIn(input, "resume");
       if (resume !== undefined) return resumeAgent(dispatcher, { ...call, resume });
       if (agentType === "") {
-        return refused("", `subagent_type is missing. There are ${dispatcher.offered().join(", ")}.`);
+        return refused("", `subagent_type is missing. ${listTypes(dispatcher.offeredTo(context.agentId))}`);
       }
       const conflict = conflictIn(input, request, dispatcher.mayFork);
       if (conflict !== undefined) return refused(agentType, conflict);
