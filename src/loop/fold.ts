@@ -111,7 +111,7 @@ function promptReceived(state: LoopState, { content }: EventOf<"prompt.received"
 }
 
 /** Causes of messages that contain nothing new about the agent's work. */
-const ownCauses = new Set<ContextCause>(["loop", "cut_off", "budget", "reminder"]);
+const ownCauses = new Set<ContextCause>(["loop", "cut_off", "budget", "reminder", "turns"]);
 
 function contextAdded(state: LoopState, { text, cause, environment }: EventOf<"context.added">): LoopState {
   const { repetition } = ownCauses.has(cause) ? state : restartCount(state);

@@ -226,6 +226,18 @@ describe("one agent", () => {
     expect(result).toMatchObject({ outcome: "incomplete", reason: "max_turns" });
   });
 
+  it("is told in its last turn that the answer is due, so that it ends done", async () => {
+    const look: ScriptedStep = { calls: [{ name: "LS", input: { path: "." } }] };
+    const answer: ScriptedStep = (messages) => {
+      const isLast = JSON.stringify(messages.at(-1)).includes("[This is the last of your 3 turns");
+      return isLast ? { text: "Two notes." } : { calls: [{ name: "Read", input: { file_path: "notes.txt" } }] };
+    };
+    const { result, model } = await walk([look, answer, answer], { maxTurns: 3 });
+    model.assertDone();
+    expect(result).toMatchObject({ outcome: "succeeded", text: "Two notes.", turns: 3 });
+    expect(JSON.stringify(model.requests[2]).match(/the last of your/g)).toHaveLength(1);
+  });
+
   it("ends with one stated error when the model fails", async () => {
     const { result, updates } = await walk([
       { text: "half an ans", error: { code: "overloaded", message: "The provider is overloaded." } },

@@ -263,6 +263,7 @@ export type ContextCause =
   | "environment"
   | "resumed"
   | "reminder"
+  | "turns"
   | "verification"
   | "hook";
 /** Originator of a plan mode change: a tool of the agent, or the user who opened the session in another mode. */

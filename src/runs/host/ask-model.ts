@@ -101,6 +101,7 @@ async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): P
     ...(await endedInBackground(host)),
     ...(await environmentEvents(host)),
     ...reminder(host),
+    ...lastTurn(host),
     { type: "model.requested", turn, reserved },
   ]);
   const prompt = thread.newestPrompt;
@@ -134,6 +135,15 @@ function reminder({ request, thread }: RunHost): DurableEvent[] {
   const { calls, said } = thread.state;
   if (criticalReminder === undefined || calls.length + said.length === 0) return [];
   return [{ type: "context.added", cause: "reminder", text: `[${criticalReminder}]` }];
+}
+
+/** Tells an agent in its last turn that it has to answer now: it would not see the results of more calls. */
+function lastTurn({ thread }: RunHost): DurableEvent[] {
+  const { run, calls, said } = thread.state;
+  if (run === undefined || run.turns + 1 !== run.maxTurns || calls.length + said.length === 0) return [];
+  const which = run.maxTurns === 1 ? "your only turn" : `the last of your ${run.maxTurns} turns`;
+  const text = `[This is ${which} in this run. Do not call tools: you would not see their results. Give your answer now, and say what is left to do.]`;
+  return [{ type: "context.added", cause: "turns", text }];
 }
 
 /** Handles the progress of a request. Clocks stand still while the request waits to be sent. Call `settled` after the answer. */
