@@ -168,7 +168,12 @@ describe("hooks of an occasion", () => {
     const stop: Pick<HookEntry, "event"> = { event: "Stop" };
     const hooks = open([command("exit 2"), command("echo session >&2; exit 2", stop)]);
     const own = hooks.forAgent([command("echo own >&2; exit 2", stop)]);
-    const facts = { stop_hook_active: false, last_assistant_message: "" };
+    const facts = {
+      stop_hook_active: false,
+      outcome: "succeeded",
+      reason: "done",
+      last_assistant_message: "",
+    } as const;
     expect((await own.run("Stop", facts, scene())).reason).toBe("own");
     expect((await hooks.run("Stop", facts, scene())).reason).toBe("session");
     expect((await own.run("PreToolUse", call, scene())).decision).toBe("deny");

@@ -140,6 +140,66 @@ describe("a Stop hook", () => {
   });
 });
 
+describe("a Stop hook of a definition", () => {
+  const agents = {
+    careful: {
+      description: "Works carefully. Use it when care is needed.",
+      prompt: "Be careful.",
+      hooks: { Stop: [{ type: "command", command: `${log}; echo 'not yet' >&2; exit 2` }] },
+    },
+  };
+  const careful = (more: Record<string, unknown> = {}) => task("CHILD: work", { subagent_type: "careful", ...more });
+
+  it.each([
+    ["a model that fails", { error: { code: "server", message: "Down." } }, "model_error"],
+    ["its turns", { calls: [read] }, "max_turns"],
+  ] as const)("is told of an end by %s, and can't continue the run", async (_, step, reason) => {
+    const parts = {
+      MAIN: [{ calls: [careful({ max_turns: 1 })] }, { text: "Done." }],
+      CHILD: [step as ScriptedStep],
+    };
+    const walked = await walk(parts, { agents });
+    expect(toldIn(walked)).toMatchObject([{ hook_event_name: "Stop", reason, agent_type: "careful" }]);
+    const [lines = []] = transcriptsIn(walked, walked.sessionId).values();
+    expect(lines).toContainEqual(expect.objectContaining({ type: "hooks.ran", event: "Stop", decision: "deny" }));
+    expect(lines).toContainEqual(
+      expect.objectContaining({ type: "notice.raised", message: expect.stringMatching(/had ended \(.*not yet/) }),
+    );
+    expect(lines.filter(({ type }) => type === "run.ended")).toHaveLength(1);
+  });
+
+  it("is told of a run that was interrupted or stopped", async () => {
+    for (const cause of ["interrupted", "stopped"] as const) {
+      const { session, ...at } = await open(
+        { MAIN: [{ calls: [careful()] }], CHILD: [{ calls: [read] }, { hangs: true }] },
+        { agents },
+      );
+      const run = session.prompt("MAIN: do it.");
+      for await (const update of run) {
+        if (update.type !== "subagent.event" || update.event.type !== "model.ended") continue;
+        if (cause === "interrupted") run.stop(cause);
+        else await session.stopAgent(update.agentId);
+        if (cause === "stopped") run.stop("interrupted");
+      }
+      await session.close();
+      expect(toldIn(at)).toMatchObject([{ hook_event_name: "Stop", reason: cause, outcome: "stopped" }]);
+    }
+  });
+
+  it("is told of the limit if it kept an agent going that has no turn left", async () => {
+    const parts = { MAIN: [{ calls: [careful({ max_turns: 1 })] }, { text: "Done." }], CHILD: [{ text: "Ready." }] };
+    const walked = await walk(parts, { agents });
+    expect(toldIn(walked).map(({ reason }) => reason)).toEqual(["done", "max_turns"]);
+  });
+
+  it("of a prompt that was sent back is not told: nothing was begun", async () => {
+    const settings = hooks({ UserPromptSubmit: [`echo '{"decision":"block"}'`], Stop: [log] });
+    const walked = await walk({ MAIN: [] }, { settings });
+    expect(walked.result.reason).toBe("refused");
+    expect(toldIn(walked)).toEqual([]);
+  });
+});
+
 describe("the beginning and the end of an agent's run", () => {
   const reasonsIn = (place: Place): unknown[] => toldIn(place).map((each) => each["reason"]);
 

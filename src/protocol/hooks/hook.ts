@@ -66,6 +66,9 @@ export interface HookFacts {
   readonly Stop: {
     /** Whether a hook has already kept the agent from stopping in this run. */
     readonly stop_hook_active: boolean;
+    readonly outcome: Outcome;
+    /** Reason of the end. Only a run that ends by itself (`done`) can be continued. */
+    readonly reason: string;
     readonly last_assistant_message: string;
   };
   readonly SubagentStart: { readonly run_id: RunId };

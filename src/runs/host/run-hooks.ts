@@ -1,4 +1,5 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
+import type { HookScene } from "../../ports/index.ts";
 import { type DurableEvent, type RunResult, textOf } from "../../protocol/index.ts";
 import type { Thread } from "../thread/thread.ts";
 import { askHooks, hookLines, sceneOf, withoutContext } from "./ask-hooks.ts";
@@ -28,7 +29,7 @@ async function runSubagentStartHooks(host: RunHost): Promise<undefined> {
   await askHooks(host, { event: "SubagentStart", runId }, { run_id: runId });
 }
 
-/** Returns whether a Stop hook asks the agent to continue. */
+/** Runs the Stop hooks of a run that is done. Returns whether one asks the agent to continue. */
 export async function isContinuedByHook(host: RunHost): Promise<boolean> {
   const times = host.continuations ?? 0;
   if (!host.services.hooks?.has("Stop")) return false;
@@ -37,26 +38,62 @@ export async function isContinuedByHook(host: RunHost): Promise<boolean> {
     await host.record([{ type: "notice.raised", code: "hook", message }]);
     return false;
   }
-  const facts = { stop_hook_active: times > 0, last_assistant_message: host.thread.state.run?.text ?? "" };
+  const { run, turn } = host.thread.state;
+  const facts = stopFacts(host, { outcome: "succeeded", reason: "done", text: run?.text ?? "" });
   const answer = await askHooks(host, { event: "Stop" }, facts);
-  if (answer?.decision !== "deny" || host.outlet.signal.aborted) return false;
+  if (answer?.decision !== "deny" || host.outlet.signal.aborted) {
+    host.stopHooksTurn = turn;
+    return false;
+  }
   host.continuations = times + 1;
   const text = `[You are not done: ${answer.reason ?? "a hook wants you to go on."}]`;
   await host.record([{ type: "context.added", cause: "hook", text }]);
   return true;
 }
 
-/** Runs the SubagentStop hooks after the end of a run. Only their own time limit can end them early. */
-export async function runSubagentStopHooks(host: RunHost, result: RunResult): Promise<void> {
+/** Runs the Stop and SubagentStop hooks after the end of a run. Only their own time limit can end them early. */
+export async function runEndHooks(host: RunHost, result: RunResult): Promise<void> {
+  await runLateStopHooks(host, result);
+  await runSubagentStopHooks(host, result);
+}
+
+/** Runs the Stop hooks for an end that they were not asked about, such as a limit or an error. They can't change it. */
+async function runLateStopHooks(host: RunHost, result: RunResult): Promise<void> {
+  const { services, thread } = host;
+  const { runId, reason } = result;
+  const wasAsked = host.stopHooksTurn === thread.state.turn && reason === "done";
+  if (!services.hooks?.has("Stop") || wasAsked || host.isRejected) return;
+  const outcome = await services.hooks.run("Stop", stopFacts(host, result), endScene(host));
+  const { decision, reason: why } = outcome;
+  const message = `A Stop hook asked the agent to continue, but the run had ended (${reason})${why === undefined ? "." : `: ${why}`}`;
+  const ignored: DurableEvent[] = decision === "deny" ? [{ type: "notice.raised", code: "hook", message }] : [];
+  await recordLate(host, [...hookLines({ event: "Stop", runId }, withoutContext(outcome)), ...ignored]);
+}
+
+async function runSubagentStopHooks(host: RunHost, result: RunResult): Promise<void> {
   const { hooks } = host.services;
   if (!host.startHooksRan || hooks === undefined) return;
   const { runId } = result;
-  // The hooks run even if that can't be recorded.
-  const record = (events: readonly DurableEvent[]): Promise<void> => host.record(events).catch(() => undefined);
-  await record([{ type: "hooks.started", event: "SubagentStop", runId }]);
-  const { signal } = new AbortController();
-  const outcome = await hooks.run("SubagentStop", endFacts(result), { ...sceneOf(host), signal });
-  await record(hookLines({ event: "SubagentStop", runId }, withoutContext(outcome)));
+  await recordLate(host, [{ type: "hooks.started", event: "SubagentStop", runId }]);
+  const outcome = await hooks.run("SubagentStop", endFacts(result), endScene(host));
+  await recordLate(host, hookLines({ event: "SubagentStop", runId }, withoutContext(outcome)));
+}
+
+/** The hooks of an end run even if that can't be recorded. */
+async function recordLate(host: RunHost, events: readonly DurableEvent[]): Promise<void> {
+  if (events.length > 0) await host.record(events).catch(() => undefined);
+}
+
+/** The signal of a run that was stopped would stop the hooks, too. */
+function endScene(host: RunHost): HookScene {
+  return { ...sceneOf(host), signal: new AbortController().signal };
+}
+
+function stopFacts(
+  { continuations = 0 }: RunHost,
+  { outcome, reason, text }: Pick<RunResult, "outcome" | "reason" | "text">,
+) {
+  return { stop_hook_active: continuations > 0, outcome, reason, last_assistant_message: text };
 }
 
 /** Facts about the end of a run for SubagentStop hooks. */

@@ -157,6 +157,10 @@ export interface RunHost {
   waitedMs?: number;
   /** Number of times a Stop hook made the run continue. */
   continuations?: number;
+  /** A hook rejected the prompt, so the run did nothing. */
+  isRejected?: true;
+  /** Turn after which Stop hooks let the run end. */
+  stopHooksTurn?: number;
   /** Set when the budget refused to start a subagent. */
   spawnRefusal: BudgetRefusal | undefined;
   /** Set when the budget's time is up while the run works; the run is stopped. */

@@ -16,7 +16,7 @@ import { type RunClocks, startClocks } from "./clocks.ts";
 import { endAfterError, endRun, endStopped, endUnlessPrompted } from "./end-run.ts";
 import { waitForBackground } from "./notices.ts";
 import { createRun, type Run, type RunOutlet } from "./run.ts";
-import { isContinuedByHook, runSubagentStopHooks } from "./run-hooks.ts";
+import { isContinuedByHook, runEndHooks } from "./run-hooks.ts";
 import type { LiveAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
 
 /** Starts or resumes an agent, depending on its journal. The thread must have no active run. */
@@ -36,6 +36,7 @@ class Host implements RunHost {
   acceptance: AcceptanceResult | undefined;
   spawnRefusal: BudgetRefusal | undefined;
   timeRefusal: BudgetRefusal | undefined;
+  isRejected?: true;
   private pauses = 0;
   private isEnded = false;
   private endWork: () => void = () => {};
@@ -64,7 +65,7 @@ class Host implements RunHost {
 
   async drive(): Promise<RunResult> {
     const result = await this.runToEnd();
-    await runSubagentStopHooks(this, result);
+    await runEndHooks(this, result);
     return result;
   }
 
@@ -77,7 +78,10 @@ class Host implements RunHost {
       this.beginWork();
       const refusal = await beginRun(this);
       this.begun.resolve();
-      if (refusal !== undefined) return await endRun(this, { reason: "refused", message: refusal });
+      if (refusal !== undefined) {
+        this.isRejected = true;
+        return await endRun(this, { reason: "refused", message: refusal });
+      }
       return await this.loop();
     } catch (error) {
       return await endAfterError(this, error);
