@@ -67,6 +67,9 @@ async function verify(
 
 const resultsIn = (messages: readonly Message[]): string[] =>
   (messages.at(-1)?.content ?? []).flatMap((block) => (block.type === "tool_result" ? [textOf(block.content)] : []));
+const worktreesOf = (cwd: string): string[] =>
+  execFileSync("git", ["worktree", "list", "--porcelain"], { cwd, encoding: "utf8" }).match(/(?<=^worktree ).*/gm) ??
+  [];
 const bash = (command: string) => ({ name: "Bash", input: { command } });
 
 describe("Verification, given work by the main agent", () => {
@@ -90,7 +93,7 @@ describe("Verification, given work by the main agent", () => {
     expect(results[0]?.[1]).toContain("forgotten");
   });
 
-  it("writes a failing test of its own; the project stays as it is, and the copy is named", async () => {
+  it("writes a failing test of its own; the project stays as it is, and the copy is removed", async () => {
     const attack = "import { sum } from './sum.mjs';\nconsole.log(sum([]));\n";
     const { cwd, results, notice } = await verify([
       { calls: [{ name: "Write", input: { file_path: "attack.mjs", content: attack } }] },
@@ -99,7 +102,25 @@ describe("Verification, given work by the main agent", () => {
     ]);
     expect(results[1]?.[0]).toContain("TypeError");
     expect(existsSync(join(cwd, "attack.mjs"))).toBe(false);
-    expect(notice).toMatch(/worktree: \S+, branch retinue\/a\w{12} \(1 file changed\)/);
+    expect(notice).toContain("changed in its scratch copy, which is removed: attack.mjs");
+    expect(worktreesOf(cwd)).toEqual([cwd]);
+    expect(execFileSync("git", ["branch", "--list", "retinue/*"], { cwd, encoding: "utf8" })).toBe("");
+  });
+
+  it("leaves a copy with commits, and says where it is", async () => {
+    const commit = "git -c user.name=T -c user.email=t@example.org commit -q --allow-empty -m kept";
+    const { cwd, notice } = await verify([{ calls: [bash(commit)] }, { text: "VERDICT: pass" }]);
+    expect(notice).toMatch(/worktree: \S+, branch retinue\/a\w{12} \(1 commit\)/);
+    expect(worktreesOf(cwd)).toHaveLength(2);
+  });
+
+  it.each([
+    ["pass, though it ran nothing", "Looks good.\n**VERDICT: pass**", "it reported pass, but it ran no command"],
+    ["no verdict", "Looks good.", "the report has no verdict"],
+  ])("that reports %s arrives as inconclusive, with the reason", async (_, text, reason) => {
+    const { notice } = await verify([{ text }]);
+    expect(notice).toContain(`Looks good.\nVERDICT: inconclusive (${reason})`);
+    expect(notice).not.toMatch(/VERDICT: pass/);
   });
 
   it("is refused commands that name the project, and what a rule denies or asks about", async () => {

@@ -67,9 +67,16 @@ async function openCopy(
   { agentId, definition, cwd }: CopyRequest,
 ): ReturnType<SubagentPorts["openCopy"]> {
   const { environment, clock } = context;
-  const includeUncommitted = isVerifier(definition);
-  const now = clock.now();
-  const created = await openAgentWorktree({ transcript, agentId, cwd, includeUncommitted, environment, now });
+  const scratch = isVerifier(definition);
+  const created = await openAgentWorktree({
+    transcript,
+    agentId,
+    cwd,
+    includeUncommitted: scratch,
+    scratch,
+    environment,
+    now: clock.now(),
+  });
   if (!created.ok) {
     const message = `Agent "${definition.name}" needs a worktree of its own, and there can be none here: ${created.message}`;
     return { ok: false, message };

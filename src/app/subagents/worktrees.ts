@@ -12,6 +12,7 @@ export interface AgentWorktreeRequest {
   /** Directory that the agent would work in without a worktree. */
   readonly cwd: string;
   readonly includeUncommitted: boolean;
+  readonly scratch?: boolean | undefined;
   readonly environment: Environment;
   /** Milliseconds since 1970. */
   readonly now: number;

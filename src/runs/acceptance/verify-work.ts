@@ -1,16 +1,10 @@
 import { boundText } from "../../lib/index.ts";
-import {
-  type AcceptanceResult,
-  type CallId,
-  type DurableEvent,
-  type RunEnd,
-  VERIFIER,
-  type Verdict,
-} from "../../protocol/index.ts";
+import { type AcceptanceResult, type CallId, type DurableEvent, VERIFIER } from "../../protocol/index.ts";
 import type { RunHost } from "../host/run-host.ts";
 import type { SubagentResult } from "../subagents/subagent.ts";
 import { LONGEST_REPORT, resultText } from "../subagents/task-text.ts";
 import { lastLines } from "./acceptance.ts";
+import { verdictOf } from "./verdict.ts";
 
 /** Suggests verification to an agent that has changed files, once in a run. */
 export async function suggestVerification(host: RunHost): Promise<void> {
@@ -90,13 +84,6 @@ function resultOf(run: Verification): AcceptanceResult {
   const { text, message, outcome } = run.end;
   const output = outcome === "succeeded" ? text : [text, message ?? ""].join("\n");
   return { ...shared, ok: verdict === "pass", verdict, output: lastLines(output) };
-}
-
-/** Reads the last verdict in the verifier's report. A verifier that ran no command has none. */
-export function verdictOf({ outcome, text, facts }: Pick<RunEnd, "outcome" | "text" | "facts">): Verdict {
-  if (outcome !== "succeeded" || facts.commands.length === 0) return "inconclusive";
-  const verdict = [...text.matchAll(/^\W*VERDICT\W+(pass|fail|inconclusive)\W*$/gim)].at(-1)?.[1]?.toLowerCase();
-  return verdict === "pass" || verdict === "fail" ? verdict : "inconclusive";
 }
 
 function findingsMessage(run: SubagentResult): DurableEvent {

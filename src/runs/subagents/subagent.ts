@@ -13,7 +13,9 @@ import {
   type RunId,
   type RunRef,
   type SpawnSpec,
+  VERIFIER,
 } from "../../protocol/index.ts";
+import { judgedReport } from "../acceptance/verdict.ts";
 import type { Run } from "../host/run.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { AgentOutput } from "./agent-output.ts";
@@ -109,11 +111,13 @@ export interface SubagentResult
   readonly end: RunEnd;
 }
 
+/** Returns the result of a run as its caller gets it. A verdict of the verifier counts only if it ran something. */
 export function resultOf(
   { agentId, agentType, description, outputFile, worktree }: Omit<SubagentResult, "end">,
   end: RunEnd,
 ): SubagentResult {
-  return { agentId, agentType, description, outputFile, worktree, end };
+  const judged = agentType === VERIFIER ? { ...end, text: judgedReport(end) } : end;
+  return { agentId, agentType, description, outputFile, worktree, end: judged };
 }
 
 /** Returns the result of a run whose transcript is missing. */

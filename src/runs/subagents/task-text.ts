@@ -8,6 +8,7 @@ import {
   type Outcome,
   type RunEnd,
   type RunRef,
+  VERIFIER,
 } from "../../protocol/index.ts";
 import { labelOf, type Subagent, type SubagentResult } from "./subagent.ts";
 
@@ -86,14 +87,16 @@ export function boundReport({ outputFile, end }: SubagentResult, maxCharacters: 
 }
 
 /** Returns the facts that the runtime recorded. They follow the agent's own report. */
-function trailer({ worktree, end: { usage, facts, milliseconds, costUsd, acceptance } }: SubagentResult): string {
+function trailer({ agentType, worktree, end }: SubagentResult): string {
+  const { usage, facts, milliseconds, costUsd, acceptance } = end;
+  const changed = agentType === VERIFIER && !worktree ? "changed in its scratch copy, which is removed" : "changed";
   const { calls, tokens } = totalsOf({ usage, facts });
   const parts = [
     plural(calls, "tool call"),
     `${formatCount(tokens)} tokens`,
     ...(costUsd === undefined || costUsd === 0 ? [] : [`$${costUsd.toFixed(4)}`]),
     formatDuration(milliseconds),
-    ...(facts.filesChanged.length === 0 ? [] : [`changed: ${list(facts.filesChanged.map(asName))}`]),
+    ...(facts.filesChanged.length === 0 ? [] : [`${changed}: ${list(facts.filesChanged.map(asName))}`]),
     ...(facts.commands.length === 0 ? [] : [`ran: ${list(facts.commands.map(ran))}`]),
     ...(facts.denied.length === 0 ? [] : [`denied: ${list(facts.denied.map(denied))}`]),
     ...(facts.unknown.length === 0 ? [] : [`outcome unknown: ${plural(facts.unknown.length, "call")}`]),

@@ -26,6 +26,8 @@ export interface WorktreeRequest {
   readonly branch: string;
   /** Copies changed, staged and untracked files, except ignored ones. */
   readonly includeUncommitted: boolean;
+  /** The files in it are not needed after its agent has ended. Only commits keep it. */
+  readonly scratch?: boolean | undefined;
   readonly environment: Environment;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -70,6 +72,7 @@ async function create(request: WorktreeRequest): Promise<Worktree> {
     branch,
     base: repository.head,
     includesUncommitted: request.includeUncommitted,
+    scratch: request.scratch,
     submodules: [],
     session,
     agent,

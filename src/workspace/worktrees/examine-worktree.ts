@@ -14,6 +14,8 @@ export type WorktreeState =
       readonly commits: number;
       /** Other things that would be lost with it. */
       readonly also: readonly string[];
+      /** Only files would be lost with it. */
+      readonly onlyFiles?: boolean | undefined;
       /** Tip of its branch, if other branches or tags contain everything in it. */
       readonly merged?: string | undefined;
     }
@@ -73,7 +75,8 @@ async function examine(record: WorktreeRecord, environment: Environment): Promis
   ];
   if (files + commits + also.length === 0) return { kind: "clean" };
   const merged = commits > 0 && also.length === 0 && (await isMerged(git, { record, tips }));
-  return { kind: "changed", files, commits, also, merged: merged ? tips.at(-1) : undefined };
+  const onlyFiles = commits + dropped === 0;
+  return { kind: "changed", files, commits, also, onlyFiles, merged: merged ? tips.at(-1) : undefined };
 }
 
 /** Lists conditions that make a closer look pointless or unsafe. */

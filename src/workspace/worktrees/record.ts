@@ -21,6 +21,8 @@ export interface WorktreeRecord {
   readonly branch: string;
   readonly base: string;
   readonly includesUncommitted: boolean;
+  /** Changed files in it are not kept, only commits. */
+  readonly scratch?: boolean | undefined;
   readonly submodules: readonly string[];
   readonly session?: string | undefined;
   readonly agent?: string | undefined;

@@ -64,7 +64,10 @@ export type SettledWorktree =
       readonly changes: string;
     };
 
-/** Removes a worktree and its branch after its agent has ended, unless it was changed or can't be examined. Never throws. */
+/**
+ * Removes a worktree and its branch after its agent has ended, unless it was changed or can't be examined. Changed files
+ * do not keep a scratch copy. Never throws.
+ */
 export async function settleWorktree(
   { path, branch }: Pick<WorktreeRecord, "path" | "branch">,
   { environment }: { readonly environment: Environment },
@@ -75,7 +78,8 @@ export async function settleWorktree(
     if (record === undefined) return keep("its record is missing");
     const state = await examineWorktree(record, environment);
     const isUnchanged = state.kind === "clean" || (state.kind === "gone" && state.commits === 0);
-    if (isUnchanged) return (await remove(record, environment)) ?? { state: "removed" };
+    const isScratch = record.scratch === true && state.kind === "changed" && state.onlyFiles === true;
+    if (isUnchanged || isScratch) return (await remove(record, environment)) ?? { state: "removed" };
     await writeRecord({ ...record, state: "kept" });
     return keep(describeState(state));
   } catch (error) {
@@ -88,7 +92,7 @@ async function remove(record: WorktreeRecord, environment: Environment): Promise
     await removeWorktree(record, { environment });
     return undefined;
   } catch (error) {
-    const changes = `unchanged, but it could not be removed: ${describeError(error)}`;
+    const changes = `nothing to keep, but it could not be removed: ${describeError(error)}`;
     return { state: "kept", path: record.path, branch: record.branch, changes };
   }
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { noFacts } from "../../protocol/index.ts";
-import { verdictOf } from "./verify-work.ts";
+import { verdictOf } from "./verdict.ts";
 
 const facts = { ...noFacts, commands: [{ command: "npm test", exitCode: 0 }] };
 

@@ -1,0 +1,36 @@
+import type { RunEnd, Verdict } from "../../protocol/index.ts";
+
+type Report = Pick<RunEnd, "outcome" | "text" | "facts">;
+
+/** Reads the last verdict in the verifier's report. A verifier that ran no command has none. */
+export function verdictOf({ outcome, text, facts }: Report): Verdict {
+  if (outcome !== "succeeded" || facts.commands.length === 0) return "inconclusive";
+  return claimIn(text)?.verdict ?? "inconclusive";
+}
+
+/** Returns the report of a verifier as its caller reads it: a verdict that does not count is replaced, with the reason. */
+export function judgedReport(report: Report): string {
+  const { outcome, text } = report;
+  const claim = claimIn(text);
+  if (claim === undefined) {
+    const missing = "VERDICT: inconclusive (the report has no verdict)";
+    return outcome === "succeeded" ? `${text.trimEnd()}\n${missing}` : text;
+  }
+  if (claim.verdict === verdictOf(report)) return text;
+  const why = outcome === "succeeded" ? "it ran no command" : "its run did not end by itself";
+  const judged = `VERDICT: inconclusive (it reported ${claim.verdict}, but ${why})`;
+  return text.slice(0, claim.from) + judged + text.slice(claim.to);
+}
+
+interface Claim {
+  readonly verdict: Verdict;
+  /** Position of its line in the text. */
+  readonly from: number;
+  readonly to: number;
+}
+
+function claimIn(text: string): Claim | undefined {
+  const last = [...text.matchAll(/^[^\w\n]*VERDICT\W+(pass|fail|inconclusive)[^\w\n]*$/gim)].at(-1);
+  const verdict = last?.[1]?.toLowerCase() as Verdict | undefined;
+  return last && verdict && { verdict, from: last.index, to: last.index + last[0].length };
+}
