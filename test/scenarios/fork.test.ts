@@ -320,12 +320,30 @@ describe("forks that are not", () => {
     );
   });
 
-  it("are there by themselves where a person is", async () => {
+  it("are there by themselves where a person is, work in the background and report by notice", async () => {
+    const wait = (request: RecordedRequest) => {
+      const task_id = /agentId: (\w+)/.exec(toolResults(request)[0] ?? "")?.[1];
+      return { content: [{ tool: "TaskOutput", input: { task_id, block: true } }] };
+    };
+    const on = await stage({
+      MAIN: (turn, request) =>
+        turn === 1 ? { content: [forkCall("ONE: x")] } : turn === 2 ? wait(request) : { content: "ok" },
+      ONE: saying({ content: "done" }),
+    });
+    await play(on, { settings: { fork: "auto" }, interactive: true });
+    expect(taskOf(one(on.requests("MAIN")[0])).description).toContain("A fork works in the background");
+    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("works in the background");
+    const told = messagesIn(one(on.requests("MAIN")[2])).at(-1)?.content.map(({ text }) => text);
+    expect(told?.join("")).toMatch(/<task_notification agent="fork".*done/s);
+  });
+
+  it("are waited for where a person is but agents can't work in the background", async () => {
     const on = await stage({
       MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }),
       ONE: saying({ content: "done" }),
     });
-    await play(on, { settings: { fork: "auto" }, interactive: true });
+    await play(on, { settings: { subagents: { background: false } }, interactive: true });
+    expect(taskOf(one(on.requests("MAIN")[0])).description).not.toContain("A fork works in the background");
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("done");
   });
 

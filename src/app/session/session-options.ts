@@ -69,8 +69,8 @@ export interface SessionOptions {
    */
   readonly acceptance?: readonly string[];
   /**
-   * A person is present. A subagent that takes too long moves to the background instead of being stopped, and a run ends
-   * without waiting for background agents. Their ends are reported with the next prompt.
+   * A person is present. Forks work in the background, a subagent that takes too long moves there instead of being
+   * stopped, and a run ends without waiting for background agents. Their ends are reported with the next prompt.
    */
   readonly interactive?: boolean;
   /** Full id of a session to resume. */

@@ -29,6 +29,7 @@ export function offerDelegation(options: DelegationOptions): readonly ToolSpec[]
     background: mayBackground(context),
     parallel: subagents.parallel !== false,
     forks,
+    interactive,
   });
 }
 

@@ -211,7 +211,8 @@ function prepareFork(
   const { subagents = {} } = ports.settings;
   const denial = agentDenial({ name: FORK_TYPE }, parent.agent.policy);
   if (denial !== undefined) return refuse(denial);
-  const background = ports.mayBackground && terms.background;
+  // A person can talk to the parent while its forks work.
+  const background = ports.mayBackground && (terms.background || ports.interactive);
   const { executor, cwd, hooks, model } = parent.services;
   const { provider, model: name } = model.describe();
   // A fork keeps the head of its conversation unless the model has changed.

@@ -11,6 +11,8 @@ export interface DelegationOffer {
   readonly parallel: boolean;
   /** Agents may start forks of themselves. */
   readonly forks?: boolean;
+  /** A user is present, so forks work in the background. */
+  readonly interactive?: boolean;
 }
 
 export function taskSpec(offer: DelegationOffer): ToolSpec {
@@ -56,7 +58,8 @@ const backgroundProperties = {
   name: { type: "string", description: "Name for SendMessage." },
 };
 
-function describeTask({ list, background, parallel, forks }: DelegationOffer): string {
+function describeTask({ list, background, parallel, forks, interactive }: DelegationOffer): string {
+  const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
     "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do what takes one or two calls yourself.",
     "The agent does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report.",
@@ -66,7 +69,7 @@ function describeTask({ list, background, parallel, forks }: DelegationOffer): s
           "With run_in_background, you continue working and a notice brings the report; do not poll. Leave it out if you would only wait.",
         ]
       : []),
-    ...(forks ? [aboutForks] : []),
+    ...(forks ? [forkNote] : []),
   ];
   const lines = notes.map((note) => `- ${note}`).join("\n");
   const agents = list.text === "" ? "" : `\nAgents:\n${list.text}`;
@@ -75,6 +78,8 @@ function describeTask({ list, background, parallel, forks }: DelegationOffer): s
 
 const aboutForks =
   "Without subagent_type, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. context_turns, allowed_tools and read_only are for forks.";
+
+const forksInBackground = "A fork works in the background, and a notice brings its report.";
 
 /** Reads the input of a Task call. If forks are enabled, a call without a type asks for one. */
 export function readRequest(input: JsonObject, mayFork: boolean): SpawnRequest {
