@@ -9,10 +9,15 @@ export { spendingIn, sumSpending } from "./budget/spending.ts";
 export { clockLimits, connectionSilenceMs } from "./host/clock-limits.ts";
 export type { Run, StopCause } from "./host/run.ts";
 export { runSessionEndHooks } from "./host/run-hooks.ts";
-export type { Acceptance, RunRequest, RunServices } from "./host/run-host.ts";
+export type { Acceptance, RefreshedAgent, RunRequest, RunServices } from "./host/run-host.ts";
 export { startRun } from "./host/start-run.ts";
 export type { AgentUpdates } from "./subagents/agent-output.ts";
-export { type AvailableAgent, type AvailableAgents, offeredAgents } from "./subagents/available-agents.ts";
+export {
+  type AvailableAgent,
+  type AvailableAgents,
+  declaredTypes,
+  offeredAgents,
+} from "./subagents/available-agents.ts";
 export { Dispatcher } from "./subagents/dispatcher.ts";
 export type { SharedServices } from "./subagents/launch.ts";
 export { createPrepare, type SubagentPorts, withInstructions } from "./subagents/prepare.ts";

@@ -333,7 +333,9 @@ describe("forks that are not", () => {
     await play(on, { settings: { fork: "auto" }, interactive: true });
     expect(taskOf(one(on.requests("MAIN")[0])).description).toContain("A fork works in the background");
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("works in the background");
-    const told = messagesIn(one(on.requests("MAIN")[2])).at(-1)?.content.map(({ text }) => text);
+    const told = messagesIn(one(on.requests("MAIN")[2]))
+      .at(-1)
+      ?.content.map(({ text }) => text);
     expect(told?.join("")).toMatch(/<task_notification agent="fork".*done/s);
   });
 

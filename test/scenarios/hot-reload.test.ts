@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSession, type SessionOptions } from "../../src/index.ts";
-import { type Message, textOf } from "../../src/protocol/index.ts";
-import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
+import { type Head, type Line, type Message, textOf } from "../../src/protocol/index.ts";
+import { createCast, type ScriptedAnswer, type ScriptedStep } from "../../src/testing/index.ts";
 
 function agent(name: string, prompt: string, description = `Does ${name}. Use when asked.`): string {
   return `---\nname: ${name}\ndescription: ${description}\ntools: Read\n---\n${prompt}\n`;
@@ -36,11 +36,13 @@ async function begin(
   const cast = createCast(parts);
   const heard: string[] = [];
   const contexts: string[] = [];
+  const offers: (readonly string[])[] = [];
   const model: typeof cast = {
     ...cast,
     call: (request, emit) => {
       heard.push(request.prompt.head.system);
       contexts.push(request.prompt.head.userContext);
+      offers.push(offeredIn(request.prompt.head));
       return cast.call(request, emit);
     },
   };
@@ -48,15 +50,47 @@ async function begin(
   const home = join(root, "state");
   const session = await openSession({ trusted: false, ...options, cwd, home, environment, model });
   onTestFinished(() => session.close());
-  const ask = async () => session.prompt("MAIN: go on.").result;
+  const lines: Line[] = [];
+  const ask = async () => {
+    const run = session.prompt("MAIN: go on.");
+    for await (const update of run) if ("id" in update) lines.push(update);
+    return run.result;
+  };
   /** From the home directory of the user, who works in `work`. */
   const write = (file: string, text: string) => {
     mkdirSync(dirname(join(root, file)), { recursive: true });
     writeFileSync(join(root, file), text);
   };
   const told = (request: number): string => words(cast.requests("MAIN")[request], -1);
-  return { session, cast, heard, contexts, directory, root, put, ask, write, told };
+  return {
+    session,
+    cast,
+    heard,
+    contexts,
+    offers,
+    lines,
+    directory,
+    root,
+    cwd,
+    home,
+    environment,
+    put,
+    ask,
+    write,
+    told,
+  };
 }
+
+/** The agent types that the Task tool of a request enumerates. */
+function offeredIn({ tools }: Head): readonly string[] {
+  const schema = tools.find(({ name }) => name === "Task")?.inputSchema as
+    | { readonly properties: { readonly subagent_type: { readonly enum: readonly string[] } } }
+    | undefined;
+  return schema?.properties.subagent_type.enum ?? [];
+}
+
+const noticesIn = (lines: readonly Line[]): string[] =>
+  lines.flatMap((line) => (line.type === "notice.raised" ? [line.message] : []));
 
 const words = (messages: readonly Message[] | undefined, index: number): string =>
   textOf(messages?.at(index)?.content ?? []);
@@ -107,6 +141,74 @@ describe("files of agents that change while a session is open", () => {
     await ask();
     expect(heard[2]).toMatch(/^You rhyme\./);
     expect(words(cast.requests("MAIN")[1], -1)).not.toContain("agent");
+  });
+
+  it("are in the schema of Task from the next prompt on, at the price of one cache miss", async () => {
+    const main = [done, task("Explore"), done, done, done];
+    const { ask, put, offers, lines } = await begin({ MAIN: main, CHILD: [done] });
+    await ask();
+    put("poet.md", agent("poet", "You rhyme."));
+    await ask();
+    await ask();
+    // The first prompt; then the main agent twice, with its subagent in between, which has no Task.
+    expect(offers.map((names) => names.includes("poet"))).toEqual([false, true, false, true, true]);
+    const missed = lines.flatMap((line) => (line.type === "cache.missed" ? [line] : []));
+    expect(missed).toMatchObject([{ dimension: "tools_model_thinking", turn: 2 }]);
+  });
+
+  it("do not change the schema while a run is under way", async () => {
+    const place: { put?: (name: string, text: string) => void } = {};
+    const later = (): ScriptedAnswer => {
+      place.put?.("poet.md", agent("poet", "You rhyme."));
+      return task("Explore");
+    };
+    const begun = await begin({ MAIN: [later, done, done], CHILD: [done] });
+    place.put = begun.put;
+    await begun.ask();
+    expect(begun.offers.flat()).not.toContain("poet");
+    await begun.ask();
+    expect(begun.offers.at(-1)).toContain("poet");
+  });
+
+  it("that are deleted are named to the person, and no agent takes their place", async () => {
+    const files = { "poet.md": agent("poet", "You rhyme.") };
+    const resume = (messages: readonly Message[]): ScriptedAnswer => {
+      const id = /id="(a\w{12})"/.exec(JSON.stringify(messages).replaceAll("\\", ""))?.[1];
+      return { calls: [{ name: "Task", input: { description: "more", prompt: "CHILD: more", resume: id } }] };
+    };
+    const main = [task("poet"), done, resume, done];
+    const { ask, cast, lines, directory } = await begin({ MAIN: main, CHILD: [done] }, { files });
+    await ask();
+    rmSync(join(directory, "poet.md"));
+    await ask();
+    cast.assertDone();
+    expect(noticesIn(lines)).toEqual([expect.stringMatching(/The agent "poet" is gone: .*poet\.md/)]);
+    expect(resultsIn(cast.requests("MAIN")[3])).toMatch(/Agent a\w{12} can't be resumed: .*"poet".* is gone/);
+  });
+
+  it("that define the session's own agent are named when they are deleted, and it stays as it began", async () => {
+    const files = { "poet.md": agent("poet", "You rhyme.") };
+    const { ask, put, heard, lines, directory } = await begin({ MAIN: [done, done, done] }, { files, agent: "poet" });
+    await ask();
+    rmSync(join(directory, "poet.md"));
+    await ask();
+    expect(noticesIn(lines)).toEqual([expect.stringMatching(/"poet".* is gone: .*poet\.md.* continues as it began/)]);
+    put("other.md", agent("other", "You are another."));
+    await ask();
+    expect(heard.at(-1)).toMatch(/^You rhyme\./);
+    expect(noticesIn(lines)).toHaveLength(1);
+  });
+
+  it("that were deleted before the session is resumed are named when it is opened", async () => {
+    const files = { "poet.md": agent("poet", "You rhyme.") };
+    const { ask, session, directory, cwd, home, environment } = await begin({ MAIN: [done] }, { files });
+    await ask();
+    await session.close();
+    rmSync(join(directory, "poet.md"));
+    const model = createCast({ MAIN: [done] });
+    const again = await openSession({ trusted: false, cwd, home, environment, model, resume: session.id });
+    await again.close();
+    expect(again.notices).toContainEqual(expect.stringMatching(/agent "poet".* is gone/));
   });
 
   it("of agents that rules deny are not told", async () => {

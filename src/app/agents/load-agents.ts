@@ -156,7 +156,8 @@ async function loadDefinitions(
   if (found !== undefined) {
     return { ...found, prompt: found.prompt(cwd), notices: [...givenNotices, ...found.notices], agents };
   }
-  if (name !== undefined && name !== MAIN_TYPE) {
+  // If its file is deleted while the session is open, the main agent stays as it is.
+  if (name !== undefined && name !== MAIN_TYPE && previous === undefined) {
     throw options.agent === undefined ? missingSessionAgent(name, loaded) : unknownAgent(name, loaded);
   }
   const notices = [...givenNotices, ...contextNotices(loaded), ...agentNotices(loaded), ...skillNotices(loaded)];

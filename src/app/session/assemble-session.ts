@@ -1,12 +1,11 @@
 import { UserError } from "../../lib/index.ts";
 import type { McpConnection } from "../../ports/index.ts";
-import { MAIN_AGENT, type Rule } from "../../protocol/index.ts";
+import { MAIN_AGENT, type Rule, type ToolDeclaration } from "../../protocol/index.ts";
 import {
   type BudgetSpent,
   clockLimits,
   createPrepare,
   Dispatcher,
-  offeredAgents,
   type Prepare,
   type SharedServices,
   spendingIn,
@@ -18,7 +17,7 @@ import type { Sandbox } from "../../workspace/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
-import { mayBackground, mayFork, offerDelegation } from "../subagents/delegation.ts";
+import { mayBackground, mayFork, offerDelegation, taskAgents } from "../subagents/delegation.ts";
 import { createSubagentPorts } from "../subagents/subagent-ports.ts";
 import { settleLostWorktree } from "../subagents/worktrees.ts";
 import { VERSION } from "../version.ts";
@@ -82,7 +81,7 @@ async function assembleWithServers(
     agentUpdates: options.agentUpdates,
     hooks: hooks.shared,
   };
-  const { dispatcher, tools } = createDelegation(options, opened, {
+  const { dispatcher, tools, taskTool } = createDelegation(options, opened, {
     rules,
     servers,
     connection,
@@ -134,6 +133,7 @@ async function assembleWithServers(
     },
     mayBackground: mayBackground(context),
     requestedMode: options.permissionMode,
+    taskTool,
     contextUpdates: createContextUpdates({
       main,
       pool: agent.policy.pool,
@@ -159,12 +159,19 @@ interface DelegationParts {
   readonly shared: SharedServices;
 }
 
+interface Delegation {
+  readonly dispatcher: Dispatcher;
+  readonly tools: SessionTools;
+  /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
+  taskTool(): ToolDeclaration | undefined;
+}
+
 /** Creates the session's tools, and the dispatcher of the agents that its delegation tools start. */
 function createDelegation(
   options: SessionOptions,
   { context, main, chosen, transcript, thread }: OpenedSession,
   { rules, servers, connection, hooks, sandbox, shared }: DelegationParts,
-): { readonly dispatcher: Dispatcher; readonly tools: SessionTools } {
+): Delegation {
   const { settings, environment } = context;
   const { agents } = main;
   const interactive = options.interactive === true;
@@ -175,16 +182,20 @@ function createDelegation(
     plan: { main: thread, after: modeAfterPlan(settings) },
     mayFork: forks,
     settleLost: (agentId) => settleLostWorktree({ agentId, transcript, environment }),
-    offered: () => offeredAgents(agents, { rules }).map(({ name }) => name),
+    offered: () => taskAgents({ agents, rules, interactive }).map(({ name }) => name),
     // Tools start agents, and agents are prepared with these tools.
     prepare: (request) => prepare(request),
   });
-  const delegation = offerDelegation({ context, agents, rules, mayFork: forks, interactive });
+  const offer = () => offerDelegation({ context, agents, rules, mayFork: forks, interactive });
+  const taskTool = memoize(
+    () => agents.definitions,
+    () => offer().find(({ declaration }) => declaration.name === "Task")?.declaration,
+  );
   const tools = createSessionTools({
     context,
     transcript,
     chosen,
-    delegation: [...delegation, ...attendedTools(options, { settings, previousHead: thread.conversation?.head })],
+    delegation: [...offer(), ...attendedTools(options, { settings, previousHead: thread.conversation?.head })],
     dispatcher,
     skills: agents.skillCatalog,
     serverTools: connection.tools,
@@ -201,9 +212,20 @@ function createDelegation(
       tools,
       modelIsGiven: typeof options.model === "object",
       interactive,
+      taskTool,
     }),
   );
-  return { dispatcher, tools };
+  return { dispatcher, tools, taskTool };
+}
+
+/** Returns a function that computes its value again only if the key has changed. */
+function memoize<Key, Value>(keyOf: () => Key, compute: () => Value): () => Value {
+  let known: { readonly key: Key; readonly value: Value } | undefined;
+  return () => {
+    const key = keyOf();
+    if (known === undefined || known.key !== key) known = { key, value: compute() };
+    return known.value;
+  };
 }
 
 /** Reports runs that an earlier process did not end to hooks, if any agent has hooks. */

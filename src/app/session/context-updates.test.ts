@@ -18,8 +18,8 @@ it("repeats updates that a compacted conversation may have lost", async () => {
   };
   let floor = 0;
   const update = createContextUpdates({ main: { agents }, pool: ["Task"], rules: [], contextFloor: () => floor });
-  expect(await update()).toContain("Use spaces.");
-  expect(await update()).toBeUndefined();
+  expect((await update()).text).toContain("Use spaces.");
+  expect((await update()).text).toBeUndefined();
   floor = 3;
-  expect(await update()).toContain("Use spaces.");
+  expect((await update()).text).toContain("Use spaces.");
 });

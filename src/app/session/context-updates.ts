@@ -18,20 +18,33 @@ export interface ContextUpdatesOptions {
   readonly contextFloor: () => unknown;
 }
 
+/** Changes of files since the last prompt. */
+export interface ContextUpdate {
+  /** Text for the main agent; undefined if it has nothing to know. */
+  readonly text: string | undefined;
+  /** Messages for the user. */
+  readonly notices: readonly string[];
+}
+
 /** Files that the agent knows. */
 interface Known {
+  readonly definitions: readonly AgentDefinition[];
   readonly agents: readonly AgentDefinition[];
   readonly snapshot: Snapshot | undefined;
 }
 
 /**
- * Returns a function that reads the files again and describes changes since the last call for the main agent, or returns
- * undefined if there are none. The lists in the head of its requests stay as they are, for the cache.
+ * Returns a function that reads the files again and describes changes since the last call. The list of skills in the head
+ * of requests stays as it is, for the cache; that of agents is rewritten, because providers may enforce its enum.
  */
-export function createContextUpdates(options: ContextUpdatesOptions): () => Promise<string | undefined> {
+export function createContextUpdates(options: ContextUpdatesOptions): () => Promise<ContextUpdate> {
   const { main, pool, rules, contextFloor } = options;
   const { agents, definition } = main;
-  const knownNow = (): Known => ({ agents: offeredAgents(agents, { rules }), snapshot: agents.snapshot });
+  const knownNow = (): Known => ({
+    definitions: agents.definitions,
+    agents: offeredAgents(agents, { rules }),
+    snapshot: agents.snapshot,
+  });
   const mayRead = agents.skillCatalog === undefined && definition === undefined && pool.includes("Read");
   const skills = pool.includes("Skill") ? "call" : mayRead ? "read" : undefined;
   const first = knownNow();
@@ -42,15 +55,35 @@ export function createContextUpdates(options: ContextUpdatesOptions): () => Prom
     const isCompacted = floor !== contextFloor();
     floor = contextFloor();
     // Earlier updates may be gone from a compacted conversation.
-    const before = isCompacted ? first : known;
+    const last = known;
+    const before = isCompacted ? first : last;
     known = knownNow();
     const updates = [
-      pool.includes("Task") ? agentUpdate(before, known) : undefined,
+      pool.includes("Task") ? agentUpdate(last, known) : undefined,
       skills && skillUpdate(before, known, skills),
       definition?.omitProjectContext ? undefined : instructionUpdate(before, known),
     ].filter((text) => text !== undefined);
-    return updates.length === 0 ? undefined : updates.join("\n");
+    const text = updates.length === 0 ? undefined : updates.join("\n");
+    return { text, notices: goneNotices(last.definitions, known.definitions, definition?.name) };
   };
+}
+
+/** Reports agents whose file no longer defines them, and what happens instead. */
+function goneNotices(
+  before: readonly AgentDefinition[],
+  now: readonly AgentDefinition[],
+  main: string | undefined,
+): readonly string[] {
+  return before.flatMap(({ name, file }) => {
+    const other = now.find((each) => each.name === name);
+    if (file === undefined || other?.file === file) return [];
+    const successor = other && `${other.file ?? `A ${other.source} agent`} takes its place.`;
+    const rest =
+      name === main
+        ? "The agent of this session continues as it began."
+        : (successor ?? "Runs under way continue, and it can't be started or resumed.");
+    return [`The agent "${name}" is gone: ${file} was deleted, or does not define it any more. ${rest}`];
+  });
 }
 
 function agentUpdate(before: Known, now: Known): string | undefined {

@@ -5,6 +5,7 @@ import type { McpConnection } from "../../ports/index.ts";
 import {
   type AgentBudget,
   type AgentDefinition,
+  FORK_TYPE,
   type Head,
   type Policy,
   type Rule,
@@ -12,7 +13,14 @@ import {
   type ToolReport,
   VERIFIER,
 } from "../../protocol/index.ts";
-import { type Acceptance, type Budget, type BudgetSpent, createBudget, withInstructions } from "../../runs/index.ts";
+import {
+  type Acceptance,
+  type Budget,
+  type BudgetSpent,
+  createBudget,
+  declaredTypes,
+  withInstructions,
+} from "../../runs/index.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
 import { existingDirectories } from "../directories.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
@@ -41,7 +49,7 @@ export interface MainAgent {
 
 /** Resolves the main agent of a session. Throws a `UserError` if it can't run. */
 export function createMainAgent(options: SessionOptions, parts: MainAgentParts): MainAgent {
-  const { context, connection, previousHead } = parts;
+  const { context, main, connection, previousHead } = parts;
   const resolution = resolveMain(options, parts);
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const { agent: resolved, report, notices } = resolution;
@@ -50,7 +58,11 @@ export function createMainAgent(options: SessionOptions, parts: MainAgentParts):
   const agent = withInstructions(options.coordinator ? coordinatorOf(restricted) : restricted, [connection]);
   checkMode(context.settings, agent.policy.mode);
   const aboutModel = options.model === undefined ? modelChangeNotices(previousHead, agent.head) : [];
-  return { agent, report, notices: [...aboutModel, ...notices, ...cautious.notices] };
+  return {
+    agent,
+    report,
+    notices: [...aboutModel, ...goneAgents(previousHead, main.agents.definitions), ...notices, ...cautious.notices],
+  };
 }
 
 function resolveMain(options: SessionOptions, { context, main, chosen, tools, rules, previousHead }: MainAgentParts) {
@@ -108,6 +120,16 @@ function modelChangeNotices(before: Head | undefined, now: Head): readonly strin
   if (before.provider === now.provider && before.model === now.model) return [];
   const [old, other] = [`${before.provider}/${before.model}`, `${now.provider}/${now.model}`];
   return [`${old} answered in this session so far, now ${other} does. To stay with it give --model ${old}.`];
+}
+
+/** Reports agents that a resumed session could start before and that do not exist any more. */
+function goneAgents(before: Head | undefined, definitions: readonly AgentDefinition[]): readonly string[] {
+  const known = new Set([FORK_TYPE, ...definitions.map(({ name }) => name)]);
+  const gone = ((before && declaredTypes(before)) ?? []).filter((name) => !known.has(name));
+  return gone.map(
+    (name) =>
+      `The agent "${name}", which this session could start before, is gone: its file was deleted or renamed, or is not loaded any more (trust, plugins, settings).`,
+  );
 }
 
 interface AcceptanceOptions {

@@ -6,11 +6,13 @@ import {
   MAIN_AGENT,
   type PermissionMode,
   type SessionId,
+  type ToolDeclaration,
   type ToolReport,
   type UserBlock,
 } from "../../protocol/index.ts";
 import {
   type Dispatcher,
+  type RefreshedAgent,
   type Run,
   type RunRequest,
   type RunServices,
@@ -23,6 +25,7 @@ import {
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import type { AgentCallback } from "../agents/define-agent.ts";
+import type { ContextUpdate } from "./context-updates.ts";
 import { planChange } from "./session-permissions.ts";
 import { withCallback } from "./with-callback.ts";
 
@@ -75,15 +78,18 @@ export interface SessionParts {
   /** Mode that was requested when the session was opened. */
   readonly requestedMode?: PermissionMode | undefined;
   /** Describes changes of agents, skills and instructions since the last prompt for the agent. */
-  readonly contextUpdates: () => Promise<string | undefined>;
+  readonly contextUpdates: () => Promise<ContextUpdate>;
+  /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
+  readonly taskTool: () => ToolDeclaration | undefined;
   readonly callback?: AgentCallback | undefined;
   /** Releases everything that the session uses beside its executor and its transcript. */
   readonly release: () => Promise<void>;
 }
 
 export function createSession(parts: SessionParts): Session {
-  const { transcript, agent, thread, services, dispatcher, callback } = parts;
+  const { transcript, thread, services, dispatcher, callback } = parts;
   const { registry } = dispatcher;
+  let { agent } = parts;
   let running: Run | undefined;
   let isStarted = false;
 
@@ -92,7 +98,7 @@ export function createSession(parts: SessionParts): Session {
     services.budget.resetSpawns();
     const initial = thread.isNew ? blocksOf(agent.initialPrompt ?? "") : [];
     const request = { ...parts.runOptions, runId: newRunId(), agent, prompt: [...initial, ...prompt] };
-    const stage = isStarted ? { news: parts.contextUpdates } : opening();
+    const stage = isStarted ? { refresh } : opening();
     isStarted = true;
     const run = startRun(services, thread, { ...request, ...stage });
     running = run;
@@ -100,6 +106,12 @@ export function createSession(parts: SessionParts): Session {
       running = undefined;
     });
     return run;
+  }
+
+  async function refresh(): Promise<RefreshedAgent> {
+    const { text, notices } = await parts.contextUpdates();
+    agent = withTaskTool(agent, parts.taskTool());
+    return { agent, news: text, notices };
   }
 
   function opening(): Pick<RunRequest, "opens" | "plan"> {
@@ -160,4 +172,12 @@ export function createSession(parts: SessionParts): Session {
 function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
   if (typeof prompt !== "string") return prompt;
   return prompt.trim() === "" ? [] : [{ type: "text", text: prompt }];
+}
+
+/** Returns the agent with another declaration of Task, or the agent itself if the declaration is the same. */
+function withTaskTool(agent: ResolvedAgent, task: ToolDeclaration | undefined): ResolvedAgent {
+  const { head } = agent;
+  const declared = head.tools.find(({ name }) => name === "Task");
+  if (!task || !declared || JSON.stringify(declared) === JSON.stringify(task)) return agent;
+  return { ...agent, head: { ...head, tools: head.tools.map((tool) => (tool === declared ? task : tool)) } };
 }

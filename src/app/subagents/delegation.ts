@@ -18,10 +18,9 @@ export interface DelegationOptions {
 
 /** Declares the tools for delegation; none if there is no agent to start and no fork. */
 export function offerDelegation(options: DelegationOptions): readonly ToolSpec[] {
-  const { context, agents, rules, mayFork, interactive } = options;
+  const { context, rules, mayFork, interactive } = options;
   const { subagents = {} } = context.settings;
-  // Without a person there is no status line. The agent that sets it up can still be used by name.
-  const offered = offeredAgents(agents, { rules }).filter((agent) => interactive || !setsUpStatusLine(agent));
+  const offered = taskAgents(options);
   const forks = mayFork && judgeAgent(FORK_TYPE, { rules }).effect !== "deny";
   if ((offered.length === 0 && !forks) || subagents.maxDepth === 0) return [];
   return delegationSpecs({
@@ -31,6 +30,15 @@ export function offerDelegation(options: DelegationOptions): readonly ToolSpec[]
     forks,
     interactive,
   });
+}
+
+/** Returns the agents that Task offers. Without a person there is no status line: its agent can only be used by name. */
+export function taskAgents({
+  agents,
+  rules,
+  interactive,
+}: Pick<DelegationOptions, "agents" | "rules" | "interactive">): readonly AgentDefinition[] {
+  return offeredAgents(agents, { rules }).filter((agent) => interactive || !setsUpStatusLine(agent));
 }
 
 function setsUpStatusLine({ source, name }: AgentDefinition): boolean {

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { addTools, createExecutor } from "../../executor/index.ts";
 import type { McpConnection } from "../../ports/index.ts";
-import type { AgentDefinition, AgentId, KeptWorktree } from "../../protocol/index.ts";
+import type { AgentDefinition, AgentId, KeptWorktree, ToolDeclaration } from "../../protocol/index.ts";
 import { isVerifier, type SubagentPorts } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
@@ -27,11 +27,13 @@ export interface SubagentParts {
   readonly modelIsGiven: boolean;
   /** A person is present. */
   readonly interactive: boolean;
+  /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
+  taskTool(): ToolDeclaration | undefined;
 }
 
 /** Creates the ports that supply subagents with models, MCP servers, working copies, hooks and tools. */
 export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
-  const { context, agents, transcript, servers, connection, hooks, tools, modelIsGiven, interactive } = parts;
+  const { context, agents, transcript, servers, connection, hooks, tools, modelIsGiven, interactive, taskTool } = parts;
   const { settings, environment, clock } = context;
   return {
     agents,
@@ -39,7 +41,10 @@ export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
     home: environment["HOME"],
     interactive,
     mayBackground: mayBackground(context),
-    tools: () => tools.executor.declarations(),
+    tools: () => {
+      const task = taskTool();
+      return tools.executor.declarations().map((tool) => (task && tool.name === task.name ? task : tool));
+    },
     absentTools: tools.absent,
     connection,
     modelIsGiven,

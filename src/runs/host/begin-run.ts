@@ -12,6 +12,7 @@ import type { RunHost } from "./run-host.ts";
  * if a hook rejected the prompt.
  */
 export async function beginRun(host: RunHost): Promise<string | undefined> {
+  const refreshed = await host.refresh();
   const { thread, request } = host;
   // The journal may have failed in the middle of an earlier run of this process.
   const left = recovery(thread.state);
@@ -32,8 +33,8 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   if (lastEnd !== undefined && lastEnd !== "done")
     events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd, request) });
   events.push(...(await backgroundRoster(host)));
-  const news = request.prompt.length > 0 ? await request.news?.() : undefined;
-  if (news !== undefined) events.push({ type: "context.added", cause: "agents", text: news });
+  for (const message of refreshed?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
+  if (refreshed?.news !== undefined) events.push({ type: "context.added", cause: "agents", text: refreshed.news });
   const from = request.subagent ? "agent" : "person";
   if (host.services.hooks) {
     await host.record(events.splice(0));

@@ -61,10 +61,20 @@ export interface RunRequest {
   readonly acceptance?: Acceptance | undefined;
   /** Whether an independent agent verifies work that changed files: suggested to the agent, or done automatically. */
   readonly verify?: "suggest" | "auto" | undefined;
-  /** Returns a text for the agent about what changed since its last prompt. Never rejects. */
-  readonly news?: () => Promise<string | undefined>;
+  /** Called before a prompt, to apply what changed since the last one. Never rejects. */
+  readonly refresh?: () => Promise<RefreshedAgent>;
   /** Absent for the main agent. */
   readonly subagent?: SubagentRun | undefined;
+}
+
+/** The agent as it is for the next prompt. */
+export interface RefreshedAgent {
+  /** Its head may have changed, which costs one cache miss. */
+  readonly agent: ResolvedAgent;
+  /** Text for the agent about the changes. */
+  readonly news?: string | undefined;
+  /** Messages for the user about the changes. */
+  readonly notices: readonly string[];
 }
 
 export interface Acceptance {
@@ -169,6 +179,8 @@ export interface RunHost {
   pause(): () => void;
   /** Like `pause`, and also frees the agent's slot. */
   yield(): (signal: AbortSignal) => Promise<void>;
+  /** Replaces the agent by what it is for this prompt. Returns undefined if nothing can have changed. */
+  refresh(): Promise<RefreshedAgent | undefined>;
   record(events: readonly DurableEvent[]): Promise<void>;
   /** Records the events if the state allows it at the time of writing. Returns false if nothing was recorded. */
   recordIf(allows: (state: LoopState) => boolean, events: readonly DurableEvent[]): Promise<boolean>;

@@ -1,3 +1,4 @@
+import type { ResolvedAgent } from "../../agents/index.ts";
 import { createDeferred } from "../../lib/index.ts";
 import { type LoopState, next, type Operation } from "../../loop/index.ts";
 import type { Prompt } from "../../ports/index.ts";
@@ -17,7 +18,7 @@ import { endAfterError, endRun, endStopped, endUnlessPrompted } from "./end-run.
 import { waitForBackground } from "./notices.ts";
 import { createRun, type Run, type RunOutlet } from "./run.ts";
 import { isContinuedByHook, runEndHooks } from "./run-hooks.ts";
-import type { LiveAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
+import type { LiveAgent, RefreshedAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
 
 /** Starts or resumes an agent, depending on its journal. The thread must have no active run. */
 export function startRun(services: RunServices, thread: Thread, request: RunRequest): Run {
@@ -28,7 +29,7 @@ export function startRun(services: RunServices, thread: Thread, request: RunRequ
 class Host implements RunHost {
   readonly services: RunServices;
   readonly thread: Thread;
-  readonly request: RunRequest;
+  request: RunRequest;
   readonly outlet: RunOutlet;
   readonly clocks: RunClocks;
   readonly startedAt: number;
@@ -93,6 +94,13 @@ class Host implements RunHost {
       this.clocks.end();
       retinue?.registry.leave(this.thread.agentId);
     }
+  }
+
+  async refresh(): Promise<RefreshedAgent | undefined> {
+    const { prompt, refresh } = this.request;
+    const refreshed = prompt.length > 0 ? await refresh?.() : undefined;
+    if (refreshed) this.request = { ...this.request, agent: refreshed.agent };
+    return refreshed;
   }
 
   record(events: readonly DurableEvent[]): Promise<void> {
@@ -211,9 +219,12 @@ class Host implements RunHost {
 
   private asLive(): LiveAgent {
     const { request, thread, outlet, services } = this;
+    const current = (): ResolvedAgent => this.request.agent;
     return {
       agentId: thread.agentId,
-      agent: request.agent,
+      get agent() {
+        return current();
+      },
       thread,
       services,
       runId: request.runId,

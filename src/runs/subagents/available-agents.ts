@@ -1,6 +1,6 @@
 import { type AgentMemory, judgeAgent, type ResolvedAgent } from "../../agents/index.ts";
 import { nearest } from "../../lib/index.ts";
-import type { AgentDefinition, DurableEvent, Policy, RunResult } from "../../protocol/index.ts";
+import type { AgentDefinition, DurableEvent, Head, Policy, RunResult } from "../../protocol/index.ts";
 
 /** The agents of a session that work can be delegated to. */
 export interface AvailableAgents {
@@ -53,11 +53,15 @@ export function listTypes(types: readonly string[]): string {
 
 const MOST_LISTED = 10;
 
-/** Returns the agent types that the schema of an agent's Task tool enumerates; `all` if they are too many for that. */
+/** Returns the agent types that an agent can start: those that its Task tool enumerates, or `all` if they are too many. */
 export function offeredTo({ head, policy }: ResolvedAgent, all: readonly string[]): readonly string[] {
-  const schema = head.tools.find(({ name }) => name === "Task")?.inputSchema as TaskSchema | undefined;
-  const types = schema?.properties?.subagent_type?.enum ?? all;
-  return types.filter((name) => judgeAgent(name, policy).effect !== "deny");
+  return (declaredTypes(head) ?? all).filter((name) => judgeAgent(name, policy).effect !== "deny");
+}
+
+/** Returns the agent types that the Task tool of a head enumerates; undefined if it has no such list. */
+export function declaredTypes({ tools }: Head): readonly string[] | undefined {
+  const schema = tools.find(({ name }) => name === "Task")?.inputSchema as TaskSchema | undefined;
+  return schema?.properties?.subagent_type?.enum;
 }
 
 interface TaskSchema {

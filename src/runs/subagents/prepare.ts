@@ -11,6 +11,7 @@ import {
   type McpServerUse,
   type Policy,
   type Settings,
+  type SpawnSpec,
   type ToolDeclaration,
 } from "../../protocol/index.ts";
 import { type ClockLimits, clockLimits } from "../host/clock-limits.ts";
@@ -88,9 +89,12 @@ async function prepareDefined(
   ports: SubagentPorts,
   shareHead: (head: Head) => Head,
 ): Promise<PreparedAgent | Refusal> {
-  const { spec, terms, parent } = request;
+  const { spec, terms, parent, before } = request;
   const found = ports.agents.find(spec.agentType);
-  if (found === undefined) return refuse(unknownAgentType(spec.agentType, ports.agents, parent.agent));
+  if (found === undefined) {
+    const isResumed = before !== undefined;
+    return refuse(isResumed ? goneDefinition(spec) : unknownAgentType(spec.agentType, ports.agents, parent.agent));
+  }
   const { definition } = found;
   const denial = agentDenial(definition, parent.agent.policy);
   if (denial !== undefined) return refuse(denial);
@@ -326,6 +330,10 @@ export function withInstructions(agent: ResolvedAgent, connections: readonly Mcp
 function agentDenial({ name }: Pick<AgentDefinition, "name">, policy: Policy): string | undefined {
   const { effect, scope, rule } = judgeAgent(name, policy);
   return effect === "deny" ? `Agent "${name}" can't be used here: the ${scope} rule ${rule} denies it.` : undefined;
+}
+
+function goneDefinition({ agentId, agentType }: SpawnSpec): string {
+  return `Agent ${agentId} can't be resumed: the definition of "${agentType}" is gone. Its file was deleted or renamed, or is not loaded any more. Restore the file, or start another agent.`;
 }
 
 function refuse(message: string): Refusal {
