@@ -10,5 +10,6 @@ export { chooseEffort } from "./resolve/model-parameters.ts";
 export type { AgentOptions, AgentRequest, AgentResolution, ResolvedAgent } from "./resolve/resolution.ts";
 export { resolveAgent } from "./resolve/resolve-agent.ts";
 export { judgeAgent, resolveSubagent, type SubagentRequest } from "./resolve/resolve-subagent.ts";
+export { declareTool } from "./tools/declare-tool.ts";
 export type { AgentMemory } from "./tools/memory-tools.ts";
 export type { Tier } from "./tools/tiers.ts";

@@ -19,6 +19,9 @@ describe("Bash", () => {
   it("has one tool", async () => {
     const done = await performTask({ agent: "Bash", say: "Nothing.", steps: [{ text: "Nothing was run." }] });
     expect(toolNames(done)).toEqual(["Bash"]);
+    const [tool] = done.head.tools;
+    expect(JSON.stringify(tool)).not.toMatch(/run_in_background|BashOutput|KillShell/);
+    expect(JSON.stringify(tool)).toContain("timeout");
   });
 
   it("sees the exit code and the words of a command that fails", async () => {

@@ -2,6 +2,7 @@ import type { AgentDefinition, Effort, Head, Rule, ToolDeclaration } from "../..
 import { type ChosenMode, chooseMode } from "../policy/modes.ts";
 import { composePrompt } from "../prompt/compose-prompt.ts";
 import { mainAgent } from "../prompt/main-agent.ts";
+import { declareTool } from "../tools/declare-tool.ts";
 import type { MemoryTools } from "../tools/memory-tools.ts";
 import { selectTools } from "../tools/select-tools.ts";
 import { chooseEffort } from "./model-parameters.ts";
@@ -31,7 +32,8 @@ export function assembleAgent(
 ): AgentResolution & { readonly ok: true } {
   const { definition = mainAgent.definition, asked, settings, model } = request;
   const { report, limits } = resolved;
-  const tools = request.tools.filter(({ name }) => report.resolvedTools.includes(name));
+  const pool = report.resolvedTools;
+  const tools = request.tools.filter(({ name }) => pool.includes(name)).map((tool) => declareTool(tool, pool));
   const wanted = asked.effort ?? definition.effort ?? settings.effort;
   const { effort, notice: effortNotice } = chooseEffort(wanted, { ...model, hasTools: tools.length > 0 });
   const { criticalReminder, initialPrompt, contextTokens } = definition;

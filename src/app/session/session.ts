@@ -1,4 +1,4 @@
-import type { ResolvedAgent } from "../../agents/index.ts";
+import { declareTool, type ResolvedAgent } from "../../agents/index.ts";
 import { newRunId } from "../../lib/index.ts";
 import type { ConnectedMcpServer, ModelDescription, ToolExecutor } from "../../ports/index.ts";
 import {
@@ -176,8 +176,9 @@ function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
 
 /** Returns the agent with another declaration of Task, or the agent itself if the declaration is the same. */
 function withTaskTool(agent: ResolvedAgent, task: ToolDeclaration | undefined): ResolvedAgent {
-  const { head } = agent;
-  const declared = head.tools.find(({ name }) => name === "Task");
-  if (!task || !declared || JSON.stringify(declared) === JSON.stringify(task)) return agent;
-  return { ...agent, head: { ...head, tools: head.tools.map((tool) => (tool === declared ? task : tool)) } };
+  const { head, policy } = agent;
+  const before = head.tools.find(({ name }) => name === "Task");
+  const now = task && declareTool(task, policy.pool);
+  if (!now || !before || JSON.stringify(before) === JSON.stringify(now)) return agent;
+  return { ...agent, head: { ...head, tools: head.tools.map((tool) => (tool === before ? now : tool)) } };
 }

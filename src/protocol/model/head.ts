@@ -6,6 +6,8 @@ export interface ToolDeclaration {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;
+  /** Input properties that only make sense with another tool, and the name of that tool. Never part of a head. */
+  readonly propertyNeeds?: Readonly<Record<string, string>> | undefined;
 }
 
 /** How long the provider is asked to keep a cache entry, counted from its last use. */

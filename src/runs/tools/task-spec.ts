@@ -48,6 +48,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
         },
         required: ["description", "prompt"],
       },
+      propertyNeeds: { name: "SendMessage" },
     },
     traits: { parallel: true, effects: false, resumable: true },
   };

@@ -26,6 +26,7 @@ const bashSpec: ToolSpec = {
       },
       required: ["command"],
     },
+    propertyNeeds: { run_in_background: "BashOutput" },
   },
   traits: { parallel: false, effects: true },
 };
