@@ -59,7 +59,7 @@ describe("settings above the workspace", () => {
         ask: ["WebFetch"],
       },
     });
-    expect(loaded.rules).toContainEqual({ text: "WebFetch", effect: "ask", scope: "project", file });
+    expect(loaded.rules).toContainEqual({ text: "WebFetch", effect: "ask", scope: "project", file, line: 1 });
     expect(loaded.untrusted).toEqual([
       "../../.agents/permissions.jsonc: allow",
       "../../.claude/settings.json: permissions.allow, model",

@@ -8,12 +8,27 @@ import {
 } from "../protocol/index.ts";
 import type { SettingsFile } from "./settings-files.ts";
 
+/** A settings file with its content. */
+export interface SettingsText extends SettingsFile {
+  readonly text: string;
+}
+
 /** Returns the rules in the `permissions` of checked settings. */
-export function rulesOf({ permissions }: Record<string, unknown>, { scope, path }: SettingsFile): Rule[] {
+export function rulesOf({ permissions }: Record<string, unknown>, { scope, path: file, text }: SettingsText): Rule[] {
   if (!isRecord(permissions)) return [];
   return (["allow", "ask", "deny"] as const).flatMap((effect: Effect) =>
-    ((permissions[effect] ?? []) as readonly string[]).map((text) => ({ text, effect, scope, file: path })),
+    ((permissions[effect] ?? []) as readonly string[]).map((rule) => {
+      const line = lineOf(text, ["permissions", effect, rule]);
+      return { text: rule, effect, scope, file, line };
+    }),
   );
+}
+
+/** Returns the line of the last of these keys or strings that occurs in the text, each searched after the one before. */
+export function lineOf(text: string, path: readonly string[]): number {
+  let position = 0;
+  for (const key of path) position = Math.max(position, text.indexOf(JSON.stringify(key), position));
+  return text.slice(0, position).split("\n").length;
 }
 
 /** Applies a change to every entry of the rule lists in `permissions`. */

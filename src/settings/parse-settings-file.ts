@@ -2,7 +2,16 @@ import { relative } from "node:path";
 import { isRecord, parseJsonc } from "../lib/index.ts";
 import { type Effect, type Rule, readHookEntries, type ScopedCompactRule } from "../protocol/index.ts";
 import { checkSettings } from "./check-settings.ts";
-import { anchorRule, compactRules, mapRules, ruleOfLine, rulesOf, ruleText } from "./file-rules.ts";
+import {
+  anchorRule,
+  compactRules,
+  lineOf,
+  mapRules,
+  ruleOfLine,
+  rulesOf,
+  ruleText,
+  type SettingsText,
+} from "./file-rules.ts";
 import { type Approval, hashApproval, limitProject, type ProjectTrust } from "./limit-project.ts";
 import type { SettingsLayer } from "./merge-settings.ts";
 import type { SettingsFile } from "./settings-files.ts";
@@ -29,10 +38,8 @@ export function parseSettingsFile(text: string, file: SettingsFile, trust: Proje
     return broken(`${path}:${line}:${column}: ${message}. ${cure}`);
   }
   const warnings = parsed.warnings.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}.`);
-  const found =
-    file.kind === "compact"
-      ? parseCompact(parsed.value, file, trust)
-      : parseLayer(parsed.value, { ...file, text }, trust);
+  const parse = file.kind === "compact" ? parseCompact : parseLayer;
+  const found = parse(parsed.value, { ...file, text }, trust);
   return { ...found, notices: [...warnings, ...found.notices] };
 }
 
@@ -42,7 +49,7 @@ function broken(...problems: readonly string[]): ParsedFile {
   return { ...nothing, problems };
 }
 
-function parseLayer(value: unknown, file: SettingsFile & { readonly text: string }, trust: ProjectTrust): ParsedFile {
+function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): ParsedFile {
   const { path, scope, text } = file;
   if (!isRecord(value)) return broken(`${path}: settings must be an object: { … }`);
   const readable = mapRules(value, ruleText);
@@ -90,14 +97,9 @@ function parseLayer(value: unknown, file: SettingsFile & { readonly text: string
 /** Reports hooks that are not run, with the line of their event. */
 function hookNotices(hooks: unknown, path: string, text: string): string[] {
   if (hooks === undefined) return [];
-  return readHookEntries(hooks).problems.map(({ event, message }) => `${path}:${lineOf(text, event)}: ${message}`);
-}
-
-/** Returns the line of an event in "hooks". */
-function lineOf(text: string, event = "hooks"): number {
-  const hooks = Math.max(0, text.indexOf('"hooks"'));
-  const at = text.indexOf(JSON.stringify(event), hooks);
-  return text.slice(0, Math.max(at, hooks)).split("\n").length;
+  return readHookEntries(hooks).problems.map(
+    ({ event = "hooks", message }) => `${path}:${lineOf(text, ["hooks", event])}: ${message}`,
+  );
 }
 
 const noLimits = { off: [], changed: [], unapproved: [], refused: [], approvals: [] } as const;
@@ -106,7 +108,7 @@ function cureOf({ above }: SettingsFile): string {
   return `Look at it, then run "retinue trust add${above === undefined ? "" : ` ${above.path}`}".`;
 }
 
-function parseCompact(value: unknown, file: SettingsFile, trust: ProjectTrust): ParsedFile {
+function parseCompact(value: unknown, file: SettingsText, trust: ProjectTrust): ParsedFile {
   const { path, scope } = file;
   const { rules, problems } = compactRules(value);
   if (problems.length > 0) return broken(...problems.map((problem) => `${path}: ${problem}.`));
@@ -126,11 +128,15 @@ function parseCompact(value: unknown, file: SettingsFile, trust: ProjectTrust): 
 }
 
 /** Adds compact rules to the merged settings as lists too. Lists are stricter, since their order does not matter. */
-function withLists(compact: readonly ScopedCompactRule[], file: SettingsFile): ParsedFile {
+function withLists(compact: readonly ScopedCompactRule[], file: SettingsText): ParsedFile {
   const directory = file.above?.path;
-  const rules = compact.flatMap(ruleOfLine).map((rule): Rule => {
-    if (directory === undefined) return rule;
-    return { ...rule, text: anchorRule(rule.text, { effect: rule.effect, directory }) };
+  const rules = compact.flatMap((each) => {
+    const line = lineOf(file.text, [each.tool, each.pattern ?? each.tool]);
+    return ruleOfLine(each).map((rule): Rule => {
+      const { effect } = rule;
+      const text = directory === undefined ? rule.text : anchorRule(rule.text, { effect, directory });
+      return { ...rule, text, line };
+    });
   });
   const listed = (effect: Effect): readonly string[] =>
     rules.flatMap((rule) => (rule.effect === effect ? [rule.text] : []));

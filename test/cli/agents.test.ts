@@ -280,7 +280,7 @@ describe("retinue agents lint", () => {
     const run = await retinue(["agents", "lint", "team"], place);
     expect(run.code).toBe(1);
     expect(run.stdout).toMatch(
-      /^helper\.md:1: warning: There is no tool "Grpe"\. \[unknown_tool\]\n.*Did you mean "Grep"/m,
+      /^helper\.md:4: warning: "tools" names "Grpe", .* \[unknown_tool\]\n.*Did you mean "Grep"/m,
     );
     expect(run.stdout).toMatch(/^broken\.md:2: error: .*\[no_description\]$/m);
     expect(run.stdout).not.toContain("README");

@@ -46,6 +46,21 @@ describe("retinue permissions", () => {
     expect(stderr).toContain("a WebFetch rule names a host");
   });
 
+  it("reports rules that name no tool, with file, line and the nearest name", async () => {
+    const place = createPlace();
+    const text = '{\n  "permissions": {\n    "allow": ["Read"],\n    "deny": [\n      "Baash(ls)"\n    ]\n  }\n}\n';
+    write(place, { "~/settings.json": text, "~/permissions.jsonc": '{\n  "Grpe": "deny"\n}\n' });
+    const { stderr } = await retinue(["-p", "Map this repository", "--disallowed-tools", "Wrte"], place);
+    const messages = stderr.split("\n").filter((line) => line.includes("there is no tool"));
+    expect(messages).toEqual([
+      expect.stringContaining(`${join(place.home, "settings.json")}:5: deny rule \`Baash(ls)\``),
+      expect.stringContaining(`${join(place.home, "permissions.jsonc")}:2: deny rule \`Grpe\``),
+      expect.stringContaining("--disallowed-tools: deny rule `Wrte`"),
+    ]);
+    expect(messages.map((line) => /Did you mean "(\w+)"/.exec(line)?.[1])).toEqual(["Bash", "Grep", "Write"]);
+    expect((await retinue(["permissions", "list"], place)).stderr.match(/there is no tool/g)).toHaveLength(2);
+  });
+
   it("refuses words it does not know", async () => {
     const place = createPlace();
     expect(await retinue(["permissions", "lst"], place)).toMatchObject({

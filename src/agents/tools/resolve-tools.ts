@@ -1,6 +1,12 @@
 import { nearest } from "../../lib/index.ts";
 import { checkRules, parseRule } from "../../permissions/index.ts";
-import type { AgentDefinition, PolicyLayer, Rule, ToolReport } from "../../protocol/index.ts";
+import {
+  type AgentDefinition,
+  isKnownTool,
+  type PolicyLayer,
+  type Rule,
+  type ToolReport,
+} from "../../protocol/index.ts";
 import { applyCompactRules, definitionLayers, limitLayers, ruleOf } from "./definition-rules.ts";
 import { isEnforceable, readToolEntry, type ToolEntry } from "./tool-entry.ts";
 
@@ -55,18 +61,29 @@ export function resolveTools(definition: AgentDefinition, supply: ToolSupply): R
   const unknown = removed.filter((entry) => entry.name !== "*" && !isHere(entry) && !isAbsent(entry, supply));
   // Built-in agents list optional tools, so their absence is not reported.
   const reported = definition.source === "built-in" ? invalid.filter((entry) => !isAbsent(entry, supply)) : invalid;
+  const explain = (entry: ToolEntry): string => explainInvalid(entry, definition, supply);
   const notices = [
-    ...reported.map((entry) => explainInvalid(entry, definition, supply)),
-    ...unknown.map(({ text }) => `${nameOf(definition)} disallows ${text}, which is not a tool here.`),
+    ...reported.filter(exists).map(explain),
+    ...unknown
+      .filter(exists)
+      .map(({ text }) => `${nameOf(definition)} disallows ${text}, which is not available in this session.`),
     ...checkRules(layers.flatMap(({ rules }) => rules).filter(isChecked)).map(({ message }) => message),
   ];
-  const problem = problemOf(definition, report, { notices, supply });
+  const problem = problemOf(definition, report, { notices: reported.map(explain), supply });
   return { report, rules: [], layers, limits, notices, problem };
 }
 
-/** Excludes lines like `*: allow`, which only say which tools are in the pool. */
+/** False for a name that no tool has. It was reported when the definition was read. */
+function exists({ name }: ToolEntry): boolean {
+  return isKnownTool(name);
+}
+
+/** Excludes lines like `*: allow`, which only say which tools are in the pool, and names that no tool has. */
 function isChecked({ text, effect, form }: Rule): boolean {
-  return !(form === "compact" && effect === "allow" && text.includes("*") && !text.includes("("));
+  return (
+    exists(readToolEntry(text)) &&
+    !(form === "compact" && effect === "allow" && text.includes("*") && !text.includes("("))
+  );
 }
 
 /** A tool that is listed without a specifier is not limited by another entry that has one. */
@@ -90,11 +107,11 @@ function isAbsent({ covers }: ToolEntry, { absent }: ToolSupply): boolean {
 function explainInvalid(entry: ToolEntry, definition: AgentDefinition, { available, absent }: ToolSupply): string {
   const lists = `${nameOf(definition)} lists ${entry.text}`;
   const missing = absent.find(({ name }) => entry.covers(name));
-  if (missing !== undefined) return `${lists}, which is not here: ${missing.reason}`;
+  if (missing !== undefined) return `${lists}, which is not available: ${missing.reason}`;
   if (available.some(entry.covers))
-    return `${lists}: what stands in the parentheses can't be judged, so it is not given.`;
+    return `${lists}, whose specifier is not supported; the agent does not get the tool.`;
   const meant = nearest(entry.name, available)[0];
-  return `${lists}, which is not a tool here.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
+  return `${lists}, which is not available in this session.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
 }
 
 function problemOf(

@@ -24,7 +24,7 @@ import {
   readAgentFile,
 } from "../../definitions/index.ts";
 import { describeError, errorCode, isWithin, UserError } from "../../lib/index.ts";
-import { type Diagnostic, toolNames } from "../../protocol/index.ts";
+import type { Diagnostic } from "../../protocol/index.ts";
 import {
   type AgentCatalog,
   type CatalogAgent,
@@ -125,10 +125,7 @@ async function lintFile(
   const { bytes } = read;
   const { definition, body, diagnostics } = await readAgentFile({ bytes, file: resolve(path), source: "project" });
   if (!isGiven && diagnostics.some(({ code }) => code === "no_frontmatter")) return undefined;
-  const lint =
-    definition === undefined
-      ? []
-      : [...lintAgent({ definition, body: body(), knownTools: toolNames }), ...effortFindings(definition)];
+  const lint = definition === undefined ? [] : [...lintAgent({ definition, body: body() }), ...effortFindings(definition)];
   return [...diagnostics, ...lint].map((diagnostic) => ({ ...diagnostic, file }));
 }
 
@@ -147,7 +144,7 @@ function lintLoaded({ definition, body }: CatalogAgent, loaded: AgentCatalog): D
   const fromFile = diagnostics.filter(({ file }) => file === definition.file);
   const overrides = catalog.overrides.filter(({ winner }) => winner.definition === definition).map(overrideNotice);
   const named = [...missingSkills(definition, loaded), ...effortFindings(definition)];
-  return [...fromFile, ...named, ...overrides, ...lintAgent({ definition, body: body(), knownTools: toolNames })];
+  return [...fromFile, ...named, ...overrides, ...lintAgent({ definition, body: body() })];
 }
 
 /** Overriding is usually intended, so this is only a notice. */

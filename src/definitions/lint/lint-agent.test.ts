@@ -7,7 +7,7 @@ const good =
 
 function codes(changes: Partial<AgentDefinition>, body = "You answer questions about the database.") {
   const definition: AgentDefinition = { name: "sql", description: good, source: "user", file: "/a/sql.md", ...changes };
-  return lintAgent({ definition, body, knownTools: ["Read", "Grep", "Bash"] }).map(({ code }) => code);
+  return lintAgent({ definition, body }).map(({ code }) => code);
 }
 
 describe("lintAgent", () => {
@@ -36,24 +36,7 @@ describe("lintAgent", () => {
     expect(codes({}, " \n")).toEqual(["empty_body"]);
   });
 
-  it("names the tool that was probably meant, and knows aliases, specifiers and MCP tools", () => {
-    const definition: AgentDefinition = {
-      name: "sql",
-      description: good,
-      source: "user",
-      tools: ["Grpe", "read_file", "Bash(psql *)", "mcp__db__query"],
-    };
-    const findings = lintAgent({ definition, body: "x", knownTools: ["Read", "Grep", "Bash"] });
-    expect(findings).toEqual([
-      {
-        severity: "warning",
-        file: "(user) sql",
-        line: 1,
-        code: "unknown_tool",
-        message: 'There is no tool "Grpe".',
-        fix: 'Did you mean "Grep"?',
-      },
-    ]);
+  it("warns of an agent without tools", () => {
     expect(codes({ tools: [] })).toEqual(["no_tools"]);
   });
 

@@ -1,20 +1,21 @@
-import { estimateTokens, nearest } from "../../lib/index.ts";
-import { type AgentDefinition, canonicalToolName, type Diagnostic } from "../../protocol/index.ts";
+import { estimateTokens } from "../../lib/index.ts";
+import type { AgentDefinition, Diagnostic } from "../../protocol/index.ts";
 
 export interface LintRequest {
   readonly definition: AgentDefinition;
   readonly body: string;
-  /** Names of all existing tools: canonical names and aliases. */
-  readonly knownTools: Iterable<string>;
 }
 
-/** Reports what makes delegation to a loaded agent unreliable, expensive or unsafe, each with a suggestion. */
-export function lintAgent({ definition, body, knownTools }: LintRequest): Diagnostic[] {
+/**
+ * Reports what makes delegation to a loaded agent unreliable, expensive or unsafe, each with a suggestion. Unknown tools are
+ * reported when the definition is read.
+ */
+export function lintAgent({ definition, body }: LintRequest): Diagnostic[] {
   const file = definition.file ?? `(${definition.source}) ${definition.name}`;
   return [
     ...lintDescription(definition.description),
     ...lintSize(definition, body),
-    ...lintTools(definition, new Set(knownTools)),
+    ...lintTools(definition),
     ...lintMode(definition),
     ...lintTurns(definition),
   ].map((finding) => ({ severity: "warning", file, line: 1, ...finding }));
@@ -56,30 +57,15 @@ function lintSize(definition: AgentDefinition, body: string): Finding[] {
   return findings;
 }
 
-function lintTools(definition: AgentDefinition, known: ReadonlySet<string>): Finding[] {
-  const findings: Finding[] = [];
-  const listed = [
-    ...(definition.tools ?? []),
-    ...(definition.disallowedTools ?? []),
-    ...(definition.requiredTools ?? []),
-  ];
-  for (const entry of new Set(listed)) {
-    const name = entry.replace(/\(.*$/s, "").trim();
-    if (name === "*" || name.startsWith("mcp__") || known.has(name) || known.has(canonicalToolName(name))) continue;
-    const guess = nearest(name, known)[0];
-    findings.push({
-      code: "unknown_tool",
-      message: `There is no tool "${name.slice(0, 60)}".`,
-      fix: guess === undefined ? "Delete it, or write the name of a tool there is." : `Did you mean "${guess}"?`,
-    });
-  }
-  if (definition.tools?.length === 0)
-    findings.push({
+function lintTools({ tools }: AgentDefinition): Finding[] {
+  if (tools?.length !== 0) return [];
+  return [
+    {
       code: "no_tools",
-      message: "The agent has no tools: it can only answer from what it is told.",
+      message: "The agent has no tools, so it can only answer from its prompt.",
       fix: "List the tools it needs, or delete the line to inherit all.",
-    });
-  return findings;
+    },
+  ];
 }
 
 function lintMode({ permissionMode, tools, background }: AgentDefinition): Finding[] {

@@ -9,6 +9,7 @@ import {
 import type { AgentField } from "./field-names.ts";
 import type { AgentFieldReader, Field } from "./field-reader.ts";
 import { booleanOf, describe, isEmpty, textOf } from "./field-values.ts";
+import { warnOfUnknownTools } from "./unknown-tools.ts";
 
 /** Spellings of the modes, including those of other programs. None maps to a looser mode than it means there. */
 const modeNames: Readonly<Record<string, PermissionMode>> = {
@@ -123,6 +124,8 @@ export function readPermission(reader: AgentFieldReader): readonly CompactRule[]
       message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more rights than meant.`,
       fix: permissionFixes[reader.syntax.form],
     });
+  const tools = (rules ?? []).map(({ tool }) => tool);
+  warnOfUnknownTools(reader, "permission", tools);
   return rules;
 }
 

@@ -247,6 +247,33 @@ describe("rights", () => {
     },
   );
 
+  it.each([
+    ["tools: Read, Baash", '"tools" names "Baash"', "Bash"],
+    ["disallowedTools: Baash(ls)", '"disallowedTools" names "Baash"', "Bash"],
+    ["permission: {Baash: deny}", '"permission" names "Baash"', "Bash"],
+    ["required-tools: [Grpe]", '"required-tools" names "Grpe"', "Grep"],
+    ["tools: {Read: true, wrte: false}", '"tools" names "wrte"', "Write"],
+  ])("warns that an entry names no tool: %s", async (line, message, meant) => {
+    const { definition, diagnostics } = await read(`---\nname: a\ndescription: Does it.\n${line}\n---\n`);
+    expect(definition).toBeDefined();
+    expect(diagnostics).toEqual([
+      {
+        severity: "warning",
+        file: expect.stringContaining(".md"),
+        line: 4,
+        code: "unknown_tool",
+        message: expect.stringContaining(message),
+        fix: `Did you mean "${meant}"?`,
+      },
+    ]);
+  });
+
+  it("accepts aliases, patterns, MCP tools and tools of compatible programs", async () => {
+    const tools = "read_file, mcp__db__query, mcp__db, Bash(git *), ToolSearch";
+    const { diagnostics } = await read(`---\nname: a\ndescription: Does it.\ntools: ${tools}\n---\n`);
+    expect(diagnostics).toEqual([]);
+  });
+
   it("keeps the order of compact rules", async () => {
     const { definition } = await withFields(
       'permission:\n  "*": ask\n  edit: deny\n  bash:\n    "git *": allow\n    "git push *": ask',

@@ -16,6 +16,7 @@ import { optionalFields, targets } from "./optional-fields.ts";
 import { readPermission, readPermissionMode } from "./permission-fields.ts";
 import { readFrontmatter } from "./read-frontmatter.ts";
 import { hasControls, readToolList, type ToolList } from "./tool-list.ts";
+import { warnOfUnknownTools } from "./unknown-tools.ts";
 
 export interface DefinitionFile {
   readonly bytes: Uint8Array;
@@ -229,5 +230,6 @@ function readRightsList(reader: AgentFieldReader, name: "tools" | "disallowedToo
       message: `"${field.key}" is empty, so the agent has no tools.`,
       fix: `Delete the ${syntax.unit} to inherit all tools, or write ${syntax.entry(field.key, [])} if none are meant.`,
     });
+  if (list !== undefined) warnOfUnknownTools(reader, name, [...list.listed, ...list.excluded]);
   return list;
 }

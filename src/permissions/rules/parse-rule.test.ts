@@ -58,9 +58,35 @@ describe("checkRules", () => {
     expect(check("deny", "mcp__*")).toEqual([]);
   });
 
+  it.each([
+    ["Baash", 'there is no tool "Baash", so it has no effect. Did you mean "Bash"?'],
+    ["Baash(ls)", 'there is no tool "Baash", so it has no effect. Did you mean "Bash"?'],
+    ["Frobnicate(x)", 'there is no tool "Frobnicate", so it has no effect.'],
+  ])("reports that %s names no tool, with the nearest name", (text, expected) => {
+    for (const effect of ["allow", "deny"] as const) {
+      expect(check(effect, text)).toEqual([`/home/u/settings.json: ${effect} rule \`${text}\`: ${expected}`]);
+    }
+  });
+
+  it.each(["mcp__db__query", "mcp__db", "Note*", "*", "bash(ls)", "PowerShell(Get-ChildItem)"])(
+    "accepts %s in a deny rule: an alias, a pattern, or a tool that may exist elsewhere or later",
+    (text) => expect(check("deny", text)).toEqual([]),
+  );
+
+  it("names the line of a file, and the option of the command line", () => {
+    const [inFile, allowed, denied] = checkRules([
+      { effect: "deny", text: "Baash", scope: "project", file: "/w/settings.json", line: 4 },
+      { effect: "allow", text: "Baash", scope: "flag" },
+      { effect: "deny", text: "Baash", scope: "flag" },
+    ]).map(({ message }) => message);
+    expect(inFile).toMatch(/^\/w\/settings\.json:4: deny rule/);
+    expect(allowed).toMatch(/^--allowed-tools: allow rule/);
+    expect(denied).toMatch(/^--disallowed-tools: deny rule/);
+  });
+
   it("names the file, the rule and what follows from it", () => {
     expect(check("deny", "Bash(")[0]).toMatch(
-      /^\/home\/u\/settings\.json: deny rule `Bash\(`.*holds for every use of Bash/,
+      /^\/home\/u\/settings\.json: deny rule `Bash\(`.*applies to every use of Bash/,
     );
     expect(check("allow", "Bash(a && b:*)")[0]).toContain("not one simple command");
     expect(check("allow", "mcp__*")[0]).toContain("ignored");

@@ -1,4 +1,5 @@
-import { canonicalToolName, type Rule } from "../../protocol/index.ts";
+import { nearest } from "../../lib/index.ts";
+import { canonicalToolName, isKnownTool, type Rule, toolNames } from "../../protocol/index.ts";
 import { type CommandPattern, parseCommandPattern } from "./command-pattern.ts";
 import { type DomainPattern, parseDomainPattern } from "./domain-pattern.ts";
 import { pathGlobProblem, pathPatternProblem } from "./path-pattern.ts";
@@ -53,10 +54,15 @@ export function checkRules(rules: readonly Rule[]): readonly { readonly rule: Ru
   for (const rule of rules) {
     const message = problemOf(rule);
     if (message === undefined) continue;
-    const source = rule.file === undefined ? `A rule of ${rule.scope} scope` : rule.file;
-    problems.push({ rule, message: `${source}: ${rule.effect} rule \`${rule.text}\`: ${message}` });
+    problems.push({ rule, message: `${placeOf(rule)}: ${rule.effect} rule \`${rule.text}\`: ${message}` });
   }
   return problems;
+}
+
+function placeOf({ file, line, scope, effect }: Rule): string {
+  if (file !== undefined) return line === undefined ? file : `${file}:${line}`;
+  if (scope !== "flag" || effect === "ask") return `A rule of ${scope} scope`;
+  return effect === "allow" ? "--allowed-tools" : "--disallowed-tools";
 }
 
 function problemOf(rule: Rule): string | undefined {
@@ -66,12 +72,15 @@ function problemOf(rule: Rule): string | undefined {
     if (!restricts) return `${parsed.message}. It is ignored.`;
     return parsed.tool === undefined
       ? `${parsed.message}. Nothing can be taken from it.`
-      : `${parsed.message}. Until it is mended it holds for every use of ${parsed.tool}.`;
+      : `${parsed.message}. Until it is corrected, it applies to every use of ${parsed.tool}.`;
   }
+  if (!isKnownTool(parsed.tool)) return unknownTool(parsed.tool);
   if (parsed.target.kind === "unknown") {
+    // A tool of a compatible program, which is never called here.
+    if (!toolNames.includes(parsed.tool) && !/^mcp__|\*/.test(parsed.tool)) return undefined;
     return restricts
-      ? `specifiers of ${parsed.tool} are not judged yet, so it holds for every use of ${parsed.tool}.`
-      : `specifiers of ${parsed.tool} are not judged yet. It is ignored.`;
+      ? `specifiers of ${parsed.tool} are not supported, so it applies to every use of ${parsed.tool}.`
+      : `specifiers of ${parsed.tool} are not supported. It is ignored.`;
   }
   if (restricts) return undefined;
   if (parsed.target.kind === "parameter")
@@ -83,6 +92,12 @@ function problemOf(rule: Rule): string | undefined {
     return "a tool name with `*` can restrict, but not allow (except `mcp__server__*`). It is ignored.";
   }
   return undefined;
+}
+
+function unknownTool(name: string): string {
+  const [guess] = nearest(name, toolNames);
+  const hint = guess === undefined ? "" : ` Did you mean "${guess}"?`;
+  return `there is no tool "${name}", so it has no effect.${hint}`;
 }
 
 export function isServerWildcard(tool: string): boolean {

@@ -48,6 +48,8 @@ export interface Rule {
   readonly scope: RuleScope;
   /** File that contains the rule, for messages. */
   readonly file?: string | undefined;
+  /** Line in the file, for messages. */
+  readonly line?: number | undefined;
   /** `compact`: a line of the compact form, a glob whose order among other lines matters. Absent: an entry of a list. */
   readonly form?: "compact" | undefined;
 }

@@ -85,6 +85,28 @@ export function canonicalToolName(name: string): string {
   return canonical.get(name) ?? name;
 }
 
+/** Tools of compatible programs that do not exist here. Rules about them are not mistakes; they never match. */
+const toolsElsewhere: ReadonlySet<string> = new Set([
+  "Artifact",
+  "EndConversation",
+  "EnterWorktree",
+  "ExitWorktree",
+  "Monitor",
+  "NotebookRead",
+  "PowerShell",
+  "ScheduleWakeup",
+  "SlashCommand",
+  "TodoRead",
+  "ToolSearch",
+  "WaitForMcpServers",
+  "Workflow",
+]);
+
+/** Whether a rule or a list may use this name: a tool, an MCP tool, a pattern, or a tool of a compatible program. */
+export function isKnownTool(name: string): boolean {
+  return canonical.has(name) || name.startsWith("mcp__") || name.includes("*") || toolsElsewhere.has(name);
+}
+
 /** The only tools, besides MCP tools, that background agents can have. */
 export const backgroundTools: ReadonlySet<string> = new Set([
   "Read",
