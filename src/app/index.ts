@@ -90,9 +90,11 @@ export {
 export {
   type AgentCheck,
   checkAgents,
+  checkSettingsAgents,
   definitionDirectories,
   type LintReport,
   lintAgents,
+  shownPath,
 } from "./commands/check-agents.ts";
 export { checkInstallation, type Finding } from "./commands/check-installation.ts";
 export { type CheckedRow, checkRows } from "./commands/check-rows.ts";

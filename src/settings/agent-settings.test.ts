@@ -30,7 +30,7 @@ describe("the settings key agents", () => {
       },
       { flags: { agents: { d: one } } },
     );
-    expect(agents.definitions).toEqual([
+    expect(agents.definitions).toMatchObject([
       { source: "user", file: join(root, "home/settings.json"), agents: { a: one, b: one } },
       { source: "project", file: join(root, "work/.claude/settings.json"), agents: { a: two } },
       { source: "project", file: join(root, "work/.retinue/settings.local.json"), agents: { c: two } },

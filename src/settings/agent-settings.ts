@@ -1,4 +1,5 @@
 import { isRecord } from "../lib/index.ts";
+import { lineOf } from "./file-rules.ts";
 import type { SettingsLayer } from "./merge-settings.ts";
 
 /** The settings key `agents`: definitions by name, agents that are switched off, and options for all agents. */
@@ -9,6 +10,8 @@ export interface AgentSettings {
     /** Absent if the embedding program supplied the definitions. */
     readonly file?: string | undefined;
     readonly agents: Readonly<Record<string, unknown>>;
+    /** Lines of the agents in the file. */
+    readonly lines?: Readonly<Record<string, number>> | undefined;
   }[];
   readonly directories: "first" | "merge";
   /** Agents of plugins, as `plugin:name`, that may replace the built-in agent of the same name. */
@@ -30,7 +33,9 @@ export function agentSettings(layers: readonly SettingsLayer[]): AgentSettings {
     const own = [...highest.values()].filter((each) => each.layer === layer);
     if (own.length === 0) return [];
     const agents = Object.fromEntries(own.map(({ name, value }) => [name, value]));
-    return [{ source: sourceOf(layer), file: layer.file, agents }];
+    const { file, text } = layer;
+    const lines = text && Object.fromEntries(own.map(({ name }) => [name, lineOf(text, ["agents", name])]));
+    return [{ source: sourceOf(layer), file, agents, lines: lines || undefined }];
   });
   const directories = entries.filter(({ name, value }) => name === "directories" && typeof value === "string").at(-1);
   return {

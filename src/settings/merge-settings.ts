@@ -10,6 +10,8 @@ import {
 export interface SettingsLayer {
   readonly scope: SettingsScope;
   readonly file?: string | undefined;
+  /** Content of the file, to find the lines of keys. */
+  readonly text?: string | undefined;
   readonly values: Readonly<Record<string, unknown>>;
 }
 

@@ -86,7 +86,7 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
   const { off, approvals } = limited;
   return {
     ...nothing,
-    layer: { scope, file: path, values },
+    layer: { scope, file: path, text, values },
     rules: rulesOf(values, file),
     notices,
     off: off.length > 0 ? [`${shownName(file)}: ${someOf(off)}`] : [],

@@ -57,6 +57,36 @@ describe("retinue agents check", () => {
     expect(lines[3]).toMatchObject({ kind: "skill", loaded: true, name: "pdf" });
   });
 
+  it("reports duplicate names, unknown tools and agents in settings, with paths that can be followed", async () => {
+    const place = createPlace();
+    write(place, {
+      ".git/HEAD": "ref: refs/heads/main\n",
+      ".agents/agents/a.md": reviewer,
+      ".agents/agents/team/b.md": reviewer.replace("tools: Read", "tools: Reed"),
+      "../.agents/agents/mine.md": noDescription,
+      "../home/settings.json":
+        '{\n  "agents": {\n    "bare": { "prompt": "Work." },\n    "idle": { "description": "d" }\n  }\n}\n',
+    });
+    const { stdout, code } = await retinue(["agents", "check"], place);
+    expect(code).toBe(1);
+    expect(stdout.split("\n").filter((line) => !line.startsWith("  "))).toEqual([
+      expect.stringMatching(/^\.agents\/agents\/team\/b\.md:4: warning: "tools" names "Reed".*\[unknown_tool\]$/),
+      expect.stringMatching(
+        /^\.agents\/agents\/team\/b\.md:1: warning: \.agents\/agents\/a\.md defines the agent "reviewer" too\..*\[duplicate_name\]$/,
+      ),
+      expect.stringMatching(/^~\/\.agents\/agents\/mine\.md:2: error: .*\[no_description\]$/),
+      expect.stringMatching(
+        /^~\/home\/settings\.json:3: error: agents\.bare: .* no description, .*\[no_description\]$/,
+      ),
+      expect.stringMatching(/^~\/home\/settings\.json:4: warning: agents\.idle: There is no "prompt".*\[no_prompt\]$/),
+      "3 agents and 0 skills load. 2 files do not.",
+      "",
+    ]);
+    const run = await retinue(["-p", "Map this repository"], place);
+    expect(run.stderr).toMatch(/settings\.json:3: agents\.bare: The agent has no description/);
+    expect(run.stderr).toMatch(/settings\.json:4: agents\.idle: There is no "prompt"/);
+  });
+
   it("is content with a text beside the agents, but not when it is named itself", async () => {
     const place = createPlace();
     write(place, { ".claude/agents/reviewer.md": reviewer, ".claude/agents/README.md": "# Agents\n" });
@@ -117,7 +147,7 @@ describe("retinue agents list", () => {
         model: "small",
         tools: ["Read", "Bash(git diff *, git log *)"],
         tokens: expect.any(Number),
-        overrides: [{ source: "built-in", reason: expect.stringContaining("stands above") }],
+        overrides: [{ source: "built-in", reason: expect.stringContaining("takes precedence") }],
       }),
     );
     expect(diagnostics).toMatchObject([{ code: "no_description" }]);
@@ -182,7 +212,7 @@ describe("retinue agents list, by settings", () => {
     write(home, { ".agents/agents/reviewer.md": reviewer, ".agents/agents/silent.md": noDescription });
     const { stdout } = await retinue(["agents", "list"], place);
     expect(stdout).toContain(`${file}:1: warning: The agent "reviewer" is defined twice in the user scope`);
-    expect(stdout).toMatch(/settings\.json:1: error: .*"mute".* \[no_description\]/);
+    expect(stdout).toMatch(/settings\.json:1: error: agents\.mute: .* \[no_description\]/);
     expect(stdout).toMatch(/settings\.json:1: warning: .*"gone".* \[switched_nothing_off\]\n {2}→ .*Task\(gone\)/);
     expect(stdout).toMatch(/^1 error about files: "retinue agents check" shows them\.$/m);
   });
@@ -280,9 +310,9 @@ describe("retinue agents lint", () => {
     const run = await retinue(["agents", "lint", "team"], place);
     expect(run.code).toBe(1);
     expect(run.stdout).toMatch(
-      /^helper\.md:4: warning: "tools" names "Grpe", .* \[unknown_tool\]\n.*Did you mean "Grep"/m,
+      /^team\/helper\.md:4: warning: "tools" names "Grpe", .* \[unknown_tool\]\n.*Did you mean "Grep"/m,
     );
-    expect(run.stdout).toMatch(/^broken\.md:2: error: .*\[no_description\]$/m);
+    expect(run.stdout).toMatch(/^team\/broken\.md:2: error: .*\[no_description\]$/m);
     expect(run.stdout).not.toContain("README");
     expect(run.stdout).toMatch(/^2 agents: \d+ findings\.$/m);
   });

@@ -94,7 +94,7 @@ describe("agents in settings", () => {
       expect.objectContaining({
         code: "no_description",
         file: join(options.root, "user/.retinue/settings.json"),
-        message: expect.stringContaining('"mute"'),
+        message: expect.stringContaining("agents.mute"),
       }),
     );
     write(options.root, { "user/.retinue/settings.json": '{"agents": ' });
@@ -253,6 +253,21 @@ describe("what is said about agents that can't work as written", () => {
     expect(row("Explore")).toMatchObject({ denied: `The rule Task(explore) (${file}) denies it.`, tokens: 0 });
     expect(row("a")?.denied).toBeNull();
     expect(tokens).toBeLessThan((await listAgents({ ...options, home: join(options.root, "none") })).tokens);
+  });
+
+  it("reports a name clash with the agent of that name, not with others of the same settings file", async () => {
+    const options = createProject({
+      "user/.agents/agents/a.md": agent("A."),
+      "user/.retinue/settings.json": {
+        agents: { a: { description: "A.", prompt: "p" }, b: { description: "B.", prompt: "p", tools: ["Baash"] } },
+      },
+    });
+    const codes = async (name: string) => (await showAgent(name, options)).diagnostics.map(({ code }) => code);
+    expect(await codes("a")).toEqual(["settings_agent_hidden"]);
+    expect(await codes("b")).toEqual(["unknown_tool"]);
+    const lint = async (name: string) => (await lintAgents([name], options)).findings.map(({ code }) => code);
+    expect(await lint("b")).not.toContain("settings_agent_hidden");
+    expect(await lint("a")).not.toContain("unknown_tool");
   });
 
   it("names the skills that are not there", async () => {

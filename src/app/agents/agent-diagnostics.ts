@@ -51,16 +51,18 @@ export function contextNotices({ diagnostics }: AgentCatalog): readonly string[]
   return diagnostics.filter(({ code }) => /^(context|import)_/.test(code)).map(formatDiagnostic);
 }
 
-/** Messages about agent files that do not load. A file without frontmatter is not an agent. */
+/** Messages about agents that do not load, or have no prompt. A file without frontmatter is not an agent. */
 export function agentNotices({ diagnostics }: AgentCatalog): readonly string[] {
-  const failed = diagnostics.filter(
-    ({ file, code, severity }) => severity === "error" && code !== "no_frontmatter" && isAgentFile(file),
-  );
+  const failed = diagnostics.filter(({ file, code, severity, agent }) => {
+    // Agents that were given with the call are reported separately.
+    if (file === "--agents" || code === "no_frontmatter") return false;
+    return code === "no_prompt" || (severity === "error" && (agent !== undefined || isAgentFile(file)));
+  });
   const files = [...new Set(failed.map(({ file }) => file))];
   if (files.length <= maxFiles) return failed.map(formatDiagnostic);
   const first = files.slice(0, maxFiles).join(", ");
   const more = files.length - maxFiles;
-  return [`${files.length} files of agents do not load: ${first} and ${more} more. "retinue agents check" says why.`];
+  return [`${files.length} agent files do not load: ${first} and ${more} more. "retinue agents check" says why.`];
 }
 
 const maxFiles = 3;
@@ -75,9 +77,15 @@ export function skillNotices({ diagnostics }: AgentCatalog): readonly string[] {
   return diagnostics.filter(({ file, severity }) => severity !== "notice" && isSkillFile(file)).map(formatDiagnostic);
 }
 
-/** Errors and warnings about one file. */
-export function fileNotices({ diagnostics }: AgentCatalog, wanted: string | undefined): readonly string[] {
-  return diagnostics.filter(({ file, severity }) => severity !== "notice" && file === wanted).map(formatDiagnostic);
+/** Errors and warnings about one agent. */
+export function definitionNotices({ diagnostics }: AgentCatalog, definition: AgentDefinition): readonly string[] {
+  const isProblem = (each: Diagnostic): boolean => each.severity !== "notice" && isAbout(each, definition);
+  return diagnostics.filter(isProblem).map(formatDiagnostic);
+}
+
+/** A settings file defines several agents, so the file alone does not say which agent a diagnostic is about. */
+export function isAbout({ file, agent }: Diagnostic, definition: AgentDefinition): boolean {
+  return agent === undefined ? file === definition.file : agent === definition.name;
 }
 
 export function formatDiagnostic({ file, line, message, fix }: Diagnostic): string {

@@ -24,7 +24,7 @@ import { type AgentCatalog, type CatalogAgent, loadAgentCatalog } from "./agent-
 import {
   agentNotices,
   contextNotices,
-  fileNotices,
+  definitionNotices,
   formatDiagnostic,
   missingSessionAgent,
   skillNotices,
@@ -226,7 +226,7 @@ function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts)
     notices: [
       ...(definition.omitProjectContext ? [] : contextNotices(loaded)),
       // Problems of agents that were given with the call are reported once, when the session begins.
-      ...(definition.source === "flag" ? [] : fileNotices(loaded, definition.file)),
+      ...(definition.source === "flag" ? [] : definitionNotices(loaded, definition)),
       ...(usesSkills(definition) ? skillNotices(loaded) : []),
       ...diagnostics.map(formatDiagnostic),
       ...(notice === undefined ? [] : [notice]),

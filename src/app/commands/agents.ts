@@ -11,7 +11,7 @@ import {
   type Rule,
 } from "../../protocol/index.ts";
 import { type AgentCatalog, type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
-import { missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
+import { isAbout, missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
 import type { SwitchedOff } from "../agents/catalog-settings.ts";
 
 export interface AgentOverride {
@@ -84,7 +84,7 @@ export async function showAgent(name: string, options: CatalogOptions): Promise<
     resolvedTools: resolvedNames(definition),
     bodyCharacters: body().length,
     diagnostics: [
-      ...loaded.diagnostics.filter(({ file }) => file === definition.file),
+      ...loaded.diagnostics.filter((each) => isAbout(each, definition)),
       ...missingSkills(definition, loaded),
     ],
   };

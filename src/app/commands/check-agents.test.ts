@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checkAgents, lintAgents, markdownFiles } from "./check-agents.ts";
+import { checkAgents, lintAgents } from "./check-agents.ts";
+import { markdownFiles } from "./markdown-files.ts";
 
 let directory = "";
 

@@ -1,29 +1,16 @@
-import {
-  closeSync,
-  constants,
-  type Dirent,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { isAbsolute, join, relative, resolve } from "node:path";
 import {
   type CheckedFile,
   checkMarkdownFile,
-  followLink,
   lintAgent,
   type Override,
   projectLevels,
   readAgentFile,
+  readAgentJson,
 } from "../../definitions/index.ts";
-import { describeError, errorCode, isWithin, UserError } from "../../lib/index.ts";
+import { isWithin } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
 import {
   type AgentCatalog,
@@ -31,28 +18,90 @@ import {
   type CatalogOptions,
   loadAgentCatalog,
 } from "../agents/agent-catalog.ts";
-import { effortFindings, missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
+import { effortFindings, isAbout, missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
 import type { Environment } from "../directories.ts";
+import { type ProjectSettingsOptions, readProjectSettings } from "../settings/project-settings.ts";
+import { isSkill, type MarkdownFile, markdownFiles, readDefinition } from "./markdown-files.ts";
 
 export interface AgentCheck extends CheckedFile {
   /** Path relative to the given directory. If several were given, it begins with the name of the directory. */
   readonly file: string;
+  /** Absolute path. */
+  readonly path: string;
   /** Whether the file is meant to be a definition and does not load. */
   readonly failed: boolean;
 }
 
-/** Checks every Markdown file of the given files and directories. Throws a `UserError` if a path does not exist. */
-export async function* checkAgents(paths: readonly string[]): AsyncGenerator<AgentCheck> {
+/**
+ * Checks every Markdown file of the given files and directories. `shown` formats the paths in messages. Throws a
+ * `UserError` if a path does not exist.
+ */
+export async function* checkAgents(
+  paths: readonly string[],
+  shown: (path: string) => string = (path) => path,
+): AsyncGenerator<AgentCheck> {
   for (const given of paths) {
+    const names = new Map<string, string>();
     for (const found of markdownFiles(given, paths.length > 1 ? given.replace(/\/+$/, "") : "")) {
-      const checked = await checkFile(found);
+      const path = resolve(found.path);
+      const checked = withDuplicate(await checkFile(found), { path, names, shown });
       // A file that was given itself must be an agent; in a directory a file without frontmatter may be any text.
       const mayBeText = found.file !== given && checked.kind === "agent";
       const isText = mayBeText && checked.diagnostics.some(({ code }) => code === "no_frontmatter");
       const isOff = checked.diagnostics.some(({ code }) => code === "disabled");
-      yield { file: found.file, ...checked, failed: !checked.loaded && !isText && !isOff };
+      yield { file: found.file, path, ...checked, failed: !checked.loaded && !isText && !isOff };
     }
   }
+}
+
+interface NamesSoFar {
+  readonly path: string;
+  /** Paths of the definitions so far, by kind and name. */
+  readonly names: Map<string, string>;
+  readonly shown: (path: string) => string;
+}
+
+/** Adds a warning if an earlier file of the same directory has the same name. */
+function withDuplicate(checked: CheckedFile, { path, names, shown }: NamesSoFar): CheckedFile {
+  const { kind, name, loaded } = checked;
+  if (!loaded || name === null) return checked;
+  const key = `${kind} ${name}`;
+  const other = names.get(key);
+  if (other === undefined) {
+    names.set(key, path);
+    return checked;
+  }
+  const duplicate: Diagnostic = {
+    severity: "warning",
+    file: path,
+    line: 1,
+    code: "duplicate_name",
+    message: `${shown(other)} defines the ${kind} "${name}" too. Of two files in one directory, the first by path is used.`,
+    fix: "Rename or remove one of the two.",
+  };
+  return { ...checked, diagnostics: [...checked.diagnostics, duplicate] };
+}
+
+/** Checks the agents in the settings of a workspace, trusted or not. Reads the files, and uses nothing of them. */
+export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trust">): Generator<AgentCheck> {
+  const { agents: settings } = readProjectSettings({ ...options, trust: true });
+  for (const { file = "settings", source, agents, lines } of settings.definitions) {
+    for (const { definition, diagnostics, written } of readAgentJson(agents, { file, source, lines }).agents) {
+      const loaded = definition !== undefined;
+      const { name = null, description = null } = definition ?? {};
+      const isOff = diagnostics.some(({ code }) => code === "disabled");
+      const failed = !loaded && !isOff;
+      yield { file, path: file, kind: "agent", loaded, failed, name, description, ...written, diagnostics };
+    }
+  }
+}
+
+/** Shortens an absolute path for messages: relative to `cwd` within its project, with `~` within the home directory. */
+export function shownPath(path: string, { cwd, environment }: { cwd: string; environment: Environment }): string {
+  if (!isAbsolute(path)) return path;
+  const home = environment["HOME"] || homedir();
+  if (isWithin(path, projectLevels({ cwd, home }).root)) return relative(cwd, path);
+  return isWithin(path, home) ? join("~", relative(home, path)) : path;
 }
 
 /** Returns the existing directories with definitions of the project and of the user. */
@@ -126,7 +175,7 @@ async function lintFile(
   const { definition, body, diagnostics } = await readAgentFile({ bytes, file: resolve(path), source: "project" });
   if (!isGiven && diagnostics.some(({ code }) => code === "no_frontmatter")) return undefined;
   const lint = definition === undefined ? [] : [...lintAgent({ definition, body: body() }), ...effortFindings(definition)];
-  return [...diagnostics, ...lint].map((diagnostic) => ({ ...diagnostic, file }));
+  return [...diagnostics, ...lint];
 }
 
 function findAgent(name: string, loaded: AgentCatalog): CatalogAgent {
@@ -141,7 +190,7 @@ function ownAgents({ catalog }: AgentCatalog): CatalogAgent[] {
 
 function lintLoaded({ definition, body }: CatalogAgent, loaded: AgentCatalog): Diagnostic[] {
   const { catalog, diagnostics } = loaded;
-  const fromFile = diagnostics.filter(({ file }) => file === definition.file);
+  const fromFile = diagnostics.filter((each) => isAbout(each, definition));
   const overrides = catalog.overrides.filter(({ winner }) => winner.definition === definition).map(overrideNotice);
   const named = [...missingSkills(definition, loaded), ...effortFindings(definition)];
   return [...fromFile, ...named, ...overrides, ...lintAgent({ definition, body: body() })];
@@ -153,130 +202,4 @@ function overrideNotice({ winner, loser, reason }: Override<CatalogAgent>): Diag
   const hidden = loser.definition.file ?? `the agent of ${loser.definition.source}`;
   const message = `"${name}" takes the place of ${hidden}. ${reason}`;
   return { severity: "notice", file, line: 1, code: "shadows", message };
-}
-
-function isSkill(path: string): boolean {
-  return basename(path).toLowerCase() === "skill.md";
-}
-
-export interface MarkdownFile {
-  readonly path: string;
-  /** Path for messages, relative to the given directory. */
-  readonly file: string;
-  /** Set for a link that is not followed. */
-  readonly problem?: Diagnostic;
-}
-
-/**
- * Yields the given file, or every Markdown file below the given directory in a stable order. Links are followed as when
- * agents are loaded: within the project, or within home for the user's own directories. Skips `.git` and `node_modules`.
- * A directory that can't be listed is yielded as if it were a file, so that reading it reports why.
- */
-export function* markdownFiles(given: string, prefix = ""): Generator<MarkdownFile> {
-  if (!statOf(given).isDirectory()) {
-    yield { path: given, file: given };
-    return;
-  }
-  const real = realpathSync(given);
-  yield* filesBelow(given, prefix, { real, scope: linkScope(real), followed: new Set() });
-}
-
-interface Walk {
-  /** Real path of the given directory. */
-  readonly real: string;
-  /** Directory that links may not leave. */
-  readonly scope: string;
-  /** Linked directories so far. Each is visited once, so that a loop of links ends. */
-  readonly followed: Set<string>;
-}
-
-function* filesBelow(directory: string, prefix: string, walk: Walk): Generator<MarkdownFile> {
-  const entries = listEntries(directory);
-  if (entries === undefined) {
-    yield { path: directory, file: prefix === "" ? directory : prefix };
-    return;
-  }
-  for (const entry of entries) {
-    const path = join(directory, entry.name);
-    const file = prefix === "" ? entry.name : `${prefix}/${entry.name}`;
-    const kind = kindOf(entry, { path, walk });
-    if (kind === "folder" && !isSkill(entry.name)) {
-      if (entry.name !== ".git" && entry.name !== "node_modules") yield* filesBelow(path, file, walk);
-    } else if (kind !== "gone" && /\.(md|markdown)$/i.test(entry.name)) {
-      yield typeof kind === "string" ? { path, file } : { path, file, problem: { ...kind, file } };
-    }
-  }
-}
-
-function kindOf(
-  entry: Dirent,
-  { path, walk }: { readonly path: string; readonly walk: Walk },
-): "file" | "folder" | "gone" | Diagnostic {
-  // Some file systems do not report the type of an entry.
-  const known = entry.isFile() || entry.isDirectory() ? entry : lstatIfPresent(path);
-  if (known === undefined) return "gone";
-  if (!known.isSymbolicLink()) return known.isDirectory() ? "folder" : "file";
-  const link = followLink(path, walk.scope);
-  if ("problem" in link) return link.problem;
-  if (!link.isFolder) return "file";
-  if (walk.followed.has(link.target) || isWithin(walk.real, link.target)) return "gone";
-  walk.followed.add(link.target);
-  return "folder";
-}
-
-function linkScope(real: string): string {
-  const home = homedir();
-  const isUsers = [".agents", ".claude"].some((name) => isWithin(real, join(home, name)));
-  return isUsers ? home : projectLevels({ cwd: real, home }).root;
-}
-
-function listEntries(directory: string): Dirent[] | undefined {
-  try {
-    return readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch {
-    return undefined;
-  }
-}
-
-function lstatIfPresent(path: string): Stats | undefined {
-  try {
-    return lstatSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-function statOf(path: string): Stats {
-  try {
-    return statSync(path);
-  } catch (error) {
-    const why = errorCode(error) === "ENOENT" ? "does not exist" : "can't be read";
-    throw new UserError(`${path} ${why}`, { code: "path", cure: "Name a file or a directory.", exitCode: 2 });
-  }
-}
-
-/** One byte more than a definition may have, so that the reader can report that it is too large. */
-const buffer = Buffer.allocUnsafe(256 * 1024 + 1);
-
-/** Reads a definition, or the beginning of a file that is too large for one. */
-function readDefinition(path: string, file: string): { readonly bytes: Uint8Array } | { readonly problem: Diagnostic } {
-  try {
-    // Opening a pipe must not block.
-    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      if (!fstatSync(descriptor).isFile()) throw new Error("It is not a regular file.");
-      let length = 0;
-      for (;;) {
-        const count = readSync(descriptor, buffer, length, buffer.length - length, null);
-        if (count === 0) return { bytes: Buffer.from(buffer.subarray(0, length)) };
-        length += count;
-      }
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    const message = `The file can't be read: ${describeError(error)}`;
-    const fix = "Make it a file that you can read, or remove it.";
-    return { problem: { severity: "error", file, line: 1, code: "unreadable", message, fix } };
-  }
 }

@@ -210,12 +210,12 @@ function override<Entry extends CatalogEntry>(winner: Entry, loser: Entry, rule:
 function reasonOf(winner: AgentDefinition, loser: AgentDefinition, rule: DecidingRule): string {
   const reasons: Record<DecidingRule, string> = {
     "opt-in": `You let the plugin agent "${winner.name}" take the place of the built-in.`,
-    source: `The source "${winner.source}" stands above "${loser.source}".`,
-    "file-over-settings": "Within one scope a Markdown file beats the settings key `agents`.",
-    nearest: "The directory nearest to where you work wins.",
-    directory: "`.agents` stands before `.claude`.",
-    path: "Two files of one directory have this name; the first path in alphabetical order wins.",
-    content: "Two definitions in one place have this name; the choice is only stable, not meant.",
+    source: `The source "${winner.source}" takes precedence over "${loser.source}".`,
+    "file-over-settings": "Within one scope, a Markdown file takes precedence over the settings key `agents`.",
+    nearest: "The directory nearest to the working directory takes precedence.",
+    directory: "`.agents` takes precedence over `.claude`.",
+    path: "Of two files in one directory, the first by path is used.",
+    content: "Two definitions in the same file share this name; which of them is used is arbitrary.",
   };
   return reasons[rule];
 }
@@ -232,8 +232,9 @@ function diagnose({ winner, loser, rule }: Override<CatalogEntry>): Diagnostic[]
       severity: "warning",
       file,
       line: 1,
+      agent: name,
       code: rule === "file-over-settings" ? "settings_agent_hidden" : "duplicate_name",
-      message: `The agent "${name}" is defined twice in the ${source} scope; used is ${kept}. ${why}`,
+      message: `The agent "${name}" is defined twice in the ${source} scope; ${kept} takes precedence. ${why}`,
       fix: "Rename or remove one of the two.",
     },
   ];

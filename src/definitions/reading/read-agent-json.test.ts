@@ -63,6 +63,15 @@ describe("readAgentJson", () => {
     for (const { message } of agents[0]?.diagnostics ?? []) expect(message).not.toMatch(/\bline\b/);
   });
 
+  it("names the key and the line of an agent in a settings file", () => {
+    const origin = { file: "/s.json", source: "user", lines: { a: 3, b: 7 } } as const;
+    const { agents } = readAgentJson({ a: { prompt: "p" }, b: { description: "d" } }, origin);
+    expect(agents.flatMap(({ diagnostics }) => diagnostics)).toMatchObject([
+      { file: "/s.json", line: 3, code: "no_description", agent: "a", message: expect.stringMatching(/^agents\.a: /) },
+      { file: "/s.json", line: 7, code: "no_prompt", agent: "b", message: expect.stringMatching(/^agents\.b: /) },
+    ]);
+  });
+
   it.each([null, 5, "x", [], undefined])("says that %j is no mapping", (value) => {
     expect(readAgentJson(value, origin)).toMatchObject({ agents: [], diagnostics: [{ code: "not_a_mapping" }] });
   });

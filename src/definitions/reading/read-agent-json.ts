@@ -6,6 +6,8 @@ import { type ReadAgent, readAgentFields } from "./read-agent.ts";
 export interface JsonOrigin {
   /** A settings file or `--agents`, for messages. */
   readonly file: string;
+  /** Lines of the agents in a settings file. */
+  readonly lines?: Readonly<Record<string, number>> | undefined;
   readonly source: DefinitionSource;
 }
 
@@ -27,10 +29,12 @@ export function readAgentJson(value: unknown, origin: JsonOrigin): ReadAgents {
   return { agents, diagnostics };
 }
 
-function readOne(name: string, value: Readonly<Record<string, unknown>>, { file, source }: JsonOrigin): ReadAgent {
+function readOne(name: string, value: Readonly<Record<string, unknown>>, origin: JsonOrigin): ReadAgent {
+  const { file, source } = origin;
+  const line = origin.lines?.[name] ?? 1;
   const fields = Object.entries(value)
     .filter(([, item]) => item !== undefined)
-    .map(([key, item]) => ({ key, value: item, line: 1 }));
+    .map(([key, item]) => ({ key, value: item, line }));
   const diagnostics: Diagnostic[] = [];
   const prompt = fields.find((field) => agentFieldNames.resolve(field.key) === "prompt")?.value;
   const body = () => (typeof prompt === "string" ? prompt : "");
@@ -47,19 +51,23 @@ function readOne(name: string, value: Readonly<Record<string, unknown>>, { file,
     diagnostics.push({
       severity: "warning",
       file,
-      line: 1,
+      line,
       code: "no_prompt",
-      message: `Agent "${name.slice(0, 60)}" has no "prompt", so it has no instructions of its own.`,
+      message: 'There is no "prompt", so the agent has no instructions of its own.',
       fix: 'Add "prompt": "You ...".',
     });
-  return { ...read, diagnostics: diagnostics.map(withName(name)) };
+  // All agents share one file, so that each message must name its agent.
+  const prefix = nameIn(origin, name);
+  const agent = read.definition?.name ?? name;
+  return {
+    ...read,
+    diagnostics: diagnostics.map((each) => ({ ...each, agent, message: `${prefix}: ${each.message}` })),
+  };
 }
 
-/** Adds the agent to each message, because all agents share one file and line. */
-function withName(name: string): (diagnostic: Diagnostic) => Diagnostic {
-  const prefix = `Agent "${name.slice(0, 60)}"`;
-  return (diagnostic) =>
-    diagnostic.message.startsWith(prefix) ? diagnostic : { ...diagnostic, message: `${prefix}: ${diagnostic.message}` };
+/** Names an agent for messages: by its key in a settings file. */
+function nameIn({ lines }: JsonOrigin, name: string): string {
+  return lines === undefined ? `Agent "${name.slice(0, 60)}"` : `agents.${name.slice(0, 60)}`;
 }
 
 function notAMapping({ file }: JsonOrigin, subject: string): Diagnostic {

@@ -178,6 +178,7 @@ function unreadable(file: string, problem: string): Diagnostic {
 interface GivenAgents {
   readonly value: unknown;
   readonly file: string;
+  readonly lines?: Readonly<Record<string, number>> | undefined;
   readonly source: DefinitionSource;
   readonly place: Place;
 }
@@ -185,9 +186,9 @@ interface GivenAgents {
 /** Returns the agents of `--agents` and of settings files. Settings of an untrusted project are ignored. */
 function givenAgents({ flags, settings, trusted }: SnapshotOptions): GivenAgents[] {
   const given: GivenAgents[] = [];
-  for (const { source, file, agents } of settings?.agents ?? []) {
+  for (const { source, file, agents, lines } of settings?.agents ?? []) {
     if (source === "project" && !trusted) continue;
-    given.push({ value: agents, file, source, place: { distance: 0, form: "settings", directory: 0 } });
+    given.push({ value: agents, file, lines, source, place: { distance: 0, form: "settings", directory: 0 } });
   }
   if (flags?.agents !== undefined) {
     given.push({ value: flags.agents, file: "--agents", source: "flag", place: nearestFile });
@@ -195,8 +196,8 @@ function givenAgents({ flags, settings, trusted }: SnapshotOptions): GivenAgents
   return given;
 }
 
-function readGiven({ value, file, source, place }: GivenAgents): LoadedAgents {
-  const read = readAgentJson(value, { file, source });
+function readGiven({ value, file, lines, source, place }: GivenAgents): LoadedAgents {
+  const read = readAgentJson(value, { file, lines, source });
   const agents = read.agents.flatMap(({ definition, body }): LoadedAgent[] =>
     definition ? [{ definition, place, version: versionOf(JSON.stringify([definition, body()])), body }] : [],
   );

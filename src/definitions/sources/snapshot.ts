@@ -35,6 +35,8 @@ export interface SettingsAgents {
   readonly source: Exclude<DefinitionSource, "built-in" | "plugin">;
   readonly file: string;
   readonly agents: unknown;
+  /** Lines of the agents in the file. */
+  readonly lines?: Readonly<Record<string, number>> | undefined;
 }
 
 /** The definition files of a plugin. */

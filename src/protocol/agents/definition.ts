@@ -124,4 +124,6 @@ export interface Diagnostic {
   readonly message: string;
   /** Suggested change. */
   readonly fix?: string | undefined;
+  /** Agent that it is about, if the file can define several; absent: whatever the file defines. */
+  readonly agent?: string | undefined;
 }

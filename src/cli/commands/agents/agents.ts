@@ -2,6 +2,7 @@ import {
   type AgentCheck,
   type CatalogOptions,
   checkAgents,
+  checkSettingsAgents,
   definitionDirectories,
   type ExplainedCall,
   explainCall,
@@ -9,6 +10,7 @@ import {
   lintAgents,
   listAgents,
   showAgent,
+  shownPath,
   stateDirectory,
 } from "../../../app/index.ts";
 import { plural, stripControls } from "../../../lib/index.ts";
@@ -156,14 +158,14 @@ const CHUNK_CHARACTERS = 64 * 1024;
 
 /** Writes results while the next files are read. */
 async function check({ paths, jsonl }: Extract<AgentsCommand, { kind: "check" }>, output: Output): Promise<number> {
-  const chosen =
-    paths.length > 0 ? paths : definitionDirectories({ cwd: realDirectory("."), environment: process.env });
+  const place = { cwd: realDirectory("."), environment: process.env };
+  const shown = (path: string): string => shownPath(path, place);
   const counts = { agent: 0, skill: 0, failed: 0, other: 0 };
   let pending = "";
-  for await (const checked of checkAgents(chosen)) {
+  for await (const checked of paths.length > 0 ? checkAgents(paths, shown) : checkPlace(place, shown)) {
     if (checked.loaded) counts[checked.kind] += 1;
     else counts[checked.failed ? "failed" : "other"] += 1;
-    pending += jsonl ? `${JSON.stringify(checkedLine(checked))}\n` : renderChecked(checked);
+    pending += jsonl ? `${JSON.stringify(checkedLine(checked))}\n` : renderChecked(checked, shown);
     if (pending.length < CHUNK_CHARACTERS) continue;
     await output.write(pending);
     pending = "";
@@ -172,14 +174,23 @@ async function check({ paths, jsonl }: Extract<AgentsCommand, { kind: "check" }>
   return counts.failed > 0 ? exitCodes.failed : exitCodes.succeeded;
 }
 
-function checkedLine({ failed: _, diagnostics, ...checked }: AgentCheck): object {
-  return { ...checked, diagnostics: diagnostics.map(({ file: _file, ...diagnostic }) => diagnostic) };
+/** Checks all definitions of a place: those of its directories, of the user and of the settings. */
+async function* checkPlace(
+  place: { readonly cwd: string; readonly environment: NodeJS.ProcessEnv },
+  shown: (path: string) => string,
+): AsyncGenerator<AgentCheck> {
+  yield* checkAgents(definitionDirectories(place), shown);
+  yield* checkSettingsAgents({ ...place, home: stateDirectory(process.env) });
+}
+
+function checkedLine({ failed: _, path: _path, diagnostics, ...checked }: AgentCheck): object {
+  return { ...checked, diagnostics: diagnostics.map(({ file: _file, agent: _agent, ...diagnostic }) => diagnostic) };
 }
 
 /** Empty for a file beside the definitions that is not meant to be one. */
-function renderChecked({ file, loaded, failed, diagnostics }: AgentCheck): string {
+function renderChecked({ path, loaded, failed, diagnostics }: AgentCheck, shown: (path: string) => string): string {
   if (!loaded && !failed) return "";
-  return renderDiagnostics(diagnostics.map((each) => ({ ...each, file })));
+  return renderDiagnostics(diagnostics.map((each) => ({ ...each, file: shown(path) })));
 }
 
 type CheckCounts = Readonly<Record<"agent" | "skill" | "failed" | "other", number>>;
@@ -195,8 +206,12 @@ function checkSummary({ agent, skill, failed, other }: CheckCounts): string {
 
 /** Fails if there is any finding worse than a notice. */
 async function lint(command: Extract<AgentsCommand, { kind: "lint" }>, output: Output): Promise<number> {
-  const report = await lintAgents(command.targets, placeOf(command));
-  await output.write(command.json ? `${JSON.stringify(report, null, 2)}\n` : renderLint(report));
+  const place = placeOf(command);
+  const report = await lintAgents(command.targets, place);
+  const shown = report.findings.map((each) => ({ ...each, file: shownPath(each.file, place) }));
+  await output.write(
+    command.json ? `${JSON.stringify(report, null, 2)}\n` : renderLint({ ...report, findings: shown }),
+  );
   return report.findings.some(({ severity }) => severity !== "notice") ? exitCodes.failed : exitCodes.succeeded;
 }
 
