@@ -15,6 +15,8 @@ describe("lintAgent", () => {
     good,
     "Execute read-only database queries. Use when analyzing data, generating reports, or exploring structure. SELECT only; write operations blocked.",
     "Reviews TypeScript changes for security holes. Use proactively after code that handles user input was written. Does not edit.",
+    "Finds dead code. Use when cleaning up a module. Edits nothing.",
+    "Plans releases. Use for release work on the payment service before a freeze. Never tags.",
   ])("has nothing against a description by the formula: %s", (description) => {
     expect(codes({ description })).toEqual([]);
   });
@@ -23,6 +25,8 @@ describe("lintAgent", () => {
     ["Perform database operations", ["no_trigger", "no_scope", "vague_words"]],
     ["Query database. Use when needed.", ["vague_trigger", "no_scope", "vague_words"]],
     ["Database wizard", ["no_action", "no_trigger", "no_scope"]],
+    ["Execute database commands. Use for database work.", ["vague_trigger", "no_scope"]],
+    ["Reviews code. Use for code-related tasks. Edits nothing.", ["vague_trigger"]],
     ["Helps with various stuff", ["no_trigger", "no_scope", "vague_words"]],
   ])("says what is missing in: %s", (description, expected) => {
     expect(codes({ description })).toEqual(expected);
@@ -53,6 +57,10 @@ describe("lintAgent", () => {
     expect(codes({ description: search, maxTurns: 60 })).toEqual(["unusual_turns"]);
     expect(codes({ description: search, maxTurns: 6 })).toEqual(["unusual_turns"]);
     expect(codes({ description: search, maxTurns: 6, background: true })).toEqual([]);
+    expect(codes({ description: search, maxTurns: 12, background: true })).toEqual([]);
+    // A background agent has a lower maximum too, because no one sees it loop.
+    expect(codes({ description: search, maxTurns: 15, background: true })).toEqual(["unusual_turns"]);
+    expect(codes({ description: search, maxTurns: 4, background: true })).toEqual(["unusual_turns"]);
     const refactor =
       "Refactor modules step by step. Use when splitting a large file. Public API stays, no new dependencies.";
     expect(codes({ description: refactor, maxTurns: 40 })).toEqual([]);

@@ -52,7 +52,7 @@ function lintSize(definition: AgentDefinition, body: string): Finding[] {
     findings.push({
       code: "empty_body",
       message: "The body is empty, so the agent has no instructions of its own.",
-      fix: "Say below the frontmatter who the agent is, how it works and what it hands back.",
+      fix: "Describe the agent's role, method and expected report below the frontmatter.",
     });
   return findings;
 }
@@ -82,7 +82,7 @@ function lintMode({ permissionMode, tools, background }: AgentDefinition): Findi
     return [
       {
         code: "unsafe_mode",
-        message: "In the background with acceptEdits and an unrestricted Bash, nobody sees what is edited and run.",
+        message: "In the background with acceptEdits and an unrestricted Bash, no one sees what it edits and runs.",
         fix: "List the commands it needs, such as Bash(npm test), or let it run in a worktree (isolation: worktree).",
       },
     ];
@@ -109,20 +109,25 @@ const kinds: readonly TaskKind[] = [
   { kind: "search", pattern: /\b(?:search|find|look up|locat|grep)/i, from: 10, to: 15 },
 ];
 
-/** Background agents use fewer turns, because no one notices when they make no progress. */
-const backgroundShare = 0.5;
+/**
+ * Background agents get fewer turns, because no one notices when they make no progress: from half of the usual minimum to
+ * the middle of the usual range.
+ */
+function backgroundRange({ from, to }: TaskKind): Pick<TaskKind, "from" | "to"> {
+  return { from: Math.ceil(from / 2), to: Math.floor((from + to) / 2) };
+}
 
 function lintTurns({ name, description, maxTurns, background }: AgentDefinition): Finding[] {
   if (maxTurns === undefined) return [];
   const kind = kinds.find(({ pattern }) => pattern.test(`${name} ${description}`));
   if (kind === undefined) return [];
-  const from = background === true ? Math.ceil(kind.from * backgroundShare) : kind.from;
-  if (maxTurns >= from && maxTurns <= kind.to) return [];
+  const { from, to } = background === true ? backgroundRange(kind) : kind;
+  if (maxTurns >= from && maxTurns <= to) return [];
   return [
     {
       code: "unusual_turns",
-      message: `maxTurns is ${maxTurns}; for ${kind.kind} ${from} to ${kind.to} are usual${background === true ? " in the background" : ""}.`,
-      fix: `Write a number from ${from} to ${kind.to}, unless you measured that it needs ${maxTurns < from ? "fewer" : "more"}.`,
+      message: `maxTurns is ${maxTurns}; for ${kind.kind} ${from} to ${to} are usual${background === true ? " in the background" : ""}.`,
+      fix: `Write a number from ${from} to ${to}, unless you measured that it needs ${maxTurns < from ? "fewer" : "more"}.`,
     },
   ];
 }
@@ -148,7 +153,7 @@ function lintDescription(description: string): Finding[] {
     findings.push({
       code: "vague_trigger",
       message: `"${trigger.slice(0, 60)}" names no situation.`,
-      fix: 'Write what somebody would be doing: "Use when exploring tables or generating reports".',
+      fix: 'Name concrete situations: "Use when exploring tables or generating reports".',
     });
   if (!statesScope(text))
     findings.push({
@@ -190,14 +195,19 @@ function isVagueTrigger(trigger: string): boolean {
   );
   return (
     situation === "" ||
+    genericWork.test(situation) ||
     /^(?:it is |it's |as )?(?:needed|necessary|required|appropriate|useful|help(?:ful)?|relevant|possible)\b/i.test(
       situation,
     )
   );
 }
 
+/** A subject and a word that fits any work, as in "database work" or "code-related tasks". */
+const genericWork =
+  /^(?:[\w-]+ ){0,2}(?:work|tasks?|jobs?|operations?|activities|purposes?|needs?|matters?|stuff|things)$/i;
+
 const scopes =
-  /\b(?:only|never|not|without|no|read-?only|does not|do not|don't|blocked|limited to|restricted to|except|exclud\w+|focus(?:es|ed)? on|special(?:i[sz]es|i[sz]ed|ist) (?:in|for)|scope|within|outside|instead of|at most|up to|single|one)\b/i;
+  /\b(?:only|never|not|nothing|without|no|read-?only|does not|do not|don't|blocked|limited to|restricted to|except|exclud\w+|focus(?:es|ed)? on|special(?:i[sz]es|i[sz]ed|ist) (?:in|for)|scope|within|outside|instead of|at most|up to|single|one)\b/i;
 
 function statesScope(text: string): boolean {
   return scopes.test(text);
