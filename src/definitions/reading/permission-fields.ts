@@ -11,18 +11,33 @@ import type { AgentFieldReader, Field } from "./field-reader.ts";
 import { booleanOf, describe, isEmpty, textOf } from "./field-values.ts";
 import { warnOfUnknownTools } from "./unknown-tools.ts";
 
-/** Spellings of the modes, including those of other programs. None maps to a looser mode than it means there. */
-const modeNames: Readonly<Record<string, PermissionMode>> = {
-  ...Object.fromEntries(permissionModes.map((mode) => [fold(mode), mode])),
-  manual: "default",
-  ask: "default",
-  auto: "default",
-  alwaysconfirm: "default",
-  confirmrisky: "default",
-  neverconfirm: "bypassPermissions",
-  autoedit: "acceptEdits",
-  yolo: "bypassPermissions",
-  bubble: "default",
+const ownModes = Object.fromEntries(permissionModes.map((mode) => [fold(mode), mode]));
+
+interface ModeField {
+  /** Spellings that it accepts, including those of other programs. None maps to a looser mode than it means there. */
+  readonly modes: Readonly<Record<string, PermissionMode>>;
+  /** Values that messages suggest. */
+  readonly suggested: readonly string[];
+}
+
+const modeSpellings: Readonly<Record<"permissionMode" | "approvalMode", ModeField>> = {
+  permissionMode: {
+    suggested: permissionModes,
+    modes: {
+      ...ownModes,
+      manual: "default",
+      ask: "default",
+      auto: "default",
+      alwaysconfirm: "default",
+      confirmrisky: "default",
+      neverconfirm: "bypassPermissions",
+      autoedit: "acceptEdits",
+    },
+  },
+  approvalMode: {
+    suggested: ["plan", "default", "auto-edit", "yolo"],
+    modes: { ...ownModes, auto: "default", autoedit: "acceptEdits", yolo: "bypassPermissions", bubble: "default" },
+  },
 };
 
 /** Sorted from strictest to loosest. */
@@ -77,20 +92,23 @@ function readMode(reader: AgentFieldReader, name: "permissionMode" | "approvalMo
   const field = reader.get(name);
   if (field === undefined) return undefined;
   const text = typeof field.value === "string" ? field.value.trim() : "";
-  const mode = Object.hasOwn(modeNames, fold(text)) ? modeNames[fold(text)] : undefined;
+  const { modes, suggested } = modeSpellings[name];
+  const mode = Object.hasOwn(modes, fold(text)) ? modes[fold(text)] : undefined;
   if (mode === undefined) {
-    const guess = nearest(text, permissionModes)[0];
+    // A value of the other field shows what was meant.
+    const elsewhere = Object.values(modeSpellings).find((each) => Object.hasOwn(each.modes, fold(text)));
+    const guess = nearest(text, suggested)[0] ?? elsewhere?.modes[fold(text)];
     reader.refuse(field, {
       code: "unreadable_mode",
-      message: `"${field.key}" is ${describe(field.value)}, which is no permission mode. The agent is not loaded, so that it can't run with more rights than meant.`,
-      fix: guess === undefined ? `Write one of ${permissionModes.join(", ")}.` : `Did you mean "${guess}"?`,
+      message: `"${field.key}" is ${describe(field.value)}, which is not a permission mode. The agent is not loaded, so that it can't run with more rights than intended.`,
+      fix: `${guess === undefined ? "" : `Did you mean "${guess}"? `}Allowed: ${suggested.join(", ")}.`,
     });
   }
   if (fold(text) === "auto")
     reader.warn(field, {
       code: "mode_mapped",
-      message: `"${field.key}: auto" is read as "default": nothing here approves by itself.`,
-      fix: `Write one of ${permissionModes.join(", ")}.`,
+      message: `"${field.key}: auto" is read as "default", because Retinue has no automatic approval.`,
+      fix: `Use one of ${suggested.join(", ")}.`,
     });
   return mode;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DefinitionSource } from "../../protocol/index.ts";
+import { type DefinitionSource, permissionModes } from "../../protocol/index.ts";
 import { mutations, samples } from "./definition.test-support.ts";
 import { readAgentFile } from "./read-agent.ts";
 
@@ -235,6 +235,21 @@ describe("rights", () => {
     ["readonly: false", undefined],
   ])("%j gives the mode %s", async (frontmatter, mode) => {
     expect((await withFields(frontmatter)).definition?.permissionMode).toBe(mode);
+  });
+
+  it.each([
+    ["permissionMode: yolo", "bypassPermissions"],
+    ["permission-mode: acceptEdit", "acceptEdits"],
+    ["approvalMode: aut-edit", "auto-edit"],
+  ])("%s is refused with the field, the value, the allowed values and the nearest", async (line, meant) => {
+    const [key = "", value] = line.split(": ");
+    const { definition, diagnostics } = await withFields(line, "user");
+    expect(definition).toBeUndefined();
+    expect(diagnostics).toMatchObject([{ severity: "error", line: 4, code: "unreadable_mode" }]);
+    const { message, fix } = diagnostics[0]!;
+    expect(message).toContain(`"${key}" is "${value}", which is not a permission mode.`);
+    const allowed = key === "approvalMode" ? "plan, default, auto-edit, yolo" : permissionModes.join(", ");
+    expect(fix).toBe(`Did you mean "${meant}"? Allowed: ${allowed}.`);
   });
 
   it.each(["permissionMode: bypassPermissions", "approvalMode: yolo", "permission_mode: never_confirm"])(
