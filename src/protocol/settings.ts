@@ -91,6 +91,14 @@ export interface ToolTimeouts {
   readonly mcp?: number;
 }
 
+export interface StatusLineSettings {
+  readonly type?: "command";
+  /** Run with sh in the workspace. The first line of its output is shown. */
+  readonly command: string;
+  /** Spaces before the line. */
+  readonly padding?: number;
+}
+
 export interface Settings {
   readonly provider?: string;
   readonly model?: string;
@@ -100,6 +108,8 @@ export interface Settings {
   readonly search?: SearchSettings;
   /** Sandbox for commands of the model. Project settings cannot change it. */
   readonly sandbox?: SandboxMode | SandboxSettings;
+  /** Command that prints the status line of the terminal interface. */
+  readonly statusLine?: StatusLineSettings;
   readonly maxTurns?: number;
   readonly timeouts?: ToolTimeouts;
   /** Whether an agent that changed files is advised to have its work verified, or that is done automatically. */

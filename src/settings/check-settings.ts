@@ -1,35 +1,64 @@
-import { checkSchema, isRecord } from "../lib/index.ts";
+import { checkSchema, isRecord, nearest } from "../lib/index.ts";
 import { forkChoices, type JsonSchema, permissionModes } from "../protocol/index.ts";
 import { agentProblems } from "./agent-settings.ts";
 
 export interface SettingsCheck {
   /** Messages that name the key. */
   readonly problems: readonly string[];
-  /** The same messages with their top-level key. */
-  readonly wrong: readonly { readonly key: string; readonly message: string }[];
-  /** Unknown top-level keys. They are kept and reported. */
-  readonly unknown: readonly string[];
+  /** The same messages, each with the keys that lead to the value, from the top. */
+  readonly wrong: readonly { readonly path: readonly string[]; readonly message: string }[];
+  /** Unknown keys. They are kept and reported. */
+  readonly unknown: readonly UnknownKey[];
+}
+
+export interface UnknownKey {
+  /** The key itself, after the keys that lead to it. */
+  readonly path: readonly string[];
+  /** Known key that was probably meant. */
+  readonly meant?: string | undefined;
 }
 
 /** Checks that a value has the shape of `Settings`. Invalid values are problems: guessing could loosen a rule. */
 export function checkSettings(value: unknown): SettingsCheck {
   if (!isRecord(value)) {
     const message = "settings must be an object: { … }";
-    return { problems: [message], wrong: [{ key: "", message }], unknown: [] };
+    return { problems: [message], wrong: [{ path: [], message }], unknown: [] };
   }
   const { agents } = value;
   const wrong = [
     ...checkSchema(schema, value).map(({ path, message }) => ({
-      key: path.split(/[.[]/, 1)[0] ?? "",
+      path: path.split(/[.[\]]+/),
       message: `${path} ${message}`,
     })),
-    ...(isRecord(agents) ? agentProblems(agents) : []).map((message) => ({ key: "agents", message })),
+    ...(isRecord(agents) ? agentProblems(agents) : []).map((message) => ({ path: ["agents"], message })),
   ];
   return {
     problems: wrong.map(({ message }) => message),
     wrong,
-    unknown: Object.keys(value).filter((key) => !Object.hasOwn(properties, key) && key !== "$schema"),
+    unknown: unknownKeys(value, schema, []).filter(({ path }) => path[0] !== "$schema"),
   };
+}
+
+function unknownKeys(value: Record<string, unknown>, schema: JsonSchema, path: readonly string[]): UnknownKey[] {
+  const known = propertiesOf(schema);
+  if (known === undefined) return [];
+  return Object.entries(value).flatMap(([key, each]) => {
+    const property = Object.hasOwn(known, key) ? known[key] : undefined;
+    const here = [...path, key];
+    if (property !== undefined) return isRecord(each) ? unknownKeys(each, property, here) : [];
+    const [guess] = nearest(key, Object.keys(known));
+    // A key of another program that only contains a known one is not a typing error.
+    const isClose = guess !== undefined && Math.abs(guess.length - key.length) <= 2;
+    return [{ path: here, meant: isClose ? [...path, guess].join(".") : undefined }];
+  });
+}
+
+/** Returns the properties of an object whose unknown keys have no effect; undefined if it may have any key. */
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> | undefined {
+  const form =
+    (schema["anyOf"] as readonly JsonSchema[] | undefined)?.find((each) => each["type"] === "object") ?? schema;
+  if (form["additionalProperties"] !== undefined) return undefined;
+  return form["properties"] as Readonly<Record<string, JsonSchema>> | undefined;
 }
 
 const text: JsonSchema = { type: "string", minLength: 1 };
@@ -108,6 +137,11 @@ const properties: Record<string, JsonSchema> = {
         },
       },
     ],
+  },
+  statusLine: {
+    type: "object",
+    properties: { type: { enum: ["command"] }, command: text, padding: { type: "integer", minimum: 0 } },
+    required: ["command"],
   },
   maxTurns: count,
   timeouts: {

@@ -56,6 +56,45 @@ describe("loadSettings", () => {
     expect(loaded.notices).toEqual([expect.stringMatching(/settings\.json:3:2: .*"model".*twice/)]);
   });
 
+  it.each([
+    [
+      '{\n  "permisions": {"deny": ["Bash"]}\n}',
+      'settings.json:2: unknown key "permisions" has no effect. Did you mean "permissions"?',
+    ],
+    [
+      '{"permissions": {"alow": ["Bash"]}}',
+      'settings.json:1: unknown key "permissions.alow" has no effect. Did you mean "permissions.allow"?',
+    ],
+    ['{"subagents": {"nonsense": 1}}', 'settings.json: unknown key "subagents.nonsense" has no effect.'],
+  ])("suggests the key that was probably meant: %s", (text, notice) => {
+    const home = homeWith(text);
+    expect(loadSettings({ home }).notices).toEqual([join(home, notice)]);
+  });
+
+  it("suggests the value that was probably meant, in one clean message", () => {
+    const text = '{\n  "model": "m",\n  "sandbox": "requre"\n}';
+    expect(() => loadSettings({ home: homeWith(text) })).toThrow(
+      /settings\.json:3: sandbox must be "auto" or "require" or "off"\. Did you mean "require"\?$/,
+    );
+  });
+
+  it("reports a blocked tool that does not exist", () => {
+    const home = homeWith('{\n  "subagents": {\n    "blockedTools": ["Bash", "WebFtch", "mcp__db"]\n  }\n}');
+    expect(loadSettings({ home }).notices).toEqual([
+      `${home}/settings.json:3: subagents.blockedTools: there is no tool "WebFtch", so it has no effect. Did you mean "WebFetch"?`,
+    ]);
+  });
+
+  it("knows the status line", () => {
+    const statusLine = { type: "command", command: "date +%H:%M", padding: 1 };
+    const loaded = loadSettings({ home: homeWith(JSON.stringify({ statusLine })) });
+    expect(loaded.settings.statusLine).toEqual(statusLine);
+    expect(loaded.notices).toEqual([]);
+    expect(() => loadSettings({ home: homeWith('{"statusLine": {"type": "command"}}') })).toThrow(
+      /statusLine\.command is required/,
+    );
+  });
+
   it("tells of all unknown keys of a file at once", () => {
     expect(loadSettings({ home: homeWith('{"x": 1, "toString": 2, "$schema": "y"}') }).notices).toEqual([
       expect.stringContaining('unknown keys "x", "toString" have no effect'),

@@ -1,7 +1,14 @@
 import { relative } from "node:path";
-import { isRecord, parseJsonc } from "../lib/index.ts";
-import { type Effect, type Rule, readHookEntries, type ScopedCompactRule } from "../protocol/index.ts";
-import { checkSettings } from "./check-settings.ts";
+import { isRecord, nearest, parseJsonc } from "../lib/index.ts";
+import {
+  type Effect,
+  isKnownTool,
+  type Rule,
+  readHookEntries,
+  type ScopedCompactRule,
+  toolNames,
+} from "../protocol/index.ts";
+import { checkSettings, type UnknownKey } from "./check-settings.ts";
 import {
   anchorRule,
   compactRules,
@@ -63,17 +70,20 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
   const values = file.kind === "claude" ? translateClaude(anchored, foreign) : anchored;
   const { wrong, unknown } = checkSettings(values);
   // Another program's values may be invalid here, as long as they contain no rules.
-  const harmless = file.kind === "claude" ? wrong.filter(({ key }) => key !== "permissions" && key !== "hooks") : [];
-  const problems = wrong.filter((each) => !harmless.includes(each));
-  if (problems.length > 0) {
-    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
-    return broken(`${path}: ${problems[0]?.message}${more}. Correct the value, or remove the key.`);
+  const isRule = (key = ""): boolean => key === "permissions" || key === "hooks";
+  const harmless = file.kind === "claude" ? wrong.filter((each) => !isRule(each.path[0])) : [];
+  const [problem, ...others] = wrong.filter((each) => !harmless.includes(each));
+  if (problem !== undefined) {
+    const { message } = problem;
+    const what = message.endsWith("?") ? message : `${message}. Correct the value, or remove the key.`;
+    const more = others.length > 0 ? ` (${others.length} more in this file.)` : "";
+    return broken(`${path}:${lineOf(text, problem.path)}: ${what}${more}`);
   }
-  for (const { key } of harmless) delete values[key];
+  for (const each of harmless) delete values[each.path[0] ?? ""];
   const notices = [
     ...foreign.map((what) => `${path}: ${what}`),
     ...harmless.map(({ message }) => `${path}: ${message}; it has no effect.`),
-    ...(unknown.length > 0 ? [`${path}: unknown ${quoted(unknown)} no effect.`] : []),
+    ...unknownNotices(unknown, file),
     ...(limited.refused.length > 0 ? [`${path}: a project may not set ${someOf(limited.refused)}; ignored.`] : []),
     ...(limited.changed.length > 0
       ? [`${path}: ${limited.changed.join(", ")} changed since you trusted this project and is off. ${cureOf(file)}`]
@@ -82,6 +92,7 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
       ? [`${path}: ${limited.unapproved.join(", ")} was approved by nobody yet and is off. ${cureOf(file)}`]
       : []),
     ...hookNotices(values["hooks"], path, text),
+    ...blockedToolNotices(values["subagents"], file),
   ];
   const { off, approvals } = limited;
   return {
@@ -100,6 +111,18 @@ function hookNotices(hooks: unknown, path: string, text: string): string[] {
   return readHookEntries(hooks).problems.map(
     ({ event = "hooks", message }) => `${path}:${lineOf(text, ["hooks", event])}: ${message}`,
   );
+}
+
+/** Reports names in `subagents.blockedTools` that no tool has. */
+function blockedToolNotices(subagents: unknown, { path, text }: SettingsText): string[] {
+  const names = isRecord(subagents) ? ((subagents["blockedTools"] ?? []) as readonly string[]) : [];
+  return names.flatMap((name) => {
+    if (isKnownTool(name)) return [];
+    const [guess] = nearest(name, toolNames);
+    const hint = guess === undefined ? "" : ` Did you mean "${guess}"?`;
+    const line = lineOf(text, ["subagents", "blockedTools", name]);
+    return [`${path}:${line}: subagents.blockedTools: there is no tool "${name}", so it has no effect.${hint}`];
+  });
 }
 
 const noLimits = { off: [], changed: [], unapproved: [], refused: [], approvals: [] } as const;
@@ -176,6 +199,18 @@ function translateClaude(values: Record<string, unknown>, notices: string[]): Re
     }
   }
   return mine;
+}
+
+/** Reports likely typing errors one by one, and all other unknown keys together. */
+function unknownNotices(unknown: readonly UnknownKey[], { path: file, kind, text }: SettingsText): string[] {
+  const typos = unknown.flatMap(({ path, meant }) => {
+    if (meant === undefined) return [];
+    return [`${file}:${lineOf(text, path)}: unknown key "${path.join(".")}" has no effect. Did you mean "${meant}"?`];
+  });
+  // Files of another program have parts that only that program knows.
+  const others = unknown.filter(({ path, meant }) => meant === undefined && (kind !== "claude" || path.length === 1));
+  if (others.length === 0) return typos;
+  return [...typos, `${file}: unknown ${quoted(others.map(({ path }) => path.join(".")))} no effect.`];
 }
 
 function quoted(keys: readonly string[]): string {
