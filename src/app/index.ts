@@ -109,7 +109,7 @@ export {
   type Plugin,
   removePlugin,
 } from "./commands/plugins.ts";
-export { type AddedTrust, addTrust, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
+export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
 export { stateDirectory } from "./directories.ts";
 export { openSession } from "./session/open-session.ts";
 export type { Session } from "./session/session.ts";

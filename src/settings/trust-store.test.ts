@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { UserError } from "../lib/index.ts";
 import { createTrustStore } from "./index.ts";
 
 function directory(): string {
@@ -131,6 +132,19 @@ describe("createTrustStore", () => {
     await expect(store.add("/b")).rejects.toThrowError(file);
     await expect(store.remove("/a")).rejects.toThrowError(file);
     expect(readFileSync(file, "utf8")).toBe(text);
+  });
+
+  it("names the file and the answer of the disk where it can't write", async () => {
+    const root = directory();
+    writeFileSync(join(root, "file"), "");
+    const stateHome = join(root, "file", "state");
+    const error = await createTrustStore({ stateHome })
+      .add("/a")
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UserError);
+    expect(error).toMatchObject({ code: "trust", exitCode: 2 });
+    expect(String(error)).toContain(`${join(stateHome, "trust.json")} can't be written`);
+    expect(String(error)).toContain("ENOTDIR");
   });
 
   it("loses nothing of what several processes add to trust.json at once", async () => {

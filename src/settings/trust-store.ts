@@ -57,6 +57,8 @@ export function createTrustStore({
       if (problem !== undefined) throw new UserError(problem, { code: "trust", exitCode: 2 });
       edit(paths);
       await writeAtomically(file, `${JSON.stringify({ version: 1, trusted: [...paths.values()] }, null, 2)}\n`);
+    }).catch((error: unknown) => {
+      throw error instanceof UserError || errorCode(error) === undefined ? error : unwritable(file, error);
     });
   return {
     get problem() {
@@ -104,6 +106,12 @@ function isRepository(directory: string): boolean {
   } catch (error) {
     return errorCode(error) !== "ENOTDIR";
   }
+}
+
+function unwritable(file: string, cause: unknown): UserError {
+  const message = `${file} can't be written: ${describeError(cause)}`;
+  const cure = "Make the state directory writable, or set RETINUE_HOME to another one.";
+  return new UserError(message, { code: "trust", cure, exitCode: 2, cause });
 }
 
 function notTrusted(realPath: string): UserError {

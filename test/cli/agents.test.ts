@@ -361,6 +361,22 @@ describe("retinue agents new", () => {
     expect(readFileSync(file, "utf8")).toBe(before);
   });
 
+  it("says that an agent in an untrusted directory is not loaded, with the command", async () => {
+    const place = createPlace();
+    const create = async (name: string, ...words: string[]) =>
+      (
+        await retinue(
+          ["agents", "new", name, "--description", "Runs it. Use after edits. Edits nothing.", ...words],
+          place,
+        )
+      ).stdout;
+    const hint = `It is not loaded until you trust ${place.cwd}: retinue trust add ${place.cwd}\n`;
+    expect(await create("first")).toBe(`Wrote ${join(place.cwd, ".agents/agents/first.md")}.\n${hint}`);
+    expect(await create("mine", "--user")).not.toContain("trust");
+    await retinue(["trust", "add"], place);
+    expect(await create("second")).not.toContain("trust");
+  });
+
   it("writes for the user, and says what is missing where nobody can be asked", async () => {
     const place = createPlace();
     await retinue(["agents", "new", "mine", "--user", "--description", "Helps. Use always."], place);

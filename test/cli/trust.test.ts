@@ -51,6 +51,32 @@ describe("a project's own settings", () => {
     expect(existsSync(join(place.cwd, "e"))).toBe(false);
   });
 
+  it("are listed by trust add with the agents, skills, hooks and MCP servers that become active", async () => {
+    const place = createPlace();
+    const agent = (name: string) => `---\nname: ${name}\ndescription: Does it. Use when asked.\n---\nWork.`;
+    write(place, {
+      ".agents/agents/b.md": agent("tester"),
+      ".agents/agents/a.md": agent("reviewer"),
+      ".agents/skills/ship/SKILL.md": "---\ndescription: Ships.\n---\nShip.",
+      ".mcp.json": { mcpServers: { db: { command: "db" } } },
+      ".retinue/settings.json": { hooks: { PreToolUse: [{ matcher: "Bash", command: "./check.sh" }] } },
+    });
+    const { code, stdout } = await retinue(["trust", "add"], place);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      `Trusted: ${place.cwd}\nNow active: agents reviewer, tester; skill ship; hook PreToolUse; MCP server db.\n`,
+    );
+  });
+
+  it("are not trusted where the state directory can't be written, and the disk's answer is told", async () => {
+    const place = createPlace();
+    writeFileSync(place.home, "");
+    const run = await retinue(["trust", "add"], { ...place, home: join(place.home, "state") });
+    expect(run.code).toBe(2);
+    expect(run.stderr).toMatch(/\/state\/trust\.json can't be written: .*\(ENOTDIR\)/);
+    expect(run.stderr).not.toContain("bug");
+  });
+
   it("are named with the agents and instructions that are off too", async () => {
     const place = createPlace();
     write(place, {

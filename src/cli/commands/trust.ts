@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { addTrust, listTrust, removeTrust, stateDirectory } from "../../app/index.ts";
+import { type AddedTrust, addTrust, listTrust, removeTrust, stateDirectory } from "../../app/index.ts";
 import { stripControls, UserError } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
@@ -18,13 +18,9 @@ export async function trust(argv: readonly string[]): Promise<number> {
   const cwd = realDirectory(command.directory);
   if (command.kind === "add") {
     requireDirectory(cwd);
-    const { counts, notices } = await addTrust({ home, cwd, environment: process.env });
-    await createOutput(process.stderr).write(messageLines(notices));
-    const own =
-      counts.length === 0
-        ? "Its settings files allow nothing.\n"
-        : `Until they change, these of its settings count:\n${renderOrigins(counts, { origin: true })}`;
-    await output.write(`Trusted: ${stripControls(cwd)}\n${own}`);
+    const added = await addTrust({ home, cwd, environment: process.env });
+    await createOutput(process.stderr).write(messageLines(added.notices));
+    await output.write(renderAddedTrust(cwd, added));
     return exitCodes.succeeded;
   }
   const { removed, stillBy } = await removeTrust({ home, cwd });
@@ -37,6 +33,16 @@ export async function trust(argv: readonly string[]): Promise<number> {
   }
   await output.write(`${removed ? "No longer trusted" : "It was not trusted"}: ${stripControls(cwd)}\n`);
   return removed ? exitCodes.succeeded : exitCodes.failed;
+}
+
+export function renderAddedTrust(cwd: string, { counts, active }: AddedTrust): string {
+  const parts = active.map(({ kind, names }) => `${kind}${names.length === 1 ? "" : "s"} ${names.join(", ")}`);
+  const now = parts.length === 0 ? "" : `${stripControls(`Now active: ${parts.join("; ")}.`)}\n`;
+  const settings =
+    counts.length === 0
+      ? "Its settings files allow nothing.\n"
+      : `These settings of the directory apply until they change:\n${renderOrigins(counts, { origin: true })}`;
+  return `Trusted: ${stripControls(cwd)}\n${now}${settings}`;
 }
 
 type TrustCommand =

@@ -1,10 +1,22 @@
 import { homedir } from "node:os";
 import { createInterface } from "node:readline/promises";
-import { lintAgents, type NewAgent, stateDirectory, whyNotNew, writeNewAgent } from "../../../app/index.ts";
-import { UserError } from "../../../lib/index.ts";
+import {
+  addTrust,
+  type CatalogOptions,
+  isTrusted,
+  lintAgents,
+  type NewAgent,
+  stateDirectory,
+  whyNotNew,
+  writeNewAgent,
+} from "../../../app/index.ts";
+import { stripControls, UserError } from "../../../lib/index.ts";
+import { messageLines } from "../../output.ts";
 import { splitRules, usageError } from "../../read-options.ts";
 import { realDirectory } from "../../real-directory.ts";
+import { confirm } from "../confirm.ts";
 import { renderDiagnostics } from "../diagnostics.ts";
+import { renderAddedTrust } from "../trust.ts";
 
 type GivenAgent = { readonly [Key in keyof NewAgent]?: NewAgent[Key] | undefined };
 
@@ -20,7 +32,20 @@ export async function newAgent(options: NewAgentOptions): Promise<string> {
   const path = writeNewAgent(agent, base);
   const place = { cwd: base, home: stateDirectory(process.env), environment: process.env, trust: false };
   const { findings } = await lintAgents([path], place);
-  return `Wrote ${path}.\n${renderDiagnostics(findings)}`;
+  const written = `Wrote ${path}.\n${renderDiagnostics(findings)}`;
+  return options.scope === "user" || isTrusted(place) ? written : `${written}${await offerTrust(place)}`;
+}
+
+/** Says that an agent in an untrusted directory is not loaded, and asks on a terminal whether to trust the directory. */
+async function offerTrust(place: CatalogOptions): Promise<string> {
+  const { cwd } = place;
+  const why = `It is not loaded until you trust ${stripControls(cwd)}`;
+  if (process.stdin.isTTY && (await confirm(`${why}. Trust it now?`))) {
+    const added = await addTrust(place);
+    process.stderr.write(messageLines(added.notices));
+    return renderAddedTrust(cwd, added);
+  }
+  return `${why}: retinue trust add ${stripControls(cwd)}\n`;
 }
 
 /** Returns a sentence if the answer is not valid. */
