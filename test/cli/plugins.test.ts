@@ -4,10 +4,11 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createPlace, type Place, retinue } from "./command-line.ts";
 
-const manifest = JSON.stringify({ name: "kit", version: "1.2.0", dependencies: { base: "^1" } });
+const manifest = JSON.stringify({ name: "kit", version: "1.2.0", dependencies: { base: "^1" }, outputStyles: "./x" });
 const files = {
   ".claude-plugin/plugin.json": manifest,
   "agents/tester.md": "---\nname: tester\ndescription: Tests. Use after changes.\n---\nTest.\n",
+  "commands/deploy.md": "Deploy to $ARGUMENTS.\n",
   "hooks/hooks.json": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch stopped"}]}]}}',
 };
 
@@ -49,7 +50,10 @@ describe("retinue plugins", () => {
 
     expect(await retinue(["plugins", "enable", "kit", "--yes"], place)).toMatchObject({ code: 0 });
     const table = (await retinue(["plugins", "list"], place)).stdout;
-    expect(table).toMatch(/^kit +1\.2\.0 +enabled +1 agent, 1 hook event +base /m);
+    expect(table).toMatch(/^kit +1\.2\.0 +enabled +1 agent, 1 command, 1 hook event +base /m);
+    expect(table).toMatch(
+      /notice: Parts of the plugin "kit" that are not supported.*: outputStyles\. \[unsupported_parts\]/,
+    );
     await retinue(["plugins", "disable", "kit"], place);
     expect((await listed(place)).plugins).toMatchObject([{ state: "disabled" }]);
 

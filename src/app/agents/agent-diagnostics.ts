@@ -71,9 +71,10 @@ function isAgentFile(file: string): boolean {
   return /[/\\]agents[/\\].*\.md$/i.test(file) && !/[/\\]skill\.md$/i.test(file);
 }
 
-/** Messages about skill files that do not load. */
+/** Messages about skills and commands of plugins that do not load. */
 export function skillNotices({ diagnostics }: AgentCatalog): readonly string[] {
-  const isSkillFile = (file: string) => /(^|\/)skill\.md$|\/\.(agents|claude)\/skills(\/|$)/i.test(file);
+  const isSkillFile = (file: string) =>
+    /(^|\/)skill\.md$|\/\.(agents|claude)\/skills(\/|$)|\/plugins\/[^/]+\/commands\//i.test(file);
   return diagnostics.filter(({ file, severity }) => severity !== "notice" && isSkillFile(file)).map(formatDiagnostic);
 }
 

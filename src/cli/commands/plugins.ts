@@ -100,11 +100,12 @@ async function enable(plugin: Plugin, { home, yes }: { home: string; yes: boolea
   return `${yes ? brings : ""}${plugin.name} is on.\n`;
 }
 
-function contentsOf({ root, agentFiles, skillFiles, hooks, mcpServers, dependencies }: Plugin): string[] {
+function contentsOf({ root, agentFiles, skillFiles, commandFiles, hooks, mcpServers, dependencies }: Plugin): string[] {
   const relative = (file: string): string => file.slice(root.length + 1);
   const lines = [
     ...agentFiles.map((file) => `agent   ${relative(file)}`),
     ...skillFiles.map((file) => `skill   ${relative(file)}`),
+    ...commandFiles.map((file) => `command ${relative(file)}`),
     ...Object.entries(hooks ?? {}).map(([event, value]) => `hooks   ${event}: ${JSON.stringify(value)}`),
     ...Object.entries(mcpServers ?? {}).map(([name, value]) => `server  ${name}: ${JSON.stringify(value)}`),
     ...dependencies.map(({ name, version }) => `needs   ${name}${version === undefined ? "" : ` ${version}`}`),
@@ -123,7 +124,8 @@ async function list(
     const none = 'There are no plugins. "retinue plugins add" takes a directory or a git address.\n';
     await write(found.length === 0 && problem === undefined ? none : tableOf(found));
     await write(problem === undefined ? "" : `${problem}\n`);
-    await write(renderDiagnostics(diagnostics.filter(({ severity }: Diagnostic) => severity !== "notice")));
+    const isShown = ({ severity, code }: Diagnostic): boolean => severity !== "notice" || code === "unsupported_parts";
+    await write(renderDiagnostics(diagnostics.filter(isShown)));
   }
   return problem === undefined ? exitCodes.succeeded : exitCodes.failed;
 }
@@ -142,10 +144,11 @@ function tableOf(found: readonly InstalledPlugin[]): string {
   return renderTable([head, ...rows], process.stdout.columns || 0);
 }
 
-function summaryOf({ agentFiles, skillFiles, hooks, mcpServers }: Plugin): string {
+function summaryOf({ agentFiles, skillFiles, commandFiles, hooks, mcpServers }: Plugin): string {
   const counts = [
     [agentFiles.length, "agent"],
     [skillFiles.length, "skill"],
+    [commandFiles.length, "command"],
     [Object.keys(hooks ?? {}).length, "hook event"],
     [Object.keys(mcpServers ?? {}).length, "MCP server"],
   ] as const;
@@ -160,6 +163,7 @@ function describe({ name, state, record, plugin }: InstalledPlugin): object {
   const brings = {
     agents: agentFiles,
     skills: skillFiles,
+    commands: plugin.commandFiles,
     hooks: Object.keys(hooks),
     mcpServers: Object.keys(mcpServers),
   };

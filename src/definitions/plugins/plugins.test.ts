@@ -21,7 +21,11 @@ const agent = "---\nname: tester\ndescription: Tests. Use after changes.\n---\nT
 describe("readPlugin", () => {
   it("finds what the standard directories hold", () => {
     const root = place({
-      [manifest]: '{"name": "kit", "version": "1.2.0", "dependencies": ["base@^1", {"name": "more"}], "commands": "x"}',
+      [manifest]:
+        '{"name": "kit", "version": "1.2.0", "dependencies": ["base@^1", {"name": "more"}], "lspServers": {}, "commands": "./extra.md"}',
+      "extra.md": "Extra.",
+      "commands/git/commit.md": "Commit.",
+      "output-styles/short.md": "Short.",
       "agents/tester.md": agent,
       "agents/deep/other.md": agent,
       "agents/notes.txt": "",
@@ -36,11 +40,16 @@ describe("readPlugin", () => {
       dependencies: [{ name: "base", version: "^1" }, { name: "more" }],
       agentFiles: [join(root, "agents/deep/other.md"), join(root, "agents/tester.md")],
       skillFiles: [join(root, "skills/pdf/SKILL.md")],
+      commandFiles: [join(root, "commands/git/commit.md"), join(root, "extra.md")],
       hooks: { Stop: [] },
       mcpServers: { db: { command: "db-server" } },
     });
     expect(diagnostics).toMatchObject([
-      { severity: "notice", code: "unused_fields", message: expect.stringMatching(/commands/) },
+      {
+        severity: "notice",
+        code: "unsupported_parts",
+        message: 'Parts of the plugin "kit" that are not supported and have no effect: lspServers, output-styles/.',
+      },
     ]);
   });
 

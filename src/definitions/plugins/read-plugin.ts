@@ -23,6 +23,8 @@ export interface Plugin extends PluginManifest {
   /** Absolute paths, sorted. */
   readonly agentFiles: readonly string[];
   readonly skillFiles: readonly string[];
+  /** Prompts that are loaded as skills. */
+  readonly commandFiles: readonly string[];
   readonly hooks?: JsonObject;
   readonly mcpServers?: JsonObject;
 }
@@ -54,7 +56,7 @@ export function readPlugin(root: string): ReadPlugin {
     const { line, message } = parsed.error;
     return refuse(file, { line, code: "manifest_syntax", message: `The manifest can't be read: ${message}.` });
   }
-  const checked = checkManifest(parsed.value, file);
+  const checked = checkManifest(parsed.value, { file, files: tree.files });
   if (checked.manifest === undefined) return { diagnostics: checked.diagnostics };
   const diagnostics = [...checked.diagnostics];
   const contents = { root, files: tree.files, raw: checked.raw, report: (each: Diagnostic) => diagnostics.push(each) };
@@ -64,6 +66,7 @@ export function readPlugin(root: string): ReadPlugin {
     hash: tree.hash,
     agentFiles: pathsOf(contents, "agents").filter((each) => each.endsWith(".md")),
     skillFiles: pathsOf(contents, "skills").filter((each) => each.endsWith("/SKILL.md")),
+    commandFiles: pathsOf(contents, "commands").filter((each) => each.endsWith(".md")),
     ...jsonOf(contents, { key: "hooks", standard: "hooks/hooks.json", manifest: file }),
     ...jsonOf(contents, { key: "mcpServers", standard: ".mcp.json", manifest: file }),
   };
@@ -87,7 +90,7 @@ interface Contents {
 }
 
 /** Returns the files of the standard directory and of the paths in the manifest. */
-function pathsOf({ root, files, raw, report }: Contents, key: "agents" | "skills"): string[] {
+function pathsOf({ root, files, raw, report }: Contents, key: "agents" | "skills" | "commands"): string[] {
   const named = raw[key];
   const paths = [key, ...(Array.isArray(named) ? named : named === undefined ? [] : [named])];
   const chosen = new Set<string>();
@@ -150,7 +153,10 @@ interface CheckedManifest {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-function checkManifest(value: unknown, file: string): CheckedManifest {
+function checkManifest(
+  value: unknown,
+  { file, files }: { readonly file: string; readonly files: readonly string[] },
+): CheckedManifest {
   const error = (code: string, message: string, fix: string): CheckedManifest => ({
     raw: {},
     diagnostics: [{ severity: "error", file, line: 1, code, message, fix }],
@@ -162,9 +168,12 @@ function checkManifest(value: unknown, file: string): CheckedManifest {
     const fix = "Use small letters, digits and hyphens, at most 64.";
     return error("plugin_name", `The plugin's name ${JSON.stringify(name) ?? "is missing and"} can't be used.`, fix);
   }
-  const unused = Object.keys(raw).filter((key) => !known.has(key));
-  const message = `Not used here: ${unused.join(", ")}.`;
-  const notice: Diagnostic = { severity: "notice", file, line: 1, code: "unused_fields", message };
+  const unsupported = [
+    ...Object.keys(raw).filter((key) => !known.has(key)),
+    ...unsupportedPaths.filter((path) => files.some((each) => each === path || each.startsWith(path))),
+  ];
+  const message = `Parts of the plugin "${name}" that are not supported and have no effect: ${unsupported.join(", ")}.`;
+  const notice: Diagnostic = { severity: "notice", file, line: 1, code: "unsupported_parts", message };
   return {
     raw,
     manifest: {
@@ -173,7 +182,7 @@ function checkManifest(value: unknown, file: string): CheckedManifest {
       description: textOf(description),
       dependencies: dependenciesOf(raw["dependencies"]),
     },
-    diagnostics: unused.length === 0 ? [] : [notice],
+    diagnostics: unsupported.length === 0 ? [] : [notice],
   };
 }
 
@@ -183,10 +192,13 @@ export function isPluginName(name: string): boolean {
 }
 
 const known = new Set(
-  "name displayName version description author homepage repository license keywords metadata agents skills hooks mcpServers dependencies".split(
+  "name displayName version description author homepage repository license keywords metadata agents skills commands hooks mcpServers dependencies".split(
     " ",
   ),
 );
+
+/** Standard places of parts that compatible programs have. */
+const unsupportedPaths = ["output-styles/", "workflows/", "themes/", "monitors/", ".lsp.json"];
 
 /** Reads `["a", "b@^1"]`, `[{name, version}]` or `{"a": "^1"}`. */
 function dependenciesOf(value: unknown): PluginDependency[] {

@@ -15,6 +15,8 @@ export interface FrontmatterRequest {
   readonly bytes: Uint8Array;
   readonly file: string;
   readonly isKnown: (key: string) => boolean;
+  /** True: a file without frontmatter is a text without fields. */
+  readonly optional?: boolean | undefined;
 }
 
 /** Limits the memory for definitions, because the bytes of each file are kept. */
@@ -29,6 +31,8 @@ export async function readFrontmatter(request: FrontmatterRequest): Promise<Read
   const diagnostics: Diagnostic[] = [];
   if (encoded.encoding === "windows-1252") diagnostics.push({ severity: "notice", file, ...notUtf8 });
   const found = splitFrontmatter(decodeText(bytes, encoded));
+  if (found.kind === "none" && request.optional)
+    return { fields: [], diagnostics, body: () => decodeText(bytes, encoded) };
   if (found.kind !== "found") return refused({ severity: "error", file, ...describeMissing(found) }, diagnostics);
   if (found.source.length > maxFrontmatter)
     return refused({ severity: "error", file, ...frontmatterTooLarge(found.source.length) }, diagnostics);

@@ -14,14 +14,20 @@ export interface ReadSkill {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads one SKILL.md. Never rejects. */
-export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill> {
-  const { bytes, file, source, plugin } = request;
-  const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown });
+interface SkillFile extends DefinitionFile {
+  /** Name of a command, which needs no fields. Absent: the file is a SKILL.md. */
+  readonly command?: string | undefined;
+}
+
+/** Reads one SKILL.md, or the file of a command. Never rejects. */
+export async function readSkillFile(request: SkillFile): Promise<ReadSkill> {
+  const { bytes, file, source, plugin, command } = request;
+  const isCommand = command !== undefined;
+  const { fields, diagnostics, body } = await readFrontmatter({ bytes, file, isKnown, optional: isCommand });
   if (fields === undefined) return { body, diagnostics };
   const reader = new FieldReader({ file, fields, diagnostics, names: skillFieldNames, strict: strictFields });
-  const name = readText(reader, "name")?.trim() ?? path.basename(path.dirname(file));
-  const description = readText(reader, "description")?.trim();
+  const name = command ?? readText(reader, "name")?.trim() ?? path.basename(path.dirname(file));
+  const description = readText(reader, "description")?.trim() ?? (isCommand ? firstLine(body()) : undefined);
   const allowedTools = readAllowedTools(reader);
   const modelInvocable = !readDisableInvocation(reader);
   const nameIsBad = hasControls(name);
@@ -43,6 +49,11 @@ export async function readSkillFile(request: DefinitionFile): Promise<ReadSkill>
     extra,
   };
   return { definition, body, diagnostics };
+}
+
+/** Returns the first line with text, without the marks of a heading. */
+function firstLine(text: string): string | undefined {
+  return /^[\s#]*(\S.*)$/m.exec(text)?.[1]?.trim();
 }
 
 function isKnown(key: string): boolean {

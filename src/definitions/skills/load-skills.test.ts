@@ -47,7 +47,7 @@ describe("skills", () => {
     skill(join(home, ".claude/skills/deploy"), "user");
     skill(join(home, ".agents/skills/mine"), "mine");
     const file = skill(join(place, "kit/skills/pack"), "pack");
-    const plugin = { name: "kit", root: join(place, "kit"), agentFiles: [], skillFiles: [file] };
+    const plugin = { name: "kit", root: join(place, "kit"), agentFiles: [], skillFiles: [file], commandFiles: [] };
     const { skills, diagnostics } = await load([plugin]);
     expect(skills.map(({ definition }) => [definition.name, definition.source])).toEqual([
       ["deploy", "project"],
@@ -63,13 +63,49 @@ describe("skills", () => {
   it("are found with a leading slash and by a plugin's bare name; a missing one is told with the nearest", async () => {
     skill(join(project, ".claude/skills/deploy"), "d");
     const file = skill(join(place, "kit/skills/pack"), "pack");
-    const { skills } = await load([{ name: "kit", root: join(place, "kit"), agentFiles: [], skillFiles: [file] }]);
+    const { skills } = await load([
+      { name: "kit", root: join(place, "kit"), agentFiles: [], skillFiles: [file], commandFiles: [] },
+    ]);
     expect(findSkill(skills, "/deploy")?.definition.name).toBe("deploy");
     expect(findSkill(skills, "pack")?.definition.name).toBe("kit:pack");
     const { found, diagnostics } = findSkills(skills, ["deploy", "/deploy", "deplo"], { file: "/a.md" });
     expect(found).toHaveLength(1);
     expect(diagnostics).toMatchObject([{ code: "unknown_skill", file: "/a.md" }]);
     expect(diagnostics[0]?.message).toContain('Did you mean "deploy"?');
+  });
+
+  it("include the commands of a plugin, named after their files", async () => {
+    const root = join(place, "kit");
+    const command = (path: string, text: string): string => {
+      const file = join(root, "commands", path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+      return file;
+    };
+    const commandFiles = [
+      command("deploy.md", "---\ndescription: Deploys it.\nargument-hint: TARGET\n---\nDeploy to $ARGUMENTS.\n"),
+      command("git/commit.md", "# Commit\n\nWrite a commit message.\n"),
+      command("secret.md", "---\ndisable-model-invocation: true\n---\nFor people.\n"),
+      command("empty.md", " \n"),
+      command("broken.md", "---\ndescription: x\n"),
+    ];
+    const { skills, diagnostics } = await load([{ name: "kit", root, agentFiles: [], skillFiles: [], commandFiles }]);
+    expect(
+      skills.map(({ definition: { name, description, modelInvocable }, body }) => [
+        name,
+        description,
+        modelInvocable,
+        body().trim(),
+      ]),
+    ).toEqual([
+      ["kit:deploy", "Deploys it.", true, "Deploy to $ARGUMENTS."],
+      ["kit:git:commit", "Commit", true, "# Commit\n\nWrite a commit message."],
+      ["kit:secret", "For people.", false, "For people."],
+    ]);
+    expect(diagnostics.map(({ file, code }) => [file.slice(root.length + 10), code])).toEqual([
+      ["broken.md", "unclosed_frontmatter"],
+      ["empty.md", "no_description"],
+    ]);
   });
 
   it("do not hold skills of their own further down", async () => {

@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { nearest } from "../../lib/index.ts";
 import type { DefinitionSource, Diagnostic, SkillDefinition, SkillFork } from "../../protocol/index.ts";
 import { cappedList } from "../catalog/capped-list.ts";
@@ -8,7 +8,7 @@ import { keepLastGood } from "../sources/keep-last-good.ts";
 import { type ListedFile, listFiles } from "../sources/list-files.ts";
 import { type ProjectLevels, realPath } from "../sources/project-levels.ts";
 import { readBounded, versionOf } from "../sources/read-bounded.ts";
-import type { LoadedSkill, Snapshot, SnapshotOptions } from "../sources/snapshot.ts";
+import type { LoadedSkill, Snapshot, SnapshotOptions, SnapshotPlugin } from "../sources/snapshot.ts";
 
 const readLimit = 1024 * 1024 + 1;
 
@@ -19,10 +19,10 @@ export async function loadSkills(
 ): Promise<{ skills: readonly LoadedSkill[]; diagnostics: readonly Diagnostic[] }> {
   const skills = new Map<string, LoadedSkill>();
   const diagnostics: Diagnostic[] = [];
-  for (const { source, plugin, files, problems } of findSkillFiles(options, levels)) {
+  for (const { source, plugin, files, problems, commandName } of findSkillFiles(options, levels)) {
     diagnostics.push(...problems);
     for (const { file, target } of files) {
-      const read = await readSkill({ file, target }, { source, plugin });
+      const read = await readSkill({ file, target }, { source, plugin, command: commandName?.(file) });
       const kept = keepLastGood(read, { file, known: previous?.skills });
       diagnostics.push(...kept.diagnostics);
       if (!kept.loaded) continue;
@@ -41,6 +41,8 @@ interface SkillFiles {
   readonly plugin: string | undefined;
   readonly files: readonly ListedFile[];
   readonly problems: readonly Diagnostic[];
+  /** Set for commands: returns the name by the path of the file. */
+  readonly commandName?: ((file: string) => string) | undefined;
 }
 
 function findSkillFiles(options: SnapshotOptions, levels: ProjectLevels): SkillFiles[] {
@@ -56,11 +58,22 @@ function findSkillFiles(options: SnapshotOptions, levels: ProjectLevels): SkillF
     ...(managed === undefined ? [] : below([join(managed, "skills")], managed, "policy")),
     ...levels.nearestFirst.flatMap((base) => below(pair(base), levels.root, "project")),
     ...below(pair(home), home, "user"),
-    ...(options.plugins ?? []).map(({ name, skillFiles }): SkillFiles => {
-      const files = skillFiles.map((file) => ({ file, target: file }));
-      return { source: "plugin", plugin: name, files, problems: [] };
-    }),
+    ...(options.plugins ?? []).flatMap(filesOfPlugin),
   ];
+}
+
+function filesOfPlugin({ name: plugin, root, skillFiles, commandFiles }: SnapshotPlugin): SkillFiles[] {
+  const own = (paths: readonly string[]): SkillFiles => {
+    const files = paths.map((file) => ({ file, target: file }));
+    return { source: "plugin", plugin, files, problems: [] };
+  };
+  const commands = join(root, "commands") + sep;
+  // `commands/git/commit.md` is `git:commit`.
+  const commandName = (file: string): string => {
+    const path = file.startsWith(commands) ? file.slice(commands.length) : basename(file);
+    return path.replace(/\.md$/, "").replaceAll(sep, ":");
+  };
+  return [own(skillFiles), { ...own(commandFiles), commandName }];
 }
 
 function isSkillFile(name: string): boolean {
@@ -69,14 +82,14 @@ function isSkillFile(name: string): boolean {
 
 async function readSkill(
   { file, target }: ListedFile,
-  { source, plugin }: { source: DefinitionSource; plugin: string | undefined },
+  { source, plugin, command }: { source: DefinitionSource; plugin: string | undefined; command: string | undefined },
 ): Promise<{ loaded?: LoadedSkill; diagnostics: readonly Diagnostic[] }> {
   const content = readBounded(target, readLimit);
   if ("problem" in content) {
     const message = `The file can't be read: ${content.problem}`;
     return { diagnostics: content.missing ? [] : [{ severity: "error", file, line: 1, code: "unreadable", message }] };
   }
-  const read = await readSkillFile({ bytes: content.bytes, file, source, plugin });
+  const read = await readSkillFile({ bytes: content.bytes, file, source, plugin, command });
   if (!read.definition) return { diagnostics: read.diagnostics };
   const { name } = read.definition;
   const definition =
@@ -87,7 +100,7 @@ async function readSkill(
 }
 
 function overridden({ definition }: LoadedSkill, winner: LoadedSkill): Diagnostic {
-  const message = `The skill "${definition.name}" is hidden by ${winner.definition.file}, which stands above it.`;
+  const message = `The skill "${definition.name}" is hidden by ${winner.definition.file}, which takes precedence.`;
   return { severity: "notice", file: definition.file, line: 1, code: "skill_hidden", message };
 }
 

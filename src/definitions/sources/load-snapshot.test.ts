@@ -79,7 +79,7 @@ describe("sources", () => {
 
   it("of a plugin carry its name", async () => {
     const file = agent(join(place, "kit/agents/lint.md"), "lint");
-    const plugin = { name: "kit", root: join(place, "kit"), agentFiles: [file], skillFiles: [] };
+    const plugin = { name: "kit", root: join(place, "kit"), agentFiles: [file], skillFiles: [], commandFiles: [] };
     const { agents } = await load({ plugins: [plugin] });
     expect(names(agents)).toEqual(["kit:lint"]);
     expect(createCatalog(agents).find("lint")?.by).toBe("plugin");

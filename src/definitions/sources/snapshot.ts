@@ -45,6 +45,7 @@ export interface SnapshotPlugin {
   readonly root: string;
   readonly agentFiles: readonly string[];
   readonly skillFiles: readonly string[];
+  readonly commandFiles: readonly string[];
 }
 
 export interface SnapshotOptions {
