@@ -25,8 +25,8 @@ export function workspaceDirectory(path: string): string {
   }
 }
 
-/** Returns the real paths of the directories that exist. */
-export function existingDirectories(paths: readonly string[]): readonly string[] {
+/** Returns the real paths of those that exist. */
+export function existingPaths(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
     try {
       return [realpathSync.native(path)];

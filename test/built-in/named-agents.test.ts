@@ -40,7 +40,7 @@ describe("an agent of the project", () => {
     expect(done.head.userContext).toContain("Answer in English.");
     expect(done.started).toMatchObject({ agentType: "reviewer", maxTurns: 4 });
     expect(lastWords(done.requests[0])).toMatch(/\]\s*Begin with the newest change\.\s*Review\.$/);
-    expect(done.notices.join("\n")).toContain("Did you mean Grep?");
+    expect(done.notices.join("\n")).toContain('Did you mean "Grep"?');
     expect(done.toolReport).toEqual({
       hasWildcard: false,
       validTools: ["Read", "Bash(echo:*)"],

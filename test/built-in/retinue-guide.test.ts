@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { explainCall } from "../../src/app/index.ts";
 import { performTask, toolNames } from "./perform-task.ts";
 
 const docs = resolve(import.meta.dirname, "../../docs");
@@ -30,6 +31,46 @@ describe("retinue-guide", () => {
     expect(toolNames(done)).toEqual(["Read", "Grep", "Glob", "WebFetch"]);
     expect(done.started).toMatchObject({ agentType: "retinue-guide", permissionMode: "dontAsk" });
     expect(done.head.system).toContain(docs);
+  });
+
+  it("reads the user's settings, and nothing else of the state directory", async () => {
+    const { outcomes, home } = await performTask({
+      agent: "retinue-guide",
+      say: "Which model do I use?",
+      files: { "../home/settings.json": '{ "maxTurns": 20 }\n', "../home/trust.json": '{"version":1,"trusted":[]}' },
+      steps: [
+        {
+          calls: [
+            { name: "Read", input: { file_path: "../home/settings.json" } },
+            { name: "Read", input: { file_path: "../home/trust.json" } },
+          ],
+        },
+        { text: "The default." },
+      ],
+    });
+    expect(existsSync(join(home, "settings.json"))).toBe(true);
+    expect(outcomes).toEqual(["ok", "denied"]);
+  });
+
+  it("may fetch the documentation of providers, which its prompt names, and no other site", async () => {
+    const { head, home, cwd } = await performTask({
+      agent: "retinue-guide",
+      say: "Hello?",
+      steps: [{ text: "Hello." }],
+    });
+    const effect = async (agent: string, url: string, deny: readonly string[] = []) => {
+      writeFileSync(join(home, "settings.json"), JSON.stringify({ permissions: { deny } }));
+      const catalog = { cwd, home, environment: { HOME: join(home, "..") }, trust: false };
+      return (await explainCall({ agent, call: `WebFetch(${url})`, catalog })).unattended.effect;
+    };
+    const [, sites = ""] = /You can fetch ([^;]+);/.exec(head.system) ?? [];
+    expect(sites.split(", ").length).toBeGreaterThan(3);
+    for (const site of sites.split(", ")) {
+      expect(await effect("retinue-guide", `https://${site}/docs`)).toBe("allow");
+      expect(await effect("main", `https://${site}/docs`)).toBe("deny");
+    }
+    expect(await effect("retinue-guide", "https://example.com/docs")).toBe("deny");
+    expect(await effect("retinue-guide", "https://ai.google.dev/docs", ["WebFetch"])).toBe("deny");
   });
 
   it("is denied what would have to be asked, without a question", async () => {

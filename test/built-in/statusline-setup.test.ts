@@ -44,6 +44,8 @@ describe("statusline-setup", () => {
     const done = await performTask({ agent: "statusline-setup", say: "Show the branch.", steps: [{ text: "Which?" }] });
     expect(toolNames(done)).toEqual(["Read", "Edit"]);
     expect(done.head.system).toContain(join(done.home, "settings.json"));
+    expect(done.head.system).toContain("You can't run commands or create files");
+    expect(done.head.system).not.toContain("undefined");
   });
 
   it("asks a person before it reads outside the workspace and before it changes settings", async () => {

@@ -12,7 +12,7 @@ import { isEnforceable, readToolEntry, type ToolEntry } from "./tool-entry.ts";
 
 export interface ResolvedTools {
   readonly report: ToolReport;
-  /** Permissions that the runtime adds, such as those for the agent's memory. */
+  /** Permissions that the runtime adds: those of a built-in agent, and those for the agent's memory. */
   readonly rules: readonly Rule[];
   /** Restrictions from the definition. They grant permissions only if the definition is the user's own. */
   readonly layers: readonly PolicyLayer[];
@@ -70,7 +70,12 @@ export function resolveTools(definition: AgentDefinition, supply: ToolSupply): R
     ...checkRules(layers.flatMap(({ rules }) => rules).filter(isChecked)).map(({ message }) => message),
   ];
   const problem = problemOf(definition, report, { notices: reported.map(explain), supply });
-  return { report, rules: [], layers, limits, notices, problem };
+  return { report, rules: grantsOf(definition), layers, limits, notices, problem };
+}
+
+function grantsOf({ source, grants = [] }: AgentDefinition): readonly Rule[] {
+  if (source !== "built-in") return [];
+  return grants.map((text) => ({ text, effect: "allow", scope: "builtin" }));
 }
 
 /** False for a name that no tool has. It was reported when the definition was read. */

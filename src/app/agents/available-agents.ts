@@ -1,8 +1,9 @@
+import { join } from "node:path";
 import { type BuiltInChoice, builtInAgents, createCatalog, type Snapshot } from "../../definitions/index.ts";
 import type { Skills } from "../../ports/index.ts";
 import type { AgentDefinition } from "../../protocol/index.ts";
 import type { AvailableAgents } from "../../runs/index.ts";
-import { docsDirectory, existingDirectories } from "../directories.ts";
+import { docsDirectory, existingPaths } from "../directories.ts";
 
 /** The agents that files, settings and the program make available, and their skills. */
 export interface LoadedAgents extends AvailableAgents {
@@ -47,13 +48,18 @@ export function builtInAgentsOnly(stateDirectory: string, choice: BuiltInChoice)
       const found = catalog.find(name)?.agent;
       if (found === undefined) return undefined;
       const { definition, prompt } = found;
-      const readableRoots = isGuide(definition) ? existingDirectories([environment.docsDirectory]) : [];
+      const readableRoots = isGuide(definition) ? existingPaths(guideRoots(stateDirectory)) : [];
       return { definition, prompt: () => prompt(environment), skills: [], readableRoots, notices: [] };
     },
   };
 }
 
-/** Whether an agent reads the documentation of this package. */
+/** Returns what the guide may read outside the workspace: the documentation, and the user's settings. */
+export function guideRoots(stateDirectory: string): readonly string[] {
+  return [docsDirectory(), join(stateDirectory, "settings.json"), join(stateDirectory, "permissions.jsonc")];
+}
+
+/** Whether an agent is the one that explains Retinue. */
 export function isGuide({ source, name }: AgentDefinition): boolean {
   return source === "built-in" && name === "retinue-guide";
 }

@@ -16,7 +16,7 @@ import { UserError } from "../../lib/index.ts";
 import { type AgentDefinition, canonicalToolName, type RunResult, type Settings } from "../../protocol/index.ts";
 import type { AvailableAgent } from "../../runs/index.ts";
 import { managedDirectory } from "../../settings/index.ts";
-import { docsDirectory, type Environment, existingDirectories } from "../directories.ts";
+import { docsDirectory, type Environment, existingPaths } from "../directories.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import type { SessionOptions } from "../session/session-options.ts";
 import { runCallback } from "../session/with-callback.ts";
@@ -30,7 +30,7 @@ import {
   skillNotices,
   unknownAgent,
 } from "./agent-diagnostics.ts";
-import { builtInAgentsOnly, isGuide, type LoadedAgents, reloadable } from "./available-agents.ts";
+import { builtInAgentsOnly, guideRoots, isGuide, type LoadedAgents, reloadable } from "./available-agents.ts";
 import { type AgentCallback, functionsFor, type SplitAgents, splitAgents, writePrompt } from "./define-agent.ts";
 
 /** The main agent of a session, with everything that files, options and the program define for it. */
@@ -218,8 +218,8 @@ function availableAgent({ definition, body }: CatalogAgent, shared: SharedParts)
     prompt: body,
     skills: skills.map((skill) => ({ name: skill.definition.name, text: skillText(skill) })),
     memory,
-    readableRoots: existingDirectories([
-      ...(isGuide(definition) ? [docsDirectory()] : []),
+    readableRoots: existingPaths([
+      ...(isGuide(definition) ? guideRoots(home) : []),
       ...(memory ? [memory.directory] : []),
       ...readableRoots,
     ]),

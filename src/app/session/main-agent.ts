@@ -22,7 +22,7 @@ import {
   withInstructions,
 } from "../../runs/index.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
-import { existingDirectories } from "../directories.ts";
+import { existingPaths } from "../directories.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -86,8 +86,8 @@ function resolveMain(options: SessionOptions, { context, main, chosen, tools, ru
     asked: { mode: options.permissionMode, effort: options.effort, maxTurns: options.maxTurns },
     settings: { mode: permissions.defaultMode, effort: settings.effort, maxTurns: settings.maxTurns },
     workspaceRoot: cwd,
-    additionalDirectories: existingDirectories(permissions.additionalDirectories ?? []),
-    readableRoots: [tools.outputDirectory, ...existingDirectories(main.readableRoots)],
+    additionalDirectories: existingPaths(permissions.additionalDirectories ?? []),
+    readableRoots: [tools.outputDirectory, ...existingPaths(main.readableRoots)],
     platform: platform(),
   });
 }

@@ -47,6 +47,8 @@ export interface AgentDefinition {
   readonly effort?: Effort | undefined;
   readonly permissionMode?: PermissionMode | undefined;
   readonly permission?: readonly CompactRule[] | undefined;
+  /** Rules of a built-in agent that need no approval, such as sites it may fetch. Files can't set this. */
+  readonly grants?: readonly string[] | undefined;
   readonly maxTurns?: number | undefined;
   readonly timeoutMs?: number | undefined;
   readonly contextTokens?: number | undefined;
