@@ -174,7 +174,8 @@ async function lintFile(
   const { bytes } = read;
   const { definition, body, diagnostics } = await readAgentFile({ bytes, file: resolve(path), source: "project" });
   if (!isGiven && diagnostics.some(({ code }) => code === "no_frontmatter")) return undefined;
-  const lint = definition === undefined ? [] : [...lintAgent({ definition, body: body() }), ...effortFindings(definition)];
+  const lint =
+    definition === undefined ? [] : [...lintAgent({ definition, body: body() }), ...effortFindings(definition)];
   return [...diagnostics, ...lint];
 }
 

@@ -13,8 +13,8 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
-import { followLink, isWithin, projectLevels } from "../../definitions/index.ts";
-import { describeError, errorCode, UserError } from "../../lib/index.ts";
+import { followLink, projectLevels } from "../../definitions/index.ts";
+import { describeError, errorCode, isWithin, UserError } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
 
 export interface MarkdownFile {
