@@ -168,7 +168,7 @@ describe("retinue agents list", () => {
     await retinue(["plugins", "enable", "kit", "--yes"], place);
     const { agents, diagnostics } = await listed(place);
     expect(agents).toContainEqual(expect.objectContaining({ name: "kit:reviewer", source: "plugin", plugin: "kit" }));
-    expect(diagnostics).toMatchObject([{ code: "unused_fields" }, { code: "ignored_in_plugin" }]);
+    expect(diagnostics).toMatchObject([{ code: "unsupported_parts" }, { code: "ignored_in_plugin" }]);
     const { stdout } = await retinue(["agents", "list"], place);
     expect(stdout).toContain("[ignored_in_plugin]");
     expect(stdout).not.toContain("about files");

@@ -56,7 +56,7 @@ describe("bad usage", () => {
 describe("bad configuration", () => {
   it.each([
     ["a broken settings file", '{"model": }', /settings\.json:1:\d+/],
-    ["a wrong setting", '{"maxTurns": "many"}', /settings\.json: maxTurns must be/],
+    ["a wrong setting", '{"maxTurns": "many"}', /settings\.json:1: maxTurns must be/],
   ])("%s", async (_, text, says) => {
     const place = createPlace();
     mkdirSync(place.home);

@@ -13,7 +13,7 @@ it("who could have given work to an agent is told why that does not load", async
   };
   const { notices } = await performTask({ ...base, files });
   expect(notices).toEqual([
-    expect.stringMatching(/agents\/broken\.md:4: "permissionMode" is "whatever".*Write one of/),
+    expect.stringMatching(/agents\/broken\.md:4: "permissionMode" is "whatever".*Allowed: default/),
   ]);
   const named = await performTask({ ...base, files, agent: "good" });
   expect(named.notices).toEqual([]);
@@ -24,5 +24,5 @@ it("many that do not load are one line, with the command that says why", async (
   const files = Object.fromEntries(names.map((name) => [`.claude/agents/${name}.md`, broken]));
   const { notices, cwd } = await performTask({ ...base, files });
   const first = ["a", "b", "c"].map((name) => `${cwd}/.claude/agents/${name}.md`).join(", ");
-  expect(notices).toEqual([`5 files of agents do not load: ${first} and 2 more. "retinue agents check" says why.`]);
+  expect(notices).toEqual([`5 agent files do not load: ${first} and 2 more. "retinue agents check" says why.`]);
 });
