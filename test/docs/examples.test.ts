@@ -13,6 +13,7 @@ describe("all pages", () => {
       blocks.flatMap(({ directive }) => (directive.skip === undefined ? [] : [`${name}: ${directive.skip}`])),
     );
     expect(skipped).toEqual([
+      "README.md: it changes the machine",
       "docs/architecture.md: npm run check compares it with layers.cjs",
       "docs/hooks.md: it is what a hook prints",
       "docs/models.md: it needs Ollama with that model on its own port",
