@@ -50,16 +50,25 @@ describe("the offline model", () => {
     expect(progress).toEqual([{ type: "text.delta", text: textOf(outcome.message.content) }]);
   });
 
-  it("refuses what it can't do, and says what it can, line by line", async () => {
+  it("says in four lines what it can't do, what it can do, and how to use a language model", async () => {
     const { outcome, progress } = await ask([say("Write me a poem about the sea")]);
     expect(outcome).toMatchObject({ ok: true, stopReason: "refusal" });
     if (!outcome.ok) return;
     const text = textOf(outcome.message.content);
-    expect(text).toContain("not a language model");
-    expect(text).toContain("ANTHROPIC_API_KEY");
-    expect(text).toContain("Map this repository");
-    expect(progress.length).toBeGreaterThan(5);
+    expect(
+      text,
+    ).toBe(`The offline model can't do this: "Write me a poem about the sea". It finds and reports what is in the files, and changes nothing.
+It can map a repository ("Map this repository"), find a name ("Where is parseConfig defined?"), summarise a file or directory ("Summarise src/main.ts"),
+tell the git history ("What changed recently?"), and list, read and search files ("List files in docs", "Read README.md", "Search for 'timeout'").
+For anything else, use a language model: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run a local one: retinue -p "…" --provider ollama --model NAME
+`);
     expect(progress.map((one) => (one.type === "text.delta" ? one.text : "")).join("")).toBe(text);
+  });
+
+  it("asks for a request if there is none", async () => {
+    const { outcome } = await ask([say("  ")]);
+    if (!outcome.ok) throw new Error("expected an answer");
+    expect(textOf(outcome.message.content)).toMatch(/^There is no request\. The offline model finds and reports /);
   });
 
   it("ends at an abort", async () => {
@@ -117,6 +126,28 @@ describe("plan", () => {
       say("Map this repository"),
       { role: "assistant", content: [{ type: "text", text: "Looking." }] },
       say("[Your previous run ended early: max_turns.]"),
+    ]);
+    expect(outcome).toMatchObject({ ok: true, stopReason: "tool_calls" });
+  });
+
+  it.each([
+    "[Your work is not accepted yet: [ -f made ] ended with exit code 1. Its last lines:]\nlist files in docs",
+    "[Your work did not pass. Findings:]\n<task_result>\nWhat changed recently?\n</task_result>",
+  ])("takes up the same job again after a failed check, and looks again: %s", async (note) => {
+    workspace = createOfflineWorkspace();
+    workspace.put({ "a.ts": "export const one = 1;\n" });
+    const first = await workspace.talk("Where is one defined?");
+    workspace.put({ "a.ts": "\nexport const one = 1;\n" });
+    const second = await workspace.talk(note, { before: first.messages });
+    expect(second.report).toBe(first.report.replaceAll("a.ts:1", "a.ts:2").replaceAll("    1  ", "    2  "));
+    const inputsOf = ({ calls }: typeof first) => calls.map(({ input }) => input).sort();
+    expect(inputsOf(second)).toEqual(inputsOf(first));
+  });
+
+  it("is not distracted by what the runtime adds to a request", async () => {
+    const added = ["[Today is Monday.\nThe mode is default.]", "<environment>\nfiles: 3\n</environment>"];
+    const { outcome } = await ask([
+      { role: "user", content: [...added, "Read README.md"].map((text) => ({ type: "text", text })) },
     ]);
     expect(outcome).toMatchObject({ ok: true, stopReason: "tool_calls" });
   });

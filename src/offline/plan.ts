@@ -1,5 +1,6 @@
 import { stripControls } from "../lib/index.ts";
 import {
+  type AssistantBlock,
   callsOf,
   canonicalToolName,
   type Message,
@@ -7,10 +8,11 @@ import {
   textOf,
   type UserBlock,
 } from "../protocol/index.ts";
+import type { JobRequest } from "./job-request.ts";
 import { gitHistory } from "./jobs/git-history.ts";
 import type { CallResult, Job, PlannedCall, Report } from "./jobs/job.ts";
 import { browse, findSymbol, readOne, searchText } from "./jobs/look-up.ts";
-import { clip, failedCallsSection } from "./jobs/report.ts";
+import { clip, failedCallsSection, howToUseAModel } from "./jobs/report.ts";
 import { summarise } from "./jobs/summarise.ts";
 import { explorer } from "./map/delegate-parts.ts";
 import { explorePart } from "./map/explore-part.ts";
@@ -25,12 +27,18 @@ export type Plan =
 /** Plans the next answer from the conversation alone, so a resumed session continues where it stopped. */
 export function plan(messages: readonly Message[], tools: readonly ToolDeclaration[]): Plan {
   const request = currentRequest(messages);
+  const recognised = recognise(request.text);
   const declared = new Set(tools.map(({ name }) => canonicalToolName(name)));
-  return replay(jobFor(request.text, { canDelegate: canDelegate(tools) }), (call) => {
+  const planned = replay(jobFor(recognised, { text: request.text, canDelegate: canDelegate(tools) }), (call) => {
     if (!declared.has(call.name)) return { call, ok: false, text: `This agent has no tool ${call.name}.` };
     return request.resultOf(call);
   });
+  // The report of an agent for a part is read by another agent.
+  const isForUser = planned.kind === "report" && recognised.kind !== "explore-part";
+  return isForUser ? { ...planned, text: `${planned.text}\n${footer}\n` } : planned;
 }
+
+const footer = `Generated offline, without a language model. To use one, ${howToUseAModel}`;
 
 /** Whether a read-only agent can be started. If Task does not list all agents, it is worth a try. */
 function canDelegate(tools: readonly ToolDeclaration[]): boolean {
@@ -41,11 +49,13 @@ function canDelegate(tools: readonly ToolDeclaration[]): boolean {
   return task !== undefined && (properties?.subagent_type?.enum?.includes(explorer) ?? true);
 }
 
-function jobFor(text: string, delegation: { readonly canDelegate: boolean }): Job {
-  const request = recognise(text);
+function jobFor(
+  request: JobRequest,
+  { text, canDelegate }: { readonly text: string; readonly canDelegate: boolean },
+): Job {
   switch (request.kind) {
     case "map":
-      return mapRepository(request.path, delegation);
+      return mapRepository(request.path, { canDelegate });
     case "explore-part":
       return explorePart(request.path);
     case "find":
@@ -86,19 +96,17 @@ function replay(job: Job, resultOf: (call: PlannedCall) => CallResult | undefine
 
 // biome-ignore lint/correctness/useYield: a job that needs nothing
 function* refuse(text: string): Job {
-  const asked = text === "" ? "Nothing was asked." : `I can't do this: "${clip(text, 200)}"`;
-  return { kind: "refusal", text: `${asked}\n\n${explanation}` };
+  const start =
+    text === ""
+      ? "There is no request. The offline model"
+      : `The offline model can't do this: "${clip(text, 200)}". It`;
+  return { kind: "refusal", text: `${start} ${explanation}` };
 }
 
-const explanation = `This is Retinue's offline model, not a language model: it writes no text or code of its own and changes nothing.
-For a language model set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local server: \`retinue -p … --provider ollama --model NAME\`.
-
-What it can do, with the tools and without a network:
-- map a repository                 "Map this repository"
-- find definitions and usages      "Where is parseConfig defined?", "Who calls parseConfig?"
-- summarise a file or a directory  "Summarise src/main.ts", "What does src/lib do?"
-- tell the recent git history      "What changed recently?", "Last 20 commits"
-- list, read, search               "List files in docs", "Read README.md", "Search for 'timeout'"
+const explanation = `finds and reports what is in the files, and changes nothing.
+It can map a repository ("Map this repository"), find a name ("Where is parseConfig defined?"), summarise a file or directory ("Summarise src/main.ts"),
+tell the git history ("What changed recently?"), and list, read and search files ("List files in docs", "Read README.md", "Search for 'timeout'").
+For anything else, use a language model: ${howToUseAModel}
 `;
 
 interface CurrentRequest {
@@ -116,7 +124,8 @@ function currentRequest(messages: readonly Message[]): CurrentRequest {
   });
   const last = requests.at(-1) ?? { text: "", index: 0 };
   const meant = requests.findLast(({ text }) => !isContinue(text)) ?? last;
-  const results = collectResults(messages, { from: meant.index, failuresFrom: last.index });
+  const failedCheck = messages.findLastIndex(({ role, content }) => role === "user" && content.some(saysCheckFailed));
+  const results = collectResults(messages, { from: Math.max(meant.index, failedCheck), failuresFrom: last.index });
   return {
     text: meant.text,
     resultOf: (call) => {
@@ -126,13 +135,21 @@ function currentRequest(messages: readonly Message[]): CurrentRequest {
   };
 }
 
-/** Whether a block is a note of the runtime, which is in brackets and requests nothing. */
+/**
+ * Whether the runtime added a block, which requests nothing: a text in brackets or in tags, or a line in brackets with
+ * output below it.
+ */
 function isNote(block: UserBlock): boolean {
-  return block.type === "text" && /^\[[^\]]*\]$/.test(block.text.trim());
+  return block.type === "text" && /^\[[\s\S]*\]$|^\[[^\n]*\]\n|^<([\w-]+)>[\s\S]*<\/\1>$/.test(block.text.trim());
 }
 
 function saysResumed(block: UserBlock): boolean {
-  return isNote(block) && block.type === "text" && /^\[(Your previous run|The person interrupted)/.test(block.text);
+  return block.type === "text" && /^\[(Your previous run|The person interrupted)/.test(block.text) && isNote(block);
+}
+
+/** Whether a block says that a check of the finished work failed. The job is then done again, with new calls. */
+function saysCheckFailed(block: UserBlock | AssistantBlock): boolean {
+  return block.type === "text" && /^\[Your work [^\n]*\]\n/.test(block.text);
 }
 
 /** An empty text is a session that was resumed without a prompt. */

@@ -149,6 +149,17 @@ it("the offline model maps a small repository itself", async () => {
   expect(transcriptsOf(place, session_id).agents).toEqual([]);
 });
 
+it("the offline model repeats its job when the acceptance check fails", async () => {
+  const place = createPlace();
+  write(place, { "docs/guide.md": "# Guide\n" });
+  const check = "echo List files in docs; exit 1";
+  const ended = await retinue(["-p", "Read docs/guide.md", "--output-format", "json", "--acceptance", check], place);
+  expect(ended.code).toBe(4);
+  const { result, session_id } = resultOf(ended);
+  expect(result).toContain("# Guide");
+  expect(answersIn(transcriptsOf(place, session_id).main)).toEqual([["Read"], [], ["Read"], []]);
+});
+
 it("the map of this repository names every module", async () => {
   const root = resolve(import.meta.dirname, "../..");
   const ended = await retinue(map, { ...createPlace(), cwd: root });

@@ -1,16 +1,11 @@
 import { plural } from "../../lib/index.ts";
 import type { CallResult } from "./job.ts";
 
-const introduction =
-  "> From Retinue's offline model, not a language model. For one: ANTHROPIC_API_KEY, OPENAI_API_KEY, or a local server (`retinue -p … --provider ollama --model NAME`).";
+export const howToUseAModel =
+  'set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run a local one: retinue -p "…" --provider ollama --model NAME';
 
-/** Composes a report for the user: a line about the offline model, a title and the sections that are not empty. */
+/** Composes a report from a title and the sections that are not empty. */
 export function compose(title: string, sections: readonly (Section | undefined)[]): string {
-  return `${introduction}\n\n${composePlain(title, sections)}`;
-}
-
-/** Composes a report for another agent, without the line about the offline model. */
-export function composePlain(title: string, sections: readonly (Section | undefined)[]): string {
   const parts = sections
     .filter((section) => section !== undefined && section.lines.length > 0)
     .map((section) => `## ${section?.heading}\n${section?.lines.join("\n")}`);

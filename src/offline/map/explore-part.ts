@@ -1,7 +1,7 @@
 import { plural } from "../../lib/index.ts";
 import { anyDefinitionPattern } from "../jobs/definitions.ts";
 import { type CallResult, callAll, callTools, type Job, list, read, resultText } from "../jobs/job.ts";
-import { clip, composePlain, rows } from "../jobs/report.ts";
+import { clip, compose, rows } from "../jobs/report.ts";
 import {
   type FileCount,
   type Hit,
@@ -47,7 +47,7 @@ export function* explorePart(path: string): Job {
     page && manifestPath ? [readManifest(manifestPath, parsePage(page.text))] : [],
   );
   const headers = parseHits(resultText(entryPoints)).hits;
-  const text = composePlain(`${path}: ${sizeOf(survey)}`, [
+  const text = compose(`${path}: ${sizeOf(survey)}`, [
     {
       heading: "What it is",
       lines: whatItIs(aboutLines({ readme: pageOf(readmePath), manifests }), { path, survey, headers }),
