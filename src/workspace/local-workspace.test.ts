@@ -45,6 +45,11 @@ function isRunning(pid: number): boolean {
   }
 }
 
+/** Blocks the event loop, as a busy machine does. */
+function standStill(milliseconds: number): void {
+  for (const end = performance.now() + milliseconds; performance.now() < end; );
+}
+
 describe("createLocalWorkspace", () => {
   it("stands on the real path of its root, and throws without one", () => {
     symlinkSync(root, `${root}-link`);
@@ -112,6 +117,28 @@ describe("createLocalWorkspace", () => {
     await started.exited;
     expect(started.output.stdout.length).toBe(300_000);
   });
+
+  it.runIf(process.platform === "linux")(
+    "reads all output of a program, also when this process stands still",
+    async () => {
+      const late = run("until [ -e go ]; do sleep 0.01; done; echo late");
+      const first = workspace().spawn({
+        command: "echo",
+        args: ["first"],
+        tag: `test-${process.pid}`,
+        // Node reaps the late process together with this one, before it looks for output of the late process.
+        onOutput: () => {
+          writeFileSync(join(root, "go"), "");
+          while (isRunning(late.pid ?? 0));
+          setImmediate(() => standStill(300));
+        },
+      });
+      running.push(first);
+      while (isRunning(first.pid ?? 0));
+      await late.exited;
+      expect(late.output.stdout).toBe("late\n");
+    },
+  );
 
   it.runIf(process.platform === "linux")("does not wait for children that hold the output, and ends them", async () => {
     const started = run("echo first; sleep 600 & echo $! > child; exit 0");

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Writable } from "node:stream";
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextImmediate, setTimeout as wait } from "node:timers/promises";
 import { endProcessTree, type StartedProcess, startProcess } from "../lib/index.ts";
 import type { ProcessInput, RunningProcess, SpawnOptions } from "../ports/index.ts";
 import type { Sandbox } from "./sandbox/create-sandbox.ts";
@@ -11,10 +11,12 @@ interface ProcessContext {
   readonly sandbox: Sandbox | undefined;
 }
 
-/** An ended process is considered drained after this time without output. */
-const QUIET_MS = 100;
-/** Maximum time that children which keep writing can delay the end of their parent. */
-const DRAIN_MS = 1_000;
+/** How often the output of an ended process is checked. */
+const CHECK_MS = 25;
+/** An ended process is considered drained after this many checks without output. */
+const QUIET_CHECKS = 4;
+/** Maximum number of checks by which children that keep writing can delay the end of their parent. */
+const DRAIN_CHECKS = 40;
 
 /**
  * Starts a program in the workspace. Processes that it left running may write output after `exited`, until `end()`.
@@ -62,12 +64,12 @@ function writeTo(stdin: Writable): ProcessInput {
 }
 
 function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"]) {
-  let lastNews = 0;
+  let chunks = 0;
   let paused = false;
   const streams = { stdout: started.stdout, stderr: started.stderr };
   for (const name of ["stdout", "stderr"] as const) {
     streams[name].on("data", (chunk: Uint8Array) => {
-      lastNews = performance.now();
+      chunks += 1;
       onOutput(chunk, name);
     });
     // The read end of a pipe breaks only when its process has ended, and `exit` reports that.
@@ -84,16 +86,19 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
     },
     /** Resolves when children hold the output open but no longer write. */
     async quiet(): Promise<void> {
-      const end = performance.now();
-      lastNews = end;
       let open = true;
       void started.closed.then(() => {
         open = false;
       });
-      while (open) {
-        const now = performance.now();
-        if (!paused && (now - lastNews >= QUIET_MS || now - end >= DRAIN_MS)) return;
-        await new Promise((resolve) => setTimeout(resolve, QUIET_MS / 4));
+      let silent = 0;
+      for (let checks = 0; open && silent < QUIET_CHECKS && checks < DRAIN_CHECKS; ) {
+        const before = chunks;
+        await wait(CHECK_MS);
+        // On a busy machine the time can pass before Node has read what was already written. It reads before this resolves.
+        await nextImmediate();
+        if (paused) continue;
+        checks += 1;
+        silent = chunks === before ? silent + 1 : 0;
       }
     },
   };
