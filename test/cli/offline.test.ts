@@ -77,14 +77,14 @@ describe("the offline model, asked to map a large repository", () => {
     expect(first.stderr).not.toContain("Warning");
     const { result, session_id } = resultOf(first);
     expect(headingsIn(result).sort()).toEqual(parts);
-    expect(result).toContain("- engine/index.ts:1  Computes prices.");
+    expect(result).toContain("## Part engine\n- Computes prices.\n");
     expect(result).toMatch(/- engine\/tax\/ +1 file +2 lines +Knows the taxes\./);
     expect(result).toContain("- web/README.md:3  What customers see.");
     expect(result).toMatch(/- api\/route0\.ts:1 +Route number 0\./);
-    expect(result).toContain("- tests/  mostly TypeScript tests;");
+    expect(result).toContain("## Part tests\n- tests: 20 files in tests\n");
     expect(result).toMatch(/- tests\/rule0\.test\.ts:1 +tests rule 0 holds/);
     expect(result).toMatch(/- docs\/page0\.md:1 +Page 0/);
-    expect(result).not.toMatch(/not explored|not whole|not seen:|could not see/);
+    expect(result).not.toMatch(/not explored|incomplete|not seen:|could not see/);
     const { main, agents } = transcriptsOf(place, session_id);
     expect(answersIn(main)).toContainEqual(parts.map(() => "Task"));
     expect(agents).toHaveLength(parts.length);
@@ -103,8 +103,7 @@ describe("the offline model, asked to map a large repository", () => {
     writeFileSync(join(place.home, "settings.json"), JSON.stringify({ subagents: { maxSpawns: 2 } }));
     const { result } = resultOf(await retinue(map, place));
     expect(headingsIn(result).sort()).toEqual(parts);
-    expect(result.match(/^- not explored: .+maxSpawns.+\n- from outside: \d+ files, \d+ lines: /gm)).toHaveLength(3);
-    expect(result.match(/^- size: /gm)).toHaveLength(2);
+    expect(result.match(/^- not explored: .+maxSpawns.+\n- contains \d+ files, \d+ lines: /gm)).toHaveLength(3);
   });
 
   it("says that an agent ended early, and why, or that it saw nothing", async () => {
@@ -112,7 +111,7 @@ describe("the offline model, asked to map a large repository", () => {
     writeLarge(place);
     const explorer = { description: "Looks.", prompt: "You look.", tools: "LS, Grep, Read", maxTurns: 1 };
     const early = await retinue([...map, "--agents", JSON.stringify({ Explore: explorer })], place);
-    expect(resultOf(early).result.match(/^- not whole: it ended as incomplete$/gm)).toHaveLength(parts.length);
+    expect(resultOf(early).result.match(/^- incomplete: the agent ended as incomplete$/gm)).toHaveLength(parts.length);
     const blind = { description: "Looks.", prompt: "You look.", tools: "WebFetch" };
     const unseen = await retinue([...map, "--agents", JSON.stringify({ Explore: blind })], place);
     expect(resultOf(unseen).result.match(/^- not explored: /gm)).toHaveLength(parts.length);

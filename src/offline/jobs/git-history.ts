@@ -47,7 +47,7 @@ function commitLines(commits: readonly Commit[]): string[] {
   const lines = rows(
     commits.map(({ hash, date, author, subject }) => [hash, date, clip(author, 20), clip(subject, 90)]),
   );
-  return firstOf(lines, 20, "commit");
+  return firstOf(lines, 20);
 }
 
 /** Groups commits by the prefix of `type(area): subject` if most have one, otherwise by their first word. */

@@ -50,9 +50,14 @@ export function* callTools<Name extends string>(
   return Object.fromEntries(names.map((name, index) => [name, result[index]])) as Record<Name, CallResult>;
 }
 
-/** Returns one result for each call, in the same order. */
+const maxAtOnce = 10;
+
+/** Returns one result for each call, in the same order. Many calls are made in several turns. */
 export function* callAll(text: string, calls: readonly PlannedCall[]): Calling<readonly CallResult[]> {
-  return calls.length === 0 ? [] : yield { text, calls };
+  const results: CallResult[] = [];
+  for (let from = 0; from < calls.length; from += maxAtOnce)
+    results.push(...(yield { text, calls: calls.slice(from, from + maxAtOnce) }));
+  return results;
 }
 
 export function list(path = "."): PlannedCall {

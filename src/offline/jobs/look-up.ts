@@ -18,7 +18,7 @@ export function* browse({ path, pattern }: ListRequest): Job {
   if (left > 0) lines.push(`- and ${left} more that the listing left out`);
   if (lines.length === 0) lines.push("- nothing: the directory is empty");
   const title = `${path}: ${plural(files.length, "file")} and ${directories.length === 1 ? "1 directory" : `${directories.length} directories`}`;
-  return { kind: "report", text: compose(title, [{ heading: "Entries", lines: firstOf(lines, maxLines, "entry") }]) };
+  return { kind: "report", text: compose(title, [{ heading: "Entries", lines: firstOf(lines, maxLines) }]) };
 }
 
 function* browseByPattern(pattern: string, path: string): Job {
@@ -69,7 +69,7 @@ export function* searchText({ text, path }: SearchRequest): Job {
   if (left > 0) lines.push(`- and ${plural(left, "more line")} that the search left out`);
   if (lines.length === 0 && found.ok) lines.push(`- no line below ${path} has it`);
   const title = `${isTodo ? "TODO and FIXME comments" : `"${text}"`}: ${plural(hits.length + left, "line")} in ${plural(files, "file")}${left > 0 ? " or more" : ""}`;
-  return { kind: "report", text: compose(title, [{ heading: "Lines", lines: firstOf(lines, maxLines, "line") }]) };
+  return { kind: "report", text: compose(title, [{ heading: "Lines", lines: firstOf(lines, maxLines) }]) };
 }
 
 const maxFiles = 12;
@@ -108,7 +108,7 @@ export function* findSymbol({ symbol, path }: FindRequest): Job {
 function definitionSection(definitions: readonly Hit[], name: string): Section {
   const lines = rows(definitions.map((hit) => [locationOf(hit), clip(hit.text)]));
   if (lines.length === 0) lines.push(`- no line that looks like a definition of ${name}`);
-  return { heading: "Defined", lines: firstOf(lines, 10, "definition") };
+  return { heading: "Defined", lines: firstOf(lines, 10) };
 }
 
 /** Shows the comment above a definition and its first lines. */
@@ -174,7 +174,6 @@ function* findNear(
       lines: firstOf(
         named.map((name) => `- ${name}`),
         10,
-        "file",
       ),
     },
   ]);

@@ -1,4 +1,4 @@
-import { plural } from "../../lib/index.ts";
+import { formatCount } from "../../lib/index.ts";
 import type { CallResult } from "./job.ts";
 
 export const howToUseAModel =
@@ -36,15 +36,15 @@ export function clip(text: string, length = 110): string {
 }
 
 /** Returns the first lines, followed by how many were left out. */
-export function firstOf(lines: readonly string[], count: number, what: string): string[] {
+export function firstOf(lines: readonly string[], count: number): string[] {
   const left = lines.length - count;
-  return left <= 0 ? [...lines] : [...lines.slice(0, count), `- and ${plural(left, `more ${what}`)}`];
+  return left <= 0 ? [...lines] : [...lines.slice(0, count), `- and ${formatCount(left)} more`];
 }
 
 export function failedCallsSection(failed: readonly CallResult[]): string {
   if (failed.length === 0) return "";
   const lines = failed.map(({ call, text }) => `- ${nameOf(call)}: ${clip(text, 300)}`);
-  return `\n## What I could not see\n${firstOf([...new Set(lines)], 8, "failed call").join("\n")}\n`;
+  return `\n## What I could not see\n${firstOf([...new Set(lines)], 8).join("\n")}\n`;
 }
 
 function nameOf({ name, input }: CallResult["call"]): string {

@@ -1,6 +1,7 @@
 import { plural } from "../../lib/index.ts";
 import { baseName, isTest, languageOf } from "../map/languages.ts";
 import { leadingComment } from "../map/leading-comment.ts";
+import { readReadme } from "../map/read-readme.ts";
 import { countLines, foreignGlob, joinPath } from "../map/survey-files.ts";
 import { anyDefinitionPattern, todoPattern } from "./definitions.ts";
 import { type CallResult, callAll, callTools, glob, grep, type Job, list, type Report, read } from "./job.ts";
@@ -99,7 +100,7 @@ function* summariseFile(path: string, page: CallResult): Job {
       heading: "It begins with",
       lines: comment.map(({ number, text: line }) => `- ${path}:${number}  ${clip(line, 200)}`),
     },
-    { heading: prose ? "Headings" : "Defines and exports", lines: firstOf(definitions, 30, "line") },
+    { heading: prose ? "Headings" : "Defines and exports", lines: firstOf(definitions, 30) },
     { heading: "Imports", lines: prose ? [] : importLines(imported) },
     { heading: "TODO and FIXME", lines: hitLines(todos, path) },
     definitions.length + comment.length === 0 ? { heading: "First lines", lines: firstLines(parsed) } : undefined,
@@ -181,8 +182,8 @@ function* summariseDirectory(path: string, result: CallResult): Job {
       heading: "What it says about itself",
       lines: selfDescription(pages[0]),
     },
-    { heading: "Directories", lines: firstOf(rows(inner), 20, "directory") },
-    { heading: "Files", lines: [...firstOf(rows(cells), 40, "file"), ...cut] },
+    { heading: "Directories", lines: firstOf(rows(inner), 20) },
+    { heading: "Files", lines: [...firstOf(rows(cells), 40), ...cut] },
   ]);
   return { kind: "report", text };
 }
@@ -211,9 +212,7 @@ function selfDescription(result: CallResult | undefined): string[] {
   const path = String(result?.call.input["file_path"]);
   if (!result?.ok || !/(^|\/)(readme|index|mod|lib|__init__)(\.\w+)?$/i.test(path)) return [];
   const page = parsePage(result.text);
-  const isReadme = /(^|\/)readme/i.test(path);
-  const lines = isReadme
-    ? page.lines.filter(({ text }) => /^(#+ )?[A-Za-z*`]/.test(text)).slice(0, 4)
-    : leadingComment(page);
-  return lines.map(({ number, text }) => `- ${path}:${number}  ${clip(text.replace(/^#+ /, ""), 200)}`);
+  const { title, paragraph } = readReadme(page);
+  const lines = /(^|\/)readme/i.test(path) ? [title, paragraph] : leadingComment(page);
+  return lines.flatMap((line) => (line ? [`- ${path}:${line.number}  ${clip(line.text, 200)}`] : []));
 }

@@ -32,10 +32,10 @@ describe("readTaskReport", () => {
     expect(readTaskReport({ ok: true, text: early })).toEqual({
       kind: "partial",
       text: "Looking at src.",
-      why: "it ended as incomplete",
+      why: "the agent ended as incomplete",
     });
     const cut = told({}, "# src").replace(/<\/task_result>[\s\S]*/, "");
-    expect(readTaskReport({ ok: true, text: cut })).toMatchObject({ kind: "partial", why: "its report was cut" });
+    expect(readTaskReport({ ok: true, text: cut })).toMatchObject({ kind: "partial", why: "the report was cut" });
   });
 
   it("says why there is none", () => {
@@ -47,7 +47,7 @@ describe("readTaskReport", () => {
       why: "Task was not run. A rule denies it.",
     });
     expect(readTaskReport({ ok: true, text: told({}, "  ") })).toMatchObject({ kind: "none" });
-    expect(readTaskReport({ ok: false, text: "" })).toEqual({ kind: "none", why: "nothing was told" });
+    expect(readTaskReport({ ok: false, text: "" })).toEqual({ kind: "none", why: "the agent reported nothing" });
   });
 
   it("calls nothing whole but a report that ended well, whatever it says", () => {

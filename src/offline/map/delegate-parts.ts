@@ -1,7 +1,8 @@
 import { partRequest } from "../job-request.ts";
 import { type CallResult, callAll, type PlannedCall, type Step } from "../jobs/job.ts";
+import { directoryOf, type Package } from "./find-packages.ts";
 import { baseName, languageOf } from "./languages.ts";
-import type { Directory, Survey } from "./survey-files.ts";
+import { type Directory, directoryAt, type Survey } from "./survey-files.ts";
 
 /** Agent that explores a part. */
 export const explorer = "Explore";
@@ -16,15 +17,18 @@ export interface Part {
 const maxAgents = 6;
 const fewestParts = 3;
 /** A directory with fewer files is not worth an agent. */
-const fewestFiles = 3;
+const fewestFiles = 6;
 /** Up to this many source files, one agent is faster than several. */
 const fewSourceFiles = 40;
 
 /** Starts an agent for each part of a large repository, all at once. A small repository has no parts. */
-export function* delegateParts(survey: Survey): Generator<Step, readonly Part[], readonly CallResult[]> {
-  const directories = partsOf(survey);
+export function* delegateParts(
+  survey: Survey,
+  packages: readonly Package[],
+): Generator<Step, readonly Part[], readonly CallResult[]> {
+  const directories = partsOf(survey, packages);
   const results = yield* callAll(
-    `A large repository: sending an agent to each of ${directories.length} parts.`,
+    `Sending an agent to each of ${directories.length} parts`,
     directories.map(({ path }) => taskFor(path)),
   );
   return results.map((result, index) => {
@@ -34,18 +38,36 @@ export function* delegateParts(survey: Survey): Generator<Step, readonly Part[],
 }
 
 /** Returns the directories of a large repository that are worth an agent each, largest first. */
-export function partsOf({ files, directories }: Pick<Survey, "files" | "directories">): readonly Directory[] {
+export function partsOf(
+  { files, directories, complete = false }: Pick<Survey, "files" | "directories"> & Partial<Pick<Survey, "complete">>,
+  packages: readonly Package[] = [],
+): readonly Directory[] {
   const source = files.filter(({ path }) => languageOf(path)?.isCode);
   if (source.length <= fewSourceFiles) return [];
-  const parts = directories.filter(({ path, files: count }) => count >= fewestFiles && !baseName(path).startsWith("."));
+  const parts = directories
+    .flatMap((directory) => packagesIn(directory, { files, packages, complete }))
+    .filter(({ path, files: count }) => count >= fewestFiles && !baseName(path).startsWith("."));
   if (parts.length < fewestParts) return [];
   return parts.sort((left, right) => right.files - left.files || (left.path < right.path ? -1 : 1)).slice(0, maxAgents);
+}
+
+/**
+ * Returns the packages of a directory such as packages/, which is nothing by itself, or the directory. Without all files,
+ * the size of the packages is unknown, and the map only lists them.
+ */
+function packagesIn(
+  directory: Directory,
+  { files, packages, complete }: Pick<Survey, "files" | "complete"> & { readonly packages: readonly Package[] },
+): readonly Directory[] {
+  const inside = packages.filter(({ path }) => directoryOf(path) === directory.path);
+  if (inside.length < 2) return [directory];
+  return complete ? inside.map(({ path }) => directoryAt(path, files)) : [];
 }
 
 function taskFor(path: string): PlannedCall {
   return {
     name: "Task",
-    input: { description: `${path} for the map`, prompt: partRequest(path), subagent_type: explorer },
+    input: { description: path, prompt: partRequest(path), subagent_type: explorer },
   };
 }
 
@@ -61,10 +83,11 @@ const taskForm = /<task_(result|error)\b([^>]*)>\n?([\s\S]*?)(?:\n?<\/task_\1>|$
 export function readTaskReport({ ok, text }: Pick<CallResult, "ok" | "text">): TaskReport {
   const [, tag, attributes = "", inside = ""] = taskForm.exec(text) ?? [];
   const content = inside.trim();
-  if (tag !== "result") return { kind: "none", why: (content || text.trim()).split("\n")[0] || "nothing was told" };
+  if (tag !== "result")
+    return { kind: "none", why: (content || text.trim()).split("\n")[0] || "the agent reported nothing" };
   const status = /\bstatus="([^"]*)"/.exec(attributes)?.[1] ?? "unknown";
-  if (content === "") return { kind: "none", why: `it ended as ${status} and reported nothing` };
-  if (!ok || status !== "completed") return { kind: "partial", text: content, why: `it ended as ${status}` };
-  if (!text.includes("</task_result>")) return { kind: "partial", text: content, why: "its report was cut" };
+  if (content === "") return { kind: "none", why: `the agent ended as ${status} and reported nothing` };
+  if (!ok || status !== "completed") return { kind: "partial", text: content, why: `the agent ended as ${status}` };
+  if (!text.includes("</task_result>")) return { kind: "partial", text: content, why: "the report was cut" };
   return { kind: "whole", text: content };
 }

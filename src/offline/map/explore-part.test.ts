@@ -26,11 +26,7 @@ describe("an agent for a part", () => {
     expect(report).toBe(`# src: 7 text files with 44 lines: TypeScript (5), Markdown (1), Python (1)
 
 ## What it is
-- src/README.md:1  The engine
 - src/README.md:3  It turns words into pages.
-
-## Size
-- 7 text files with 44 lines: TypeScript (5), Markdown (1), Python (1)
 
 ## Directories
 - src/parse/   3 files  36 lines  Reads what people wrote.
@@ -44,21 +40,29 @@ describe("an agent for a part", () => {
 - src/parse/parse.test.ts:2  tests reads the author's words
 
 ## Entry points
-- src/index.ts  an entry by its name
-- src/main.ts   an entry by its name
+- by name: src/main.ts, src/index.ts
 
 ## Tests
-- 1 file: src/parse (1)
+- 1 file in src/parse
 `);
     expect(calls.filter((call) => call.isError)).toEqual([]);
     expect(new Set(calls.map(({ name }) => name))).toEqual(new Set(["LS", "Grep", "Read"]));
   });
 
-  it("says what most of a part is that says nothing about itself", async () => {
+  it("adds nothing about a part that says nothing about itself", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ "checks/a.test.ts": "x\n", "checks/b.test.ts": "x\n", "checks/c.json": "{}\n" });
     const { report } = await workspace.talk(partRequest("checks"));
-    expect(report).toContain("- checks/  mostly TypeScript tests; no README or first comment says what it is for");
+    expect(report).toBe(`# checks: 3 text files with 3 lines: TypeScript (2), JSON (1)
+
+## Key files
+- checks/a.test.ts  1 line
+- checks/b.test.ts  1 line
+- checks/c.json     1 line
+
+## Tests
+- 2 files in checks
+`);
   });
 
   it("reports without Grep, and says what it could not see", async () => {
@@ -66,7 +70,7 @@ describe("an agent for a part", () => {
     workspace.put(files);
     const { report, stopReason } = await workspace.talk(partRequest("src"));
     expect(stopReason).toBe("end_turn");
-    expect(report).toMatch(/## Size\n- 7 text files: TypeScript \(5\)/);
+    expect(report).toMatch(/^# src: 7 text files: TypeScript \(5\)/);
     expect(report).toContain("This agent has no tool Grep.");
   });
 
@@ -74,7 +78,7 @@ describe("an agent for a part", () => {
     workspace = createOfflineWorkspace();
     const missing = await workspace.talk(partRequest("nowhere"));
     expect(missing.stopReason).toBe("refusal");
-    expect(missing.report).toMatch(/^There is nothing to tell of nowhere: /);
+    expect(missing.report).toMatch(/^nowhere could not be explored: /);
     workspace.put({ "empty/.keep": "" });
     expect((await workspace.talk(partRequest("empty"))).report).toContain("it has no text files");
   });

@@ -2,34 +2,29 @@ import { plural } from "../../lib/index.ts";
 import { anyDefinitionPattern } from "../jobs/definitions.ts";
 import { type CallResult, callAll, callTools, type Job, list, read, resultText } from "../jobs/job.ts";
 import { clip, compose, rows } from "../jobs/report.ts";
-import {
-  type FileCount,
-  type Hit,
-  type Page,
-  parseCounts,
-  parseHits,
-  parseListing,
-  parsePage,
-} from "../jobs/results.ts";
+import { type FileCount, type Page, parseCounts, parseHits, parseListing, parsePage } from "../jobs/results.ts";
+import { describeDirectories, findDescriptions } from "./describe-directories.ts";
 import { baseName, isTest, languageOf } from "./languages.ts";
 import { leadingComment } from "./leading-comment.ts";
-import { commentText, directoryLines } from "./map-layout.ts";
+import { manifestNames, readManifest } from "./manifests/read-manifest.ts";
+import { directoryLines } from "./map-layout.ts";
 import { aboutLines, entryLines, testLines } from "./map-report.ts";
-import { manifestNames, readManifest } from "./read-manifest.ts";
-import { countByNames, countLines, findEntryPoints, joinPath, type Survey, surveyFiles } from "./survey-files.ts";
+
+import { readReadme } from "./read-readme.ts";
+import { countByNames, countLines, joinPath, type Survey, surveyFiles } from "./survey-files.ts";
 
 const maxDirectories = 30;
 const maxKeyFiles = 6;
 
 /** Explores one directory for an agent that maps the whole repository. Uses read-only tools and starts no agents. */
 export function* explorePart(path: string): Job {
-  const { listing, counted, entryPoints } = yield* callTools(`Looking at ${path}.`, {
+  const { listing, counted, described } = yield* callTools(`Looking at ${path}`, {
     listing: list(path),
     counted: countLines(path),
-    entryPoints: findEntryPoints(path),
+    described: findDescriptions(path),
   });
   const counts = counted.ok ? parseCounts(counted.text) : yield* countByNames(path);
-  if (counts.totalFiles === 0) return nothingFound(path, [listing, counted, entryPoints]);
+  if (counts.totalFiles === 0) return nothingFound(path, [listing, counted, described]);
   const top = parseListing(resultText(listing));
   const survey = yield* surveyFiles(counts, { path, top, isIgnored: () => false, maxCounted: maxDirectories });
   const names = top.files.map(({ name }) => name);
@@ -38,40 +33,31 @@ export function* explorePart(path: string): Job {
   const [readmePath, manifestPath] = [readme, manifest].map(([name]) => name && joinPath(path, name));
   const others = survey.files.filter((file) => file.path !== readmePath && file.path !== manifestPath);
   const key = keyFiles(others, { path, most: maxKeyFiles });
-  const pages = yield* callAll("Reading what its files say about themselves.", [
+  const pages = yield* callAll(`Reading the key files of ${path}`, [
     ...[readmePath, manifestPath].flatMap((name) => (name ? [read(name, 1_000)] : [])),
     ...key.map((file) => read(file.path, 60)),
   ]);
   const pageOf = (name: string | undefined) => pages.find((page) => page.ok && page.call.input["file_path"] === name);
   const manifests = [pageOf(manifestPath)].flatMap((page) =>
-    page && manifestPath ? [readManifest(manifestPath, parsePage(page.text))] : [],
+    page && manifestPath
+      ? [readManifest({ path: manifestPath, page: parsePage(page.text), beside: new Set(names) })]
+      : [],
   );
-  const headers = parseHits(resultText(entryPoints)).hits;
+  const describe = describeDirectories(parseHits(resultText(described)).hits, []);
   const text = compose(`${path}: ${sizeOf(survey)}`, [
-    {
-      heading: "What it is",
-      lines: whatItIs(aboutLines({ readme: pageOf(readmePath), manifests }), { path, survey, headers }),
-    },
-    { heading: "Size", lines: [`- ${sizeOf(survey)}`] },
-    { heading: "Directories", lines: directoryLines(survey.directories, headers, maxDirectories) },
+    { heading: "What it is", lines: whatItIs(aboutLines({ readme: pageOf(readmePath), manifests }), describe(path)) },
+    { heading: "Directories", lines: directoryLines(survey.directories, describe, maxDirectories) },
     { heading: "Key files", lines: rows(key.map((file) => describeFile(file, resultText(pageOf(file.path))))) },
     { heading: "Entry points", lines: entryLines({ manifests, survey: withoutInnerEntryPoints(survey, path), path }) },
-    { heading: "Tests", lines: testLines({ survey, manifests }) },
+    { heading: "Tests", lines: testLines(survey) },
   ]);
   return { kind: "report", text };
 }
 
-/** Returns its own description, or else the comment of its entry point, or else its main language. */
-function whatItIs(
-  own: readonly string[],
-  { path, survey, headers }: { readonly path: string; readonly survey: Survey; readonly headers: readonly Hit[] },
-): readonly string[] {
+/** Returns its own description, or else the comment of its entry point. */
+function whatItIs(own: readonly string[], comment: string): readonly string[] {
   if (own.length > 0) return own;
-  const entry = headers.find((hit) => hit.line <= 3 && hit.path.slice(0, hit.path.lastIndexOf("/")) === path);
-  if (entry) return [`- ${entry.path}:${entry.line}  ${clip(commentText(entry), 200)}`];
-  const tests = survey.files.filter((file) => isTest(file.path)).length;
-  const kind = `${survey.languages[0]?.name ?? "unknown kinds"}${tests * 2 > survey.files.length ? " tests" : ""}`;
-  return [`- ${path}/  mostly ${kind}; no README or first comment says what it is for`];
+  return comment === "" ? [] : [`- ${clip(comment, 200)}`];
 }
 
 /** An entry point further down belongs to its own directory. */
@@ -86,7 +72,7 @@ function nothingFound(path: string, results: readonly CallResult[]) {
   const why = results.find(({ ok }) => !ok)?.text ?? "it has no text files.";
   return {
     kind: "refusal" as const,
-    text: `There is nothing to tell of ${path}: ${clip(why, 300)}\n`,
+    text: `${path} could not be explored: ${clip(why, 300)}\n`,
     reported: results,
   };
 }
@@ -114,7 +100,7 @@ const ranks = { entry: 0, start: 1, code: 2, test: 3, prose: 3, other: 4 } as co
 function rankOf(file: string, directory: string): number | undefined {
   const name = baseName(file);
   const language = languageOf(file);
-  if (language === undefined || /[.-]min\.|\.lock$|-lock\.|\.snap$/.test(name)) return undefined;
+  if (language === undefined || /[.-]min\.|\.lock$|-lock\.|\.snap$|\.d\.[cm]?ts$/.test(name)) return undefined;
   if (isTest(file)) return ranks.test;
   if (!language.isCode) return /^(Markdown|reStructuredText)$/.test(language.name) ? ranks.prose : ranks.other;
   if (isEntryPoint(file)) return file === joinPath(directory, name) ? ranks.entry : undefined;
@@ -165,7 +151,7 @@ const definition = new RegExp(anyDefinitionPattern);
 const nameForm =
   /(?:function\*?|class|interface|type|enum|struct|trait|def|fn|func|fun|const|let|var|module|object|record|mod)\s+(?:\([^)]*\)\s*)?([\w$]+)/;
 
-function heading({ lines }: Page): Page["lines"] {
-  const first = lines.find(({ text }) => /^#+\s+\S/.test(text)) ?? lines.find(({ text }) => /\w/.test(text));
-  return first === undefined ? [] : [{ ...first, text: first.text.replace(/^#+\s+/, "") }];
+function heading(page: Page): Page["lines"] {
+  const { title, paragraph } = readReadme(page);
+  return [title ?? paragraph].filter((line) => line !== undefined);
 }

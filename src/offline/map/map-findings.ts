@@ -1,7 +1,9 @@
 import type { CallResult } from "../jobs/job.ts";
 import type { Hit, Listing } from "../jobs/results.ts";
 import type { Part } from "./delegate-parts.ts";
-import type { Manifest } from "./read-manifest.ts";
+import type { DescribeDirectory } from "./describe-directories.ts";
+import type { Package } from "./find-packages.ts";
+import type { Manifest } from "./manifests/manifest.ts";
 import type { Survey } from "./survey-files.ts";
 
 /** Everything that a map is written from. */
@@ -9,13 +11,14 @@ export interface MapFindings {
   readonly path: string;
   readonly top: Listing;
   readonly survey: Survey;
-  /** Manifests in directories below the top. */
-  readonly nested: { readonly paths: readonly string[]; readonly left: number };
   readonly readme: CallResult | undefined;
+  /** Manifests at the top. */
   readonly manifests: readonly Manifest[];
+  readonly packages: readonly Package[];
+  /** Paths of packages whose manifests were not read. */
+  readonly otherPackages: readonly string[];
   readonly todos: { readonly hits: readonly Hit[]; readonly left: number };
-  /** First comments of the entry points of directories. */
-  readonly entryPoints: readonly Hit[];
+  readonly describe: DescribeDirectory;
   /** Reports of the agents that explored parts of a large repository. */
   readonly parts: readonly Part[];
   readonly log: CallResult;

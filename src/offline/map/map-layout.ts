@@ -1,57 +1,70 @@
-import { plural } from "../../lib/index.ts";
+import { formatCount, plural } from "../../lib/index.ts";
 import { clip, rows, type Section } from "../jobs/report.ts";
-import type { Hit } from "../jobs/results.ts";
+import type { DescribeDirectory } from "./describe-directories.ts";
+import { directoryOf } from "./find-packages.ts";
 import type { MapFindings } from "./map-findings.ts";
-import type { Directory, Survey } from "./survey-files.ts";
+import { type Directory, joinPath, type Survey } from "./survey-files.ts";
 
 const maxRows = 12;
 
-export function layoutLines({ path, top, survey, nested, entryPoints, parts }: MapFindings): string[] {
-  const { directories, total } = survey;
+export function layoutLines({ path, top, survey, describe }: MapFindings): string[] {
+  const { directories } = survey;
   const prefix = path === "." ? 0 : path.length + 1;
-  const lines = directoryLines(directories, entryPoints);
+  const lines = directoryLines(directories, describe);
   const others = directories
     .filter(({ files, path: name }) => files === 0 && !name.slice(prefix).startsWith("."))
     .map((directory) => `${directory.path.slice(prefix)}/`);
-  if (others.length > 0) lines.push(`- not counted (empty, binary, or beyond the list): ${clip(others.join(", "))}`);
+  if (others.length > 0) lines.push(`- without text files: ${clip(others.join(", "))}`);
   if (top.files.length > 0)
     lines.push(`- files at the top: ${clip(top.files.map(({ name }) => name).join(", "), 200)}`);
-  if (nested.paths.length > 0)
-    lines.push(
-      `- ${plural(nested.paths.length + nested.left, "manifest")} below: ${clip(nested.paths.join(", "), 160)}`,
-    );
-  const explored = parts.filter(({ report }) => report.kind === "whole").map(({ directory }) => directory.path);
-  if (explored.length > 0) lines.push(`- explored by an agent each: ${explored.join(", ")}`);
-  lines.push(totalLine(total));
+  lines.push(totalLine(survey));
   return lines;
 }
 
-/** Lists the inside of a directory that contains most of the files. */
-export function innerSection({ survey, entryPoints, parts }: MapFindings): Section | undefined {
+/** Lists the packages of a monorepo: path, name, size and description. The layout describes those at the top. */
+export function packageLines({ path: top, packages, otherPackages, survey, describe }: MapFindings): string[] {
+  if (packages.every(({ path }) => directoryOf(path) === top)) return [];
+  const lines = rows(
+    packages.map(({ path, manifest }) => {
+      const files = survey.files.filter((file) => file.path.startsWith(`${path}/`)).length;
+      const size = survey.complete ? [plural(files, "file")] : [];
+      return [`${path}/`, manifest.title ?? "", ...size, clip(describe(path), 90)];
+    }),
+  );
+  if (otherPackages.length > 0)
+    lines.push(`- and ${formatCount(otherPackages.length)} more: ${clip(otherPackages.join(", "), 160)}`);
+  return lines;
+}
+
+/** Lists the inside of a directory that contains most of the files, unless agents or the list of packages describe it. */
+export function innerSection({ survey, describe, parts, packages }: MapFindings): Section | undefined {
   const largest = [...survey.directories].sort((left, right) => right.files - left.files)[0];
-  if (parts.some(({ directory, report }) => directory === largest && report.kind === "whole")) return undefined;
-  const inner = survey.inner.filter(({ exact }) => exact);
-  if (!largest || inner.length < 2 || largest.files * 2 < survey.total.files) return undefined;
-  const lines = directoryLines(inner, entryPoints);
-  const left = largest.inside.length - inner.length;
+  if (!largest || largest.files * 2 < survey.total.files) return undefined;
+  const isDescribed = (path: string) =>
+    parts.some(({ directory, report }) => directory.path === path && report.kind === "whole") ||
+    packages.some((one) => one.path === path);
+  const inner = survey.inner.filter(({ exact, path }) => exact && !isDescribed(path));
+  if (inner.length < 2 || isDescribed(largest.path)) return undefined;
+  const lines = directoryLines(inner, describe);
+  const left = largest.inside.filter((name) => !isDescribed(joinPath(largest.path, name))).length - inner.length;
   if (left > 0) lines.push(`- and ${left} more, not counted one by one`);
   return { heading: `Inside ${largest.path}`, lines };
 }
 
 export function directoryLines(
   directories: readonly Directory[],
-  entryPoints: readonly Hit[],
+  describe: DescribeDirectory,
   most = maxRows,
 ): string[] {
   const sorted = directories
     .filter(({ files }) => files > 0)
     .sort((left, right) => right.files - left.files || (left.path < right.path ? -1 : 1));
   const lines = rows(
-    sorted.map((directory) => [
-      `${directory.path}/`,
-      `${directory.exact ? "" : "at least "}${plural(directory.files, "file")}`,
-      amountOfLines(directory.lines),
-      describeDirectory(directory, entryPoints) || clip(directory.inside.join(", "), 90),
+    sorted.map(({ path, files, lines: sum, inside, exact }) => [
+      `${path}/`,
+      `${exact ? "" : "at least "}${plural(files, "file")}`,
+      amountOfLines(sum),
+      clip(describe(path) || inside.join(", "), 90),
     ]),
   );
   const left = lines.length - most;
@@ -65,20 +78,10 @@ function pathsAfter(directories: readonly Directory[], count: number): string {
     .join(", ");
 }
 
-/** Returns the first comment of the directory's entry point. */
-function describeDirectory({ path }: Directory, entryPoints: readonly Hit[]): string {
-  const own = entryPoints.filter((hit) => hit.line <= 3 && hit.path.slice(0, hit.path.lastIndexOf("/")) === path);
-  const hit = own.sort((left, right) => left.line - right.line)[0];
-  return hit ? clip(commentText(hit), 90) : "";
-}
-
-export function commentText({ text }: Hit): string {
-  return text.replace(/^(\/\/!?|#+|\/\*\*?|""")\s*/, "").replace(/\s*(\*\/|""")$/, "");
-}
-
-function totalLine({ files, lines }: Survey["total"]): string {
-  if (lines === 0) return `- in all ${plural(files, "file")}; lines were not counted`;
-  return `- in all ${plural(files, "text file")} with ${plural(lines, "line")}; empty, binary and ignored files are not counted`;
+function totalLine({ total, complete, files }: Survey): string {
+  if (total.lines === 0) return `- total: ${plural(total.files, "file")}; lines were not counted`;
+  const seen = complete ? "" : `; the lists of files below are from ${formatCount(files.length)} of them`;
+  return `- total: ${plural(total.files, "text file")}, ${plural(total.lines, "line")}${seen}`;
 }
 
 /** Returns an empty text if lines could not be counted. */

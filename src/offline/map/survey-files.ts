@@ -42,7 +42,6 @@ const maxDirectories = 8;
 const maxSplit = 2;
 const maxInner = 10;
 const maxTypes = 5;
-const maxAtOnce = 10;
 
 /** Excludes third-party code and build output from a search, in addition to .gitignore. */
 export const foreignGlob = `!**/{${foreignDirectories.join(",")}}/**`;
@@ -54,7 +53,7 @@ export function countLines(path: string, more: { readonly type?: string; readonl
 
 /** Lists the newest files and the number of all files, if lines can't be counted. */
 export function* countByNames(path: string): Generator<Step, Counts, readonly CallResult[]> {
-  const { names } = yield* callTools("Listing the files by name.", { names: glob("**/*", path) });
+  const { names } = yield* callTools("Listing the files by name", { names: glob("**/*", path) });
   const { paths, left } = parsePaths(resultText(names));
   const files = paths.filter(isOwn).map((name) => ({ path: name, count: 0 }));
   return { files, totalFiles: files.length + left, totalLines: 0, left: 0 };
@@ -62,14 +61,6 @@ export function* countByNames(path: string): Generator<Step, Counts, readonly Ca
 
 export function isOwn(path: string): boolean {
   return !path.split("/").some((part) => foreignDirectories.includes(part));
-}
-
-/** Files that describe their directory, and the form of their first comment. */
-const entryPointGlob = "**/{index,mod,lib,__init__,doc,README,readme}.{ts,tsx,js,mjs,rs,py,go,md}";
-const entryPointPattern = '^(//!?|#|/\\*\\*?|""")\\s?[A-Z].*';
-
-export function findEntryPoints(path: string): PlannedCall {
-  return grep(entryPointPattern, { path, glob: entryPointGlob, output_mode: "content", head_limit: 250 });
 }
 
 /** Surveys files from one count of everything or, if its list was cut, from counts by directory and by language. */
@@ -96,7 +87,7 @@ export function* surveyFiles(
   let tests: number | undefined;
   if (first.left > 0) {
     const directories = wanted.slice(0, maxCounted);
-    const cut = yield* count(directories, { known, counted, text: "The list was cut: counting by directory." });
+    const cut = yield* count(directories, { known, counted, text: "Counting lines by directory" });
     const found = filesIn(known);
     const soFar = {
       files: found,
@@ -104,7 +95,7 @@ export function* surveyFiles(
     };
     const split = isDelegated(soFar) ? [] : cut.slice(0, maxSplit);
     const kinds = typesIn(known.keys()).slice(0, maxTypes);
-    const [named, ...results] = yield* callAll("Counting by language.", [
+    const [named, ...results] = yield* callAll("Counting lines by language", [
       glob(testNames, path),
       ...split.map((directory) => list(directory)),
       ...kinds.map(({ type }): PlannedCall => countLines(path, { type, head_limit: 1 })),
@@ -115,7 +106,7 @@ export function* surveyFiles(
     tests = countPaths(named);
     const inner = split.flatMap((directory, index) => innerOf(directory, results[index]));
     for (const [index, directory] of split.entries()) describeInside(counted, directory, results[index]);
-    yield* count(inner.slice(0, maxInner), { known, counted, text: "Looking deeper." });
+    yield* count(inner.slice(0, maxInner), { known, counted, text: "Counting lines in the largest directories" });
   }
   const files = filesIn(known);
   const complete = files.length >= first.totalFiles;
@@ -149,16 +140,10 @@ function* count(
   directories: readonly string[],
   { known, counted, text }: Counting,
 ): Generator<Step, readonly string[], readonly CallResult[]> {
-  const results: CallResult[] = [];
-  for (let from = 0; from < directories.length; from += maxAtOnce) {
-    const some = directories.slice(from, from + maxAtOnce);
-    results.push(
-      ...(yield* callAll(
-        text,
-        some.map((directory) => countLines(directory)),
-      )),
-    );
-  }
+  const results = yield* callAll(
+    text,
+    directories.map((directory) => countLines(directory)),
+  );
   const cut: { directory: string; files: number }[] = [];
   for (const [index, directory] of directories.entries()) {
     const result = results[index];
@@ -254,6 +239,17 @@ function directoriesOf(
     const exact = complete || counted.has(directory);
     return { path: directory, files: group.length, lines, inside, exact, ...counted.get(directory) };
   });
+}
+
+/** Describes a directory of which all files are known. */
+export function directoryAt(path: string, files: readonly FileCount[]): Directory {
+  const group = files.filter((file) => file.path.startsWith(`${path}/`));
+  const lines = group.reduce((sum, file) => sum + file.count, 0);
+  const inside = insideOf(
+    path,
+    group.map((file) => file.path),
+  );
+  return { path, files: group.length, lines, inside, exact: true };
 }
 
 /** Returns the subdirectories of a directory, or its files if it has none. */
