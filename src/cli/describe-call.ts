@@ -1,4 +1,5 @@
 import { stripControls } from "../lib/index.ts";
+import { type AssistantMessage, callsOf, textOf } from "../protocol/index.ts";
 
 /** Summarizes the input of a call on one line: `src/a.ts`, `npm test`, `TODO in src`. */
 export function describeCall(inputJson: string): string {
@@ -14,8 +15,20 @@ export function describeCall(inputJson: string): string {
   if (Array.isArray(fields["questions"])) return describeQuestions(fields["questions"]);
   const field = describingFields.find((name) => text(name) !== "");
   if (field === undefined) return "";
-  const where = field === "pattern" ? [text("path"), text("glob")].filter((part) => part !== "" && part !== ".") : [];
-  return [text(field), ...(where.length === 0 ? [] : [where.join("/")])].join(" in ");
+  if (field !== "pattern") return text(field);
+  // A glob that only excludes files does not say where the search is.
+  const where = [text("path"), text("glob")].filter((part) => part !== "" && part !== "." && !part.startsWith("!"));
+  const what = text("pattern") === "^" ? "every line" : text("pattern");
+  return [what, ...(where.length === 0 ? [] : [where.join("/")])].join(" in ");
+}
+
+const MAX_ANNOUNCEMENT = 100;
+
+/** Returns the line by which an answer announces its calls, or an empty text. A single call is described by its input. */
+export function announcementOf(message: AssistantMessage): string {
+  const text = textOf(message.content).trim();
+  const isLine = !text.includes("\n") && text.length <= MAX_ANNOUNCEMENT;
+  return isLine && callsOf(message).length > 1 ? oneLine(text) : "";
 }
 
 function describeQuestions(questions: readonly unknown[]): string {

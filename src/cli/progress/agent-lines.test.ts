@@ -37,6 +37,17 @@ describe("the lines of agents", () => {
     ]);
   });
 
+  it("say in the words of the agent what several calls are for", () => {
+    const views = createAgentViews();
+    const calls = ["a.ts", "b.ts"].map((file_path) => ({ name: "Read", input: { file_path } }));
+    for (const event of [created(["a1"]), started(), answered("Reading the key files of src", calls)])
+      views.observe(fromAgent(["a1"], event), 0);
+    views.observe(fromAgent(["a1"], { type: "tool.requested", callId: "c0", name: "Read" }), 0);
+    expect(agentLines(views.inOrder(), view)).toEqual([
+      "  * Explore find the router · Reading the key files of src · 1,034 tokens · 8s",
+    ]);
+  });
+
   it("leave out those that ended first where there is not room, and count what is left out", () => {
     expect(agentLines(agentViews(10, { ended: 7 }), { ...view, rows: 5 })).toEqual([
       expect.stringContaining("part 0 · incomplete (max_turns)"),

@@ -73,8 +73,9 @@ function suffixOf({ background }: AgentView): string {
   return background ? " (background)" : "";
 }
 
-function activityOf({ running, lastText, activity }: AgentView): string {
+function activityOf({ running, announcement, lastText, activity }: AgentView): string {
   const call = [...running.values()].at(-1);
+  if (call !== undefined && announcement !== "") return announcement;
   if (call !== undefined) return `${call}${running.size > 1 ? ` (+${running.size - 1})` : ""}`;
   const last = lastText.trimEnd().split("\n").at(-1) ?? "";
   return oneLine(last) || oneLine(activity);

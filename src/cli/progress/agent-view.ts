@@ -14,7 +14,7 @@ import {
   textOf,
   type Usage,
 } from "../../protocol/index.ts";
-import { describeCall } from "../describe-call.ts";
+import { announcementOf, describeCall } from "../describe-call.ts";
 
 /** State of a subagent, folded from the updates of all its runs. */
 export interface AgentView extends AgentTotals {
@@ -33,6 +33,8 @@ export interface AgentView extends AgentTotals {
   /** End of the text it wrote last. */
   readonly lastText: string;
   readonly lastTool: string | undefined;
+  /** What the running calls are for, in the agent's words; may be empty. */
+  readonly announcement: string;
   /** Running calls, described. */
   readonly running: ReadonlyMap<CallId, string>;
   /** Descriptions of the inputs of calls that were requested. */
@@ -79,6 +81,7 @@ export function newAgentView({ agentId, agentType, path }: SubagentEvent, now: n
     activity: "starting",
     lastText: "",
     lastTool: undefined,
+    announcement: "",
     running: noCalls,
     targets: noCalls,
     end: undefined,
@@ -155,7 +158,14 @@ function endAnswer(view: AgentView, event: EventOf<"model.ended">): AgentView {
   for (const { callId, inputJson } of callsOf(message)) targets.set(callId, describeCall(inputJson));
   const text = textOf(message.content).trim();
   const lastText = text === "" ? view.lastText : text.slice(-MAX_LAST_TEXT);
-  return { ...view, ...spend(view, paidUsage(event), costUsd), targets, lastText, activity: "working" };
+  return {
+    ...view,
+    ...spend(view, paidUsage(event), costUsd),
+    targets,
+    lastText,
+    announcement: announcementOf(message),
+    activity: "working",
+  };
 }
 
 function spend(view: AgentView, usage: Usage, costUsd: number | undefined): Pick<AgentView, "usage" | "costUsd"> {

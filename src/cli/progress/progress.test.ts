@@ -72,6 +72,22 @@ describe("progress", () => {
     expect(written.at(-1)).toBe("⠙ Read src/a.ts · 3s · 1,234 tokens");
   });
 
+  it("says in the words of the model what several calls are for", () => {
+    const { progress, screen } = watch({ live: true });
+    const calls = ["c", "d"].map((callId) => ({ type: "tool_call", callId, name: "Read", inputJson: "{}" }) as const);
+    const say = (text: string): void => {
+      const content = [{ type: "text", text } as const, ...calls];
+      const message = { role: "assistant", content } as const;
+      progress.observe({ ...(answer() as RunUpdate & { type: "model.ended" }), message });
+      progress.observe(requested);
+      progress.tick();
+    };
+    say("Reading the manifests");
+    expect(screen()).toEqual(["⠙ Reading the manifests · 0s · 1,234 tokens"]);
+    say("First I read this.\nThen that.");
+    expect(screen()).toEqual(["⠹ Read · 0s · 2,468 tokens"]);
+  });
+
   it("leaves a line for a call that ended and takes the status away in the end", () => {
     const { progress, screen } = watch({ live: true });
     progress.observe(answer('{"file_path":"src/a.ts"}'));

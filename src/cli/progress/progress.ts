@@ -7,7 +7,7 @@ import {
   type RunUpdate,
   type SubagentEvent,
 } from "../../protocol/index.ts";
-import { describeCall } from "../describe-call.ts";
+import { announcementOf, describeCall } from "../describe-call.ts";
 import { fitLine } from "../fit-line.ts";
 import type { Output } from "../output.ts";
 import { agentLine, agentLines, formatElapsed } from "./agent-lines.ts";
@@ -63,6 +63,8 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   let tokens = 0;
   let frame = 0;
   let activity = "starting";
+  /** What the running calls are for, in the words of the model; may be empty. */
+  let announcement = "";
   /** The main agent has finished, unless a notice resumes it. */
   let isIdle = false;
   let isOver = false;
@@ -73,9 +75,11 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   const dim = (text: string): string => (color ? `\u001b[2m${text}\u001b[22m` : text);
   const status = (width: number): string => {
     const mark = frames[frame] ?? "";
-    const what = [...running.values()].at(-1) ?? (isIdle ? waitingText(agents.inOrder()) : undefined) ?? activity;
+    const isAnnounced = announcement !== "" && running.size > 0;
+    const call = isAnnounced ? announcement : [...running.values()].at(-1);
+    const what = call ?? (isIdle ? waitingText(agents.inOrder()) : undefined) ?? activity;
     const milliseconds = now() - startedAt;
-    return statusLine({ mark, what, more: running.size - 1, milliseconds, tokens, hint }, width);
+    return statusLine({ mark, what, more: isAnnounced ? 0 : running.size - 1, milliseconds, tokens, hint }, width);
   };
   const isShown = ({ path, end }: AgentView): boolean => end === undefined || !reported.has(path[0] ?? "");
   const liveLines = (): readonly string[] => {
@@ -136,6 +140,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
       }
       if (update.type === "model.ended") {
         activity = "working";
+        announcement = announcementOf(update.message);
         isIdle = callsOf(update.message).length === 0;
         tokens += tokensOf(paidUsage(update));
         for (const call of callsOf(update.message)) targets.set(call.callId, describeCall(call.inputJson));

@@ -5,7 +5,7 @@ import { clip, compose, firstOf, rows, type Section } from "./report.ts";
 
 /** Reports the newest commits: their kinds, areas and authors, and the files that change most. */
 export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
-  const { log, changes, status } = yield* callTools("Reading the git history.", {
+  const { log, changes, status } = yield* callTools("Reading the git history", {
     log: git(`log -n ${count} --date=short --format=%h%x09%ad%x09%an%x09%s -- ${quote(path)}`),
     changes: git(`log -n ${count} --numstat --format=%h -- ${quote(path)}`),
     status: git("status --short --branch"),
@@ -20,7 +20,7 @@ export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
     };
   }
   const newest = commits.slice(0, 3).map(({ hash }) => hash);
-  const [details] = yield* callAll("Looking at the newest commits.", [
+  const [details] = yield* callAll("Looking at the newest commits", [
     git(`show --stat=90 --format=%h%x09%s ${newest.join(" ")}`),
   ]);
   const oldest = commits.at(-1);

@@ -11,7 +11,7 @@ const maxLines = 200;
 
 export function* browse({ path, pattern }: ListRequest): Job {
   if (pattern !== undefined) return yield* browseByPattern(pattern, path);
-  const { listing } = yield* callTools(`Listing ${path}.`, { listing: list(path) });
+  const { listing } = yield* callTools(`Listing ${path}`, { listing: list(path) });
   if (!listing.ok) return { kind: "report", text: compose(`${path} could not be listed`, []) };
   const { directories, files, left } = parseListing(listing.text);
   const lines = [...directories.map((name) => `- ${name}/`), ...rows(files.map(({ name, size }) => [name, size]))];
@@ -22,7 +22,7 @@ export function* browse({ path, pattern }: ListRequest): Job {
 }
 
 function* browseByPattern(pattern: string, path: string): Job {
-  const { found } = yield* callTools(`Looking for ${pattern}.`, { found: glob(pattern, path) });
+  const { found } = yield* callTools(`Looking for ${pattern}`, { found: glob(pattern, path) });
   const { paths, left } = found.ok ? parsePaths(found.text) : { paths: [], left: 0 };
   const lines = paths.map((name) => `- ${name}`);
   if (left > 0) lines.push(`- and ${plural(left, "older file")} that the result left out`);
@@ -33,7 +33,7 @@ function* browseByPattern(pattern: string, path: string): Job {
 }
 
 export function* readOne({ path }: ReadRequest): Job {
-  const { page } = yield* callTools(`Reading ${path}.`, { page: read(path) });
+  const { page } = yield* callTools(`Reading ${path}`, { page: read(path) });
   if (!page.ok) return { kind: "report", text: compose(`${path} could not be read`, []) };
   const { lines, total } = parsePage(page.text);
   // Notebooks, pictures and empty files come without line numbers.
@@ -54,7 +54,7 @@ export function* readOne({ path }: ReadRequest): Job {
 export function* searchText({ text, path }: SearchRequest): Job {
   const isTodo = /^todos?$/i.test(text);
   const pattern = isTodo ? todoPattern : escapePattern(text);
-  const { found } = yield* callTools(`Searching for ${text}.`, {
+  const { found } = yield* callTools(`Searching for ${text}`, {
     found: grep(pattern, {
       path,
       glob: foreignGlob,
@@ -79,7 +79,7 @@ const linesPerFile = 4;
 export function* findSymbol({ symbol, path }: FindRequest): Job {
   const name = symbol.split(/::|\./).at(-1) || symbol;
   const options = { path, glob: foreignGlob, output_mode: "content" };
-  const { defined, used } = yield* callTools(`Searching for ${symbol}.`, {
+  const { defined, used } = yield* callTools(`Searching for ${symbol}`, {
     defined: grep(definitionPattern(name), { ...options, head_limit: 60 }),
     used: grep(usagePattern(symbol), { ...options, head_limit: 250 }),
   });
@@ -92,7 +92,7 @@ export function* findSymbol({ symbol, path }: FindRequest): Job {
   const locations = new Set(definitions.map(locationOf));
   const others = usages.hits.filter((hit) => !locations.has(locationOf(hit)));
   const [around] = yield* callAll(
-    "Reading the definition.",
+    "Reading the definition",
     definitions.slice(0, 1).map(({ path: file, line }) => ({
       name: "Read",
       input: { file_path: file, offset: Math.max(1, line - 8), limit: 16 },
@@ -150,7 +150,7 @@ function* findNear(
   symbol: string,
   { path, before }: { readonly path: string; readonly before: readonly CallResult[] },
 ): Job {
-  const { lines, files } = yield* callTools("Nothing with exactly this name: looking for similar ones.", {
+  const { lines, files } = yield* callTools("Nothing with exactly this name: looking for similar ones", {
     lines: grep(usagePattern(symbol).replaceAll("\\b", ""), {
       path,
       glob: foreignGlob,

@@ -16,7 +16,7 @@ export function* summarise(path: string): Job {
     const other = yield* first.call.name === "Read" ? openDirectory(path) : openFile(path);
     return other.ok ? withoutFailure(yield* summariseResult(path, other), first) : notFound(path);
   }
-  const { named, inside } = yield* callTools(`${path} is not there: looking for the name elsewhere.`, {
+  const { named, inside } = yield* callTools(`${path} does not exist: looking for its name elsewhere`, {
     named: glob(`**/{${baseName(path)},${baseName(path)}.*}`),
     inside: glob(`**/${baseName(path)}/*`),
   });
@@ -46,12 +46,12 @@ function open(path: string) {
 }
 
 function* openFile(path: string) {
-  const { page } = yield* callTools(`Reading ${path}.`, { page: read(path) });
+  const { page } = yield* callTools(`Reading ${path}`, { page: read(path) });
   return page;
 }
 
 function* openDirectory(path: string) {
-  const { listing } = yield* callTools(`Listing ${path}.`, { listing: list(path) });
+  const { listing } = yield* callTools(`Listing ${path}`, { listing: list(path) });
   return listing;
 }
 
@@ -72,7 +72,7 @@ function* summariseFile(path: string, page: CallResult): Job {
   const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ".";
   const prose = /\.(md|markdown|mdx|rst|txt)$/i.test(path);
   const content = { path, output_mode: "content" };
-  const { listing, defined, imported, todos } = yield* callTools(`Looking for definitions in ${path}.`, {
+  const { listing, defined, imported, todos } = yield* callTools(`Looking for definitions in ${path}`, {
     listing: list(directory),
     defined: grep(prose ? "^#{1,4} " : anyDefinitionPattern, { ...content, head_limit: 80 }),
     imported: grep(importPattern, { ...content, head_limit: 80 }),
@@ -150,7 +150,7 @@ function* summariseDirectory(path: string, result: CallResult): Job {
     .map(({ name }) => name);
   const entryPoints = source.filter((name) => /^(index|main|mod|lib|__init__|cli|app)\./.test(name));
   const chosen = [...(readme ? [readme] : []), ...new Set([...entryPoints, ...source])].slice(0, maxRead);
-  const [counted, defined, ...pages] = yield* callAll(`Reading what the files of ${path} say about themselves.`, [
+  const [counted, defined, ...pages] = yield* callAll(`Reading what the files of ${path} say about themselves`, [
     countLines(path),
     grep(anyDefinitionPattern, { path, glob: foreignGlob, output_mode: "content", head_limit: 250 }),
     ...chosen.map((name) => read(joinPath(path, name), 30)),
