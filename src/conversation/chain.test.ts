@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type AssistantMessage,
+  ENVIRONMENT_OPENING,
   FORK_INTRODUCTION,
   type Head,
   type Message,
@@ -318,6 +319,16 @@ describe("cache marks", () => {
     const called = JSON.parse(bodyOf(begin({ ...head, tools: tools.slice(0, 2), system: "You help." }))) as Body;
     expect([marked(own)[0], marked(called)[0]]).toEqual(["Grep", "Grep"]);
     expect(marked(JSON.parse(bodyOf(begin({ ...head, tools: tools.slice(2) }))) as Body)).toEqual(["system", "0.0"]);
+  });
+
+  it("can stand behind the environment, up to which agents of one kind are equal", () => {
+    const chain = new Chain(head);
+    const texts = [`${ENVIRONMENT_OPENING}\nDate: today]`, "Do part 1."];
+    chain.append({ role: "user", content: texts.map((text) => ({ type: "text", text })) });
+    const [environment, whole] = prefixPoints(chain.request().view).points.slice(-2);
+    expect((whole?.bytes ?? 0) - (environment?.bytes ?? 0)).toBeGreaterThan("Do part 1.".length);
+    chain.markForkPoint();
+    expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["Read", "system", "0.0", "0.1"]);
   });
 
   it("let a read-only agent read the tools that its caller begins with, as long as there are marks left", () => {

@@ -12,7 +12,7 @@ export type {
   SkillFork,
 } from "./agents/definition.ts";
 export { agentAliases, definitionSources, isSameAgent, VERIFIER } from "./agents/definition.ts";
-export type { ToldEnvironment } from "./agents/environment.ts";
+export { ENVIRONMENT_OPENING, type ToldEnvironment } from "./agents/environment.ts";
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
 export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
 export type {

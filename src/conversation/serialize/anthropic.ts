@@ -1,5 +1,6 @@
 import {
   type AssistantBlock,
+  ENVIRONMENT_OPENING,
   FORK_INTRODUCTION,
   type Head,
   type Message,
@@ -77,7 +78,7 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
       const blockJson = userBlockText(block);
       if (blockJson === undefined) continue;
       add(blockJson, true);
-      if (block.type === "tool_result" || isForkIntroduction(block)) resultsMarkAt = markAt;
+      if (block.type === "tool_result" || isForSiblings(block)) resultsMarkAt = markAt;
     }
   } else {
     for (const block of message.content) {
@@ -90,8 +91,8 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
   return { text: `${text}]}`, markAt, resultsMarkAt };
 }
 
-function isForkIntroduction(block: UserBlock): boolean {
-  return block.type === "text" && block.text === FORK_INTRODUCTION;
+function isForSiblings(block: UserBlock): boolean {
+  return block.type === "text" && (block.text === FORK_INTRODUCTION || block.text.startsWith(ENVIRONMENT_OPENING));
 }
 
 function userBlockText(block: UserBlock): string | undefined {

@@ -33,7 +33,7 @@ export interface SegmentText {
   readonly text: string;
   /** After the last block. */
   readonly markAt: number;
-  /** After the last tool result and the text for every fork: from here on sibling forks differ. */
+  /** After the last tool result, the environment and the text for every fork: from here on siblings differ. */
   readonly resultsMarkAt: number;
 }
 

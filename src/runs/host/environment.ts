@@ -1,5 +1,10 @@
 import type { EnvironmentFacts, GitState } from "../../ports/index.ts";
-import type { DurableEvent, PermissionMode, ToldEnvironment } from "../../protocol/index.ts";
+import {
+  type DurableEvent,
+  ENVIRONMENT_OPENING,
+  type PermissionMode,
+  type ToldEnvironment,
+} from "../../protocol/index.ts";
 import { currentPolicy } from "./plan-mode.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -39,7 +44,7 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
   ]);
   const added = workspaceRoots.slice(1);
   const lines = [
-    "Your environment:",
+    ENVIRONMENT_OPENING,
     `Date: ${now.date}`,
     `Platform: ${facts.platform}`,
     `Working directory: ${now.directory}`,
@@ -49,7 +54,7 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
     `Permission mode: ${modeText(now)}`,
     ...(commands === undefined ? [] : [`Commands: ${commands}`]),
   ];
-  return `[${lines.join("\n")}]`;
+  return `${lines.join("\n")}]`;
 }
 
 /** The changed files are told only to the main agent: when a subagent begins, others may have changed more. */
