@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import { knownModel } from "../src/model/providers/describe-model.ts";
 import {
   type CacheAccount,
-  type CacheOptions,
   createApiServer,
   messagesOf,
   type RecordedRequest,
@@ -42,19 +41,18 @@ export interface FanOutWish {
   /** The server caches by its real minimum. */
   readonly model: string;
   readonly flags?: readonly string[];
-  readonly cache?: CacheOptions;
   /** Before an answer begins; long enough that agents that start together have none of each other yet. */
   readonly delayMs?: number;
 }
 
 /** A main agent gives eight parts of a survey away at once; each agent reads four files and reports: five requests. */
-export async function fanOut({ kind, model, flags = [], cache = {}, delayMs = 200 }: FanOutWish): Promise<FanOut> {
+export async function fanOut({ kind, model, flags = [], delayMs = 200 }: FanOutWish): Promise<FanOut> {
   const scenario = JSON.parse(readFileSync(join(here, "fan-out.json"), "utf8")) as Scenario;
   const place = newPlace();
   const fileTokens = writeParts(place.cwd, scenario);
   const server = await createApiServer({
     seed: scenario.seed,
-    cache: { minimumTokens: minimumOf(model), ...cache },
+    cache: { minimumTokens: minimumOf(model) },
     script: (request) => ({ ...replyTo(request, scenario, kind), pacing: { delayMs } }),
   });
   try {

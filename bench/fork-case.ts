@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import type { Journal } from "../src/ports/index.ts";
 import type { DurableEvent, Head, Line } from "../src/protocol/index.ts";
 import { Thread } from "../src/runs/index.ts";
-import { forkPoint, forkPrompt, type Siblings, siblingsOf } from "../src/runs/subagents/forks.ts";
+import { type ForkSiblings, forkPoint, forkPrompt, forkSiblings } from "../src/runs/subagents/forks.ts";
 import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
@@ -28,7 +28,7 @@ export async function forkCase(): Promise<Figure[]> {
 /** The first fork of an answer seals what was added since the last request; the others find that done. */
 async function creation(messages: number): Promise<{ readonly first: number; readonly more: number }> {
   const parent = await converse(messages, 200);
-  const siblings = siblingsOf(parent);
+  const siblings = forkSiblings(parent);
   const times = Array.from({ length: forks }, () => {
     const startedAt = performance.now();
     new Thread("a1", nowhere).inherit(forkPoint(parent, { kind: "fork", siblings }).past);
@@ -42,11 +42,11 @@ async function memory(): Promise<Figure> {
   const tokens = 50_000;
   // What was compiled and thrown away by the first ones is no part of it.
   const some = await converse(10, 100);
-  await fork(some, 0, siblingsOf(some));
+  await fork(some, 0, forkSiblings(some));
   const before = await held();
   const parent = await converse(100, (tokens * 4) / 100);
   const one = (await held()) - before;
-  const siblings = siblingsOf(parent);
+  const siblings = forkSiblings(parent);
   const all: Thread[] = [];
   for (let index = 0; index < forks; index += 1) all.push(await fork(parent, index, siblings));
   const more = (await held()) - before - one;
@@ -55,7 +55,7 @@ async function memory(): Promise<Figure> {
   return { name, ours: more / 1024, floor: one / 1024, unit: "KB", limit: 1.3 };
 }
 
-async function fork(parent: Thread, index: number, siblings: Siblings): Promise<Thread> {
+async function fork(parent: Thread, index: number, siblings: ForkSiblings): Promise<Thread> {
   const agentId = `a${index}`;
   const { origin, past } = forkPoint(parent, { kind: "fork", siblings });
   const thread = new Thread(agentId, nowhere);

@@ -156,7 +156,7 @@ describe("a chain", () => {
             const [sharing, alone] = [parent.fork(prefix), parent.fork()];
             for (const chain of [sharing, alone]) {
               chain.append(turn);
-              chain.markForkPoint();
+              chain.markSiblings();
             }
             expect(bodyOf(sharing)).toBe(bodyOf(alone));
             for (const chain of [sharing, alone]) {
@@ -327,7 +327,7 @@ describe("cache marks", () => {
     chain.append({ role: "user", content: texts.map((text) => ({ type: "text", text })) });
     const [environment, whole] = prefixPoints(chain.request().view).points.slice(-2);
     expect((whole?.bytes ?? 0) - (environment?.bytes ?? 0)).toBeGreaterThan("Do part 1.".length);
-    chain.markForkPoint();
+    chain.markSiblings();
     expect(marked(JSON.parse(bodyOf(chain)) as Body)).toEqual(["Read", "system", "0.0", "0.1"]);
   });
 
@@ -362,7 +362,7 @@ describe("cache marks", () => {
         { type: "text", text: "Directive." },
       ],
     });
-    child.markForkPoint();
+    child.markSiblings();
     expect(marked(JSON.parse(bodyOf(child)) as Body)).toEqual(places);
   });
 

@@ -123,8 +123,8 @@ export class Chain {
     return chain;
   }
 
-  /** Marks the end of what sibling forks share: the newest message up to its results and the text for every fork. */
-  markForkPoint(): void {
+  /** Marks the end of what siblings share: the newest message up to its results, environment and text for every fork. */
+  markSiblings(): void {
     this.forkMark = { segment: this.length - 1, place: "results" };
   }
 

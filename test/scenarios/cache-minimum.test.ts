@@ -1,6 +1,7 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { explainCache, openSession, reportCache } from "../../src/app/index.ts";
-import { createApiServer, type RecordedRequest } from "../../src/testing/index.ts";
+import { type ApiServer, createApiServer, type RecordedRequest, type Reply } from "../../src/testing/index.ts";
 import { newPlace } from "./delegation-place.ts";
 
 const minimumTokens = { "claude-opus-5": 512, "claude-sonnet-4-5": 1_024, "claude-haiku-4-5": 4_096 };
@@ -29,18 +30,55 @@ it("reports that requests below a model's minimum are not cached, and misses not
   expect(belowMinimum).toEqual([{ model: "claude-haiku-4-5", minimumTokens: 4_096, requests: 5, tooShort: 5 }]);
 });
 
-/** Runs a main agent that calls Plan and then general-purpose, on a server with each model's minimum. */
-async function delegateWith(model: string) {
-  const place = newPlace();
-  const task = (subagent_type: string) => ({
-    tool: "Task",
-    input: { description: "d", prompt: "Look.", subagent_type },
+it("sends one of several equal agents ahead, so that the others read what it wrote", async () => {
+  const { first, second } = await delegateTwice("claude-opus-5", () => wait(50));
+  expect(first.cache).toMatchObject({ read: tokensOfTools(first), missed: 0 });
+  expect(second.cache?.missed).toBe(0);
+  // Only the prompts differ.
+  expect(second.cache?.written).toBeLessThan(30);
+});
+
+it.each(["claude-haiku-4-5", "claude-next"])(
+  "sends agents at once if a cache is too short or unknown: %s",
+  async (model) => {
+    const both = (server: ApiServer) => Promise.race([server.waitForRequest(3), wait(2_000)]);
+    const { first, second } = await delegateTwice(model, both);
+    expect(second.arrivedAt).toBeLessThanOrEqual(first.firstByteAt ?? 0);
+  },
+);
+
+/** Runs a main agent that starts two equal agents at once. `hold` delays the answer to the first of them. */
+async function delegateTwice(model: string, hold: (server: ApiServer) => Promise<unknown>) {
+  const calls = ["Look.", "See."].map((prompt) => taskCall("general-purpose", prompt));
+  const { requests } = await run(model, async ({ ordinal }, server) => {
+    if (ordinal === 2) await hold(server);
+    return { content: ordinal === 1 ? calls : "Done." };
   });
-  const server = await createApiServer({
+  const [, first, second] = requests;
+  if (first === undefined || second === undefined) throw new Error(`${requests.length} requests`);
+  return { first, second };
+}
+
+/** Runs a main agent that calls Plan and then general-purpose. */
+async function delegateWith(model: string) {
+  const answers = [[taskCall("Plan")], "Seen.", [taskCall("general-purpose")], "Done.", "End."];
+  const { requests, path } = await run(model, async ({ ordinal }) => ({ content: answers[ordinal - 1] ?? "" }));
+  const [, plan, , worker] = requests;
+  if (plan === undefined || worker === undefined) throw new Error(`${requests.length} requests`);
+  return { plan, worker, requests, path };
+}
+
+const taskCall = (subagent_type: string, prompt = "Look.") => ({
+  tool: "Task",
+  input: { description: "d", prompt, subagent_type },
+});
+
+/** Runs a session on a server that caches by the minimum of each model. */
+async function run(model: string, reply: (request: RecordedRequest, server: ApiServer) => Promise<Reply>) {
+  const place = newPlace();
+  const server: ApiServer = await createApiServer({
     cache: { minimumTokens },
-    script: (_, { count }) => ({
-      content: [[task("Plan")], "Seen.", [task("general-purpose")], "Done."][count - 1] ?? "End.",
-    }),
+    script: (request) => reply(request, server),
   });
   onTestFinished(() => server.close());
   const environment = {
@@ -52,9 +90,7 @@ async function delegateWith(model: string) {
   const session = await openSession({ ...place, model, environment });
   await session.prompt("Begin.").result;
   await session.close();
-  const [, plan, , worker] = server.requests;
-  if (plan === undefined || worker === undefined) throw new Error(`${server.requests.length} requests`);
-  return { plan, worker, requests: server.requests, path: session.transcriptPath ?? "" };
+  return { requests: server.requests, path: session.transcriptPath ?? "" };
 }
 
 /** As the server counts them: four bytes a token, without cache marks. */

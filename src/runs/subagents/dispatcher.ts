@@ -14,7 +14,7 @@ import { withPolicies } from "../host/plan-mode.ts";
 import type { LiveAgent, Retinue } from "../host/run-host.ts";
 import { Thread } from "../thread/thread.ts";
 import { offeredTo } from "./available-agents.ts";
-import { Forks, firstPrompt, isForkConversation } from "./forks.ts";
+import { firstPrompt, isForkConversation, Siblings } from "./forks.ts";
 import { type LaunchOptions, launch, type SharedServices } from "./launch.ts";
 import { type HooksOf, reportLostRuns } from "./lost-runs.ts";
 import { type Planner, Policies } from "./policies.ts";
@@ -58,7 +58,7 @@ export class Dispatcher implements Retinue {
   private readonly options: DispatcherOptions;
   private readonly gate = new SpawnGate();
   private readonly policies: Policies;
-  private readonly forks = new Forks();
+  private readonly siblings = new Siblings();
   /** Agents that are about to be resumed. */
   private readonly resuming = new Set<AgentId>();
 
@@ -151,8 +151,8 @@ export class Dispatcher implements Retinue {
     const thread = new Thread(agentId, this.options.journal);
     if (spawned !== undefined) await thread.restore();
     const first = approved.inherits
-      ? this.forks.start(thread, approved, { parent, prompt, turns: fork?.turns })
-      : { origin: undefined, prepared: approved, prompt: [prompt] };
+      ? this.siblings.startFork(thread, approved, { parent, prompt, turns: fork?.turns })
+      : { origin: undefined, prepared: this.siblings.startFresh(approved, parent.thread), prompt: [prompt] };
     const { prepared, origin } = first;
     // The request may have named the agent by an alias.
     const resolved = { ...spec, agentType: prepared.agent.agentType, fork: origin };

@@ -1,10 +1,11 @@
-import type { SharedPrefix } from "../../conversation/index.ts";
+import { headLength, type SharedPrefix } from "../../conversation/index.ts";
 import { createDeferred, withTimeLimit } from "../../lib/index.ts";
 import type { Model, ModelProgress, ModelRequest } from "../../ports/index.ts";
 import {
   type CallId,
   FORK_INTRODUCTION,
   type ForkOrigin,
+  type Head,
   type LineId,
   type Message,
   type ModelOutcome,
@@ -23,13 +24,27 @@ export interface ForkStart {
   readonly prompt: readonly string[];
 }
 
-/** Starts agents that continue the conversation of their parent. Forks of one answer share its bytes. */
-export class Forks {
+/**
+ * Starts agents so that siblings, which the calls of one answer start, share what a provider caches. Forks continue the
+ * conversation of their parent and share its bytes.
+ */
+export class Siblings {
   /** Siblings of the newest answer of each parent, by kind. */
   private readonly groups = new Map<string, Group>();
 
+  /**
+   * Prepares an agent that does not continue a conversation. Siblings with the same head wait for the first one if the
+   * provider can cache the head.
+   */
+  startFresh(prepared: PreparedAgent, parent: Thread): PreparedAgent {
+    const { agent, model } = prepared;
+    if (!canBeCached(agent.head, model)) return prepared;
+    const { gate } = this.groupOf(parent, { kind: `fresh ${agent.agentType}`, head: agent.head });
+    return { ...prepared, model: gate.guard(model) };
+  }
+
   /** Makes the new thread continue its parent's conversation, from its newest answer. */
-  start(
+  startFork(
     thread: Thread,
     prepared: PreparedAgent,
     {
@@ -39,7 +54,9 @@ export class Forks {
     }: { readonly parent: LiveAgent; readonly prompt: string; readonly turns: number | undefined },
   ): ForkStart {
     const { inherits: kind = "fork" } = prepared;
-    const { gate, siblings } = this.groupOf(parent.thread, `${prepared.agent.agentType} ${turns ?? "all"}`);
+    const { gate, siblings } = this.groupOf(parent.thread, {
+      kind: `${prepared.agent.agentType} ${turns ?? "all"}`,
+    });
     const { origin, past } = forkPoint(parent.thread, { kind, turns, siblings });
     thread.inherit(past);
     prepared.executor.inherit?.(thread.agentId, parent.agentId);
@@ -52,11 +69,13 @@ export class Forks {
     };
   }
 
-  private groupOf(parent: Thread, kind: string): Group {
+  /** Agents that start without a conversation are siblings only if they have the same head. */
+  private groupOf(parent: Thread, { kind, head }: { readonly kind: string; readonly head?: Head }): Group {
     const key = `${parent.agentId} ${kind}`;
     const known = this.groups.get(key);
-    if (known !== undefined && known.line === parent.answerLine) return known;
-    const group = { line: parent.answerLine, gate: new SiblingGate(), siblings: siblingsOf(parent) };
+    if (known !== undefined && known.line === parent.answerLine && known.head === head) return known;
+    const gate = new SiblingGate(head === undefined ? LONGEST_WAIT_MS.fork : LONGEST_WAIT_MS.fresh);
+    const group = { line: parent.answerLine, head, gate, siblings: forkSiblings(parent) };
     this.groups.set(key, group);
     return group;
   }
@@ -64,17 +83,26 @@ export class Forks {
 
 interface Group {
   readonly line: LineId | undefined;
+  readonly head: Head | undefined;
   readonly gate: SiblingGate;
-  readonly siblings: Siblings;
+  readonly siblings: ForkSiblings;
+}
+
+/** Few tokens have fewer bytes, so that a head that could be cached is not taken for one that is too short. */
+const LEAST_BYTES_PER_TOKEN = 3;
+
+function canBeCached(head: Head, model: Model): boolean {
+  const { cacheMinimumTokens = Number.POSITIVE_INFINITY } = model.describe();
+  return headLength(head) >= cacheMinimumTokens * LEAST_BYTES_PER_TOKEN;
 }
 
 /** Data that forks of one answer share. */
-export interface Siblings {
+export interface ForkSiblings {
   readonly prefix: SharedPrefix;
   readonly calls: readonly CallId[];
 }
 
-export function siblingsOf({ state }: Thread): Siblings {
+export function forkSiblings({ state }: Thread): ForkSiblings {
   return { prefix: {}, calls: state.calls.map(({ call }) => call.callId) };
 }
 
@@ -85,7 +113,7 @@ export function forkPoint(
     kind,
     turns,
     siblings,
-  }: { readonly kind: ForkOrigin["kind"]; readonly turns?: number | undefined; readonly siblings: Siblings },
+  }: { readonly kind: ForkOrigin["kind"]; readonly turns?: number | undefined; readonly siblings: ForkSiblings },
 ): { readonly origin: ForkOrigin; readonly past: Past } {
   const { agentId, answerLine, state } = thread;
   const { prefix, calls } = siblings;
@@ -128,8 +156,8 @@ function boundedNotice(turns: number): string {
   return `It was given only ${what} of the conversation: of its messages nothing is read from the cache.`;
 }
 
-/** A first answer usually begins sooner. Waiting longer costs more time than the cache saves. */
-const LONGEST_WAIT_MS = 10_000;
+/** A first answer usually begins sooner. Waiting longer costs more time than the cache saves; fresh agents share less. */
+const LONGEST_WAIT_MS = { fork: 10_000, fresh: 3_000 };
 
 /**
  * Sends the first request of siblings alone until its answer begins, because only then can the others read from the
@@ -141,7 +169,7 @@ export class SiblingGate {
   private isLed = false;
   private isOpen = false;
 
-  constructor(longestWaitMs = LONGEST_WAIT_MS) {
+  constructor(longestWaitMs = LONGEST_WAIT_MS.fork) {
     this.longestWaitMs = longestWaitMs;
   }
 

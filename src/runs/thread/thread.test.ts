@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Journal } from "../../ports/index.ts";
 import { type DurableEvent, type EventOf, type Head, type Line, noUsage } from "../../protocol/index.ts";
-import { forkPoint, siblingsOf } from "../subagents/forks.ts";
+import { forkPoint, forkSiblings } from "../subagents/forks.ts";
 import { Thread } from "./thread.ts";
 
 const head: Head = {
@@ -136,7 +136,7 @@ describe("a thread", () => {
     const files = journal();
     const parent = await firstLife(files);
     await parent.record([answer(2, "second")]);
-    const { origin, past } = forkPoint(parent, { kind: "fork", siblings: siblingsOf(parent) });
+    const { origin, past } = forkPoint(parent, { kind: "fork", siblings: forkSiblings(parent) });
     const fork = new Thread("a1", files);
     fork.inherit(past);
     await fork.record([{ ...created, fork: origin }, say("a part"), ask(1)]);

@@ -1,17 +1,18 @@
 import { Chain, type PackedChain, type WrittenPrompt } from "../../conversation/index.ts";
 import { fold, initialState, type LoopState, recovery, userTurn } from "../../loop/index.ts";
 import type { Checkpoint, Journal } from "../../ports/index.ts";
-import type {
-  AgentId,
-  AssistantBlock,
-  DurableEvent,
-  EndReason,
-  ForkOrigin,
-  Head,
-  Line,
-  LineId,
-  RunId,
-  UserMessage,
+import {
+  type AgentId,
+  type AssistantBlock,
+  type DurableEvent,
+  type EndReason,
+  type ForkOrigin,
+  type Head,
+  type Line,
+  type LineId,
+  MAIN_AGENT,
+  type RunId,
+  type UserMessage,
 } from "../../protocol/index.ts";
 import { type Past, readPast } from "./fork-past.ts";
 import { RecordQueue } from "./record-queue.ts";
@@ -278,7 +279,8 @@ export class Thread {
     const { chain } = this;
     if (event.type === "model.requested") {
       this.sealTurn(chain);
-      if (this.isAtFork) chain.markForkPoint();
+      const isFirstOfSubagent = this.agentId !== MAIN_AGENT && chain.length === 1;
+      if (this.isAtFork || isFirstOfSubagent) chain.markSiblings();
       this.isAtFork = false;
       this.prompt = chain.request();
       this.onRequest?.(this.prompt);
