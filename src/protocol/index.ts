@@ -55,7 +55,14 @@ export { definitionHookEvents, hookEvents, readHookEntries } from "./hooks/hook.
 export type { AgentId, CallId, LineId, RunId, SessionId } from "./ids.ts";
 export { MAIN_AGENT } from "./ids.ts";
 export type { JsonObject, JsonSchema, JsonValue } from "./json.ts";
-export type { CacheLifetime, Dialect, Effort, Head, ToolDeclaration } from "./model/head.ts";
+export {
+  type CacheLifetime,
+  type Dialect,
+  type Effort,
+  efforts,
+  type Head,
+  type ToolDeclaration,
+} from "./model/head.ts";
 export type {
   AssistantBlock,
   AssistantMessage,

@@ -49,7 +49,8 @@ async function walk(
 > {
   const cast = createCast(parts, description);
   const environment = { PATH: process.env["PATH"], HOME: at.home };
-  const session = await openSession({ ...options, ...at, model: counting(cast), environment });
+  const { cwd, home } = at;
+  const session = await openSession({ ...options, cwd, home, model: counting(cast), environment });
   const result = await session.prompt(words).result;
   await session.close();
   const lines = linesOf(session.transcriptPath ?? "");

@@ -45,7 +45,8 @@ export async function stage(
     server,
     open: ({ settings, ...options } = {}) =>
       openSession({
-        ...at,
+        cwd: at.cwd,
+        home: at.home,
         settings: { fork: "on", ...settings },
         environment: { ...environment, ...environments[wire](server.url) },
         ...options,

@@ -23,11 +23,14 @@ function place(): { home: string; cwd: string } {
   return { home: join(root, "home"), cwd };
 }
 
-async function walk(steps: readonly ScriptedStep[], options: SessionOptions & { say?: string } = {}): Promise<Walk> {
+async function walk(
+  steps: readonly ScriptedStep[],
+  { say = "Do it.", ...options }: SessionOptions & { say?: string } = {},
+): Promise<Walk> {
   const { home, cwd } = options.home ? { home: options.home, cwd: options.cwd ?? "" } : place();
   const model = createScriptedModel(steps);
   const session = await openSession({ ...options, home, cwd, model, environment: { PATH: process.env["PATH"] } });
-  const run = session.prompt(options.say ?? "Do it.");
+  const run = session.prompt(say);
   const updates: RunUpdate[] = [];
   for await (const update of run) updates.push(update);
   const result = await run.result;

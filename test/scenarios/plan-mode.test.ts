@@ -157,7 +157,8 @@ describe("its tools", () => {
     await session.close();
     expect(lastWords(model.requests("MAIN")[0])).toContain("Your answer is the plan");
     const names = ["EnterPlanMode", "ExitPlanMode"];
-    for (const options of [{ interactive: true }, { onAsk: "wait" as const }, person({ answer: "allow" })]) {
+    const { approvals } = person({ answer: "allow" });
+    for (const options of [{ interactive: true }, { onAsk: "wait" as const }, { approvals }]) {
       const other = await open({}, options);
       expect(other.session.tools).toEqual(expect.arrayContaining(names));
       await other.session.close();

@@ -11,6 +11,7 @@ import {
 import { loadAgents } from "../agents/load-agents.ts";
 import { type ChosenModel, chooseModel } from "../settings/choose-model.ts";
 import { assembleSession, type OpenedTranscript } from "./assemble-session.ts";
+import { checkSessionOptions } from "./check-session-options.ts";
 import type { Session } from "./session.ts";
 import { createSessionContext, type SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -18,6 +19,7 @@ import { checkMode } from "./session-permissions.ts";
 
 /** Opens a new session, or resumes one. Throws a `UserError` for problems that the user must fix. */
 export async function openSession(options: SessionOptions = {}): Promise<Session> {
+  checkSessionOptions(options);
   checkMode(options.settings ?? {}, options.permissionMode);
   const context = createSessionContext(options);
   let opened = options.resume === undefined ? undefined : await openThread(options, context);

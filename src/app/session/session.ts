@@ -25,6 +25,7 @@ import {
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import type { AgentCallback } from "../agents/define-agent.ts";
+import { optionError } from "../check-options.ts";
 import type { ContextUpdate } from "./context-updates.ts";
 import { planChange } from "./session-permissions.ts";
 import { withCallback } from "./with-callback.ts";
@@ -170,7 +171,13 @@ export function createSession(parts: SessionParts): Session {
 }
 
 function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
-  if (typeof prompt !== "string") return prompt;
+  if (Array.isArray(prompt)) return prompt;
+  if (typeof prompt !== "string") {
+    throw optionError(
+      "The prompt of a session must be a string or an array of blocks",
+      'Use "" to continue without one.',
+    );
+  }
   return prompt.trim() === "" ? [] : [{ type: "text", text: prompt }];
 }
 

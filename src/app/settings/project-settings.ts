@@ -12,6 +12,7 @@ import {
   loadSettings,
   readSettings,
 } from "../../settings/index.ts";
+import { aBoolean, anObject, aString, checkOptions, type OptionTypes, optional } from "../check-options.ts";
 import type { Environment } from "../directories.ts";
 import { type TrustedLevels, trustedLevels, unreadFiles } from "./trusted-levels.ts";
 
@@ -35,8 +36,19 @@ export interface ProjectSettings extends LoadedSettings {
  * ignored. Throws a `UserError` for invalid files.
  */
 export function loadProjectSettings(options: ProjectSettingsOptions): ProjectSettings {
+  checkOptions("loadProjectSettings", options, optionTypes);
   return combineSettings(options, loadSettings);
 }
+
+const optionTypes: OptionTypes<ProjectSettingsOptions> = {
+  home: aString,
+  cwd: aString,
+  environment: anObject,
+  trust: aBoolean,
+  file: optional(aString),
+  flags: optional(anObject),
+  managedDirectory: optional(aString),
+};
 
 /** Like `loadProjectSettings`, but reports invalid files in `problems`. Never throws. */
 export function readProjectSettings(options: ProjectSettingsOptions): ProjectSettings {

@@ -3,6 +3,7 @@ import { describeError } from "../../lib/index.ts";
 import {
   type CacheLifetime,
   type Effort,
+  efforts,
   type ForkChoice,
   forkChoices,
   type JsonObject,
@@ -54,7 +55,6 @@ export interface PrintOptions {
   readonly quiet: boolean;
 }
 
-const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
 const lifetimes: readonly CacheLifetime[] = ["5m", "1h"];
 const onAskChoices: readonly OnAsk[] = ["deny", "wait", "hook"];
 const formats: readonly OutputFormat[] = ["text", "json", "stream-json"];

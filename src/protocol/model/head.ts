@@ -13,7 +13,8 @@ export interface ToolDeclaration {
 /** How long the provider is asked to keep a cache entry, counted from its last use. */
 export type CacheLifetime = "5m" | "1h";
 
-export type Effort = "low" | "medium" | "high" | "xhigh" | "max";
+export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
+export type Effort = (typeof efforts)[number];
 
 /** Everything before the messages of a request. Stored once per session, under the hash of its JSON. */
 export interface Head {

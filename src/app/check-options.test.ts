@@ -1,0 +1,85 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createScriptedModel } from "../testing/index.ts";
+import { openSession } from "./session/open-session.ts";
+import type { SessionOptions } from "./session/session-options.ts";
+import { loadProjectSettings } from "./settings/project-settings.ts";
+
+/** Opens a session with options as a program without types could pass them. */
+function open(options: Readonly<Record<string, unknown>>): Promise<unknown> {
+  const model = createScriptedModel([]);
+  return openSession({ home: false, environment: {}, model, ...options } as SessionOptions).then((s) => s.close());
+}
+
+describe("options of openSession", () => {
+  it.each([
+    [
+      { permissionMode: "yolo" },
+      'The option permissionMode of openSession can\'t be "yolo"',
+      'Use "default", "acceptEdits", "dontAsk", "bypassPermissions" or "plan".',
+    ],
+    [{ effort: "huge" }, "effort", '"xhigh" or "max"'],
+    [{ onAsk: "ask" }, 'onAsk of openSession can\'t be "ask"', 'Use "deny", "wait" or "hook".'],
+    [{ agentUpdates: true }, "agentUpdates of openSession can't be true", '"milestones"'],
+    [{ maxTurns: 0 }, "maxTurns of openSession can't be 0", "Use a whole number above 0."],
+    [{ maxTurns: "7" }, 'maxTurns of openSession can\'t be "7"', "whole number"],
+    [{ home: true }, "home of openSession can't be true", "Use a string or false."],
+    [{ cwd: "" }, 'cwd of openSession can\'t be ""', "Use a string that is not empty."],
+    [{ model: 3 }, "model of openSession can't be 3", "an object with describe and call"],
+    [{ model: { call: () => undefined } }, "model of openSession can't be an object", "describe and call"],
+    [{ allowedTools: "Read" }, 'allowedTools of openSession can\'t be "Read"', "Use an array of strings."],
+    [{ acceptance: [1] }, "acceptance of openSession can't be an array", "Use an array of strings."],
+    [{ trusted: "yes" }, "trusted", "Use true or false."],
+    [{ approvals: () => "allow" }, "approvals of openSession can't be a function", "an object with ask"],
+    [{ onTrouble: {} }, "onTrouble", "Use a function."],
+    [{ resume: null }, "resume of openSession can't be null", "string"],
+    [{ signal: {} }, "signal", "AbortSignal"],
+    [{ hooks: { PreToolUs: [] } }, "hooks of openSession has an unknown event PreToolUs", "Did you mean PreToolUse?"],
+    [{ hooks: { Stop: {} } }, "hooks of openSession has an invalid value for Stop", "array"],
+    [{ hooks: { Stop: [{ command: "true" }] } }, "hooks of openSession has an invalid value for Stop", "run"],
+    [{ settings: { permissions: { defaultMode: "yolo" } } }, "settings of openSession", "permissions.defaultMode"],
+    [{ permisionMode: "plan" }, "openSession has no option permisionMode", "Did you mean permissionMode?"],
+    [{ zzz: 1 }, "openSession has no option zzz", "docs/library.md"],
+  ])("are checked when the program runs: %o", async (options, message, cure) => {
+    await expect(open(options)).rejects.toMatchObject({
+      name: "UserError",
+      message: expect.stringContaining(message),
+      cure: expect.stringContaining(cure),
+      code: "options",
+      exitCode: 2,
+    });
+  });
+
+  it("say that nothing can be resumed where nothing is kept", async () => {
+    await expect(open({ resume: "01j0000000000000000000000a" })).rejects.toMatchObject({
+      message: "A session can't be resumed with home: false, which keeps nothing on disk",
+      cure: "Remove resume to start a new session, or set home to the state directory of the session.",
+      code: "options",
+    });
+  });
+
+  it("may all be undefined", async () => {
+    await open({ permissionMode: undefined, resume: undefined, hooks: undefined, settings: undefined });
+  });
+});
+
+describe("a prompt", () => {
+  it("is a text or blocks", async () => {
+    const session = await openSession({ home: false, environment: {}, model: createScriptedModel([]) });
+    onTestFinished(() => session.close());
+    expect(() => session.prompt(undefined as unknown as string)).toThrowError("must be a string or an array of blocks");
+  });
+});
+
+describe("options of loadProjectSettings", () => {
+  const options = { home: "/nowhere", cwd: "/nowhere", environment: {}, trust: false };
+
+  it.each([
+    [{ ...options, trusted: true }, "loadProjectSettings has no option trusted", "Did you mean trust?"],
+    [{ ...options, trust: "yes" }, 'The option trust of loadProjectSettings can\'t be "yes"', "Use true or false."],
+    [{ ...options, home: undefined }, "loadProjectSettings needs the option home", "Use a string"],
+  ])("are checked too: %o", (given, message, cure) => {
+    const load = () => loadProjectSettings(given as typeof options);
+    expect(load).toThrowError(expect.objectContaining({ message: expect.stringContaining(message) }));
+    expect(load).toThrowError(expect.objectContaining({ cure: expect.stringContaining(cure), code: "options" }));
+  });
+});

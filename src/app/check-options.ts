@@ -1,0 +1,97 @@
+import { isRecord, nearest, UserError } from "../lib/index.ts";
+
+/** What an option of a library function can be. */
+export interface OptionType {
+  readonly accepts: (value: unknown) => boolean;
+  /** Completes "Use …". */
+  readonly description: string;
+  readonly optional?: boolean | undefined;
+}
+
+export type OptionTypes<Options> = Readonly<Record<keyof Required<Options>, OptionType>>;
+
+/** Checks the options of a library function, because a program without types learns of a wrong one in no other way. */
+export function checkOptions<Options>(name: string, options: Options, types: OptionTypes<Options>): void {
+  if (!isRecord(options)) throw optionError(`${name} needs an object with options`, "See docs/library.md.");
+  const table = new Map<string, OptionType>(Object.entries(types));
+  for (const option of Object.keys(options)) if (!table.has(option)) throw unknownOption(name, option, table.keys());
+  for (const [option, type] of table) checkOption(name, option, { value: options[option], type });
+}
+
+export function optionError(message: string, cure: string): UserError {
+  return new UserError(message, { code: "options", cure, exitCode: 2 });
+}
+
+export const aString: OptionType = {
+  accepts: (value) => typeof value === "string" && value !== "",
+  description: "a string that is not empty",
+};
+export const aBoolean: OptionType = { accepts: (value) => typeof value === "boolean", description: "true or false" };
+export const aFunction: OptionType = { accepts: (value) => typeof value === "function", description: "a function" };
+export const anObject: OptionType = { accepts: isRecord, description: "an object" };
+export const anArray: OptionType = { accepts: Array.isArray, description: "an array" };
+export const aCount: OptionType = {
+  accepts: (value) => Number.isSafeInteger(value) && Number(value) > 0,
+  description: "a whole number above 0",
+};
+export const strings: OptionType = {
+  accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
+  description: "an array of strings",
+};
+
+export function oneOf(values: readonly (string | boolean)[]): OptionType {
+  return {
+    accepts: (value) => values.some((allowed) => allowed === value),
+    description: inWords(values.map((value) => JSON.stringify(value))),
+  };
+}
+
+export function anObjectWith(...methods: readonly string[]): OptionType {
+  return {
+    accepts: (value) => isRecord(value) && methods.every((name) => typeof value[name] === "function"),
+    description: `an object with ${methods.join(" and ")}`,
+  };
+}
+
+export function either(first: OptionType, second: OptionType): OptionType {
+  return {
+    accepts: (value) => first.accepts(value) || second.accepts(value),
+    description: `${first.description}, or ${second.description}`,
+  };
+}
+
+export function optional(type: OptionType): OptionType {
+  return { ...type, optional: true };
+}
+
+interface CheckedValue {
+  readonly value: unknown;
+  readonly type: OptionType;
+}
+
+function checkOption(name: string, option: string, { value, type }: CheckedValue): void {
+  if (value === undefined && type.optional) return;
+  const cure = `Use ${type.description}.`;
+  if (value === undefined) throw optionError(`${name} needs the option ${option}`, cure);
+  if (!type.accepts(value)) {
+    throw optionError(`The option ${option} of ${name} can't be ${describeValue(value)}`, cure);
+  }
+}
+
+function unknownOption(name: string, option: string, known: Iterable<string>): UserError {
+  const [meant] = nearest(option, known);
+  const cure = meant === undefined ? "docs/library.md lists its options." : `Did you mean ${meant}?`;
+  return optionError(`${name} has no option ${option}`, cure);
+}
+
+/** Names a value without printing what an object contains, which may be long or secret. */
+function describeValue(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+  if (typeof value === "function") return "a function";
+  if (Array.isArray(value)) return "an array like this";
+  return typeof value === "object" && value !== null ? "an object like this" : String(value);
+}
+
+function inWords(values: readonly string[]): string {
+  return [values.slice(0, -1).join(", "), ...values.slice(-1)].filter((part) => part !== "").join(" or ");
+}

@@ -1,0 +1,91 @@
+import { isRecord, nearest } from "../../lib/index.ts";
+import { efforts, hookEvents, permissionModes } from "../../protocol/index.ts";
+import { checkSettings } from "../../settings/index.ts";
+import {
+  aBoolean,
+  aCount,
+  aFunction,
+  anArray,
+  anObject,
+  anObjectWith,
+  aString,
+  checkOptions,
+  either,
+  type OptionTypes,
+  oneOf,
+  optional,
+  optionError,
+  strings,
+} from "../check-options.ts";
+import type { SessionOptions } from "./session-options.ts";
+
+/** Throws a `UserError` for options that a program got wrong. */
+export function checkSessionOptions(options: SessionOptions): void {
+  checkOptions("openSession", options, types);
+  if (options.home === false && options.resume !== undefined) {
+    throw optionError(
+      "A session can't be resumed with home: false, which keeps nothing on disk",
+      "Remove resume to start a new session, or set home to the state directory of the session.",
+    );
+  }
+  checkHooks(options.hooks ?? {});
+  // With origins, the settings come from loadProjectSettings, which has checked them.
+  const { problems } = checkSettings(options.settingsOrigins ? {} : (options.settings ?? {}));
+  if (problems.length > 0)
+    throw optionError("The option settings of openSession is invalid", `${problems.join("; ")}.`);
+}
+
+const types: OptionTypes<SessionOptions> = {
+  cwd: optional(aString),
+  home: optional({
+    accepts: (value) => value === false || aString.accepts(value),
+    description: "a string or false",
+  }),
+  environment: optional(anObject),
+  settings: optional(anObject),
+  settingsFile: optional(aString),
+  settingsOrigins: optional(anArray),
+  rules: optional(anArray),
+  catalogSettings: optional(anObject),
+  agent: optional(aString),
+  coordinator: optional(aBoolean),
+  agents: optional(anObject),
+  trusted: optional(aBoolean),
+  entryPoint: optional(aString),
+  provider: optional(aString),
+  model: optional(either(aString, anObjectWith("describe", "call"))),
+  effort: optional(oneOf(efforts)),
+  permissionMode: optional(oneOf(permissionModes)),
+  allowedTools: optional(strings),
+  disallowedTools: optional(strings),
+  maxTurns: optional(aCount),
+  acceptance: optional(strings),
+  interactive: optional(aBoolean),
+  resume: optional(aString),
+  hooks: optional(anObject),
+  approvals: optional(anObjectWith("ask")),
+  onAsk: optional(oneOf(["deny", "wait", "hook"])),
+  agentUpdates: optional(oneOf(["all", "recorded", "milestones"])),
+  clock: optional(anObjectWith("now")),
+  signal: optional({ accepts: (value) => value instanceof AbortSignal, description: "an AbortSignal" }),
+  onTrouble: optional(aFunction),
+};
+
+function checkHooks(hooks: Readonly<Record<string, unknown>>): void {
+  for (const [event, list] of Object.entries(hooks)) {
+    if (!hookEvents.some((known) => known === event)) {
+      const [meant] = nearest(event, hookEvents);
+      const cure = meant === undefined ? `Use ${hookEvents.join(", ")}.` : `Did you mean ${meant}?`;
+      throw optionError(`The option hooks of openSession has an unknown event ${event}`, cure);
+    }
+    if (list === undefined || (Array.isArray(list) && list.every(hasRun))) continue;
+    throw optionError(
+      `The option hooks of openSession has an invalid value for ${event}`,
+      "Use an array of objects with the function run.",
+    );
+  }
+}
+
+function hasRun(hook: unknown): boolean {
+  return isRecord(hook) && typeof hook["run"] === "function";
+}
