@@ -70,8 +70,8 @@ function systemMessageOf(error: object): string | undefined {
 }
 
 const systemMessages: Readonly<Record<string, (path: string | undefined, host: string | undefined) => string>> = {
-  ENOSPC: (path) => `The disk is full${at(path)}: free some space and try again`,
-  EDQUOT: (path) => `The disk quota is used up${at(path)}: free some space and try again`,
+  ENOSPC: (path) => `No space left on the disk${path ? ` for ${path}` : ""}: free some space and try again`,
+  EDQUOT: (path) => `The disk quota is used up${path ? ` for ${path}` : ""}: free some space and try again`,
   EACCES: (path) => `Permission denied${at(path)}: check who owns it and its mode`,
   EPERM: (path) => `The operation is not permitted${at(path)}: check who owns it and its mode`,
   EROFS: (path) => `The file system is read-only${at(path)}: choose another directory or mount it writable`,

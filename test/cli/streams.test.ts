@@ -57,7 +57,7 @@ describe("standard input and output", () => {
       const through = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
       const run = await retinue(["-p", "Go"], { ...place, server, through });
       expect(run.code).toBe(1);
-      expect(run.stderr).toMatch(/^retinue: The output can't be written: The disk is full/);
+      expect(run.stderr).toMatch(/^retinue: The output can't be written: No space left on the disk/);
     },
   );
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createApiServer } from "../../src/testing/index.ts";
-import { canMount, fullDisk, withSmallDisk } from "../torture/disk.ts";
+import { canMount, fill, fullDisk, withSmallDisk } from "../torture/disk.ts";
 import { startCommandLine } from "./command-line.ts";
 import { createPlace, type Place, transcriptPath } from "./place.ts";
 
@@ -17,6 +17,33 @@ it.runIf(mounts)(
   },
   60_000,
 );
+
+describe.runIf(mounts)("a run that waits for space on the disk", () => {
+  it.each([
+    ["SIGTERM", 143],
+    ["SIGINT", 130],
+  ] as const)("ends at the first %s, and says which file could not be written", async (signal, code) => {
+    await withSmallDisk("size=2m", async (place, disk) => {
+      const server = await createApiServer({
+        script: () => {
+          fill(join(disk, "filler"));
+          return { content: "An answer that does not fit any more." };
+        },
+      });
+      const run = startCommandLine({ place, url: server.url, args: ["-p", "Hello?"] });
+      await run.told("No space left on the disk");
+      run.child.kill(signal);
+      const end = await run.ended;
+      await server.close();
+      expect(end).toMatchObject({ code, signal: null });
+      const [waiting = "", ended = ""] = end.stderr.split("\n").filter((line) => line.includes("No space left"));
+      expect(waiting).toContain(`No space left on the disk for ${disk}`);
+      expect(waiting).toContain("nothing recorded is lost");
+      expect(ended).toContain(`No space left on the disk for ${disk}`);
+      expect(end.stderr).toContain("--resume ");
+    });
+  });
+});
 
 describe("the state directory", () => {
   async function run(place: Place) {

@@ -33,7 +33,7 @@ async function fillAndFree(seed: number): Promise<Verdict> {
     });
     try {
       const run = startCommandLine({ place, url: server.url, args: ["-p", "Do the work.", ...workFlags] });
-      const told = await run.told("Waiting; nothing recorded is lost").then(
+      const told = await run.told("No space left on the disk").then(
         () => true,
         () => false,
       );
@@ -53,7 +53,7 @@ async function fillAndFree(seed: number): Promise<Verdict> {
 }
 
 /** To the last byte: the file system gives out pages, and a transcript may still grow within its last one. */
-function fill(path: string): void {
+export function fill(path: string): void {
   const descriptor = openSync(path, "w");
   for (const size of [65_536, 4_096, 1]) {
     const bytes = Buffer.alloc(size);

@@ -141,6 +141,7 @@ async function assembleWithServers(
       contextFloor: () => thread.state.context.floor,
     }),
     callback: main.callback,
+    stopWaiting: context.stopWaiting,
     release: async () => {
       await approvals.close();
       await hooks.close();

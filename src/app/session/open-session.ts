@@ -22,8 +22,11 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
   checkSessionOptions(options);
   checkMode(options.settings ?? {}, options.permissionMode);
   const context = createSessionContext(options);
-  let opened = options.resume === undefined ? undefined : await openThread(options, context);
+  const stopWaiting = () => context.stopWaiting.abort();
+  options.signal?.addEventListener("abort", stopWaiting, { once: true });
+  let opened: OpenedTranscript | undefined;
   try {
+    opened = options.resume === undefined ? undefined : await openThread(options, context);
     const main = await loadAgents(options, context, { before: opened?.thread.agentType });
     const chosen = chooseSessionModel(options, context, main.definition);
     // A new session opens its files last, so that one that can't start leaves none.
@@ -32,6 +35,8 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
   } catch (error) {
     await opened?.transcript.close();
     throw error;
+  } finally {
+    options.signal?.removeEventListener("abort", stopWaiting);
   }
 }
 
@@ -62,10 +67,10 @@ async function openThread(options: SessionOptions, context: SessionContext): Pro
 
 async function openFiles(
   { resume, home: keepsFiles, onTrouble }: SessionOptions,
-  { cwd, home, clock }: SessionContext,
+  { cwd, home, clock, stopWaiting: { signal: stopWaiting } }: SessionContext,
 ): Promise<Transcript> {
   const sessionId = resume ?? newSessionId();
   if (keepsFiles === false) return createMemoryTranscript({ cwd, sessionId, clock });
-  const files = { home, cwd, sessionId, clock, onTrouble: ({ message }: Trouble) => onTrouble?.(message) };
+  const files = { home, cwd, sessionId, clock, stopWaiting, onTrouble: ({ message }: Trouble) => onTrouble?.(message) };
   return resume === undefined ? createTranscript(files) : openTranscript(files);
 }

@@ -25,7 +25,12 @@ export async function openApprovals(
     program: approvals,
     keepRule: home === false ? undefined : keepAndReport,
     openInbox: async () =>
-      openInbox({ path, clock: context.clock, onTrouble: ({ message }: Trouble) => onTrouble?.(message) }),
+      openInbox({
+        path,
+        clock: context.clock,
+        onTrouble: ({ message }: Trouble) => onTrouble?.(message),
+        stopWaiting: context.stopWaiting.signal,
+      }),
   });
   if (resume !== undefined && path !== undefined && existsSync(path)) await queue.load();
   return queue;

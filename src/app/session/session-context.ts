@@ -14,6 +14,8 @@ export interface SessionContext {
   /** Environment variables of the process, overridden by those of the settings. */
   readonly environment: Environment;
   readonly clock: Clock;
+  /** Aborted to end waiting for space on a full disk, because the session closes or is no longer wanted. */
+  readonly stopWaiting: AbortController;
 }
 
 /** Throws a `UserError` if the workspace does not exist. */
@@ -27,6 +29,7 @@ export function createSessionContext(options: SessionOptions): SessionContext {
     settings,
     environment,
     clock,
+    stopWaiting: new AbortController(),
   };
 }
 

@@ -62,7 +62,7 @@ export interface Session {
   stopAgent(reference: string): Promise<StopReceipt | undefined>;
   /** Stops the current run and all agents. The session stays open. */
   stopAll(): Promise<StopReceipt>;
-  /** Stops everything and closes the session. */
+  /** Stops everything and closes the session. Does not wait for space on a full disk. */
   close(): Promise<void>;
 }
 
@@ -83,6 +83,7 @@ export interface SessionParts {
   /** Returns the declaration of Task with the agents that are available now; undefined if there are none. */
   readonly taskTool: () => ToolDeclaration | undefined;
   readonly callback?: AgentCallback | undefined;
+  readonly stopWaiting: AbortController;
   /** Releases everything that the session uses beside its executor and its transcript. */
   readonly release: () => Promise<void>;
 }
@@ -93,6 +94,7 @@ export function createSession(parts: SessionParts): Session {
   let { agent } = parts;
   let running: Run | undefined;
   let isStarted = false;
+  let closing: Promise<void> | undefined;
 
   function start(prompt: readonly UserBlock[]): Run {
     if (running) throw new Error("a run is under way in this session: wait for its result first");
@@ -156,18 +158,24 @@ export function createSession(parts: SessionParts): Session {
       const found = await registry.find(reference);
       return found && stopWithReceipt(registry.working(), () => registry.stop(found.agentId));
     },
-    close: async () => {
-      running?.stop("stopped");
-      await running?.result;
-      await registry.stopAll();
-      if (isStarted) await runSessionEndHooks(services, thread, agent);
-      await services.executor.close();
-      await parts.release();
-      await thread.recordCleaned().catch(() => undefined);
-      thread.saveCheckpoint();
-      await transcript.close();
+    close: () => {
+      closing ??= close();
+      return closing;
     },
   };
+
+  async function close(): Promise<void> {
+    parts.stopWaiting.abort();
+    running?.stop("stopped");
+    await running?.result;
+    await registry.stopAll();
+    if (isStarted) await runSessionEndHooks(services, thread, agent);
+    await services.executor.close();
+    await parts.release();
+    await thread.recordCleaned().catch(() => undefined);
+    thread.saveCheckpoint();
+    await transcript.close();
+  }
 }
 
 function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {

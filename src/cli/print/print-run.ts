@@ -29,6 +29,7 @@ import { readPrompt } from "./read-prompt.ts";
 /** Runs `retinue -p`: one prompt, one run, its result. Returns the exit code. */
 export async function printRun(options: PrintOptions): Promise<number> {
   let run: Run | undefined;
+  let session: Session | undefined;
   let isOpening = false;
   const cancelled = new AbortController();
   const output = createOutput(process.stdout, () => run?.stop("stopped"));
@@ -41,6 +42,8 @@ export async function printRun(options: PrintOptions): Promise<number> {
     if (run === undefined) return isOpening ? cancelled.abort() : void endAtOnce();
     if (signal === "SIGINT" && agents.size > 0) progress.report(interruptMessage(agents.inOrder()));
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
+    // On a full disk, the run would wait for space to record its end.
+    session?.close().catch(() => undefined);
   });
   const endAtOnce = async (): Promise<void> => {
     progress.end();
@@ -54,8 +57,9 @@ export async function printRun(options: PrintOptions): Promise<number> {
       progress,
       signal: cancelled.signal,
       onOpening: () => (isOpening = true),
-      onStart: (started) => {
+      onStart: (started, of) => {
         run = started;
+        session = of;
         if (cancelled.signal.aborted) run.stop("interrupted");
       },
     });
@@ -105,7 +109,7 @@ interface RunContext extends Outputs {
   readonly signal: AbortSignal;
   /** Called before the session opens; from then on, ending the process must close it. */
   readonly onOpening: () => void;
-  readonly onStart: (run: Run) => void;
+  readonly onStart: (run: Run, session: Session) => void;
 }
 
 async function executeRun(options: PrintOptions, context: RunContext): Promise<EndedRun> {
@@ -134,7 +138,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     await output.write(format.opened(session));
     key = createBackgroundKey({ session, agents, progress });
     const run = session.prompt(prompt);
-    onStart(run);
+    onStart(run, session);
     let modelError: ModelErrorCode | undefined;
     for await (const update of run) {
       modelError = errorAfter(update, modelError);

@@ -7,7 +7,7 @@ import { isInUse } from "../catalog/summarize-session.ts";
 import { createDiskRetry, type DiskRetryOptions } from "../journal/disk-retry.ts";
 import { sessionPaths } from "../session-paths.ts";
 
-export interface InboxOptions extends Pick<DiskRetryOptions, "onTrouble"> {
+export interface InboxOptions extends Pick<DiskRetryOptions, "onTrouble" | "stopWaiting"> {
   /** Path of the inbox; undefined to keep it in memory only. */
   readonly path: string | undefined;
   readonly clock: Pick<Clock, "now">;
@@ -19,8 +19,8 @@ const LOOK_EVERY_MS = 100;
 type NewLine = InboxLine extends infer Line ? (Line extends InboxLine ? Omit<Line, "v" | "at"> : never) : never;
 
 /** Opens the inbox of a session. Any number of processes may have it open. */
-export function openInbox({ path, clock, onTrouble }: InboxOptions): Inbox {
-  const retry = createDiskRetry({ onTrouble });
+export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions): Inbox {
+  const retry = createDiskRetry({ onTrouble, stopWaiting });
   const watchers = new Set<() => void>();
   let state: InboxState = emptyInbox;
   let size = -1;

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { describeError, errorCode, UserError } from "../../lib/index.ts";
+import { AppendError, describeError, errorCode, UserError } from "../../lib/index.ts";
 
 export interface Trouble {
   readonly code: string;
@@ -19,10 +19,13 @@ export interface DiskRetry {
 export interface DiskRetryOptions {
   readonly onTrouble?: ((trouble: Trouble) => void) | undefined;
   readonly firstWaitMs?: number | undefined;
+  /** Ends waiting for space on the disk: from then on, writes to a full disk reject at once. */
+  readonly stopWaiting?: AbortSignal | undefined;
 }
 
-export function createDiskRetry({ onTrouble, firstWaitMs = 50 }: DiskRetryOptions): DiskRetry {
+export function createDiskRetry({ onTrouble, firstWaitMs = 50, stopWaiting }: DiskRetryOptions): DiskRetry {
   const stopped = new AbortController();
+  const stoppedWaiting = stopWaiting ? AbortSignal.any([stopped.signal, stopWaiting]) : stopped.signal;
   let reported = false;
 
   async function run<T>(action: () => T | Promise<T>): Promise<T> {
@@ -32,9 +35,10 @@ export function createDiskRetry({ onTrouble, firstWaitMs = 50 }: DiskRetryOption
         reported = false;
         return result;
       } catch (error) {
-        if (!isTransient(error) || stopped.signal.aborted) throw asUserError(error);
+        const signal = isFull(error) ? stoppedWaiting : stopped.signal;
+        if (!isTransient(error) || signal.aborted) throw asUserError(error);
         report(error);
-        await wait(waitMs, undefined, { signal: stopped.signal }).catch(() => {
+        await wait(waitMs, undefined, { signal }).catch(() => {
           throw asUserError(error);
         });
       }
@@ -44,7 +48,7 @@ export function createDiskRetry({ onTrouble, firstWaitMs = 50 }: DiskRetryOption
   function report(error: unknown): void {
     if (reported) return;
     reported = true;
-    const message = `${describeError(causeOf(error))}. Waiting; nothing recorded is lost, and it goes on by itself.`;
+    const message = `${describeError(causeOf(error))}. Waiting: nothing recorded is lost, and work continues by itself.`;
     onTrouble?.({ code: errorCode(error) ?? "unknown", message });
   }
 
@@ -52,24 +56,31 @@ export function createDiskRetry({ onTrouble, firstWaitMs = 50 }: DiskRetryOption
 }
 
 const longestWaitMs = 5_000;
-const transientCodes = new Set(["ENOSPC", "EDQUOT", "EMFILE", "ENFILE"]);
+const fullCodes: readonly (string | undefined)[] = ["ENOSPC", "EDQUOT"];
+const transientCodes: readonly (string | undefined)[] = [...fullCodes, "EMFILE", "ENFILE"];
 
 function isTransient(error: unknown): boolean {
-  return transientCodes.has(errorCode(error) ?? "");
+  return transientCodes.includes(errorCode(error));
+}
+
+function isFull(error: unknown): boolean {
+  return fullCodes.includes(errorCode(error));
 }
 
 /** Turns an error of the system into one that the user can act on. Any other error is a bug and stays as it is. */
 export function asUserError(error: unknown): unknown {
   if (error instanceof UserError || errorCode(error) === undefined) return error;
-  return new UserError(`The transcript can't be used: ${describeError(causeOf(error))}.`, {
+  return new UserError(`The transcript can't be written: ${describeError(causeOf(error))}.`, {
     code: "journal_failed",
-    cure: "What was recorded so far is kept; resume the session once this is put right.",
+    cure: "What was recorded so far is kept; resume the session once this is fixed.",
     cause: error,
   });
 }
 
-/** Prefers the system's own error, which has the path and is shorter. */
+/** Prefers the system's own error, which is shorter, with the path that a failed append adds. */
 function causeOf(error: unknown): unknown {
   const inner = error instanceof Error ? error.cause : undefined;
-  return errorCode(inner) === undefined ? error : inner;
+  const code = errorCode(inner);
+  if (code === undefined) return error;
+  return error instanceof AppendError ? { code, path: error.path, message: describeError(inner) } : inner;
 }

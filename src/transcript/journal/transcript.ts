@@ -35,6 +35,8 @@ export interface TranscriptOptions {
   readonly clock: Clock;
   /** Called once for a problem that may pass by waiting, such as a full disk. */
   readonly onTrouble?: (trouble: Trouble) => void;
+  /** Ends waiting for space on a full disk; writes then reject. */
+  readonly stopWaiting?: AbortSignal | undefined;
   /** Opens files for appending; for tests. */
   readonly openFile?: OpenAppendFile;
   /** First delay before a retry; for tests. */

@@ -35,7 +35,7 @@ describe("a full disk", () => {
       expect(messagesOf(await session.read("main"))).toEqual(expected);
       expect(disk.failures()).toBeGreaterThanOrEqual(5);
       expect(troubles.map(({ code }) => code)).toEqual(Array(5).fill("ENOSPC"));
-      expect(troubles[0]?.message).toMatch(/disk is full.*nothing recorded is lost/);
+      expect(troubles[0]?.message).toMatch(/No space left on the disk for .*jsonl.*nothing recorded is lost/);
       await session.close();
       const again = await openTranscript(place.options());
       expect(again.problems).toEqual([]);
@@ -73,7 +73,7 @@ describe("a full disk", () => {
     const waiting = session.append("main", [notice("never written")]);
     const refused = expect(waiting).rejects.toMatchObject({
       code: "journal_failed",
-      message: expect.stringMatching(/full/),
+      message: expect.stringContaining(`No space left on the disk for ${session.path}`),
     });
     await disk.failed(1);
     await session.close();
@@ -82,6 +82,20 @@ describe("a full disk", () => {
     expect(messagesOf(await again.read("main"))).toEqual(["before"]);
     expect(again.problems).toEqual([]);
     await again.close();
+  });
+
+  it("is waited for no longer when the signal says so, and everything fails at once from then on", async () => {
+    const disk = fullDisk(() => true);
+    const signal = new AbortController();
+    const files = { openFile: disk.open, stopWaiting: signal.signal, firstWaitMs: 60_000 };
+    const session = await createSession({ ...testPlace().options(), ...files });
+    disk.fill();
+    const refused = expect(session.append("main", notices(1))).rejects.toMatchObject({ code: "journal_failed" });
+    await disk.failed(1);
+    signal.abort();
+    await refused;
+    await expect(session.append("a1", notices(1))).rejects.toMatchObject({ code: "journal_failed" });
+    await session.close();
   });
 
   it.runIf(existsSync("/dev/full"))(
