@@ -1,19 +1,36 @@
 import { findSession, listSessions, type SessionSummary } from "../app/index.ts";
-import { UserError } from "../lib/index.ts";
+import { type IdMatch, UserError } from "../lib/index.ts";
 import { usageError } from "./read-options.ts";
 
-/** Finds a session by its id or a prefix of it. Throws a `UserError` that lists the candidates. */
-export function sessionByPrefix({ home, prefix }: { home: string; prefix: string }): SessionSummary {
-  const found = findSession({ home, prefix });
+/** Finds a session by its id or the start or end of it. Throws a `UserError` that lists the candidates. */
+export function sessionById({ home, id }: { home: string; id: string }): SessionSummary {
+  const found = findSession({ home, id });
   if (found.kind === "one") return found.session;
   if (found.kind === "many") {
     const shown = found.ids.slice(0, 8).join(", ");
     const more = found.ids.length > 8 ? ` and ${found.ids.length - 8} more` : "";
-    throw sessionError(`${found.ids.length} sessions begin with "${prefix}": ${shown}${more}`, "Give more of the id.");
+    throw sessionError(`"${id}" matches ${found.ids.length} sessions: ${shown}${more}`, "Use more of the id.");
   }
   const newest = listSessions({ home })[0];
   const cure = newest ? `The newest is ${newest.id} (retinue sessions list --all).` : "There are no sessions yet.";
-  throw sessionError(`No session id begins with "${prefix}"`, cure);
+  throw sessionError(`No session id starts or ends with "${id}"`, cure);
+}
+
+interface SoughtAgent {
+  readonly match: IdMatch;
+  readonly agentIds: readonly string[];
+  readonly kind: string;
+}
+
+/** Explains why a text names no single agent of a session. */
+export function noSuchAgent(id: string, { match, agentIds, kind }: SoughtAgent): UserError {
+  const ids = match.kind === "many" ? match.ids : agentIds;
+  const listed = `${ids.slice(0, 8).join(", ")}${ids.length > 8 ? ", …" : ""}`;
+  if (match.kind === "many") {
+    return sessionError(`"${id}" matches ${ids.length} agents: ${listed}`, "Use more of the id.");
+  }
+  const cure = ids.length === 0 ? "The session has no subagents." : `The session has ${listed}.`;
+  return sessionError(`The id of no ${kind} of this session starts or ends with "${id}"`, cure);
 }
 
 /** Parses `SESSION[/AGENT]`; the agent can also be given by the option `--agent`. */

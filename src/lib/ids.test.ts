@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createId, hashTexts, matchPrefix, newAgentId, newRunId, newSessionId } from "./ids.ts";
+import { createId, hashTexts, matchId, newAgentId, newRunId, newSessionId } from "./ids.ts";
 
 const zeros = (bytes: Uint8Array) => bytes;
 const at = (time: number) => ({ random: zeros, now: () => time });
@@ -43,22 +43,33 @@ describe("ids", () => {
   });
 });
 
-describe("matchPrefix", () => {
-  const ids = ["01hf7a", "01hf7b", "01hg00", "01hg0"];
+describe("matchId", () => {
+  const ids = ["01hf7a", "01hf7b", "01hg00", "01hg0", "01hh99q7zz", "01hh99w7zz", "7zzqrst"];
   it.each([
     ["01hf7a", { kind: "one", id: "01hf7a" }],
     ["01HF7B", { kind: "one", id: "01hf7b" }],
     ["01hg0", { kind: "one", id: "01hg0" }],
     ["01hg00", { kind: "one", id: "01hg00" }],
     ["01hf", { kind: "many", ids: ["01hf7a", "01hf7b"] }],
+    ["q7zz", { kind: "one", id: "01hh99q7zz" }],
+    ["Q7ZZ", { kind: "one", id: "01hh99q7zz" }],
+    ["7zz", { kind: "one", id: "7zzqrst" }],
+    ["99w7zz", { kind: "one", id: "01hh99w7zz" }],
+    ["9q7z", { kind: "none" }],
+    ["hf7a", { kind: "one", id: "01hf7a" }],
+    ["f7a", { kind: "none" }],
     ["02", { kind: "none" }],
     ["", { kind: "none" }],
   ])("%j gives %j", (prefix, expected) => {
-    expect(matchPrefix(ids, prefix)).toEqual(expected);
+    expect(matchId(ids, prefix)).toEqual(expected);
+  });
+
+  it("takes a text that begins one id and ends another as ambiguous", () => {
+    expect(matchId(["01hfabcd", "abcd01hf"], "abcd")).toEqual({ kind: "many", ids: ["01hfabcd", "abcd01hf"] });
   });
 
   it("takes the same id listed twice as one", () => {
-    expect(matchPrefix(["abc", "abc"], "ab")).toEqual({ kind: "one", id: "abc" });
+    expect(matchId(["abc", "abc"], "ab")).toEqual({ kind: "one", id: "abc" });
   });
 });
 

@@ -25,17 +25,21 @@ export function newRunId({ random }: Pick<IdSource, "random"> = {}): string {
   return `r${randomText(12, random)}`;
 }
 
-export type PrefixMatch = { kind: "one"; id: string } | { kind: "none" } | { kind: "many"; ids: string[] };
+export type IdMatch = { kind: "one"; id: string } | { kind: "none" } | { kind: "many"; ids: string[] };
 
-/** Finds the ids that start with a prefix, ignoring case. A complete id matches only itself, even if it starts others. */
-export function matchPrefix(ids: Iterable<string>, prefix: string): PrefixMatch {
-  const wanted = prefix.toLowerCase();
+/** Ids of one day share their first characters, so people type the end. Shorter ends would match by accident. */
+const SHORTEST_END = 4;
+
+/** Finds the ids that start or end with a text, ignoring case. A complete id matches only itself. */
+export function matchId(ids: Iterable<string>, part: string): IdMatch {
+  const wanted = part.toLowerCase();
+  const maybeEnd = wanted.length >= SHORTEST_END;
   if (wanted === "") return { kind: "none" };
   const found = new Set<string>();
   for (const id of ids) {
     const candidate = id.toLowerCase();
     if (candidate === wanted) return { kind: "one", id };
-    if (candidate.startsWith(wanted)) found.add(id);
+    if (candidate.startsWith(wanted) || (maybeEnd && candidate.endsWith(wanted))) found.add(id);
   }
   const [first, second] = found;
   if (first === undefined) return { kind: "none" };

@@ -13,7 +13,8 @@ export { writeAtomically } from "./files/write-atomically.ts";
 export {
   createId,
   hashTexts,
-  matchPrefix,
+  type IdMatch,
+  matchId,
   newAgentId,
   newRunId,
   newSessionId,

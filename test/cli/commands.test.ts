@@ -33,7 +33,7 @@ describe("retinue cache", () => {
     expect(stdout).toMatch(/Tools, model or thinking differ from byte \d+ on: about [\d,]+ tokens/);
     expect(stdout).toMatch(/before: .*claude-sonnet-5-5.*\n.*now: .*claude-opus-5-5/);
     expect((await retinue(["sessions", "show", id], place)).stdout).toMatch(/Cache: [\d,]+ tokens read .*at the ideal/);
-    expect((await retinue(["cache", "explain", id, "--agent", "zzz"], place)).stderr).toContain("There are main.");
+    expect((await retinue(["cache", "explain", id, "--agent", "zzz"], place)).stderr).toContain("The session has main.");
   });
 });
 

@@ -35,9 +35,9 @@ describe("going on with a session", () => {
     server.assertDone();
   });
 
-  it("resumes by the beginning of the id, and refuses one that fits two or none", async () => {
+  it("resumes by the start or the end of the id, and refuses one that matches two or none", async () => {
     const place = createPlace();
-    const server = await serve([{ content: "1" }, { content: "2" }, { content: "3" }]);
+    const server = await serve([{ content: "1" }, { content: "2" }, { content: "3" }, { content: "4" }]);
     const json = ["--output-format", "json"];
     const one = resultOf(await retinue(["-p", "one", ...json], { ...place, server }));
     const two = resultOf(await retinue(["-p", "two", ...json], { ...place, server }));
@@ -56,6 +56,9 @@ describe("going on with a session", () => {
     const unique = one.session_id.slice(0, common.length + 1);
     const resumed = resultOf(await retinue(["-p", "go", "--resume", unique, ...json], { ...place, server }));
     expect(resumed).toMatchObject({ session_id: one.session_id, result: "3" });
+    const end = two.session_id.slice(-6);
+    const again = resultOf(await retinue(["-p", "go", "--resume", end, ...json], { ...place, server }));
+    expect(again).toMatchObject({ session_id: two.session_id, result: "4" });
     server.assertDone();
   });
 

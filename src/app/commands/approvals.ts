@@ -1,4 +1,4 @@
-import { matchPrefix, UserError } from "../../lib/index.ts";
+import { matchId, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import {
   type ApprovalAnswer,
@@ -55,13 +55,13 @@ export async function answerApproval(answering: AnswerRequest): Promise<Answered
 
 function findRequest({ home, request }: AnswerRequest): ListedRequest {
   const all = listRequests({ home });
-  const named = request.startsWith("ask_") ? request : `ask_${request}`;
-  const match = matchPrefix(
-    all.map(({ question }) => question.requestId),
-    named,
+  const withoutPrefix = (id: string) => id.replace(/^ask_/, "");
+  const match = matchId(
+    all.map(({ question }) => withoutPrefix(question.requestId)),
+    withoutPrefix(request),
   );
-  if (match.kind === "many") throw problem(`Several requests begin with "${request}": ${match.ids.join(", ")}`);
-  const found = match.kind === "one" && all.find(({ question }) => question.requestId === match.id);
+  if (match.kind === "many") throw problem(`"${request}" matches several requests: ${match.ids.join(", ")}`);
+  const found = match.kind === "one" && all.find(({ question }) => withoutPrefix(question.requestId) === match.id);
   if (found) return found;
   throw problem(`There is no request "${request}"`);
 }

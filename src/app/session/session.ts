@@ -1,5 +1,5 @@
 import { declareTool, type ResolvedAgent } from "../../agents/index.ts";
-import { newRunId } from "../../lib/index.ts";
+import { matchId, newRunId } from "../../lib/index.ts";
 import type { ConnectedMcpServer, ModelDescription, ToolExecutor } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -58,7 +58,10 @@ export interface Session {
   moveToBackground(): Promise<readonly AgentId[]>;
   /** Stops the current run and its foreground subagents. Background agents continue. */
   interrupt(): Promise<StopReceipt>;
-  /** Stops an agent by id, id prefix or name. Its background agents continue. Returns undefined if there is no such agent. */
+  /**
+   * Stops an agent by its name, its id, or the start or end of its id. Its background agents continue. Returns undefined if
+   * there is no such agent; throws a `UserError` if several match.
+   */
   stopAgent(reference: string): Promise<StopReceipt | undefined>;
   /** Stops the current run and all agents. The session stays open. */
   stopAll(): Promise<StopReceipt>;
@@ -156,6 +159,7 @@ export function createSession(parts: SessionParts): Session {
     stopAll: () => stop("stopped", () => registry.stopAll()),
     stopAgent: async (reference) => {
       const found = await registry.find(reference);
+      if (found === undefined) await throwIfAmbiguous(reference);
       return found && stopWithReceipt(registry.working(), () => registry.stop(found.agentId));
     },
     close: () => {
@@ -163,6 +167,15 @@ export function createSession(parts: SessionParts): Session {
       return closing;
     },
   };
+
+  async function throwIfAmbiguous(reference: string): Promise<void> {
+    const match = matchId(
+      (await registry.all()).map(({ agentId }) => agentId),
+      reference,
+    );
+    if (match.kind !== "many") return;
+    throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use more of the id.");
+  }
 
   async function close(): Promise<void> {
     parts.stopWaiting.abort();

@@ -10,7 +10,7 @@ import {
 import { formatDuration, stripControls, UserError } from "../../lib/index.ts";
 import { describeCall, oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { sessionByPrefix } from "../find-session.ts";
+import { sessionById } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
 import {
@@ -130,7 +130,7 @@ function isObject(text: string): boolean {
 async function list({ json, all, session, cwd }: ListCommand, home: string): Promise<string> {
   const inDirectory = all ? { home } : { home, cwd: realDirectory(cwd ?? ".") };
   const waiting = await listApprovals(
-    session === undefined ? inDirectory : { home, sessionId: sessionByPrefix({ home, prefix: session }).id },
+    session === undefined ? inDirectory : { home, sessionId: sessionById({ home, id: session }).id },
   );
   if (json) return `${JSON.stringify(waiting.map(asJson), null, 2)}\n`;
   if (waiting.length === 0) return "Nothing waits for an answer.\n";

@@ -8,11 +8,11 @@ import {
   type SessionSummary,
   stateDirectory,
 } from "../../app/index.ts";
-import { formatCount, matchPrefix } from "../../lib/index.ts";
+import { formatCount, matchId } from "../../lib/index.ts";
 import type { CacheDimension, CacheLifetime } from "../../protocol/index.ts";
 import { oneLine } from "../describe-call.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { parseSessionAgent, sessionByPrefix, sessionError } from "../find-session.ts";
+import { noSuchAgent, parseSessionAgent, sessionById, sessionError } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput } from "../output.ts";
 import { directoryOption, type HelpRequest, helpOption, readVerb, usageError } from "../read-options.ts";
@@ -71,20 +71,18 @@ async function explain({ json, agent }: Extract<CacheCommand, { kind: "explain" 
 
 function sessionOf({ id, cwd }: CacheQuery): SessionSummary {
   const home = stateDirectory(process.env);
-  if (id !== undefined) return sessionByPrefix({ home, prefix: id });
+  if (id !== undefined) return sessionById({ home, id });
   const directory = realDirectory(cwd ?? ".");
   const latest = latestSessionId({ home, cwd: directory });
-  if (latest !== undefined) return sessionByPrefix({ home, prefix: latest });
+  if (latest !== undefined) return sessionById({ home, id: latest });
   const cure = '"retinue sessions list --all" shows those of other directories.';
   throw sessionError(`There is no session of ${directory}`, cure);
 }
 
-function agentIdOf(prefix: string, agentIds: readonly string[]): string {
-  const match = matchPrefix(agentIds, prefix);
+function agentIdOf(id: string, agentIds: readonly string[]): string {
+  const match = matchId(agentIds, id);
   if (match.kind === "one") return match.id;
-  const cure = `There are ${agentIds.slice(0, 8).join(", ")}${agentIds.length > 8 ? ", …" : ""}.`;
-  const problem = match.kind === "many" ? "More than one agent begins" : "No agent with requests begins";
-  throw sessionError(`${problem} with "${prefix}"`, cure);
+  throw noSuchAgent(id, { match, agentIds, kind: "agent with requests" });
 }
 
 /** Renders a table of the session and, if it has subagents, each of its agents. */

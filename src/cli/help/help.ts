@@ -32,7 +32,8 @@ Run
       --max-spawns N               Start no more than N agents (100)
       --acceptance COMMAND         Check the work with it; a failure is exit 4
   -c, --continue                   Go on with this directory's latest session
-  -r, --resume ID                  Go on with a session; its first letters do
+  -r, --resume ID                  Resume a session (the start or end of its id
+                                   is enough)
 
 Agent
       --agent NAME                 Work as this agent, e.g. Explore or Plan
@@ -110,8 +111,8 @@ Usage
   retinue sessions delete ID...    Remove for good
   -y, --yes                        Without asking
 
-ID is a session's id or its first letters, if no other begins with them; AGENT
-likewise.
+ID is the id of a session, or its start or its last 4 characters or more, if
+only one session has it; the same applies to AGENT.
 `,
   agents: `Agents are Markdown files that say what an agent does and what it may use.
 
@@ -279,8 +280,8 @@ Usage
                                    ("1,3": several), or your own words
       --json                       As JSON
 
-REQUEST is a request's id or its first letters. The first answer counts. What a
-rule denies is never asked.
+REQUEST is the id of a request, or its start or end. The first answer counts.
+What a rule denies is never asked.
 `,
   doctor: `Checks what Retinue finds here and says how to repair what is missing.
 

@@ -11,7 +11,7 @@ import {
 import { UserError } from "../../lib/index.ts";
 import type { SettingsOrigin } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { sessionByPrefix, sessionError } from "../find-session.ts";
+import { sessionById, sessionError } from "../find-session.ts";
 import { realDirectory } from "../real-directory.ts";
 import type { PrintOptions } from "./print-options.ts";
 import { noPrompt } from "./read-prompt.ts";
@@ -86,7 +86,7 @@ function sessionToResume(
     throw sessionError(`There is no session of ${cwd} to continue`, `Start one: retinue -p "…".`);
   }
   if (resume === undefined) return undefined;
-  const session = sessionByPrefix({ home, prefix: resume });
+  const session = sessionById({ home, id: resume });
   // In another directory, the same relative paths would name other files.
   if (session.cwd !== undefined && session.cwd !== cwd) {
     throw sessionError(`The session ${session.id} belongs to ${session.cwd}`, `Add: --cwd '${session.cwd}'`);
@@ -96,7 +96,7 @@ function sessionToResume(
 
 /** A session whose last run succeeded needs a new prompt; any other can be resumed without one. */
 function isDone(home: string, sessionId: string): boolean {
-  return sessionByPrefix({ home, prefix: sessionId }).lastOutcome === "succeeded";
+  return sessionById({ home, id: sessionId }).lastOutcome === "succeeded";
 }
 
 /** Returns the options that are settings of the flag scope. */

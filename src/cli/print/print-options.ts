@@ -34,7 +34,7 @@ export interface PrintOptions {
   /** Commands that check the work. */
   readonly acceptance: readonly string[];
   readonly cwd?: string | undefined;
-  /** Id of a session or a prefix of it. */
+  /** Id of a session, or the start or end of it. */
   readonly resume?: string | undefined;
   readonly continueLatest: boolean;
   readonly permissionMode?: PermissionMode | undefined;

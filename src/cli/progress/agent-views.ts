@@ -1,3 +1,4 @@
+import { matchId } from "../../lib/index.ts";
 import { type AgentId, type CallId, callsOf, MAIN_AGENT, type RunUpdate } from "../../protocol/index.ts";
 import { parsed } from "../formats/wire-blocks.ts";
 import { type AgentView, foldAgent, newAgentView } from "./agent-view.ts";
@@ -15,7 +16,8 @@ export interface AgentViews {
 interface Resumption {
   readonly by: AgentId;
   readonly callId: CallId;
-  readonly prefix: string;
+  /** Id of the agent, or the start or end of it. */
+  readonly id: string;
   readonly description: string;
 }
 
@@ -32,7 +34,7 @@ export function createAgentViews(): AgentViews {
       let view = foldAgent(before, event, now);
       if (event.type === "run.started" && event.kind === "resume") {
         const by = path.at(-2) ?? MAIN_AGENT;
-        const call = resumptions.findLast((each) => each.by === by && agentId.startsWith(each.prefix));
+        const call = resumptions.findLast((each) => each.by === by && matchId([agentId], each.id).kind === "one");
         if (call) view = { ...view, callId: call.callId, description: view.description || call.description };
       }
       views.set(agentId, view);
@@ -65,6 +67,6 @@ function resumptionsIn({ message }: Extract<RunUpdate, { type: "model.ended" }>,
     if (!inputJson.includes('"resume"')) return [];
     const { resume, description } = Object(parsed(inputJson)) as { resume?: unknown; description?: unknown };
     if (typeof resume !== "string" || resume === "") return [];
-    return [{ by, callId, prefix: resume, description: typeof description === "string" ? description : "" }];
+    return [{ by, callId, id: resume, description: typeof description === "string" ? description : "" }];
   });
 }

@@ -1,4 +1,4 @@
-import { matchPrefix } from "../../lib/index.ts";
+import { matchId } from "../../lib/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -81,7 +81,7 @@ export class Registry implements RunRegistry {
     return ancestor === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).slice(0, -1).includes(ancestor));
   }
 
-  /** Finds a subagent by name, id or unique prefix of an id. */
+  /** Finds a subagent by name, id, or the start or end of an id if only one agent has it. */
   async find(reference: string, ancestor?: AgentId): Promise<Subagent | undefined> {
     const all = await this.all(ancestor);
     const named = all.filter(({ name }) => name === reference);
@@ -90,7 +90,7 @@ export class Registry implements RunRegistry {
     if (meant) return meant;
     const ids = all.map(({ agentId }) => agentId);
     // Files and notices call an agent `agent-<id>`.
-    const match = matchPrefix(ids, reference.replace(/^agent-/, ""));
+    const match = matchId(ids, reference.replace(/^agent-/, ""));
     return match.kind === "one" ? this.subagents.get(match.id) : undefined;
   }
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noFacts, noUsage, type RunEnd, type RunFacts } from "../../protocol/index.ts";
 import type { Subagent, SubagentResult } from "./subagent.ts";
-import { launchedText, noticeText, refusalText, resultText, rosterText } from "./task-text.ts";
+import { launchedText, noticeText, refusalText, resultText, rosterText, unknownAgentText } from "./task-text.ts";
 
 function ended(end: Partial<RunEnd>, more: Partial<SubagentResult> = {}): SubagentResult {
   const whole: RunEnd = {
@@ -158,4 +158,17 @@ it("the roster shows only the newest of many that ended, and is empty without ag
   expect(rosterText(many, []).split("\n")).toHaveLength(11);
   expect(rosterText(many, [])).toContain("b29");
   expect(rosterText([], [])).toBe("");
+});
+
+describe("an agent that can't be found", () => {
+  const subagent = (agentId: string) => ({ agentId, agentType: "Explore", description: "look around" }) as Subagent;
+
+  it("is told apart from one that several ids match", () => {
+    const agents = [subagent("ab1c7zzz"), subagent("ab2d7zzz"), subagent("ax")];
+    expect(unknownAgentText("nobody", agents, "main")).toMatch(/^There is no agent nobody in this session/);
+    for (const id of ["ab", "7zzz"]) {
+      const text = unknownAgentText(id, agents, "main");
+      expect(text).toMatch(new RegExp(`^"${id}" matches 2 agents: .*ab1c7zzz.*ab2d7zzz.*Use more of the id\\.$`));
+    }
+  });
 });

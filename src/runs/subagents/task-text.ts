@@ -1,4 +1,4 @@
-import { boundText, formatCount, formatDuration, plural } from "../../lib/index.ts";
+import { boundText, formatCount, formatDuration, matchId, plural } from "../../lib/index.ts";
 import {
   type AcceptanceResult,
   type AgentId,
@@ -212,13 +212,21 @@ function rosterLine({ agentId, agentType, description, name, outputFile, end }: 
   return `- ${agentId} (${agentType}${called})${how}: ${description}${output}`;
 }
 
-/** Says that there is no such agent, and names those that the caller can reach: the agents below it. */
+/** Says that no agent, or more than one, has this name or id, and names those that the caller can reach: the agents below it. */
 export function unknownAgentText(id: string, agents: readonly Subagent[], caller: AgentId): string {
   const isMain = caller === MAIN_AGENT;
   if (agents.length === 0)
     return isMain
       ? `There is no agent ${id} in this session: none was started.`
       : `There is no agent ${id} among yours: you started none.`;
+  const match = matchId(
+    agents.map(({ agentId }) => agentId),
+    id,
+  );
+  if (match.kind === "many") {
+    const meant = agents.filter(({ agentId }) => match.ids.includes(agentId));
+    return `"${id}" matches ${meant.length} agents: ${meant.map(labelOf).join(", ")}. Use more of the id.`;
+  }
   const newest = agents.slice(-10).reverse();
   const more = agents.length > newest.length ? ` and ${agents.length - newest.length} older ones` : "";
   const where = isMain ? "in this session" : "among yours";

@@ -102,7 +102,7 @@ describe("a process that dies while it deletes a session", () => {
     renameSync(second.transcript, second.deleted);
     renameSync(second.directory, join(second.projectDirectory, ".deleted-s2"));
     expect(listSessions({ home }).map(({ id }) => id)).toEqual(["whole"]);
-    expect(findSession({ home, prefix: "s" })).toEqual({ kind: "none" });
+    expect(findSession({ home, id: "s" })).toEqual({ kind: "none" });
     await expect(openTranscript(place.options("s1"))).rejects.toThrow("no session s1");
     cleanUp({ home, days: 30, now: longAgo });
     expect(readdirSync(first.projectDirectory).sort()).toEqual(["whole", "whole.jsonl"]);

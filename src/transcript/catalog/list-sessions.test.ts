@@ -84,7 +84,7 @@ describe("the list of sessions", () => {
     const place = testPlace();
     expect(listSessions({ home: place.home })).toEqual([]);
     expect(latestSessionId({ home: place.home, cwd: place.cwd })).toBeUndefined();
-    expect(findSession({ home: place.home, prefix: "x" })).toEqual({ kind: "none" });
+    expect(findSession({ home: place.home, id: "x" })).toEqual({ kind: "none" });
   });
 });
 
@@ -97,15 +97,15 @@ describe("finding a session", () => {
     await conversation(place, { id: "01abd" });
     await conversation(place, { id: "02" }, other.cwd);
     const { home } = place;
-    expect(findSession({ home, prefix: "01abc" })).toMatchObject({
+    expect(findSession({ home, id: "01abc" })).toMatchObject({
       kind: "one",
       session: { id: "01abc", cwd: place.cwd },
     });
-    expect(findSession({ home, prefix: "02" })).toMatchObject({ kind: "one", session: { id: "02", cwd: other.cwd } });
-    expect(findSession({ home, cwd: place.cwd, prefix: "02" })).toEqual({ kind: "none" });
-    const many = findSession({ home, prefix: "01ab" });
+    expect(findSession({ home, id: "02" })).toMatchObject({ kind: "one", session: { id: "02", cwd: other.cwd } });
+    expect(findSession({ home, cwd: place.cwd, id: "02" })).toEqual({ kind: "none" });
+    const many = findSession({ home, id: "01ab" });
     expect(many.kind === "many" ? [...many.ids].sort() : many).toEqual(["01abc", "01abd"]);
-    expect(findSession({ home, prefix: "" })).toEqual({ kind: "none" });
+    expect(findSession({ home, id: "" })).toEqual({ kind: "none" });
   });
 
   it("by time takes the newest of the project that can be read", async () => {

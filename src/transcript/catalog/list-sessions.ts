@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { matchPrefix } from "../../lib/index.ts";
+import { matchId } from "../../lib/index.ts";
 import type { SessionId } from "../../protocol/index.ts";
 import { hasSession, isSessionId, listNames, projectName, projectsDirectory, sessionPaths } from "../session-paths.ts";
 import { type SessionSummary, summarizeSession } from "./summarize-session.ts";
@@ -29,12 +29,12 @@ export type FoundSession =
   | { readonly kind: "none" }
   | { readonly kind: "many"; readonly ids: readonly SessionId[] };
 
-/** Finds a session by a prefix of its id, which must be unique. */
-export function findSession({ prefix, ...search }: SessionSearch & { readonly prefix: string }): FoundSession {
+/** Finds a session by its id or a part of it (`matchId`). */
+export function findSession({ id, ...search }: SessionSearch & { readonly id: string }): FoundSession {
   const places = sessionPlaces(search);
-  const match = matchPrefix(
+  const match = matchId(
     places.map((place) => place.sessionId),
-    prefix,
+    id,
   );
   if (match.kind !== "one") return match;
   const found = places.filter((place) => place.sessionId === match.id);

@@ -1,7 +1,7 @@
-import { formatCount, formatDuration, matchPrefix, plural } from "../../../lib/index.ts";
+import { formatCount, formatDuration, matchId, plural } from "../../../lib/index.ts";
 import { type AgentId, MAIN_AGENT, type SubagentEvent } from "../../../protocol/index.ts";
 import { oneLine } from "../../describe-call.ts";
-import { sessionError } from "../../find-session.ts";
+import { noSuchAgent } from "../../find-session.ts";
 import { outcomeMarks } from "../../progress/agent-lines.ts";
 import type { AgentTranscript } from "../../progress/agent-transcripts.ts";
 import { type AgentView, tokensOf } from "../../progress/agent-view.ts";
@@ -24,19 +24,13 @@ export function recordedAgents(transcripts: readonly AgentTranscript[]): readonl
   return views.inOrder();
 }
 
-/** Throws a `UserError` that lists the candidates. */
-export function agentByPrefix(transcripts: readonly AgentTranscript[], prefix: string): AgentTranscript {
+/** Finds an agent by its id or the start or end of it. Throws a `UserError` that lists the candidates. */
+export function agentById(transcripts: readonly AgentTranscript[], id: string): AgentTranscript {
   const agentIds = transcripts.map(({ agentId }) => agentId);
-  const match = matchPrefix(agentIds, prefix);
+  const match = matchId(agentIds, id);
   const found = match.kind === "one" ? transcripts.find(({ agentId }) => agentId === match.id) : undefined;
   if (found) return found;
-  const ids = (match.kind === "many" ? match.ids : agentIds).slice(0, 8).join(", ");
-  const message =
-    match.kind === "many"
-      ? `${match.ids.length} agents begin with "${prefix}"`
-      : `No agent of this session begins with "${prefix}"`;
-  const cure = agentIds.length === 0 ? "It has no subagents." : `There are ${ids}${agentIds.length > 8 ? ", …" : ""}.`;
-  throw sessionError(message, cure);
+  throw noSuchAgent(id, { match, agentIds, kind: "agent" });
 }
 
 /** Renders each agent with its end, usage and cost, then totals by type and of all. Empty if there are no agents. */

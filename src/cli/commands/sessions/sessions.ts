@@ -9,7 +9,7 @@ import {
 import { plural, type UserError } from "../../../lib/index.ts";
 import { type Line, MAIN_AGENT } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
-import { parseSessionAgent, sessionByPrefix } from "../../find-session.ts";
+import { parseSessionAgent, sessionById } from "../../find-session.ts";
 import { printHelp } from "../../help/print-help.ts";
 import { createOutput } from "../../output.ts";
 import { type PrintOptions, parsePrintOptions, printOptionKinds } from "../../print/print-options.ts";
@@ -27,7 +27,7 @@ import { realDirectory } from "../../real-directory.ts";
 import { renderReport } from "../cache.ts";
 import { confirm } from "../confirm.ts";
 import { ago, renderTable } from "../listing.ts";
-import { agentByPrefix, recordedAgents, renderAgentTree } from "./agent-tree.ts";
+import { agentById, recordedAgents, renderAgentTree } from "./agent-tree.ts";
 import { renderTranscript } from "./transcript.ts";
 
 /** Runs `retinue sessions list|show|resume|export|delete`. */
@@ -132,10 +132,10 @@ function stateOf({ inUse, damaged, lastOutcome }: SessionSummary): string {
 }
 
 async function show({ id, agent, json }: Extract<SessionsCommand, { kind: "show" }>, home: string): Promise<string> {
-  const session = sessionByPrefix({ home, prefix: id });
+  const session = sessionById({ home, id });
   const agents = readAgentTranscripts(session.path);
   if (agent !== undefined && agent !== MAIN_AGENT) {
-    const { agentId, lines, problems } = agentByPrefix(agents, agent);
+    const { agentId, lines, problems } = agentById(agents, agent);
     if (json) return jsonLines(lines);
     return renderTranscript(lines, { id: `${session.id}/${agentId}`, problems });
   }
@@ -153,7 +153,7 @@ async function cacheSection(path: string): Promise<string> {
 
 /** Yields every recorded line with the id of its agent, in one part for each agent. */
 function* exported(id: string, home: string): Iterable<string> {
-  const { path } = sessionByPrefix({ home, prefix: id });
+  const { path } = sessionById({ home, id });
   const withAgent = (agent: string) => (line: Line) => ({ agent, ...exportedLine(line) });
   yield jsonLines(readTranscript(path).lines.map(withAgent(MAIN_AGENT)));
   for (const { agentId, lines } of readAgentTranscripts(path)) yield jsonLines(lines.map(withAgent(agentId)));
@@ -171,7 +171,7 @@ function jsonLines(lines: readonly object[]): string {
 }
 
 async function remove({ ids, yes }: Extract<SessionsCommand, { kind: "delete" }>, home: string): Promise<string> {
-  const chosen = ids.map((prefix) => sessionByPrefix({ home, prefix }));
+  const chosen = ids.map((id) => sessionById({ home, id }));
   const names = chosen.map(({ id, firstPrompt }) => `${id}  ${firstPrompt ?? ""}`.trimEnd());
   if (!yes && !(await confirm(`${names.join("\n")}\nDelete for good?`))) return "Nothing was deleted.\n";
   for (const { project, id } of chosen) deleteSession({ home, project, sessionId: id });
