@@ -33,7 +33,9 @@ describe("retinue cache", () => {
     expect(stdout).toMatch(/Tools, model or thinking differ from byte \d+ on: about [\d,]+ tokens/);
     expect(stdout).toMatch(/before: .*claude-sonnet-5-5.*\n.*now: .*claude-opus-5-5/);
     expect((await retinue(["sessions", "show", id], place)).stdout).toMatch(/Cache: [\d,]+ tokens read .*at the ideal/);
-    expect((await retinue(["cache", "explain", id, "--agent", "zzz"], place)).stderr).toContain("The session has main.");
+    expect((await retinue(["cache", "explain", id, "--agent", "zzz"], place)).stderr).toContain(
+      "The session has main.",
+    );
   });
 });
 
@@ -89,8 +91,17 @@ describe("retinue doctor", () => {
 
   it("is content with the offline model, with a remark", async () => {
     const run = await retinue(["doctor", "--json"], createPlace());
-    const report = JSON.parse(run.stdout) as { ok: boolean; findings: { name: string; status: string }[] };
+    const report = JSON.parse(run.stdout) as {
+      ok: boolean;
+      findings: { name: string; status: string; cure?: string }[];
+    };
     expect(report.ok).toBe(true);
+    expect(report.findings.find(({ name }) => name === "search")).toMatchObject({
+      status: "warn",
+      found: "not configured: agents can't search the web",
+      cure: expect.stringContaining("search.engine"),
+    });
+    for (const { status, cure } of report.findings) expect(cure === undefined).toBe(status === "ok");
     expect(report.findings.find(({ name }) => name === "provider")).toMatchObject({
       status: "warn",
       cure: expect.stringContaining("ANTHROPIC_API_KEY"),
@@ -111,7 +122,8 @@ describe("retinue doctor", () => {
     const run = await retinue(["doctor", "--settings", settings], { ...place, server });
     expect(run.code).toBe(1);
     for (const name of ["settings", "connection", "state"]) expect(run.stdout).toMatch(new RegExp(`✗ ${name} `));
-    expect(run.stdout).toContain("3 things are broken.");
+    expect(run.stdout).toContain("3 things are broken (✗).");
+    expect(run.stdout.match(/^✗ .*\n +→ /gm)).toHaveLength(3);
   });
 
   it("tells of everything that is off or unknown, and of a sandbox that settings switch off", async () => {
@@ -123,7 +135,8 @@ describe("retinue doctor", () => {
     const { stdout, code } = await retinue(["doctor", "--settings", settings], place);
     expect(stdout).toMatch(/! settings .*"colour".*"flavour"/);
     expect(stdout).toMatch(/! trust .*\.claude\/agents[^\n]*\n *→ .*retinue trust add/);
-    expect(stdout).toContain("✓ sandbox   off: the settings switch it off");
+    expect(stdout).toMatch(/! sandbox {3}off by your settings: commands run with all your rights\n +→ .*"sandbox"/);
+    expect(stdout).toContain("Ready. Retinue works without the parts that are marked with !.");
     expect(code).toBe(0);
   });
 });

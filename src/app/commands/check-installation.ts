@@ -13,13 +13,18 @@ import { sandboxSettings } from "../session/session-tools.ts";
 import { type ProjectSettings, readProjectSettings } from "../settings/project-settings.ts";
 import { VERSION } from "../version.ts";
 
-/** Result of one check. Never contains a key. */
-export interface Finding {
+/**
+ * Result of one check. Never contains a key. `ok`: nothing to do. `warn`: something is missing, off or unusual, and
+ * Retinue works without it. `fail`: something is broken.
+ */
+export type Finding = {
   readonly name: string;
-  readonly status: "ok" | "warn" | "fail";
   readonly found: string;
-  readonly cure?: string | undefined;
-}
+} & (
+  | { readonly status: "ok"; readonly cure?: undefined }
+  /** `cure` says what to do. */
+  | { readonly status: "warn" | "fail"; readonly cure: string }
+);
 
 export interface InstallationOptions {
   /** State directory. */
@@ -72,8 +77,10 @@ function checkSettings({ problems, notices, files, untrusted }: ProjectSettings,
   const found = files.length === 0 ? `none at ${join(home, "settings.json")}; the defaults apply` : files.join(", ");
   if (problems.length + others.length === 0) return [{ name, status: "ok", found }];
   return [
-    ...problems.map((problem) => ({ name, status: "fail", found: problem }) as const),
-    ...others.map((notice) => ({ name, status: "warn", found: notice }) as const),
+    ...problems.map(
+      (found): Finding => ({ name, status: "fail", found, cure: "Correct the file; no run starts before." }),
+    ),
+    ...others.map((found): Finding => ({ name, status: "warn", found, cure: "Correct the file." })),
   ];
 }
 
@@ -93,7 +100,10 @@ function chooseProvider({ environment, provider, model }: InstallationOptions, s
 
 function checkProvider(choice: ProviderChoice): Finding {
   const name = "provider";
-  if (choice.kind === "problem") return { name, status: "fail", found: choice.message };
+  if (choice.kind === "problem") {
+    const cure = "Set the key, or choose another provider or model with --provider and --model or in the settings.";
+    return { name, status: "fail", found: choice.message, cure };
+  }
   if (choice.kind === "offline") {
     const cure = "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local server: --provider ollama --model NAME.";
     return { name, status: "warn", found: "the embedded offline model, which is not a language model", cure };
@@ -109,7 +119,9 @@ async function checkConnection(choice: ProviderChoice): Promise<Finding[]> {
   const { provider, model } = choice;
   const { host } = new URL(provider.baseUrl);
   const list = await listModels(provider);
-  if (!list.ok) return [{ name, status: "fail", found: list.message }];
+  if (!list.ok) {
+    return [{ name, status: "fail", found: list.message, cure: `Check the network, the key and ${provider.baseUrl}.` }];
+  }
   if (list.models.includes(model)) return [{ name, status: "ok", found: `${host} answers and offers ${model}` }];
   const near = nearest(model, list.models, 3);
   const cure = near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "Name another with --model.";
@@ -131,7 +143,13 @@ function checkSearch(
   const ownSearch = choice.kind === "wire" && choice.provider.name === "anthropic";
   const search = searchEngineFor(settings.search, environment, ownSearch ? { anthropic: unused } : {});
   if ("engine" in search) return { name, status: "ok", found: settings.search?.engine ?? "the provider's own" };
-  return { name, status: settings.search === undefined ? "ok" : "warn", found: search.absent };
+  if (settings.search !== undefined) {
+    const cure = "Correct `search` in the settings, or leave it as it is if agents need not search the web.";
+    return { name, status: "warn", found: search.absent, cure };
+  }
+  const cure =
+    "Optional: set `search.engine` in the settings to `searxng` (with `baseUrl`), `brave` (with a key) or `anthropic`.";
+  return { name, status: "warn", found: "not configured: agents can't search the web", cure };
 }
 
 /** Replaces the provider's search, which is never called here. */
@@ -139,7 +157,8 @@ const unused: Search = async () => ({ ok: false, message: "" });
 
 function checkState(home: string): Finding {
   const check = checkHome(home);
-  if (!check.ok) return { name: "state", status: "fail", found: check.message };
+  if (!check.ok)
+    return { name: "state", status: "fail", found: `sessions can't be kept in ${home}`, cure: check.message };
   return { name: "state", status: "ok", found: `${home} is writable` };
 }
 
@@ -200,11 +219,14 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
     const reach = domains.length === 0 ? "no network" : `network to ${domains.join(", ")} only`;
     return { name, status: "ok", found: `on: commands write only in the workspace and have ${reach}` };
   }
-  const { cure } = state;
-  if (mode === "off") return { name, status: "ok", found: "off: the settings switch it off" };
+  const { cure = "Allow only commands that you trust, or run Retinue in a container." } = state;
+  if (mode === "off") {
+    const found = "off by your settings: commands run with all your rights";
+    return { name, status: "warn", found, cure: 'Remove "sandbox" from the settings to switch it on.' };
+  }
   if (state.kind === "missing")
     return { name, status: "fail", found: `required by the settings, but ${state.reason}`, cure };
-  return { name, status: "warn", found: `off: ${state.reason}. Commands run with all your rights`, cure };
+  return { name, status: "warn", found: `off: ${state.reason}. Commands run with all your rights.`, cure };
 }
 
 const LOW_SPACE = 200 * 1024 * 1024;
@@ -222,6 +244,7 @@ function checkDisk(directory: string): Finding {
     return { name, status: free < NO_SPACE ? "fail" : "warn", found, cure };
   } catch (error) {
     if (errorCode(error) === "ENOENT" && dirname(directory) !== directory) return checkDisk(dirname(directory));
-    return { name, status: "warn", found: describeError(error) };
+    const cure = "Check that the state directory can be read.";
+    return { name, status: "warn", found: `The free space is unknown: ${describeError(error)}`, cure };
   }
 }

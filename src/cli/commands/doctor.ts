@@ -83,6 +83,6 @@ function renderFindings(findings: readonly Finding[], { color }: { readonly colo
 }
 
 function summary(failed: number, warned: number): string {
-  if (failed > 0) return failed === 1 ? "One thing is broken." : `${failed} things are broken.`;
-  return warned > 0 ? "Ready to work; see the remarks above." : "All is well.";
+  if (failed > 0) return failed === 1 ? "One thing is broken (✗)." : `${failed} things are broken (✗).`;
+  return warned > 0 ? "Ready. Retinue works without the parts that are marked with !." : "Ready. Nothing is missing.";
 }
