@@ -85,6 +85,40 @@ describe("parseRoot", () => {
   });
 
   it.each([
+    [["mcp", "list"], 'There is no command "mcp"', /\.mcp\.json.*For a prompt: retinue -p "mcp list"\./],
+    [["login"], 'There is no command "login"', /ANTHROPIC_API_KEY.*retinue -p "login"/],
+    [["update"], 'There is no command "update"', /Install the new version/],
+    [["init"], 'There is no command "init"', /agents new/],
+    [["serve", "8080"], 'There is no command "serve"', /no server/],
+    [["worker"], 'There is no command "worker"', /no server/],
+    [["attach", "01ab"], 'There is no command "attach"', /--resume 01ab/],
+    [["resume", "01ab"], 'There is no command "resume"', /sessions resume 01ab/],
+    [["updat"], 'There is no command "updat"', /Install the new version/],
+    [
+      ["sesions", "list"],
+      'There is no command "sesions"',
+      /Did you mean "retinue sessions"\? For a prompt: retinue -p /,
+    ],
+    [["confg", "show"], 'There is no command "confg"', /Did you mean "retinue config"\?/],
+  ])("%j is no prompt: it looks like a command", (argv, message, cure) => {
+    expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ message, exitCode: 2 }));
+    expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ cure: expect.stringMatching(cure) }));
+  });
+
+  it.each([
+    [["Fix it"]],
+    [["fix", "tests"]],
+    [["update", "the", "readme"]],
+    [["Update the readme"]],
+    [["mcp server does not start: why?"]],
+    [["explain"]],
+    [["why?"]],
+  ])("%j is a prompt", (argv) => {
+    expect(parseRoot(argv)).toEqual({ kind: "interactive", prompt: argv.join(" ") });
+    expect(parseRoot(["-p", ...argv])).toMatchObject({ kind: "print", options: { prompt: argv.join(" ") } });
+  });
+
+  it.each([
     [["--nope"]],
     [["-p", "--max-turns", "x"]],
     [["-p", "--max-cost", "-1"]],
@@ -95,6 +129,7 @@ describe("parseRoot", () => {
     [["-p", "--quiet", "--verbose"]],
     [["-p", "--forward-subagent-text"]],
     [["docter"]],
+    [["mcp", "list"]],
   ])("refuses %j with an error for people and exit code 2", (argv) => {
     expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ name: "UserError", exitCode: 2 }));
   });

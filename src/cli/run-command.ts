@@ -11,6 +11,7 @@ import { printRun } from "./print/print-run.ts";
 import { createAgentViews } from "./progress/agent-views.ts";
 import { type HelpRequest, helpOption, readOptions, usageError } from "./read-options.ts";
 import { type Outputs, reportError } from "./report-error.ts";
+import { asPrompt, unknownCommand } from "./unknown-command.ts";
 
 /** Runs the command line and ends the process after all output is written. The entry `run` of the program. */
 export async function runCommand(argv: readonly string[], codeCache: CodeCache): Promise<void> {
@@ -93,10 +94,8 @@ export function parseRoot(argv: readonly string[]): RootRequest {
   if (options.has("help")) return { kind: "help", topic: "retinue" };
   if (options.has("version")) return { kind: "version" };
   if (options.has("print")) return { kind: "print", options: parsePrintOptions(options) };
-  const [argument] = options.positionals;
-  const isShort = options.positionals.length <= 3 && argument !== undefined;
-  const meant = isShort ? nearest(argument, [...commandNames, "help"])[0] : undefined;
-  if (meant !== undefined) throw usageError(`There is no command "${argument}"`, `Did you mean "retinue ${meant}"?`);
+  const problem = unknownCommand(options.positionals, commandNames);
+  if (problem !== undefined) throw problem;
   return { kind: "interactive", prompt: options.positionals.join(" ") };
 }
 
@@ -109,9 +108,6 @@ function topicOf(name: string | undefined): HelpTopic {
 }
 
 function noInteractiveMode(prompt: string): UserError {
-  const example = prompt === "" ? "Map this repository" : prompt.replaceAll('"', '\\"');
-  return usageError(
-    "This version has no interactive mode yet",
-    `Use: retinue -p "${example}" (retinue --help shows more).`,
-  );
+  const example = asPrompt(prompt === "" ? "Map this repository" : prompt);
+  return usageError("This version has no interactive mode yet", `Use: ${example} (retinue --help shows more).`);
 }

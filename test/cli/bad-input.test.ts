@@ -31,6 +31,7 @@ describe("bad usage", () => {
     [["-p", "x", "--agents", "my/agents.json"], /--agents is not JSON.*"\$\(cat my\/agents\.json\)"/],
     [["-p", "- a list"], /goes after "--"/],
     [["sesions", "list"], /no command "sesions".*retinue sessions/],
+    [["mcp", "list"], /no command "mcp".*\.mcp\.json/],
     [["sessions", "lst"], /Did you mean "list"/],
     [["sessions", "show"], /needs the id/],
     [["sessions", "delete", "zzz", "--yes"], /no sessions yet/],
