@@ -38,13 +38,18 @@ export async function printRun(options: PrintOptions): Promise<number> {
   const format = await createFormat({ ...options, agents, forTerminal: output.isTerminal });
   const outputs = { format, output, errors };
   const progress = showProgress(errors, { ...options, agents });
-  const signalCode = onStopSignal((signal) => {
-    if (run === undefined) return isOpening ? cancelled.abort() : void endAtOnce();
+  const stop = (signal: StopSignal): void => {
+    if (run === undefined) {
+      if (isOpening) cancelled.abort();
+      else void endAtOnce();
+      return;
+    }
     if (signal === "SIGINT" && agents.size > 0) progress.report(interruptMessage(agents.inOrder()));
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
     // On a full disk, the run would wait for space to record its end.
     session?.close().catch(() => undefined);
-  });
+  };
+  const signalCode = onStopSignal(stop, progress.end);
   const endAtOnce = async (): Promise<void> => {
     progress.end();
     await reportError(interrupted(), outputs);
@@ -78,17 +83,20 @@ const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type StopSignal = keyof typeof codes;
 
 /**
- * Calls `stop` for the first signal; the next one ends the process at once. The returned function gives the exit code
- * of the signal that was received, if any.
+ * Calls `stop` for the first signal; the next one calls `onExit` and ends the process at once. The returned function gives
+ * the exit code of the signal that was received, if any.
  */
-function onStopSignal(stop: (signal: StopSignal) => void): () => number | undefined {
+function onStopSignal(stop: (signal: StopSignal) => void, onExit: () => void): () => number | undefined {
   let first: { readonly signal: StopSignal; readonly at: number } | undefined;
   const handle = (signal: StopSignal): void => {
     const now = monotonic();
     if (first === undefined) {
       first = { signal, at: now };
       stop(signal);
-    } else if (now - first.at > SAME_PRESS_MS) process.exit(codes[signal]);
+    } else if (now - first.at > SAME_PRESS_MS) {
+      onExit();
+      process.exit(codes[signal]);
+    }
   };
   for (const signal of Object.keys(codes) as StopSignal[]) process.on(signal, handle);
   return () => first && codes[first.signal];

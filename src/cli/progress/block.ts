@@ -1,78 +1,75 @@
-import { displayWidth } from "../fit-line.ts";
-
 export interface BlockOptions {
   readonly write: (text: string) => void;
-  readonly columns: () => number;
-  /** Height of the terminal. */
+  /** Height of the terminal, as far as it is known. */
   readonly rows: () => number;
 }
 
-/** Lines at the bottom of a terminal that are redrawn in place. Nothing else moves the cursor. */
+/**
+ * Lines at the bottom of a terminal that are redrawn in place. Nothing else moves the cursor. Between two draws it is at the
+ * start of the first line: a terminal that is resized wraps and moves rows, but keeps the cursor with its text, and one that
+ * becomes lower drops the rows below the cursor instead of moving others into its history.
+ */
 export interface Block {
-  /** Every line must be narrower than the terminal. */
+  /** There must be fewer lines than the terminal has rows. Lines that are too long are cut. */
   draw(lines: readonly string[]): void;
   /** Prints text that stays above the lines. It must end with a newline. */
   print(text: string, lines: readonly string[]): void;
   clear(): void;
 }
 
+const save = "\u001b7";
+const restore = "\u001b8";
 const clearBelow = "\u001b[J";
 const clearRight = "\u001b[K";
-const clearLine = "\r\u001b[2K";
+/** Moves to the start of the next row, and never scrolls. */
+const down = "\u001b[1B\r";
+/** Clears the first row on its own: some terminals keep text in their history if everything is cleared from the first cell on. */
+const erase = `\r\u001b[2K${save}${down}${clearBelow}${restore}`;
+const wrapOff = "\u001b[?7l";
+const wrapOn = "\u001b[?7h";
 
-export function createBlock({ write, columns, rows: height }: BlockOptions): Block {
-  let widths: readonly number[] = [];
-  /** Rows that scrolled out when the terminal became lower; the cursor can't reach them until it is higher again. */
-  let lost = 0;
-  let before = { columns: 0, height: 0 };
+export function createBlock({ write, rows }: BlockOptions): Block {
+  let isDrawn = false;
+  /** Rows from the first line on that the terminal is known to have. */
+  let reserved = 1;
+  let height = rows();
 
-  /** Counts several rows for a line if the terminal became narrower. */
-  const rows = (): number =>
-    widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / Math.max(1, columns()))), 0);
-  const home = (): string => {
-    const up = rows() - 1 + takeBack();
-    return up > 0 ? `\u001b[${up}A\r` : "\r";
+  /** Makes room below the first line by scrolling. */
+  const reserve = (count: number): string => {
+    if (rows() !== height) reserved = 1;
+    height = rows();
+    if (count <= reserved) return "";
+    reserved = count;
+    return `${"\n".repeat(count - 1)}\u001b[${count - 1}A\r`;
   };
-  const takeBack = (): number => {
-    const now = { columns: columns(), height: height() };
-    // A terminal that changed its width wraps its rows again, so other text may be where ours was.
-    if (now.columns !== before.columns) lost = 0;
-    const back = Math.min(lost, Math.max(0, now.height - before.height));
-    lost += Math.max(0, rows() - now.height) - back;
-    before = now;
-    return back;
+  // The terminal may already be smaller than we know, so nothing here wraps or scrolls.
+  const drawn = (lines: readonly string[]): string => {
+    isDrawn = lines.length > 0;
+    if (!isDrawn) return "";
+    // Overwrites before it clears the rest, so that nothing flickers.
+    const text = `${lines.join(`${clearRight}${down}`)}${clearBelow}`;
+    return `${reserve(lines.length)}${save}${wrapOff}${text}${restore}${wrapOn}`;
   };
-  // Row by row: some terminals keep text in their history if it is cleared from the first cell on.
-  const erase = (): string => (widths.length === 0 ? "" : `${clearLine}${`\u001b[1A${clearLine}`.repeat(rows() - 1)}`);
-  const remember = (lines: readonly string[]): void => {
-    widths = lines.map((line) => displayWidth(plain(line)));
+  const erased = (): string => {
+    if (!isDrawn) return "";
+    isDrawn = false;
+    return erase;
   };
   return {
     draw: (lines) => {
-      if (lines.length === 0 && widths.length === 0) return;
-      const isFirst = widths.length === 0;
-      // Overwrites before it clears the rest, so that nothing flickers.
-      const text = isFirst ? lines.join("\n") : `${home()}${lines.join(`${clearRight}\n`)}${clearBelow}`;
-      remember(lines);
-      write(text);
+      const start = lines.length === 0 ? erased() : "";
+      const text = `${start}${drawn(lines)}`;
+      if (text !== "") write(text);
     },
     print: (text, lines) => {
-      const start = erase();
-      // From now on the text is between the lost rows and ours.
-      lost = 0;
-      remember(lines);
-      write(`${start}${text}${lines.join("\n")}`);
+      const start = erased();
+      reserved = 1;
+      write(`${start}${text}${drawn(lines)}`);
     },
     clear: () => {
-      if (widths.length === 0) return;
-      write(erase());
-      lost = 0;
-      widths = [];
+      const text = erased();
+      reserved = 1;
+      if (text !== "") write(text);
     },
   };
-}
-
-function plain(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours
-  return line.replace(/\u001b\[\d*m/g, "");
 }

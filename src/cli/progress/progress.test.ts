@@ -64,12 +64,12 @@ function watch(options: { live: boolean; color?: boolean; columns?: number; now?
 describe("progress", () => {
   it("says which tool works on which file, for how long and at what price in tokens", () => {
     let time = 0;
-    const { progress, written } = watch({ live: true, now: () => time });
+    const { progress, screen } = watch({ live: true, now: () => time });
     progress.observe(answer('{"file_path":"src/a.ts"}'));
     progress.observe(requested);
     time = 3_400;
     progress.tick();
-    expect(written.at(-1)).toBe("⠙ Read src/a.ts · 3s · 1,234 tokens");
+    expect(screen()).toEqual(["⠙ Read src/a.ts · 3s · 1,234 tokens"]);
   });
 
   it("says in the words of the model what several calls are for", () => {
@@ -155,7 +155,8 @@ describe("progress", () => {
     progress.tick();
     progress.observe(ended);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: our own cursor movements
-    const texts = written.flatMap((text) => text.replace(/\r|\u001b\[\d*[AJK]/g, "").split("\n"));
+    const moves = /\r|\u001b(?:\[\??\d*[AJKhl]|[78])/g;
+    const texts = written.flatMap((text) => text.replaceAll("\u001b[1B", "\n").replace(moves, "").split("\n"));
     expect(texts.join("")).not.toContain("\u001b");
     expect(texts.filter((text) => displayWidth(text) > 40)).toEqual([]);
   });

@@ -55,11 +55,17 @@ const marks: Record<CallOutcome, string> = {
   unknown: "?",
 };
 
+/**
+ * A terminal that becomes narrower wraps long lines and can move them into its history, where nothing removes them. Lines of
+ * this length are rarely wrapped.
+ */
+const LONGEST_LINE = 100;
+
 export function createProgress({ write, columns, rows, live, calls, color, now, agents }: ProgressOptions): Progress {
   const startedAt = now();
   const targets = new Map<string, string>();
   const running = new Map<string, string>();
-  const block = createBlock({ write, columns, rows });
+  const block = createBlock({ write, rows });
   let tokens = 0;
   let frame = 0;
   let activity = "starting";
@@ -84,7 +90,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
   const isShown = ({ path, end }: AgentView): boolean => end === undefined || !reported.has(path[0] ?? "");
   const liveLines = (): readonly string[] => {
     if (!live || isOver) return [];
-    const width = Math.max(1, columns() - 1);
+    const width = Math.max(1, Math.min(columns() - 1, LONGEST_LINE));
     // One row is the status line, one stays free: what is higher than the terminal can't be drawn over.
     const view = { columns: width, rows: rows() - 2, now: now(), frame: frames[frame] ?? "" };
     const below = agents.size === 0 ? [] : agentLines(agents.inOrder().filter(isShown), view);

@@ -15,11 +15,14 @@ export function createTerminal(columns: number): TestTerminal {
   let height = Number.POSITIVE_INFINITY;
   /** Rows above this one have scrolled out; the cursor can't reach them. */
   let top = 0;
+  let wraps = true;
+  let saved = { row: 0, column: 0 };
   const scroll = (): void => {
     top = Math.max(top, row - height + 1);
   };
   const put = (character: string): void => {
     if (column + displayWidth(character) > columns) {
+      if (!wraps) return;
       row += 1;
       column = 0;
     }
@@ -30,17 +33,21 @@ export function createTerminal(columns: number): TestTerminal {
     column += 1;
   };
   const control = (parameter: string, letter: string): void => {
+    if (letter === "l" || letter === "h") wraps = letter === "h";
+    if (letter === "B") row = Math.min(rows.length - 1, row + Number(parameter || 1));
     if (letter === "A") row = Math.max(top, row - Number(parameter || 1));
     if (letter === "K" && parameter === "2") rows[row] = "";
     else if (letter === "K" || letter === "J") rows[row] = [...(rows[row] ?? "")].slice(0, column).join("");
-    if (letter === "J") rows.length = row + 1;
-    if (!"AKJm".includes(letter)) throw new Error(`unknown control sequence ${letter}`);
+    if (letter === "J") rows.fill("", row + 1);
+    if (!"ABKJmlh".includes(letter)) throw new Error(`unknown control sequence ${letter}`);
   };
   return {
     write: (text) => {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what a terminal reads
-      for (const [token, parameter, letter] of text.matchAll(/\u001b\[(\d*)([A-Za-z])|./gsu)) {
-        if (letter !== undefined) control(parameter ?? "", letter);
+      for (const [token, parameter, letter] of text.matchAll(/\u001b\[\??(\d*)([A-Za-z])|\u001b[78]|./gsu)) {
+        if (token === "\u001b7") saved = { row, column };
+        else if (token === "\u001b8") ({ row, column } = saved);
+        else if (letter !== undefined) control(parameter ?? "", letter);
         else if (token === "\r") column = 0;
         else if (token === "\n") {
           row += 1;
@@ -51,7 +58,8 @@ export function createTerminal(columns: number): TestTerminal {
       }
     },
     resize: (now) => {
-      // Rows that scrolled out when the terminal became lower come back.
+      // A terminal that becomes lower first drops the rows below the cursor. Rows that scrolled out come back later.
+      if (now < height) rows.length = Math.min(rows.length, Math.max(row + 1, top + now));
       if (now > height) top = Math.max(0, top - (now - height));
       height = now;
       scroll();
