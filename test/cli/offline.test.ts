@@ -169,3 +169,19 @@ it("the map of this repository names every module", async () => {
   for (const { name } of modules) expect(result).toContain(`- src/${name}/ `);
   expect(headingsIn(result)).toContain("test");
 });
+
+it("says before the answer in one line what it found, and all of it with --verbose", async () => {
+  const place = createPlace();
+  write(place, { "AGENTS.md": "Be brief.\n", "README.md": "# Tea\n" });
+  const before = async (...words: string[]) => {
+    const { stderr } = await retinue(["-p", "Map this repository", ...words], place);
+    return stderr.split("\n").filter((line) => line.startsWith("retinue: "));
+  };
+  const [line = "", ...more] = await before();
+  expect(line).toMatch(/ignores AGENTS\.md\. No provider is configured: .*language model\. \(Add --verbose/);
+  expect(more).toEqual([]);
+  expect(await before("--verbose")).toEqual([
+    expect.stringMatching(/AGENTS\.md\. Trust it with "retinue trust add"/),
+    expect.stringMatching(/No provider is configured.*ANTHROPIC_API_KEY/),
+  ]);
+});

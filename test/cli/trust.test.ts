@@ -85,7 +85,7 @@ describe("a project's own settings", () => {
       ".claude/settings.json": { model: "x" },
     });
     const { stderr } = await retinue(["config", "show"], place);
-    expect(stderr).toContain("off: .claude/settings.json: model; AGENTS.md; .claude/agents. Trust it");
+    expect(stderr).toContain("ignores .claude/settings.json: model; AGENTS.md; .claude/agents. Trust it");
     expect((await retinue(["config", "show", "--trust"], place)).stderr).toBe("");
   });
 
@@ -151,7 +151,7 @@ describe("a project's own settings", () => {
     const words = ["-p", "go", "--allowed-tools", "Bash", "--output-format", "json"];
     const run = await retinue(words, { ...place, cwd: app, server });
     expect(resultOf(run).permission_denials).toHaveLength(1);
-    expect(run.stderr).toContain("off: ../../.claude/settings.json: model, permissions.allow; ");
+    expect(run.stderr).toContain("ignores ../../.claude/settings.json: model, permissions.allow; ");
 
     const show = async () => retinue(["config", "show", "-C", app], place);
     await retinue(["trust", "add", app], place);

@@ -111,12 +111,11 @@ function untrustedNotices(untrusted: readonly string[], { trustedRoot, root }: T
   const files = untrusted.join("; ");
   const all = `"retinue trust add ${root}"`;
   if (trustedRoot !== undefined) {
-    const what = "so this of the directories above it is off";
-    return [`Only ${trustedRoot} is trusted, ${what}: ${files}. Trust the whole project with ${all}.`];
+    return [`Only ${trustedRoot} is trusted, so Retinue ignores ${files}. Trust the whole project with ${all}.`];
   }
   const above = untrusted.some((name) => name.startsWith("../")) ? ` (with what is above it: ${all})` : "";
   const cure = `Trust it with "retinue trust add"${above}, or for one run with --trust.`;
-  return [`This directory is not trusted, so this of its files is off: ${files}. ${cure}`];
+  return [`This directory is not trusted, so Retinue ignores ${files}. ${cure}`];
 }
 
 interface ProjectServers {

@@ -67,7 +67,7 @@ Output
       --include-partial-messages   In stream-json, words as they arrive
       --forward-subagent-text      In stream-json, what agents say too, not only
                                    what they do
-      --verbose                    Tell of every tool call on standard error
+      --verbose                    Show every tool call, and notices in full
   -q, --quiet                      Notices and errors only, no progress
 
 Other

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DurableEvent, RunUpdate } from "../../protocol/index.ts";
 import { fromAgent, line } from "../progress/agent-events.test-support.ts";
-import { createNotices } from "./notices.ts";
+import { createNotices, openingNotices } from "./notices.ts";
 
 it("tells each sentence once, with the agent where the sentence does not name it", () => {
   const said: string[] = [];
@@ -14,6 +14,25 @@ it("tells each sentence once, with the agent where the sentence does not name it
   observe(line({ type: "head.set", hash: "h" }));
   expect(said).toEqual(["The session has used 80 %.", "Explore: Its model is not there."]);
   expect([wasReported("The session has used 80 %."), wasReported("Another.")]).toEqual([true, false]);
+});
+
+describe("notices before the answer", () => {
+  const trust = "This directory is not trusted, so Retinue ignores a.md; ./x.json. Trust it with --trust.";
+  const offline = "No provider is configured: the offline model answers. Set ANTHROPIC_API_KEY.";
+  const rule = 'settings.json:3: "Baash" names no tool. Did you mean "Bash"?';
+
+  it("are one line with what each says first, and a way to see the rest", () => {
+    expect(openingNotices([trust, offline, rule], { verbose: false })).toEqual([
+      'This directory is not trusted, so Retinue ignores a.md; ./x.json. No provider is configured: the offline model answers. settings.json:3: "Baash" names no tool. (Add --verbose to see what to do.)',
+    ]);
+  });
+
+  it("are whole if there is one, or if everything is to be shown", () => {
+    expect(openingNotices([], { verbose: false })).toEqual([]);
+    expect(openingNotices([trust], { verbose: false })).toEqual([trust]);
+    expect(openingNotices([trust, offline], { verbose: true })).toEqual([trust, offline]);
+    expect(openingNotices(["One.", "Two."], { verbose: false })).toEqual(["One. Two."]);
+  });
 });
 
 describe("approvals", () => {

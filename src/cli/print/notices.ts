@@ -41,6 +41,22 @@ export function createNotices(onAsk: OnAsk, report: (sentence: string) => void):
   };
 }
 
+/**
+ * Returns the lines about what was found while a session was opened. Without `verbose`, several notices become one line with
+ * the first sentence of each, which says what happened.
+ */
+export function openingNotices(
+  notices: readonly string[],
+  { verbose }: { readonly verbose: boolean },
+): readonly string[] {
+  if (verbose || notices.length < 2) return notices;
+  const first = notices.map((notice) => notice.split(betweenSentences, 1)[0] ?? "");
+  const isShortened = first.some((sentence, at) => sentence !== notices[at]);
+  return [`${first.join(" ")}${isShortened ? " (Add --verbose to see what to do.)" : ""}`];
+}
+
+const betweenSentences = /(?<=[.!?])\s+(?=[A-Z"`])/;
+
 function waitingMessage(request: EventOf<"approval.requested">, agentType: string | undefined): string {
   const { requestId, reason, always = [] } = request;
   const agent = agentType === undefined ? "" : ` of ${agentType}`;

@@ -13,12 +13,15 @@ import type { SettingsOrigin } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { sessionById, sessionError } from "../find-session.ts";
 import { realDirectory } from "../real-directory.ts";
+import { openingNotices } from "./notices.ts";
 import type { PrintOptions } from "./print-options.ts";
 import { noPrompt } from "./read-prompt.ts";
 
 export interface RunSession {
   readonly session: Session;
   readonly settings: Settings;
+  /** What was found while the session was opened. */
+  readonly notices: readonly string[];
 }
 
 export interface RunSessionOptions {
@@ -46,7 +49,7 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
   const flags = flagSettings(options);
   const loaded = loadProjectSettings({ home, cwd, environment: process.env, trust, flags, file: options.settings });
   const { unmanaged, notices } = withoutManaged(options, loaded.origins);
-  for (const notice of [...loaded.notices, ...notices]) report(notice);
+  const found = [...loaded.notices, ...notices];
   const { agents, allowedTools, disallowedTools, acceptance, onAsk, coordinator } = options;
   const session = await openSession({
     cwd,
@@ -69,8 +72,14 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
     agentUpdates,
     signal,
     onTrouble: report,
+  }).catch((error: unknown) => {
+    // They may explain the error.
+    for (const notice of openingNotices(found, options)) report(notice);
+    throw error;
   });
-  if (!needsInitialPrompt || session.initialPrompt?.trim()) return { session, settings: loaded.settings };
+  if (!needsInitialPrompt || session.initialPrompt?.trim()) {
+    return { session, settings: loaded.settings, notices: [...found, ...session.notices] };
+  }
   await session.close();
   throw noPrompt(session.agentType);
 }

@@ -21,7 +21,7 @@ import { type ShownProgress, showProgress } from "../progress/progress.ts";
 import { type Outputs, reportError } from "../report-error.ts";
 import { type BackgroundKey, createBackgroundKey } from "./background-key.ts";
 import { closingMessage, interruptMessage } from "./closing-message.ts";
-import { createNotices } from "./notices.ts";
+import { createNotices, openingNotices } from "./notices.ts";
 import { openRunSession } from "./open-run-session.ts";
 import type { PrintOptions } from "./print-options.ts";
 import { readPrompt } from "./read-prompt.ts";
@@ -137,12 +137,13 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     const prompt = await readPrompt(options.prompt, report);
     const agentUpdates = updatesFor(options, errors);
     onOpening();
-    const { session, settings } = await openRunSession(options, { prompt, report, agentUpdates, signal });
+    const opened = await openRunSession(options, { prompt, report, agentUpdates, signal });
+    const { session, settings } = opened;
     if (signal.aborted) {
       await session.close();
       throw interrupted();
     }
-    for (const notice of session.notices) report(notice);
+    for (const notice of openingNotices(opened.notices, options)) report(notice);
     await output.write(format.opened(session));
     key = createBackgroundKey({ session, agents, progress });
     const run = session.prompt(prompt);

@@ -198,9 +198,10 @@ function unknownProvider({ name, by }: Asked, names: readonly string[]): Provide
   return { kind: "problem", message: `There is no provider "${name}" (${by}). ${hint}` };
 }
 
-const offlineIs = "The embedded offline model answers: it is not a language model, but works with the real tools.";
+const offlineIs = "The offline model answers, which is not a language model.";
 
 function offlineByDefault(): ProviderChoice {
-  const cure = "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with --provider, for a language model.";
-  return { kind: "offline", notice: `No provider is configured. ${offlineIs} ${cure}` };
+  const notice = "No provider is configured: the offline model answers, which is not a language model.";
+  const cure = "To use one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with --provider.";
+  return { kind: "offline", notice: `${notice} ${cure}` };
 }
