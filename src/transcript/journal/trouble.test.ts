@@ -88,7 +88,7 @@ describe("a full disk", () => {
     const disk = fullDisk(() => true);
     const signal = new AbortController();
     const files = { openFile: disk.open, stopWaiting: signal.signal, firstWaitMs: 60_000 };
-    const session = await createSession({ ...testPlace().options(), ...files });
+    const session = await createTranscript({ ...testPlace().options(), ...files });
     disk.fill();
     const refused = expect(session.append("main", notices(1))).rejects.toMatchObject({ code: "journal_failed" });
     await disk.failed(1);
