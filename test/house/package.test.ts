@@ -29,10 +29,11 @@ describe("the package", () => {
   it("needs no install script", async () => {
     const { packages } = (await read("package-lock.json")) as { packages: Record<string, LockedPackage> };
     const scripted = Object.entries(packages).filter(([, each]) => each.hasInstallScript);
-    // esbuild's only makes its own start faster, and .npmrc turns all of them off.
+    // esbuild's only checks its own binary, and users never install it.
     expect(scripted.map(([name]) => name)).toEqual(["node_modules/esbuild"]);
     expect(scripted.every(([, each]) => each.dev)).toBe(true);
-    expect(await readFile(join(root, ".npmrc"), "utf8")).toContain("ignore-scripts=true");
+    // With ignore-scripts, npm pack would leave out prepack, and so dist.
+    expect(await readFile(join(root, ".npmrc"), "utf8")).not.toContain("ignore-scripts");
   });
 
   it("locks the binaries of every platform, not only of the one it was locked on", async () => {
@@ -44,9 +45,10 @@ describe("the package", () => {
     expect(wanted.filter((name) => !locked.includes(name))).toEqual([]);
   });
 
-  it("has no scripts that run by themselves", async () => {
+  it("runs nothing by itself when it is installed, and is built before it is packed", async () => {
     const { scripts } = (await read("package.json")) as { scripts: Record<string, string> };
-    expect(Object.keys(scripts).filter((name) => /^(pre|post)|^(install|prepare)/.test(name))).toEqual([]);
+    expect(Object.keys(scripts).filter((name) => /^(pre|post)|^(install|prepare)/.test(name))).toEqual(["prepack"]);
+    expect(scripts["prepack"]).toBe("node scripts/build.mjs --if-stale");
   });
 
   it.runIf(complete)("is published as it says", async () => {
