@@ -29,7 +29,7 @@ function explained(error: unknown): unknown {
   // Node can't name the current directory: it was deleted.
   if ("syscall" in error && error.syscall === "uv_cwd") {
     const cure = 'Go to one that does (cd .. or cd "$PWD"), or name one: --cwd DIRECTORY.';
-    return new UserError("The current directory does not exist any more", { code: "cwd", cure, exitCode: 2 });
+    return new UserError("The current directory no longer exists", { code: "cwd", cure, exitCode: 2 });
   }
   // Ctrl+C or Ctrl+D instead of an answer to a question.
   if (error.name === "AbortError" && error.message.startsWith("Aborted with Ctrl")) {

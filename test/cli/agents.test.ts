@@ -269,7 +269,9 @@ describe("retinue agents list, by settings", () => {
     const list = await retinue(["agents", "list", "--trust", "-C", join(place.cwd, "app")], place);
     expect(list.stdout).toMatch(/^near +project/m);
     expect(list.stdout).not.toMatch(/^reviewer /m);
-    expect(list.stdout).toContain(`these are off: ../.agents/agents. To trust all: "retinue trust add ${place.cwd}".`);
+    expect(list.stdout).toContain(
+      `Retinue ignores them: ../.agents/agents. To trust all: "retinue trust add ${place.cwd}".`,
+    );
   });
 });
 

@@ -101,7 +101,7 @@ describe("bad configuration", () => {
     const place = createPlace();
     const script = 'rmdir "$PWD" && exec "$@"';
     const run = await retinue(words, { ...place, through: ["sh", "-c", script, "sh"] });
-    expectComplaint(run, { code: 2, says: /current directory does not exist any more.*--cwd/ });
+    expectComplaint(run, { code: 2, says: /current directory no longer exists.*--cwd/ });
   });
 
   it("a state directory that is a file", async () => {

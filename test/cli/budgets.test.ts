@@ -58,7 +58,7 @@ describe("a budget", () => {
     });
     expect(times(run.stderr, sentence)).toBe(1);
     expect(run.stderr).toContain("--max-spawns");
-    expect(run.stderr).toContain(`retinue: To go on: retinue -p --resume ${resultOf(run).session_id} "…"`);
+    expect(run.stderr).toContain(`retinue: To continue: retinue -p --resume ${resultOf(run).session_id} "…"`);
   });
 
   it("of an agent: who was cut short, why, what to raise and how it goes on", async () => {
@@ -80,7 +80,7 @@ describe("a budget", () => {
     const id = agents[0]?.id;
     expect(run.stderr.trimEnd().split("\n")).toEqual([
       `retinue: general-purpose part one (${id}) was cut short after 1 turn: it reached its limit of turns. To raise it, set maxTurns in the definition of general-purpose.`,
-      `retinue: To let it go on: retinue -p --resume ${session} "Go on with agent ${id}."`,
+      `retinue: To continue: retinue -p --resume ${session} "Resume agent ${id}."`,
     ]);
   });
 });

@@ -146,7 +146,9 @@ describe("a run with agents", () => {
     const quiet = await retinue(["-p", "MAIN: go"], { ...placeWithNotes(), server: await serve(reading) });
     expect(quiet).toMatchObject({ code: 0, stdout: "It says alpha.\n" });
     // Beside what was denied for want of somebody to ask.
-    expect(quiet.stderr).toMatch(/^retinue: Bash touch made was denied, since nobody is asked\. .*--on-ask wait\.\n$/);
+    expect(quiet.stderr).toMatch(
+      /^retinue: Bash touch made was denied: no approver is available\. .*--on-ask wait\.\n$/,
+    );
     const loud = await retinue(["-p", "MAIN: go", "--verbose"], { ...placeWithNotes(), server: await serve(reading) });
     expect(loud.stderr).toMatch(/^ {2}✓ general-purpose read the notes · succeeded · 2 calls/m);
   });

@@ -43,7 +43,7 @@ describe("retinue plugins", () => {
     expect(added).toMatchObject({ code: 0 });
     expect(added.stdout).toContain("agents/tester.md");
     expect(added.stdout).toContain("touch stopped");
-    expect(added.stdout).toContain("It is off.");
+    expect(added.stdout).toContain("It is disabled.");
     const { plugins } = await listed(place);
     expect(plugins).toMatchObject([{ name: "kit", state: "disabled", version: "1.2.0", source: root }]);
     expect((await retinue(["plugins", "add", "kit"], place)).stderr).toContain("is there already");

@@ -23,7 +23,7 @@ describe("the arguments of retinue approvals", () => {
     [["answer", "ask_1", "yes"], "allow, deny, always"],
     [["answer", "ask_1", "allow", "--message", "no"], '--message goes with "deny"'],
     [["answer", "ask_1", "allow", "--project"], '--project goes with "always"'],
-    [["answer", "ask_1", "allow", "--input", "[1]"], "no JSON object"],
+    [["answer", "ask_1", "allow", "--input", "[1]"], "not a JSON object"],
   ])("%j is refused, with the cure", (argv, part) => {
     let said = "";
     try {

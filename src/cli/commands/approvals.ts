@@ -95,7 +95,7 @@ function parseAnswer(options: ReadOptions): AnswerCommand {
   }
   const inputJson = options.value("input");
   if (inputJson !== undefined && !isObject(inputJson))
-    throw usageError("--input is no JSON object", `Write the whole input: --input '{"command": "npm test"}'.`);
+    throw usageError("--input is not a JSON object", `Write the whole input: --input '{"command": "npm test"}'.`);
   return {
     kind: "answer",
     request,
@@ -133,7 +133,7 @@ async function list({ json, all, session, cwd }: ListCommand, home: string): Pro
     session === undefined ? inDirectory : { home, sessionId: sessionById({ home, id: session }).id },
   );
   if (json) return `${JSON.stringify(waiting.map(asJson), null, 2)}\n`;
-  if (waiting.length === 0) return "Nothing waits for an answer.\n";
+  if (waiting.length === 0) return "No request waits for approval.\n";
   const now = Date.now();
   return waiting.map((request) => render(request, now)).join("\n");
 }

@@ -18,10 +18,7 @@ it.each<[Partial<ExplainedRequest>, string]>([
   [{ reason: "expired", keptFor: "1h" }, "2,000 tokens missed: nobody had asked for them for more than an hour."],
   [{ reason: "lifetime", keptFor: "1h" }, "they were written to be kept for an hour, and this request asks otherwise."],
   [{ belowMinimum: 4_096 }, "Not cached: m caches nothing below 4,096 tokens."],
-  [
-    { lifetimeChange: { before: "1h", after: "5m" } },
-    "From here on the provider is asked to keep it for five minutes, before for an hour.",
-  ],
+  [{ lifetimeChange: { before: "1h", after: "5m" } }, "The cache lifetime changed from an hour to five minutes."],
 ])("says why nothing was read: %j", (more, expected) => {
   expect(renderExplained([{ ...request, ...more }])).toContain(expected);
 });

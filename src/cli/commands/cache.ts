@@ -76,7 +76,7 @@ function sessionOf({ id, cwd }: CacheQuery): SessionSummary {
   const latest = latestSessionId({ home, cwd: directory });
   if (latest !== undefined) return sessionById({ home, id: latest });
   const cure = '"retinue sessions list --all" shows those of other directories.';
-  throw sessionError(`There is no session of ${directory}`, cure);
+  throw sessionError(`There is no session in ${directory}`, cure);
 }
 
 function agentIdOf(id: string, agentIds: readonly string[]): string {
@@ -87,7 +87,7 @@ function agentIdOf(id: string, agentIds: readonly string[]): string {
 
 /** Renders a table of the session and, if it has subagents, each of its agents. */
 export function renderReport({ sessionId, total, agents, belowMinimum }: CacheReport): string {
-  if (total.requests === 0) return `No answer of a model is recorded in the session ${sessionId}.\n`;
+  if (total.requests === 0) return `The session ${sessionId} has no recorded model answer.\n`;
   const head = ["", "REQUESTS", "INPUT", "READ", "WRITTEN", "PLAIN", "OF THE IDEAL", "BASE TOKENS"];
   const money = ["SPENT", "WITHOUT CACHE", "AT THE IDEAL"];
   const rows = [
@@ -165,9 +165,7 @@ function explanationLines(request: ExplainedRequest): string[] {
   const lines: string[] = [];
   if (lifetimeChange) {
     const { before, after } = lifetimeChange;
-    lines.push(
-      `From here on the provider is asked to keep it for ${lifetimeNames[after]}, before for ${lifetimeNames[before]}.`,
-    );
+    lines.push(`The cache lifetime changed from ${lifetimeNames[before]} to ${lifetimeNames[after]}.`);
   }
   if (broken) {
     const { dimension, firstDifference, before, after } = broken;
@@ -181,7 +179,7 @@ function explanationLines(request: ExplainedRequest): string[] {
     lines.push(`Not cached: ${oneLine(model)} caches nothing below ${formatCount(belowMinimum)} tokens.`);
   }
   if (reason) lines.push(`${formatCount(tokens?.missed ?? 0)} tokens missed: ${reasonTexts[reason](keptFor)}`);
-  if (isChanged) lines.push("The transcript was changed since: what stands there is not what was sent.");
+  if (isChanged) lines.push("The transcript was changed later, so it differs from what was sent.");
   return lines;
 }
 

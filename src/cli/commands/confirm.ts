@@ -4,7 +4,7 @@ import { usageError } from "../read-options.ts";
 /** Asks on the terminal; without one it throws a `UserError` that names `--yes`. */
 export async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) {
-    throw usageError("There is no terminal to confirm on", "Add --yes to go on without being asked.");
+    throw usageError("There is no terminal to confirm on", "Add --yes to skip the question.");
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -42,7 +42,8 @@ function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpReq
   const { verb, options } = read;
   refusePositionals(options, `permissions ${verb}`, 'See "retinue permissions --help".');
   if (verb === "list") return { kind: "list", ...parseSettingsQuery(options) };
-  if (!options.has("jsonl")) throw usageError('"permissions check" reads rows', "Add --jsonl, and give it the rows.");
+  if (!options.has("jsonl"))
+    throw usageError('"permissions check" needs --jsonl', "Add it, and pass the calls on standard input.");
   return { kind: "check", root: options.value("root") };
 }
 

@@ -93,7 +93,7 @@ async function enable(plugin: Plugin, { home, yes }: { home: string; yes: boolea
   const brings = `${stripControls(plugin.name)} brings:\n${contentsOf(plugin)
     .map((line) => `  ${stripControls(line, { visible: true })}\n`)
     .join("")}`;
-  const waiting = `It is off. Switch it on: retinue plugins enable ${plugin.name} --yes\n`;
+  const waiting = `It is disabled. Enable it: retinue plugins enable ${plugin.name} --yes\n`;
   if (!yes && !process.stdin.isTTY) return brings + waiting;
   if (!yes && !(await confirm(`${brings}Switch it on?`))) return waiting;
   await enablePlugin(home, { name: plugin.name, hash: plugin.hash });

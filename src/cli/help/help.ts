@@ -1,6 +1,6 @@
 /** Help pages: `retinue` for the program itself, the others for its commands. */
 export const helpPages = {
-  retinue: `Retinue works on the files of a directory with a model and tools.
+  retinue: `Retinue lets a model and its subagents work on the files of a directory.
 
 Examples
   retinue -p "Map this repository"
@@ -10,38 +10,39 @@ Examples
   retinue -p "List the TODOs" --output-format json | jq -r .result
 
 Usage
-  retinue -p [options] [prompt]    Do what the prompt says, print the answer
+  retinue -p [options] [prompt]    Run a prompt and print the answer
   retinue sessions [command]       List, show, resume, export, delete sessions
-  retinue agents [command]         List, show, check, lint or write agents
-  retinue permissions [command]    List the rules that count here
-  retinue approvals [command]      List or answer what waits for your word
+  retinue agents [command]         List, show, check, lint or create agents
+  retinue permissions [command]    List the permission rules in force
+  retinue approvals [command]      List or answer requests for approval
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
-  retinue config show              Show the settings that count here
+  retinue config show              Show the settings in force
   retinue worktrees [command]      List or prune worktrees of agents
-  retinue cache [command]          Say what prompt caches gave and lost
+  retinue cache [command]          Report what prompt caches saved
   retinue doctor                   Check what is installed and configured
   retinue help [command]           Show help
 
 Run
-  -p, --print                      Without questions, answer on standard output
-  -C, --cwd DIRECTORY              Work there instead of here
+  -p, --print                      Run without questions, print the answer
+  -C, --cwd DIRECTORY              Work in this directory
       --max-turns N                Stop after N requests to the model (50)
-      --max-cost USD               Stop before it costs more, agents included
-      --max-tokens N               Stop before it takes more, agents included
+      --max-cost USD               Stop before the run costs more, with agents
+      --max-tokens N               Stop before the run uses more, with agents
       --max-spawns N               Start no more than N agents (100)
-      --acceptance COMMAND         Check the work with it; a failure is exit 4
-  -c, --continue                   Go on with this directory's latest session
+      --acceptance COMMAND         Check the work with a command; if it fails,
+                                   the exit code is 4
+  -c, --continue                   Resume the latest session of the directory
   -r, --resume ID                  Resume a session (the start or end of its id
                                    is enough)
 
 Agent
-      --agent NAME                 Work as this agent, e.g. Explore or Plan
+      --agent NAME                 Agent that runs, such as Explore or Plan
       --agents JSON                Agents for this run, by name:
                                    {"x": {"description": "…", "prompt": "…"}}
-      --coordinator                The main agent only gives work to others
-      --fork on|off|auto           Whether agents may start forks, which know
-                                   all they know (auto: not without a person)
+      --coordinator                The main agent only delegates
+      --fork on|off|auto           Whether agents may start forks, which have
+                                   their conversation (auto: not with -p)
 
 Model
   -m, --model NAME                 A model, or small, medium, large
@@ -54,39 +55,39 @@ Model
 Permissions
       --permission-mode MODE       default, acceptEdits, dontAsk, plan or
                                    bypassPermissions
-      --on-ask WHAT                What no rule allows: deny it, wait for
+      --on-ask deny|wait|hook      Calls that need approval: deny them, wait for
                                    "retinue approvals", or let a hook decide
       --allowed-tools RULES        Allow, e.g. "Edit, Bash(npm test)"
       --disallowed-tools RULES     Deny, e.g. "WebFetch, Read(.env)"
-      --trust                      For this run, let the directory's own
-                                   settings count; else they only restrict
+      --trust                      Trust the directory for this run. Otherwise,
+                                   its own settings can only restrict
 
 Output
-      --output-format FORMAT       text, json (the result as one object) or
-                                   stream-json (every step, a line each)
-      --include-partial-messages   In stream-json, words as they arrive
-      --forward-subagent-text      In stream-json, what agents say too, not only
-                                   what they do
+      --output-format FORMAT       text, json (one object with the result)
+                                   or stream-json (one line for each step)
+      --include-partial-messages   In stream-json, parts of answers as well
+      --forward-subagent-text      In stream-json, texts of subagents as well
       --verbose                    Show every tool call, and notices in full
-  -q, --quiet                      Notices and errors only, no progress
+  -q, --quiet                      Show notices and errors, but no progress
 
 Other
-      --settings FILE              Settings instead of ~/.retinue/settings.json
+      --settings FILE              Use instead of ~/.retinue/settings.json
   -V, --version                    Show the version
-  -h, --help                       Show this
+  -h, --help                       Show this help
 
 Environment
   ANTHROPIC_API_KEY, OPENAI_API_KEY, ANTHROPIC_BASE_URL, OPENAI_BASE_URL
-  RETINUE_HOME    where settings and sessions are (~/.retinue)
-  NO_COLOR        no colours      RETINUE_DEBUG=1    details of internal errors
+  RETINUE_HOME       directory of settings and sessions (~/.retinue)
+  NO_COLOR           print without colors
+  RETINUE_DEBUG=1    print details of internal errors
 
 Exit codes
   0 succeeded   1 failed   2 usage or configuration
   3 incomplete (a limit ended the run, or one of its agents)
-  4 the work did not stand its --acceptance
+  4 the --acceptance check failed
   130 interrupted (Ctrl+C)   143, 129 ended by another signal
 `,
-  sessions: `Sessions are kept so that you can look at them or go on with them.
+  sessions: `Sessions are recorded, so that you can read and resume them.
 
 Examples
   retinue sessions list
@@ -95,26 +96,26 @@ Examples
   retinue sessions resume 01m7gf "And the tests?"
 
 Usage
-  retinue sessions list            Those of this directory, newest first
-      --all                        Those of every directory
-  -C, --cwd DIRECTORY              Those of another directory
-      --json                       As JSON
-  retinue sessions show ID         What was said and done, and its agents
-  retinue sessions show ID/AGENT   What one of its agents said and did
-      --agent ID                   The same, in another way
-      --json                       The recorded lines as they are
+  retinue sessions list            List the directory's sessions, newest first
+      --all                        List the sessions of every directory
+  -C, --cwd DIRECTORY              List those of another directory
+      --json                       Print JSON
+  retinue sessions show ID         Show a session and its agents
+  retinue sessions show ID/AGENT   Show one of its agents
+      --agent AGENT                The same as ID/AGENT
+      --json                       Print the recorded lines
   retinue sessions resume ID [prompt]
-                                   Go on with it: retinue -p --resume ID, with
+                                   Resume it, like retinue -p --resume ID, with
                                    the options of a run
-  retinue sessions export ID       Every recorded line of the session and its
-                                   agents, as JSON, with whose it is
-  retinue sessions delete ID...    Remove for good
-  -y, --yes                        Without asking
+  retinue sessions export ID       Print all lines of the session and its
+                                   agents as JSON, with the agent of each
+  retinue sessions delete ID...    Delete sessions permanently
+  -y, --yes                        Do not ask first
 
-ID is the id of a session, or its start or its last 4 characters or more, if
-only one session has it; the same applies to AGENT.
+ID is the id of a session, or its start, or its last 4 or more characters, if
+only one session matches. AGENT is the same for an agent.
 `,
-  agents: `Agents are Markdown files that say what an agent does and what it may use.
+  agents: `Agents are Markdown files that define what an agent does and may use.
 
 Examples
   retinue agents list
@@ -122,35 +123,34 @@ Examples
   retinue agents new tester --description "Runs the tests. Use after changes."
 
 Usage
-  retinue agents list              Every agent there is for this directory
-  retinue agents show NAME         One agent, with all that was read of it
-      --trust                      Read this directory's own agents this once,
-                                   although it is not trusted
-  -C, --cwd DIRECTORY              Those of another directory
-      --json                       As JSON
-  retinue agents explain NAME CALL Say what would be decided about a call of
-                                   this agent ("main": the session's own), and
-                                   by which rule: 'Bash(git push)'
-      --permission-mode MODE       As if the session worked in this mode
-      --background                 As if nobody waited for the agent
-  retinue agents check [PATH...]   Read every Markdown file there, and say what
-                                   is wrong with it
-      --jsonl                      As JSON, a line for each file
-  retinue agents lint [WHAT...]    Say what makes agents unreliable, costly or
-                                   unsafe: by name, file or directory, or all
-      --json                       As JSON; --trust and --cwd as above
-  retinue agents new NAME          Write a new file; asks for what is missing
+  retinue agents list              List the agents that can be used here
+  retinue agents show NAME         Show one agent with all its fields
+      --trust                      Include agents of the directory although it
+                                   is not trusted
+  -C, --cwd DIRECTORY              Use another directory
+      --json                       Print JSON
+  retinue agents explain NAME CALL Show the decision about a call such as
+                                   'Bash(git push)', and its rule. The NAME of
+                                   the main agent is "main"
+      --permission-mode MODE       As if the session had this mode
+      --background                 As if the agent ran in the background
+  retinue agents check [PATH...]   Report errors in agent and skill files
+      --jsonl                      Print one line of JSON for each file
+  retinue agents lint [WHAT...]    Report what makes agents unreliable, costly
+                                   or unsafe. WHAT is a name, file or directory
+      --json                       Print JSON; --trust and --cwd as above
+  retinue agents new NAME          Create an agent; asks for what is missing
       --description TEXT           What it does and when to use it
-      --tools NAMES                Its tools; without this it inherits all
-  -m, --model NAME                 Its model; without this that of the caller
-      --project                    For this directory, which is the default
-      --user                       For you, in every directory
+      --tools NAMES                Its tools; default: all of its parent
+  -m, --model NAME                 Its model; default: that of its parent
+      --project                    Create it for this directory (default)
+      --user                       Create it for all your directories
 
-"check" without a path reads the directories of this place and of yours. It ends
-with 1 if a file that is meant to be an agent or a skill does not load, "lint"
-if it finds more than notices.
+Without PATH, "check" reads the definitions of this directory and your own. It
+exits with 1 if an agent or a skill can't be loaded. "lint" exits with 1 if it
+finds more than notices.
 `,
-  plugins: `Plugins bring agents, skills, hooks and MCP servers in one directory.
+  plugins: `Plugins are directories with agents, skills, hooks and MCP servers.
 
 Examples
   retinue plugins add ./my-plugin
@@ -158,19 +158,19 @@ Examples
   retinue plugins list
 
 Usage
-  retinue plugins list             Those that were added, and what they bring
-      --json                       As JSON
-  retinue plugins add SOURCE       Copy one from a directory or a git address,
-                                   show what it brings, ask to switch it on
-  -y, --yes                        Switch it on without asking
-  retinue plugins enable NAME      Approve it as it is now and switch it on
-  -y, --yes                        Without asking
-  retinue plugins disable NAME     Switch it off; its files stay
+  retinue plugins list             List plugins and what they contain
+      --json                       Print JSON
+  retinue plugins add SOURCE       Copy a plugin from a directory or git URL,
+                                   show what it contains, and ask to enable it
+  -y, --yes                        Enable it without asking
+  retinue plugins enable NAME      Approve the current files and enable it
+  -y, --yes                        Do not ask first
+  retinue plugins disable NAME     Disable it; its files stay
   retinue plugins remove NAME      Delete its files
-  -y, --yes                        Without asking
+  -y, --yes                        Do not ask first
 
-Where nobody can be asked, an added plugin stays off until it is enabled with
---yes. A plugin whose files change after it was approved is off again.
+Without a terminal to ask on, an added plugin is disabled until you enable it
+with --yes. A plugin whose files change after the approval is disabled.
 `,
   trust: `Until you trust a directory, its own settings can only restrict.
 
@@ -180,17 +180,18 @@ Examples
   retinue -p "Run the tests" --trust
 
 Usage
-  retinue trust list               Directories you trust
-      --json                       As JSON, with what was approved
-  retinue trust add [DIRECTORY]    Trust this one or another; shows what counts
-  retinue trust remove [DIRECTORY] No longer
+  retinue trust list               List the directories that you trust
+      --json                       Print JSON, with what you approved
+  retinue trust add [DIRECTORY]    Trust a directory (default: this one), and
+                                   show the settings that take effect
+  retinue trust remove [DIRECTORY] Stop trusting a directory
 
 Its settings are settings.json and settings.local.json in .retinue and .claude,
-and permissions.jsonc in .retinue and .agents. Trust holds for this directory
-and what is below it, not for other repositories there. What its files allow,
-set or run is off again when it changes, until you add it once more.
+and permissions.jsonc in .retinue and .agents. Trust applies to the directory
+and everything below it, except other repositories. If what the files allow,
+set or run changes, it is ignored until you add the directory again.
 `,
-  config: `Shows the settings that count here, merged from every file.
+  config: `Shows the settings in force, merged from all files.
 
 Examples
   retinue config show
@@ -199,15 +200,16 @@ Examples
 
 Usage
   retinue config show
-      --origin                     With where each value comes from
-      --json                       As JSON
-  -C, --cwd DIRECTORY              As they count there
-      --settings FILE              Settings instead of ~/.retinue/settings.json
+      --origin                     Show the file of each value
+      --json                       Print JSON
+  -C, --cwd DIRECTORY              Use another directory
+      --settings FILE              Use instead of ~/.retinue/settings.json
       --trust                      As if the directory were trusted
 
-Lowest to highest: yours (~/.claude and ~/.retinue/settings.json), those of the
-directory, its settings.local.json, options, the machine's (/etc/retinue). Of
-single values the highest counts, rules add up. Keys and passwords are hidden.
+Precedence, lowest first: yours (~/.claude and ~/.retinue/settings.json), those
+of the directory, its settings.local.json, options, the machine's
+(/etc/retinue). The highest value wins; rules of all files are combined. Keys
+and passwords are hidden.
 `,
   worktrees: `Agents with "isolation: worktree" work in git worktrees of their own.
 
@@ -217,41 +219,42 @@ Examples
   git -C ~/src/shop merge retinue/a7k3m9x2w4qpz
 
 Usage
-  retinue worktrees list           Those that are there, and what is in them
-      --json                       As JSON
-  retinue worktrees prune          Remove those with which nothing is lost
-      --dry-run                    Only say what would be done
-      --json                       As JSON
+  retinue worktrees list           List worktrees and their state
+      --json                       Print JSON
+  retinue worktrees prune          Remove worktrees that have no changes
+      --dry-run                    Only show what would be removed
+      --json                       Print JSON
 
-An unchanged worktree is removed with its branch when its agent is done. One
-with changes or commits is kept until they are merged or you delete it; "prune"
-says how. It leaves alone what is in use, and ends with 1 if it could not remove
+An unchanged worktree is removed with its branch when its agent ends. One with
+changes or commits is kept until they are merged or you delete it; "prune"
+shows how. "prune" keeps worktrees in use, and exits with 1 if it can't remove
 one.
 `,
-  permissions: `Rules say what runs, what is asked about and what is denied.
+  permissions: `Rules decide which calls are allowed, need approval or are denied.
 
 Examples
   retinue permissions list --origin
   retinue agents explain Explore 'Read(~/.ssh/id_rsa)'
 
 Usage
-  retinue permissions list         The rules that count here, by their weight
-      --origin                     With the file each stands in
-      --json                       As JSON
-  -C, --cwd DIRECTORY              As they count there
-      --settings FILE              Settings instead of ~/.retinue/settings.json
+  retinue permissions list         List the rules in force, strongest first
+      --origin                     Show the file of each rule
+      --json                       Print JSON
+  -C, --cwd DIRECTORY              Use another directory
+      --settings FILE              Use instead of ~/.retinue/settings.json
       --trust                      As if the directory were trusted
-  retinue permissions check        Decide calls that programs give, to test
+  retinue permissions check        Decide calls from standard input, to test
                                    rules
-      --jsonl                      Rows on standard input, a line of JSON each:
+      --jsonl                      Read one line of JSON for each call:
                                    {"id", "setup": {"mode", "allow", "ask",
                                    "deny"}, "input": {"tool", …}}
-      --root DIRECTORY             Where files of rows are made; stands for /w
+      --root DIRECTORY             Directory for the files of calls, as /w
 
-What a list denies nothing allows. Of the lines in permissions.jsonc the last
-that matches counts. "retinue agents explain" shows the rule for one call.
+A deny rule overrides every other rule. In permissions.jsonc, the last line that
+matches wins. "retinue agents explain" shows the rule for one call.
 `,
-  approvals: `Calls that no rule allows, and questions of agents, wait for an answer.
+  approvals: `With --on-ask wait, calls that need approval and questions of agents wait for
+your answer.
 
 Examples
   retinue -p "Release it" --on-ask wait
@@ -261,29 +264,29 @@ Examples
   retinue approvals reply ask_77c0 2 "1,3" "Use pnpm"
 
 Usage
-  retinue approvals list           What waits in this directory's sessions
-      --all                        In those of every directory
-      --session ID                 In one session
-  -C, --cwd DIRECTORY              In those of another directory
-      --json                       As JSON
+  retinue approvals list           List requests in this directory's sessions
+      --all                        List requests in all sessions
+      --session ID                 List requests in one session
+  -C, --cwd DIRECTORY              Use another directory
+      --json                       Print JSON
   retinue approvals answer REQUEST allow|deny|always
-      --message TEXT               With deny: why, told to the model
-      --input JSON                 With allow: this input instead
-      --pattern PATTERN            With always: not only this call, but what the
-                                   pattern covers: 'git push *'
-      --project                    With always: in later sessions of the
-                                   directory too (.retinue/settings.local.json)
-      --json                       As JSON
+      --message TEXT               With deny: the reason, for the model
+      --input JSON                 With allow: run it with this input instead
+      --pattern PATTERN            With always: allow all calls that match, such
+                                   as 'git push *'
+      --project                    With always: also in later sessions of the
+                                   directory (.retinue/settings.local.json)
+      --json                       Print JSON
   retinue approvals reply REQUEST ANSWER...
-                                   Answers the questions of an agent, in their
-                                   order: the number or label of an option
-                                   ("1,3": several), or your own words
-      --json                       As JSON
+                                   Answer the questions of an agent in order: by
+                                   the number or label of an option ("1,3" for
+                                   several), or in your own words
+      --json                       Print JSON
 
 REQUEST is the id of a request, or its start or end. The first answer counts.
-What a rule denies is never asked.
+Calls that a rule denies never ask.
 `,
-  doctor: `Checks what Retinue finds here and says how to repair what is missing.
+  doctor: `Checks the installation and configuration, and shows what to do.
 
 Examples
   retinue doctor
@@ -293,13 +296,14 @@ Examples
 Usage
   retinue doctor [options]
       --provider NAME              Check this provider
-  -m, --model NAME                 Check with this model
-      --settings FILE              Settings instead of ~/.retinue/settings.json
-      --json                       As JSON
+  -m, --model NAME                 Check this model
+      --settings FILE              Use instead of ~/.retinue/settings.json
+      --json                       Print JSON
 
-Ends with 1 if something is broken, with 0 otherwise.
+✓ is fine, ! is missing but optional, ✗ is broken. Exits with 1 if something is
+broken.
 `,
-  cache: `What providers' prompt caches gave to a session, what they lost, and why.
+  cache: `Shows what prompt caches saved in a session, what was missed, and why.
 
 Examples
   retinue cache report
@@ -307,17 +311,17 @@ Examples
   retinue cache explain 01m7gf/a7k3 --json
 
 Usage
-  retinue cache report [ID]        Tokens by kind, money spent, without a cache
-                                   and at the ideal, of a session and its agents
-  retinue cache explain [ID]       Each request: what was read, written, missed,
-                                   why, and the first byte that differs
-      --agent ID                   Only one of its agents, also as ID/AGENT
-  -C, --cwd DIRECTORY              Without an ID: the latest session there
-      --json                       As JSON
+  retinue cache report [ID]        Show tokens and cost of a session and its
+                                   agents: actual, without cache, and ideal
+  retinue cache explain [ID]       Show for each request what was read, written
+                                   and missed, and the first byte that differs
+      --agent AGENT                Show one of its agents, like ID/AGENT
+  -C, --cwd DIRECTORY              Without ID: use the latest session there
+      --json                       Print JSON
 
-ID is a session's id or its first letters; without it the latest of this
-directory. The ideal is a cache that forgets nothing and reads the longest
-beginning that any earlier request of the session had.
+ID is the id of a session, or its start or end; default: the latest session of
+this directory. The ideal is a cache that never expires and always reads the
+longest prefix that an earlier request of the session shares.
 `,
 } as const;
 

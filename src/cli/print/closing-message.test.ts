@@ -28,19 +28,19 @@ describe("agents that did not get done", () => {
     expect(incompleteLines(endedAgents(1, { ...cut, reason: "budget", message }), 1)[0]).toContain(
       `1 turn: ${message}`,
     );
-    expect(incompleteLines(endedAgents(1, { ...cut, reason: "stall" }), 1)[0]).toContain("its model said nothing");
+    expect(incompleteLines(endedAgents(1, { ...cut, reason: "stall" }), 1)[0]).toContain("its model sent nothing");
     expect(incompleteLines(endedAgents(2, { outcome: "failed", reason: "model_error" }), 0)).toEqual([]);
   });
 
   it("are counted where they had gone on since, or are too many to list", () => {
-    expect(incompleteLines(endedAgents(2, {}), 1)).toEqual(["1 agent had been cut short on the way."]);
+    expect(incompleteLines(endedAgents(2, {}), 1)).toEqual(["1 agent had been cut short before."]);
     expect(incompleteLines(endedAgents(12, cut), 12).at(-1)).toBe("  … and 2 more");
   });
 
   it("go on by words to the main agent, which knows those that work for itself", () => {
-    expect(resumePrompt(endedAgents(1, cut))).toBe("Go on with agent a0.");
-    expect(resumePrompt(endedAgents(2, cut))).toBe("Go on with the agents a0, a1.");
-    expect(resumePrompt(endedAgents(4, cut))).toBe("Go on with the agents that were cut short.");
+    expect(resumePrompt(endedAgents(1, cut))).toBe("Resume agent a0.");
+    expect(resumePrompt(endedAgents(2, cut))).toBe("Resume the agents a0, a1.");
+    expect(resumePrompt(endedAgents(4, cut))).toBe("Resume the agents that were cut short.");
     expect(resumePrompt(endedAgents(1, {}))).toBeUndefined();
     expect(resumePrompt(endedAgents(1, cut, ["a9"]))).toBeUndefined();
   });
@@ -79,8 +79,8 @@ describe("what Ctrl+C says", () => {
 });
 
 it.each([
-  [{ verdict: "fail" as const }, "Verification found what is wrong with it."],
-  [{ verdict: "inconclusive" as const }, "Verification came to no verdict."],
+  [{ verdict: "fail" as const }, "Verification found problems."],
+  [{ verdict: "inconclusive" as const }, "Verification reached no verdict."],
   [{ exitCode: 1 }, '"Verification" ended with exit code 1.'],
 ])("explains a failed acceptance check: %j", (more, expected) => {
   const result = { command: "Verification", ok: false, exitCode: null, output: "", ...more };

@@ -18,16 +18,16 @@ export function closingMessage(result: RunResult, { sessionId, agents, wasReport
   const resume = `retinue -p --resume ${sessionId}`;
   if (outcome === "succeeded" && acceptance?.ok === false) {
     const output = acceptance.output === "" ? "" : `${stripControls(acceptance.output)}\n`;
-    return `${messageLines([...ofAgents, acceptanceFailure(acceptance)])}${output}${messageLines([`To go on: ${resume} "…"`])}`;
+    return `${messageLines([...ofAgents, acceptanceFailure(acceptance)])}${output}${messageLines([`To continue: ${resume} "…"`])}`;
   }
   if (outcome === "succeeded") {
     const prompt = resumePrompt(agents);
-    return messageLines([...ofAgents, ...(prompt === undefined ? [] : [`To let it go on: ${resume} "${prompt}"`])]);
+    return messageLines([...ofAgents, ...(prompt === undefined ? [] : [`To continue: ${resume} "${prompt}"`])]);
   }
   const why = result.message ?? `The run ended: ${result.reason}.`;
   // If the model gives up, its text says why, and that is on standard output already.
   const reason = why.trim() === result.text.trim() || wasReported(why) ? [] : [why];
-  return messageLines([...ofAgents, ...reason, `To go on: ${resume} "…"`]);
+  return messageLines([...ofAgents, ...reason, `To continue: ${resume} "…"`]);
 }
 
 /** Reports at once what the first Ctrl+C does. */
@@ -45,8 +45,8 @@ export function interruptMessage(agents: readonly AgentView[]): string {
 
 /** Explains in one sentence why the acceptance check failed. */
 export function acceptanceFailure({ command, exitCode, verdict }: AcceptanceResult): string {
-  if (verdict === "fail") return `The work is not verified: ${command} found what is wrong with it.`;
-  if (verdict !== undefined) return `The work is not verified: ${command} came to no verdict.`;
+  if (verdict === "fail") return `The work is not verified: ${command} found problems.`;
+  if (verdict !== undefined) return `The work is not verified: ${command} reached no verdict.`;
   const how = exitCode === null ? "was not run" : `ended with exit code ${exitCode}`;
   return `The work is not verified: "${command}" ${how}.`;
 }
@@ -78,7 +78,7 @@ export function incompleteLines(agents: readonly AgentView[], count: number): re
   });
   // The run also counts agents that were resumed later and then had another end.
   const others = count - incomplete.length;
-  return [...truncated(lines), ...(others > 0 ? [`${plural(others, "agent")} had been cut short on the way.`] : [])];
+  return [...truncated(lines), ...(others > 0 ? [`${plural(others, "agent")} had been cut short before.`] : [])];
 }
 
 /** Returns a prompt for the main agent that resumes its unfinished agents; undefined if it has none. */
@@ -86,8 +86,8 @@ export function resumePrompt(agents: readonly AgentView[]): string | undefined {
   // Deeper agents are resumed by their own parents.
   const ids = unfinished(agents).flatMap(({ agentId, path }) => (path.length === 1 ? [agentId] : []));
   if (ids.length === 0) return undefined;
-  if (ids.length > 3) return "Go on with the agents that were cut short.";
-  return `Go on with ${ids.length === 1 ? "agent" : "the agents"} ${ids.join(", ")}.`;
+  if (ids.length > 3) return "Resume the agents that were cut short.";
+  return `Resume ${ids.length === 1 ? "agent" : "the agents"} ${ids.join(", ")}.`;
 }
 
 function unfinished(agents: readonly AgentView[]): readonly AgentView[] {
@@ -95,9 +95,9 @@ function unfinished(agents: readonly AgentView[]): readonly AgentView[] {
 }
 
 const causes: Partial<Record<EndReason, string>> = {
-  stall: "its model said nothing for too long.",
+  stall: "its model sent nothing for too long.",
   loop: "it made the same call again and again.",
-  output_limit: "the model's answer was longer than it may be.",
+  output_limit: "the model's answer was longer than its limit.",
   context_overflow: "its conversation outgrew the model's window.",
   interrupted: "it was interrupted.",
   stopped: "it was stopped.",

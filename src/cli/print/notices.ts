@@ -70,7 +70,7 @@ function deniedMessage(request: EventOf<"approval.requested">): string {
   const [rule] = request.always ?? [];
   const quoted = rule?.replaceAll("'", "'\\''");
   const allow = quoted === undefined ? "Be" : `Allow it with --allowed-tools '${quoted}', or be`;
-  return `${callText(request)} was denied, since nobody is asked. ${allow} asked with --on-ask wait.`;
+  return `${callText(request)} was denied: no approver is available. ${allow} asked with --on-ask wait.`;
 }
 
 function callText({ name, inputJson }: EventOf<"approval.requested">): string {

@@ -92,7 +92,7 @@ function sessionToResume(
   if (continueLatest) {
     const latest = latestSessionId({ home, cwd });
     if (latest !== undefined) return latest;
-    throw sessionError(`There is no session of ${cwd} to continue`, `Start one: retinue -p "…".`);
+    throw sessionError(`There is no session to continue in ${cwd}`, `Start one: retinue -p "…".`);
   }
   if (resume === undefined) return undefined;
   const session = sessionById({ home, id: resume });

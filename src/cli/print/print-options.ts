@@ -151,7 +151,7 @@ function wholeNumber(options: ReadOptions, name: string): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= 1) return value;
-  throw usageError(`--${name} can't be "${text}"`, "It must be a whole number from 1 on.");
+  throw usageError(`--${name} can't be "${text}"`, "Use a whole number above 0.");
 }
 
 function amount(options: ReadOptions, name: string): number | undefined {
@@ -159,7 +159,7 @@ function amount(options: ReadOptions, name: string): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text.replace(/^\$/, ""));
   if (/^\$?\d*\.?\d+$/.test(text) && Number.isFinite(value) && value > 0) return value;
-  throw usageError(`--${name} can't be "${text}"`, "It must be an amount in US dollars, such as 0.50.");
+  throw usageError(`--${name} can't be "${text}"`, "Use an amount in US dollars, such as 0.50.");
 }
 
 function jsonObject(options: ReadOptions, name: string): JsonObject | undefined {

@@ -90,10 +90,11 @@ export async function askForAgent(given: GivenAgent, dialog: Dialog): Promise<Ne
   const { ask, checkName } = dialog;
   const name = given.name ?? (await askUntilValid("Name, e.g. code-reviewer:", checkName, dialog));
   const description =
-    given.description ?? (await askUntilValid("What does it do, and when is it to be used?", checkDescription, dialog));
+    given.description ??
+    (await askUntilValid("What does it do, and when should it be used?", checkDescription, dialog));
   const listed = given.tools ?? splitRules(await ask("Tools, e.g. Read, Grep (Enter: all):"));
   const tools = given.tools !== undefined || listed.length > 0 ? listed : undefined;
-  const model = given.model ?? (await ask("Model: small, medium, large, an id (Enter: as the caller):"));
+  const model = given.model ?? (await ask("Model: small, medium, large, an id (Enter: the same as its parent):"));
   return { name, description, tools, model: model || undefined };
 }
 

@@ -112,6 +112,9 @@ function shortList(tools: readonly string[]): string {
 function switchedOffFiles({ trusted, off, root }: Pick<AgentList, "trusted" | "off" | "root">): string[] {
   if (off.length === 0) return [];
   const names = off.join("; ");
-  if (trusted) return [`Above what you trust, so these are off: ${names}. To trust all: "retinue trust add ${root}".`];
-  return [`This directory is not trusted, so these are off: ${names}. Add --trust, or "retinue trust add".`];
+  if (trusted)
+    return [
+      `These are above the trusted directory, so Retinue ignores them: ${names}. To trust all: "retinue trust add ${root}".`,
+    ];
+  return [`This directory is not trusted, so Retinue ignores ${names}. Add --trust, or run "retinue trust add".`];
 }

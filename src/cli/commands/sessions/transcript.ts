@@ -33,9 +33,9 @@ function renderAnyLine(line: Line, targets: Map<string, string>): string {
 function renderLine(line: Line, targets: ReadonlyMap<string, string>): string {
   switch (line.type) {
     case "session.created":
-      return `Directory ${oneLine(line.cwd)} · begun ${timeOf(line.at)} · version ${oneLine(line.version)}`;
+      return `Directory ${oneLine(line.cwd)} · started ${timeOf(line.at)} · version ${oneLine(line.version)}`;
     case "agent.created":
-      return `Agent ${oneLine(line.agentType)} · ${oneLine(line.description)} · for ${oneLine(line.parent.agentId)} · begun ${timeOf(line.at)}`;
+      return `Agent ${oneLine(line.agentType)} · ${oneLine(line.description)} · for ${oneLine(line.parent.agentId)} · started ${timeOf(line.at)}`;
     case "agent.spawned":
       return `  → ${oneLine(line.agentType)} ${oneLine(line.agentId)} · ${oneLine(line.description)}`;
     case "agent.resumed":
