@@ -6,7 +6,7 @@ describe("results of tools", () => {
   it("reads a listing", () => {
     expect(
       parseListing(
-        "src/\nmy docs/\nlink@\nREADME.md 1.2 KB\nodd name 12 B\n[12 more not shown: use Glob with a pattern.]",
+        "src/\nmy docs/\nlink@\nREADME.md 1.2 KB\nodd name 12 B\n[12 more not shown. Use Glob with a pattern.]",
       ),
     ).toEqual({
       directories: ["src", "my docs"],
@@ -24,7 +24,7 @@ describe("results of tools", () => {
   });
 
   it("reads paths and how many were left out", () => {
-    expect(parsePaths("a.ts\nb/c.ts\n[1,204 older files not shown: use a narrower pattern or path]")).toEqual({
+    expect(parsePaths("a.ts\nb/c.ts\n[1,204 older files not shown. Use a narrower pattern or path.]")).toEqual({
       paths: ["a.ts", "b/c.ts"],
       left: 1204,
     });
@@ -33,7 +33,7 @@ describe("results of tools", () => {
 
   it("reads counts with the total of what was cut", () => {
     const text =
-      "a.ts:10\nb:c.ts:3\n1,013 matching lines in 4 files\n[2 more files not shown: narrow the search, or raise head_limit]";
+      "a.ts:10\nb:c.ts:3\n1,013 matching lines in 4 files\n[2 more files not shown. Narrow the search or raise head_limit.]";
     expect(parseCounts(text)).toEqual({
       files: [
         { path: "a.ts", count: 10 },
@@ -66,8 +66,8 @@ describe("results of tools", () => {
       ],
       total: 2,
     });
-    expect(parsePage("1\ta\n[Lines 1-1 of 70: continue with offset=2.]").total).toBe(70);
-    expect(parsePage("1\ta\n[Lines 1-1; more follow: continue with offset=2.]").total).toBeUndefined();
+    expect(parsePage("1\ta\n[Lines 1-1 of 70. Continue with offset=2.]").total).toBe(70);
+    expect(parsePage("1\ta\n[Lines 1-1; more follow. Continue with offset=2.]").total).toBeUndefined();
   });
 
   it("passes over what it does not understand", () => {

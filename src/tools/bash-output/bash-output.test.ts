@@ -53,7 +53,7 @@ describe("a background shell", () => {
     place.put("go", "");
     await ended(id);
     expect(await read(id)).toBe(`${id}: Exit code 4.\ntwo`);
-    expect(await read(id)).toBe(`${id}: Exit code 4.\n(nothing new)`);
+    expect(await read(id)).toBe(`${id}: Exit code 4.\n(no new output)`);
   });
 
   it("does not keep the call waiting, and survives its end", async () => {
@@ -88,13 +88,13 @@ describe("a background shell", () => {
 
   it("is ended by KillShell, whatever it started", async () => {
     const id = await start("setsid sleep 72 & sleep 73");
-    expect(await kill(id)).toBe(`${id}: Ended by SIGTERM.`);
-    expect(await kill(id)).toContain("had ended before");
+    expect(await kill(id)).toBe(`${id}: Terminated by SIGTERM.`);
+    expect(await kill(id)).toContain("had already ended");
   });
 
   it("belongs to its agent", async () => {
     const id = await start("sleep 74", "other");
-    expect(await read(id)).toContain(`There is no shell ${id}: you have started none`);
+    expect(await read(id)).toContain(`There is no shell ${id}. You have not started any`);
     expect(await kill(id)).toContain("There is no shell");
     await shells.release("main");
     expect(shells.find("other", id)?.end).toBeUndefined();
@@ -108,7 +108,10 @@ describe("a background shell", () => {
     for (let index = 0; index < 16; index++) await start("sleep 75");
     const tool = createBashTool({ workspace: place.workspace, shells, outputDirectory });
     const output = await callTool(tool, { command: "sleep 75", run_in_background: true }, context());
-    expect(output).toMatchObject({ isError: true, content: expect.stringContaining("16 shells run") });
+    expect(output).toMatchObject({
+      isError: true,
+      content: expect.stringContaining("16 background shells are already running"),
+    });
     expect(shells.list("main")).toHaveLength(16);
   });
 });

@@ -14,7 +14,7 @@ const bashOutputSpec: ToolSpec = {
       type: "object",
       properties: {
         bash_id: { type: "string" },
-        filter: { type: "string", description: "Regular expression. Other lines are dropped." },
+        filter: { type: "string", description: "Regular expression. Lines that do not match it are discarded." },
       },
       required: ["bash_id"],
     },
@@ -51,7 +51,7 @@ function present(shell: Shell, filter: string | undefined): ToolOutput {
   const shown = filtered.ok ? filtered.text.trimEnd() : `${text.trimEnd()}\n[${filtered.message}]`;
   const sandbox = shell.end === undefined ? undefined : shell.explain(text, exitCodeOf(shell.end) !== 0);
   const remarks = [note, sandbox ?? ""].filter((remark) => remark !== "");
-  const parts = [describeShell(shell), shown || "(nothing new)", ...remarks.map((remark) => `[${remark}]`)];
+  const parts = [describeShell(shell), shown || "(no new output)", ...remarks.map((remark) => `[${remark}]`)];
   return {
     content: parts.filter((part) => part !== "").join("\n"),
     details: { shellId: shell.id, running: shell.end === undefined, exitCode: exitCodeOf(shell.end) },
@@ -90,6 +90,6 @@ export function filterLines(text: string, expression: string): Filtered {
     const kept = JSON.parse(String(runInNewContext(script, { lines, expression }, { timeout: limitMs }))) as string[];
     return { ok: true, text: kept.join("\n") };
   } catch {
-    return { ok: false, message: "The filter takes too long on this output and was not used. Write a simpler one." };
+    return { ok: false, message: "The filter took too long on this output and was not applied. Use a simpler one." };
   }
 }

@@ -56,7 +56,7 @@ describe("Bash", () => {
     expect(failed).toMatchObject({ text: "no\n[Exit code 3.]", isError: true });
     expect(failed.facts?.command?.exitCode).toBe(3);
     const killed = await bash("kill -SEGV $$");
-    expect(killed.text).toContain("[Ended by SIGSEGV.]");
+    expect(killed.text).toContain("[Terminated by SIGSEGV.]");
     expect(killed.facts?.command?.exitCode).toBeNull();
   });
 
@@ -68,9 +68,9 @@ describe("Bash", () => {
     expect((await bash("echo $RETINUE_CALL_ID", { context: testContext({ callId: "c42" }) })).text).toBe("c42");
   });
 
-  it("takes a command that looks like an option, and refuses what no shell takes", async () => {
+  it("takes a command that looks like an option, and refuses what shells reject", async () => {
     expect((await bash("-x")).text).toContain("Exit code 127");
-    expect((await bash("  ")).text).toBe("The command is empty.");
+    expect((await bash("  ")).text).toBe("The command is empty. Pass the command to run.");
     expect((await bash("echo \0")).text).toContain("NUL");
     expect((await bash(`echo ${"x".repeat(130_000)}`)).text).toContain("Write it to a file");
   });
@@ -99,10 +99,10 @@ describe("Bash", () => {
     expect(existsSync(outputDirectory)).toBe(false);
   });
 
-  it("says when the whole output could not be kept", async () => {
+  it("says when the whole output could not be saved", async () => {
     const file = place.put("a-file", "");
     const { text } = await bash("seq 1 20000", { outputDirectory: join(file, "x") });
-    expect(text).toContain("could not be kept");
+    expect(text).toContain("could not be saved");
     expect(text).toContain("20000");
   });
 
@@ -110,7 +110,7 @@ describe("Bash", () => {
     const limits = { headBytes: 100, tailBytes: 100, fileBytes: 1_000_000 };
     const { text, isError } = await bash("yes", { limits });
     expect(isError).toBe(true);
-    expect(text).toContain("Stopped: the output grew beyond 977 KB.");
+    expect(text).toContain("Stopped: the output exceeded 977 KB.");
     const path = /Full output \(.*\): (.*)\]/.exec(text)?.[1] ?? "";
     expect(statSync(path).size).toBeLessThan(1_200_000);
   });
@@ -123,7 +123,7 @@ describe("Bash", () => {
 
   it("ends at its timeout, with what was printed so far", async () => {
     const { text, isError, facts } = await bash({ command: "echo begun; sleep 60", timeout: 300 });
-    expect(text).toContain("begun\n[Timed out after 300 ms and was ended.");
+    expect(text).toContain("begun\n[Timed out after 300 ms and was stopped.");
     expect(isError).toBe(true);
     expect(facts?.command?.exitCode).toBeNull();
   });
@@ -161,7 +161,7 @@ describe("Bash", () => {
     const context = { ...testContext(), progress: () => (released ??= tool.release?.("main")) };
     const output = await callTool(tool, { command: "echo $$ > pid; echo ready; sleep 66" }, context);
     await released;
-    expect(textOfOutput(output)).toContain("Ended by SIG");
+    expect(textOfOutput(output)).toContain("Terminated by SIG");
     expect(isAlive(pidIn("pid"))).toBe(false);
   });
 
@@ -171,11 +171,11 @@ describe("Bash", () => {
     symlinkSync("/bin/sh", join(bin, "sh"));
     const withSh = createLocalWorkspace({ root: place.root, environment: { PATH: bin } });
     expect((await bash("echo hi", { workspace: withSh })).text).toBe(
-      "hi\n[There is no bash here: sh ran the command.]",
+      "hi\n[bash is not available, so sh ran the command.]",
     );
     const nothing = createLocalWorkspace({ root: place.root, environment: { PATH: join(place.root, "empty") } });
     const output = await bash("echo hi", { workspace: nothing });
-    expect(output.text).toContain("No shell can be used here");
+    expect(output.text).toContain("Neither bash nor sh could be started");
     expect(output.isError).toBe(true);
   });
 

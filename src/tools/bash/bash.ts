@@ -17,11 +17,11 @@ const bashSpec: ToolSpec = {
       type: "object",
       properties: {
         command: { type: "string" },
-        description: { type: "string", description: "What it does, for the user." },
-        timeout: { type: "integer", minimum: 1, maximum: LONGEST_TIMEOUT, description: "Milliseconds." },
+        description: { type: "string", description: "A short description of the command for the user." },
+        timeout: { type: "integer", minimum: 1, maximum: LONGEST_TIMEOUT, description: "Time limit in milliseconds." },
         run_in_background: {
           type: "boolean",
-          description: "Return at once with a shell id for BashOutput and KillShell. Use it for servers.",
+          description: "Run in the background and return a shell id for BashOutput and KillShell. Use it for servers.",
         },
       },
       required: ["command"],
@@ -55,8 +55,8 @@ export function createBashTool(dependencies: BashDependencies): Tool {
 
 async function run(input: JsonObject, context: ToolContext, dependencies: BashDependencies): Promise<ToolOutput> {
   const command = String(input["command"]);
-  if (command.trim() === "") return failed("The command is empty.");
-  if (command.includes("\0")) return failed("The command has a NUL character in it, which no shell takes.");
+  if (command.trim() === "") return failed("The command is empty. Pass the command to run.");
+  if (command.includes("\0")) return failed("The command contains a NUL character, which shells reject.");
   if (Buffer.byteLength(command) > maxCommandBytes)
     return failed("The command is too long. Write it to a file and run that file.");
   const confinement = (await dependencies.workspace.confinement?.()) ?? { kind: "off" };
@@ -67,7 +67,7 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
 }
 
 function withoutSandbox({ reason, cure = "" }: { readonly reason: string; readonly cure?: string }): string {
-  return `Commands must run in a sandbox here, and there is none: ${reason}. ${cure} Tell the user.`;
+  return `The settings require a sandbox for commands, and none is available: ${reason}. ${cure} Tell the user.`;
 }
 
 interface Confined extends BashDependencies {
@@ -79,10 +79,10 @@ async function runInBackground(command: string, context: ToolContext, dependenci
   const { agentId, callId } = context;
   const running = shells.list(agentId).filter(({ end }) => end === undefined);
   if (running.length >= maxBackground)
-    return failed(`${running.length} shells run in the background already. End some with KillShell first.`);
+    return failed(`${running.length} background shells are already running. Stop one with KillShell first.`);
   const { id } = shells.start({ ...dependencies, agentId, callId, command, listed: true });
   return {
-    content: `Started in the background as ${id}. BashOutput shows its output, KillShell ends it.`,
+    content: `Started in the background as ${id}. Use BashOutput to read its output and KillShell to stop it.`,
     details: { shellId: id },
     facts: { command: { command, exitCode: null } },
   };
@@ -147,11 +147,11 @@ function present(shell: Shell, stop: Stop): ToolOutput {
 }
 
 function explainStop({ overflowed }: Shell, { cause, timeout, limits }: Stop): string | undefined {
-  if (overflowed) return `Stopped: the output grew beyond ${formatBytes(limits.fileBytes)}.`;
+  if (overflowed) return `Stopped: the output exceeded ${formatBytes(limits.fileBytes)}. Make the command print less.`;
   if (cause === "aborted") return "Cancelled.";
   if (cause !== "timeout") return undefined;
-  const cure = "Give a longer timeout (at most 600000 ms) or run it in the background.";
-  return `Timed out after ${formatDuration(timeout)} and was ended. ${cure}`;
+  const cure = "Set a longer timeout (at most 600000 ms) or run it in the background.";
+  return `Timed out after ${formatDuration(timeout)} and was stopped. ${cure}`;
 }
 
 function throttledProgress(context: ToolContext): (output: CommandOutput) => void {

@@ -107,7 +107,7 @@ function createOverflowFile(path: string, { headBytes, tailBytes, fileBytes }: O
       } else writeAll(bytes);
     },
     note(): string {
-      if (trouble !== undefined) return `The full output could not be kept. ${trouble}`;
+      if (trouble !== undefined) return `The full output could not be saved. ${trouble}`;
       return descriptor === undefined ? "" : `Full output (${formatBytes(size)}): ${path}`;
     },
     close(): void {

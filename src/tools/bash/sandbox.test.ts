@@ -48,7 +48,7 @@ describe("Bash in a sandbox", () => {
     expect(existsSync(join(top, "b"))).toBe(false);
     if ((await sandbox.ready()).kind !== "on") {
       expect(textOfOutput(result)).toMatch(
-        /^Commands must run in a sandbox here, and there is none: .*Tell the user\.$/,
+        /^The settings require a sandbox for commands, and none is available: .*Tell the user\.$/,
       );
       expect(existsSync(join(root, "a"))).toBe(false);
       return;

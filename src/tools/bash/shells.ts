@@ -152,12 +152,12 @@ function startShell(
 }
 
 export function describeShell({ id, end, overflowed }: Shell): string {
-  if (overflowed) return `${id}: stopped, its output grew too long.`;
+  if (overflowed) return `${id}: stopped because its output was too long.`;
   if (end === undefined) return `${id}: running.`;
   return `${id}: ${describeEnd(end) || "Exit code 0."}`;
 }
 
 export function noSuchShell(id: string, own: readonly Shell[]): string {
-  if (own.length === 0) return `There is no shell ${id}: you have started none in the background.`;
-  return `There is no shell ${id}. Yours: ${own.map((shell) => shell.id).join(", ")}.`;
+  if (own.length === 0) return `There is no shell ${id}. You have not started any background shells.`;
+  return `There is no shell ${id}. Your background shells: ${own.map((shell) => shell.id).join(", ")}.`;
 }

@@ -45,7 +45,7 @@ export function startCommand(workspace: Workspace, request: CommandRequest): Run
     current = start("sh", []);
     const second = await current.exited;
     if (second.failure === undefined) return { started: true, code: second.code, signal: second.signal, shell: "sh" };
-    return { started: false, failure: `No shell can be used here. ${first.failure} ${second.failure}` };
+    return { started: false, failure: `Neither bash nor sh could be started. ${first.failure} ${second.failure}` };
   }
   return {
     exited: exit(),
@@ -60,8 +60,8 @@ export function startCommand(workspace: Workspace, request: CommandRequest): Run
 /** Tells the model how a command ended; empty for exit code 0. */
 export function describeEnd(end: CommandEnd): string {
   if (!end.started) return end.failure;
-  const shell = end.shell === "bash" ? "" : `There is no bash here: ${end.shell} ran the command.`;
-  const how = end.signal !== null ? `Ended by ${end.signal}.` : end.code === 0 ? "" : `Exit code ${end.code}.`;
+  const shell = end.shell === "bash" ? "" : `bash is not available, so ${end.shell} ran the command.`;
+  const how = end.signal !== null ? `Terminated by ${end.signal}.` : end.code === 0 ? "" : `Exit code ${end.code}.`;
   return [shell, how].filter((part) => part !== "").join(" ");
 }
 

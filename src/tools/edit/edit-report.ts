@@ -7,23 +7,23 @@ const MAX_LINES_SHOWN = 20;
 export function explainMismatch(text: string, oldString: string): string {
   const lines = splitLines(text);
   const wanted = withoutBlankEnds(splitLines(oldString));
-  if (wanted.length === 0) return "It consists of white space only. Take in a line of text.";
+  if (wanted.length === 0) return "It contains only whitespace. Include a line of text.";
   if (wanted.every((line) => /^\s*\d+\t/.test(line)) && hasNumbersOfRead(lines, wanted))
-    return "It contains the line numbers of Read. Leave out each number and the tab after it.";
+    return "It contains the line numbers that Read shows. Remove each number and the tab after it.";
   for (const { what, fold } of foldings) {
     const at = findWindow(lines.map(fold), wanted.map(fold));
     if (at < 0) continue;
     const shown = show(lines, at, wanted.length);
-    return `It was found with different ${differenceIn(lines.slice(at, at + wanted.length), wanted) ?? what} at line ${at + 1}. Copy exactly what is there:\n${shown}`;
+    return `A match with different ${differenceIn(lines.slice(at, at + wanted.length), wanted) ?? what} is at line ${at + 1}. Copy the text exactly:\n${shown}`;
   }
   return explainClosest(lines, wanted);
 }
 
 const foldings: readonly { readonly what: string; readonly fold: (line: string) => string }[] = [
-  { what: "white space", fold: (line) => line.trim() },
-  { what: "white space", fold: (line) => line.replace(/\s+/g, "") },
+  { what: "whitespace", fold: (line) => line.trim() },
+  { what: "whitespace", fold: (line) => line.replace(/\s+/g, "") },
   { what: "quotes, dashes or spaces", fold: foldTypography },
-  { what: "upper and lower case", fold: (line) => foldTypography(line).toLowerCase() },
+  { what: "capitalization", fold: (line) => foldTypography(line).toLowerCase() },
 ];
 
 function foldTypography(line: string): string {
@@ -39,7 +39,7 @@ function differenceIn(found: readonly string[], wanted: readonly string[]): stri
   const equal = (fold: (line: string) => string) =>
     found.every((line, index) => fold(line) === fold(wanted[index] ?? ""));
   if (equal((line) => line.trimStart())) return "indentation";
-  return equal((line) => line.trimEnd()) ? "spaces at the ends of lines" : undefined;
+  return equal((line) => line.trimEnd()) ? "trailing spaces" : undefined;
 }
 
 function hasNumbersOfRead(lines: readonly string[], wanted: readonly string[]): boolean {
@@ -76,10 +76,10 @@ function explainClosest(lines: readonly string[], wanted: readonly string[]): st
   }
   let best = { at: 0, count: 0 };
   for (const [at, count] of votes) if (count > best.count) best = { at, count };
-  if (best.count === 0) return "Nothing like it is there. Read the file again and copy the text from it.";
+  if (best.count === 0) return "The file contains nothing similar. Read it again and copy the text from it.";
   const at = Math.max(best.at, 0);
   const different = wanted.findIndex((line, index) => lines[best.at + index]?.trim() !== line.trim());
-  return `The closest place differs first at line ${Math.max(best.at + different, 0) + 1}:\n${show(lines, at, wanted.length)}`;
+  return `The closest match first differs at line ${Math.max(best.at + different, 0) + 1}:\n${show(lines, at, wanted.length)}`;
 }
 
 function show(lines: readonly string[], at: number, count: number): string {

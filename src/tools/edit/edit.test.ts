@@ -54,7 +54,7 @@ describe("Edit", () => {
     place.put("a", "x\ny\nx\n");
     await read("a");
     expect(textOfOutput(await edit("a", ["x", "z"]))).toBe(
-      "old_string occurs 2 times in a, on lines 1, 3. Add lines around the one you mean, or set replace_all.",
+      "old_string occurs 2 times in a, on lines 1, 3. Include surrounding lines to make it unique, or set replace_all.",
     );
     expect(textOfOutput(await edit("a", ["x", "z", true]))).toBe("Edited a in 2 places. The first:\n1\tz\n2\ty\n3\tz");
     expect(place.get("a")).toBe("z\ny\nz\n");
@@ -76,7 +76,7 @@ describe("Edit", () => {
   it("refuses what is empty, the same, unread, missing, changed or no text", async () => {
     place.put("a.txt", "text");
     expect(textOfOutput(await edit("a.txt", ["", "x"]))).toContain("old_string is empty");
-    expect(textOfOutput(await edit("a.txt", ["x", "x"]))).toContain("the same");
+    expect(textOfOutput(await edit("a.txt", ["x", "x"]))).toContain("identical");
     expect(textOfOutput(await edit("a.txt", ["text", "x"]))).toContain("not read a.txt yet");
     expect(textOfOutput(await edit("b.txt", ["text", "x"]))).toContain("Did you mean a.txt?");
     expect(textOfOutput(await edit(".", ["text", "x"]))).toContain("is a directory");
@@ -102,27 +102,25 @@ describe("Edit, explaining what was not found", () => {
   it("names indentation", async () => {
     const message = await messageOf("a.ts", source, "  if (x) {\n    return 1;\n  }");
     expect(message).toBe(
-      "old_string was not found in a.ts. It was found with different indentation at line 2. Copy exactly what is there:\n2\t\tif (x) {\n3\t\t\treturn 1;\n4\t\t}",
+      "old_string was not found in a.ts. A match with different indentation is at line 2. Copy the text exactly:\n2\t\tif (x) {\n3\t\t\treturn 1;\n4\t\t}",
     );
   });
-  it("names white space, quotes and case", async () => {
-    expect(await messageOf("a", "x = 1  \ny\n", "x = 1\ny")).toContain(
-      "different spaces at the ends of lines at line 1",
-    );
-    expect(await messageOf("b", "x=1\n", "x = 1")).toContain("different white space at line 1");
+  it("names whitespace, quotes and case", async () => {
+    expect(await messageOf("a", "x = 1  \ny\n", "x = 1\ny")).toContain("different trailing spaces is at line 1");
+    expect(await messageOf("b", "x=1\n", "x = 1")).toContain("different whitespace is at line 1");
     expect(await messageOf("c", "say “hi” – now\n", 'say "hi" - now')).toContain("different quotes, dashes or spaces");
-    expect(await messageOf("d", "\nHello World\n", "hello world")).toContain("upper and lower case at line 2");
+    expect(await messageOf("d", "\nHello World\n", "hello world")).toContain("capitalization is at line 2");
   });
   it("names line numbers", async () => {
     expect(await messageOf("a.ts", source, "2\t\tif (x) {\n3\t\t\treturn 1;")).toContain(
-      "contains the line numbers of Read",
+      "contains the line numbers that Read shows",
     );
   });
   it("shows the closest place", async () => {
     expect(await messageOf("a.ts", source, "\tif (x) {\n\t\treturn 2;\n\t}")).toBe(
-      "old_string was not found in a.ts. The closest place differs first at line 3:\n2\t\tif (x) {\n3\t\t\treturn 1;\n4\t\t}",
+      "old_string was not found in a.ts. The closest match first differs at line 3:\n2\t\tif (x) {\n3\t\t\treturn 1;\n4\t\t}",
     );
-    expect(await messageOf("b.ts", source, "nothing like this")).toContain("Nothing like it is there");
-    expect(await messageOf("c.ts", source, "  \n ")).toContain("white space only");
+    expect(await messageOf("b.ts", source, "nothing like this")).toContain("contains nothing similar");
+    expect(await messageOf("c.ts", source, "  \n ")).toContain("contains only whitespace");
   });
 });

@@ -53,12 +53,12 @@ async function edit(
     replaceAll: input["replace_all"] === true,
   };
   if (request.oldString === "")
-    return failed("old_string is empty. Give the text to replace, or use Write for a new file.");
+    return failed("old_string is empty. Pass the text to replace, or use Write to create a file.");
   if (request.oldString === request.newString)
-    return failed("old_string and new_string are the same: nothing to change.");
+    return failed("old_string and new_string are identical, so there is nothing to change.");
   const file = await locate(input["file_path"] as string, "write", { workspace, context });
   if (!file.ok) return file.output;
-  if (file.kind === "directory") return failed(`${file.name} is a directory. Name a file in it.`);
+  if (file.kind === "directory") return failed(`${file.name} is a directory. Pass the path of a file.`);
   if (file.kind === "missing") return explainMissing(file, { workspace, context });
 
   const result = await workspace.read(file.real, { maxBytes: MAX_BYTES });
@@ -77,7 +77,7 @@ async function edit(
   const bytes = encodeText(edited.text, decoded.encoding);
   if (!bytes)
     return failed(
-      `${file.name} is not UTF-8, and new_string has characters that its encoding may lack. Convert it first.`,
+      `${file.name} is not UTF-8, and its encoding may not support every character of new_string. Convert it to UTF-8 first.`,
     );
   const written = await workspace.write(file.real, bytes, { expect: result.stat.version });
   if (!written.ok) return fileFailed(written);
@@ -102,7 +102,7 @@ function ambiguous(name: string, lines: readonly number[]): string {
   const told = lines.slice(0, MAX_LINES_TOLD).join(", ");
   const more = lines.length > MAX_LINES_TOLD ? ` and ${lines.length - MAX_LINES_TOLD} more` : "";
   const times = lines.length === MAX_MATCHES ? `${MAX_MATCHES} times or more` : `${lines.length} times`;
-  return `old_string occurs ${times} in ${name}, on lines ${told}${more}. Add lines around the one you mean, or set replace_all.`;
+  return `old_string occurs ${times} in ${name}, on lines ${told}${more}. Include surrounding lines to make it unique, or set replace_all.`;
 }
 
 function notFound(name: string, text: string, oldString: string): string {

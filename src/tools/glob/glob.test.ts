@@ -65,7 +65,7 @@ describe("Glob", () => {
     const lines = await glob("many/*");
     expect(lines.slice(0, 2)).toEqual(["many/f0.txt", "many/f1.txt"]);
     expect(lines).toHaveLength(101);
-    expect(lines.at(-1)).toBe("[30 older files not shown: use a narrower pattern or path]");
+    expect(lines.at(-1)).toBe("[30 older files not shown. Use a narrower pattern or path.]");
   });
 
   it("asks before a pattern leads out of the place that was judged", async () => {
@@ -80,7 +80,7 @@ describe("Glob", () => {
         join(outside.root, "s.txt"),
       ]);
     }
-    expect((await glob("../*"))[0]).toContain("use `path`");
+    expect((await glob("../*"))[0]).toContain("Use `path`");
     expect(await glob("**")).toEqual(["No files found."]);
     outside.remove();
   });

@@ -14,7 +14,7 @@ const globSpec: ToolSpec = {
       type: "object",
       properties: {
         pattern: { type: "string", minLength: 1 },
-        path: { type: "string", description: "Directory. Default: the workspace root." },
+        path: { type: "string", description: "Directory to search. Default: the workspace root." },
       },
       required: ["pattern"],
     },
@@ -50,7 +50,7 @@ async function findTarget(
   workspace: Workspace,
 ): Promise<GlobTarget | ToolOutput> {
   if (pattern.split("/").includes(".."))
-    return failed("The pattern must not contain `..`: use `path` to look elsewhere.");
+    return failed("The pattern must not contain `..`. Use `path` to search another directory.");
   const base = await locate(path, "search", { workspace, context });
   if (!base.ok) return base.output;
   if (base.kind !== "directory") return failed(`${path} is not a directory. Find the right one with LS.`);
@@ -65,7 +65,7 @@ async function findTarget(
   if (real !== base.real && !real.startsWith(`${base.real}/`)) {
     const decision = await context.authorize({ kind: "search", path: real });
     if (decision.effect !== "allow")
-      return failed(`${pattern} leads to ${real}, which is not allowed: ${decision.reason}`);
+      return failed(`${pattern} resolves to ${real}, which is not allowed: ${decision.reason}`);
   }
   if (within[0]?.kind !== "directory") return { content: "No files found.", details: { files: 0 } };
   const prefix = directory === "" ? "" : `${directory}/`;
@@ -96,7 +96,7 @@ async function listFiles(
   const details = { files: total, shown: shown.length };
   if (total === 0) return { content: "No files found.", details };
   const rest = total - shown.length;
-  const note = rest > 0 ? `\n[${plural(rest, "older file")} not shown: use a narrower pattern or path]` : "";
+  const note = rest > 0 ? `\n[${plural(rest, "older file")} not shown. Use a narrower pattern or path.]` : "";
   return { content: `${shown.join("\n")}${note}`, details };
 }
 
@@ -104,7 +104,7 @@ function compile(pattern: string): ((path: string) => boolean) | string {
   try {
     return compileGlob(pattern);
   } catch (error) {
-    return `The pattern can't be read: ${describeError(error)}`;
+    return `The pattern is not valid: ${describeError(error)}`;
   }
 }
 

@@ -100,7 +100,7 @@ describe("Grep", () => {
     place.put("many.txt", "hit\n".repeat(100_000));
     const text = await grep({ pattern: "hit", output_mode: "content", head_limit: 5 });
     expect(text).toBe(
-      "many.txt\n1:hit\n2:hit\n3:hit\n4:hit\n5:hit\n[99,995 more lines not shown: narrow the search, or raise head_limit]",
+      "many.txt\n1:hit\n2:hit\n3:hit\n4:hit\n5:hit\n[99,995 more lines not shown. Narrow the search or raise head_limit.]",
     );
   });
 
@@ -166,7 +166,7 @@ describe("Grep", () => {
     const tool = createGrepTool({ workspace: place.workspace });
     const output = await callTool(tool, { pattern: "foo(" }, testContext());
     expect(output.isError).toBe(true);
-    expect(textOfOutput(output)).toContain("Escape characters");
+    expect(textOfOutput(output)).toContain("Escape literal characters");
     expect(textOfOutput(await callTool(tool, { pattern: "a\nb" }, testContext()))).toContain("`multiline`");
   });
 
@@ -180,7 +180,9 @@ describe("Grep", () => {
     chmodSync(ripgrep, 0o755);
     const output = await createGrepTool({ workspace: place.workspace, ripgrep }).run({ pattern: "x" }, testContext());
     expect(output.isError).toBe(true);
-    expect(textOfOutput(output)).toBe("The search was ended by SIGKILL before it was complete. Search a smaller part.");
+    expect(textOfOutput(output)).toBe(
+      "The search was terminated by SIGKILL before it finished. Search a smaller directory.",
+    );
   });
 
   it("says what to do when ripgrep is missing", async () => {

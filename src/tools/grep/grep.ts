@@ -15,16 +15,16 @@ const grepSpec: ToolSpec = {
       type: "object",
       properties: {
         pattern: { type: "string" },
-        path: { type: "string", description: "File or directory. Default: the workspace root." },
-        glob: { type: "string", description: "Only these files, such as *.tsx" },
-        type: { type: "string", description: "Only files of this type, such as py" },
+        path: { type: "string", description: "File or directory to search. Default: the workspace root." },
+        glob: { type: "string", description: "Glob of the files to search, such as *.tsx." },
+        type: { type: "string", description: "Type of the files to search, such as py." },
         output_mode: { type: "string", enum: ["content", "files_with_matches", "count"] },
         "-i": { type: "boolean", description: "Ignore case." },
-        "-n": { type: "boolean", description: "Line numbers. Default true." },
-        "-A": { type: "integer", minimum: 0, description: "Lines after each match." },
-        "-B": { type: "integer", minimum: 0, description: "Lines before each match." },
-        "-C": { type: "integer", minimum: 0, description: "Lines around each match." },
-        multiline: { type: "boolean", description: "Let matches span lines." },
+        "-n": { type: "boolean", description: "Show line numbers. Default true." },
+        "-A": { type: "integer", minimum: 0, description: "Lines to show after each match." },
+        "-B": { type: "integer", minimum: 0, description: "Lines to show before each match." },
+        "-C": { type: "integer", minimum: 0, description: "Lines to show before and after each match." },
+        multiline: { type: "boolean", description: "Allow matches to span several lines." },
         head_limit: { type: "integer", minimum: 0, description: "Maximum number of results. Default 250." },
       },
       required: ["pattern"],
@@ -191,7 +191,7 @@ function showGroups(
 
 function leftOutNote(left: number, { complete, request }: { complete: boolean; request: SearchRequest }): string {
   const what = request.mode === "content" ? "line" : "file";
-  return `[${complete ? "" : "at least "}${plural(left, `more ${what}`)} not shown: narrow the search, or raise head_limit]`;
+  return `[${complete ? "" : "at least "}${plural(left, `more ${what}`)} not shown. Narrow the search or raise head_limit.]`;
 }
 
 function rememberLast(test: (path: string) => boolean): (path: string) => boolean {

@@ -20,7 +20,7 @@ it("ends what an ended shell has left running", async () => {
   const pid = Number(place.get("pid"));
   expect(isAlive(pid)).toBe(true);
   const output = await callTool(createKillShellTool({ shells }), { shell_id: shell?.id ?? "" }, testContext());
-  expect(textOfOutput(output)).toContain("what it left running is ended too");
+  expect(textOfOutput(output)).toContain("any processes that it left running were stopped");
   expect(isAlive(pid)).toBe(false);
   place.remove();
   rmSync(outputDirectory, { recursive: true });

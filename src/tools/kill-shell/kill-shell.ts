@@ -29,7 +29,7 @@ export function createKillShellTool({ shells }: KillShellDependencies): Tool {
       if (!shell) return failed(noSuchShell(id, shells.list(context.agentId)));
       const wasRunning = shell.end === undefined;
       await shell.kill();
-      const before = wasRunning ? "" : " It had ended before; what it left running is ended too.";
+      const before = wasRunning ? "" : " It had already ended; any processes that it left running were stopped.";
       return { content: `${describeShell(shell)}${before}`, details: { shellId: id } };
     },
   };

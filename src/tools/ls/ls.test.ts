@@ -28,7 +28,7 @@ describe("LS", () => {
     place.put("z/inner.txt", "");
     symlinkSync("b.txt", join(place.root, "link"));
     execFileSync("mkfifo", [join(place.root, "pipe")]);
-    expect(await list({})).toBe("z/\n.hidden 0 B\nb.txt 5 B\nlink@\npipe (no regular file)\n");
+    expect(await list({})).toBe("z/\n.hidden 0 B\nb.txt 5 B\nlink@\npipe (not a regular file)\n");
     expect(await list({ path: "z" })).toBe("inner.txt 0 B\n");
     expect(await list({ path: join(place.root, "z") })).toBe("inner.txt 0 B\n");
   });
@@ -39,7 +39,7 @@ describe("LS", () => {
     const hidden = toolContext({ hidden: (path) => path === join(place.root, "secret.env") });
     expect(await list({ ignore: ["*.js", "node_modules"] }, hidden)).toBe("a.ts 0 B\n[3 names ignored.]");
     expect(await list({ ignore: ["*.js", "**/node_modules/**", "secret*"] })).toBe("a.ts 0 B\n[4 names ignored.]");
-    expect(await list({ ignore: [""] })).toContain('The pattern "" in ignore can\'t be read');
+    expect(await list({ ignore: [""] })).toContain('The pattern "" in ignore is not valid');
     mkdirSync(join(place.root, "empty"));
     expect(await list({ path: "empty" })).toBe("[The directory is empty.]");
   });
@@ -50,7 +50,7 @@ describe("LS", () => {
     for (let index = 0; index < 620; index++) writeFileSync(join(directory, `f${String(index).padStart(4, "0")}`), "");
     const text = await list({ path: "many" });
     expect(text.split("\n")).toHaveLength(501);
-    expect(text).toContain("f0499 0 B\n[120 more not shown: use Glob with a pattern.]");
+    expect(text).toContain("f0499 0 B\n[120 more not shown. Use Glob with a pattern.]");
   });
 
   it("shows control characters in names instead of printing them", async () => {

@@ -13,8 +13,8 @@ const lsSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        path: { type: "string", description: "Default: the workspace root." },
-        ignore: { type: "array", items: { type: "string" }, description: "Glob patterns of names to leave out." },
+        path: { type: "string", description: "Directory to list. Default: the workspace root." },
+        ignore: { type: "array", items: { type: "string" }, description: "Glob patterns of names to omit." },
       },
     },
   },
@@ -59,7 +59,7 @@ function matcherOf(patterns: readonly string[]): ((name: string) => boolean) | s
     try {
       matchers.push(compileGlob(pattern.replace(/\/(\*\*)?$/, "")));
     } catch (error) {
-      return `The pattern ${JSON.stringify(pattern)} in ignore can't be read: ${describeError(error)}`;
+      return `The pattern ${JSON.stringify(pattern)} in ignore is not valid: ${describeError(error)}`;
     }
   }
   return (name) => matchers.some((matches) => matches(name));
@@ -77,14 +77,14 @@ function show(entries: readonly DirectoryEntry[], ignored: number): string {
     shown += 1;
   }
   const left = entries.length - shown;
-  return text + (left > 0 ? `[${formatCount(left)} more not shown: use Glob with a pattern.]` : "") + note;
+  return text + (left > 0 ? `[${formatCount(left)} more not shown. Use Glob with a pattern.]` : "") + note;
 }
 
 function describe({ name, kind, size }: DirectoryEntry): string {
   const shown = stripControls(name, { visible: true }).replaceAll("\n", "\\n").replaceAll("\t", "\\t");
   if (kind === "directory") return `${shown}/`;
   if (kind === "link") return `${shown}@`;
-  if (kind === "other") return `${shown} (no regular file)`;
+  if (kind === "other") return `${shown} (not a regular file)`;
   return size < 0 ? shown : `${shown} ${formatBytes(size)}`;
 }
 

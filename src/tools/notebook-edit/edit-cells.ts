@@ -1,3 +1,4 @@
+import { plural } from "../../lib/index.ts";
 import { toCrlf, usesCrlf } from "../shared/text-encoding.ts";
 
 export interface CellEdit {
@@ -18,11 +19,13 @@ type Cell = Readonly<Record<string, unknown>>;
 export function editCells(text: string, edit: CellEdit, newId: () => string): CellsEdited {
   const notebook = parseNotebook(text);
   const spans = notebook && elementSpans(text, "cells");
-  if (!notebook || !spans) return refused("it is not a notebook: no JSON with a list of cells. Repair it with Edit.");
+  if (!notebook || !spans)
+    return refused("this is not a valid notebook, which is JSON with a list of cells. Repair it with Edit.");
   const index = edit.cell === undefined ? undefined : findCell(notebook.cells, edit.cell);
   if (edit.cell !== undefined && index === undefined) return refused(unknownCell(edit.cell, notebook.cells));
-  if (index === undefined && edit.mode !== "insert") return refused(`give cell_id: which cell to ${edit.mode}.`);
-  if (edit.source === undefined && edit.mode !== "delete") return refused("give new_source.");
+  if (index === undefined && edit.mode !== "insert") return refused(`cell_id is required to ${edit.mode} a cell.`);
+  if (edit.source === undefined && edit.mode !== "delete")
+    return refused(`new_source is required to ${edit.mode} a cell.`);
   const place = { text, ...spans, layout: layoutOf(text) };
   const source = edit.source ?? "";
 
@@ -63,7 +66,7 @@ function findCell(cells: readonly Cell[], wanted: string): number | undefined {
 
 function unknownCell(wanted: string, cells: readonly Cell[]): string {
   const ids = cells.slice(0, 50).map((cell, index) => (typeof cell["id"] === "string" ? cell["id"] : String(index)));
-  return `there is no cell ${JSON.stringify(wanted)}. Its ${cells.length} cells are: ${ids.join(", ")}${cells.length > 50 ? ", …" : ""}.`;
+  return `there is no cell ${JSON.stringify(wanted)}. The notebook has ${plural(cells.length, "cell")}: ${ids.join(", ")}${cells.length > 50 ? ", …" : ""}.`;
 }
 
 function freshId(cells: readonly Cell[], newId: () => string): string {

@@ -54,17 +54,19 @@ describe("NotebookEdit", () => {
   it("refuses with what to do", async () => {
     const message = async (input: JsonObject) => textOfOutput(await edit(input));
     expect(await message({ cell_id: "nope", new_source: "" })).toBe(
-      'n.ipynb: there is no cell "nope". Its 2 cells are: intro, sum.',
+      'n.ipynb: there is no cell "nope". The notebook has 2 cells: intro, sum.',
     );
-    expect(await message({ new_source: "x" })).toContain("give cell_id");
-    expect(await message({ cell_id: "sum" })).toContain("give new_source");
+    expect(await message({ new_source: "x" })).toContain("cell_id is required");
+    expect(await message({ cell_id: "sum" })).toContain("new_source is required");
     expect(await message({ notebook_path: "m.ipynb", cell_id: "0" })).toContain("does not exist");
     place.put("a.txt", "x");
     expect(await message({ notebook_path: "a.txt", cell_id: "0" })).toContain("Use Edit");
     place.put("bad.ipynb", "{}");
     expect(await message({ notebook_path: "bad.ipynb", cell_id: "0" })).toContain("not read bad.ipynb yet");
     await callTool(createReadTool(place), { file_path: "bad.ipynb" });
-    expect(await message({ notebook_path: "bad.ipynb", cell_id: "0", new_source: "" })).toContain("not a notebook");
+    expect(await message({ notebook_path: "bad.ipynb", cell_id: "0", new_source: "" })).toContain(
+      "not a valid notebook",
+    );
     place.put("n.ipynb", `${text} `);
     expect(await message({ cell_id: "sum", new_source: "x" })).toContain("changed since you read it");
   });

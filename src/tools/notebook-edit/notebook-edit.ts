@@ -18,7 +18,8 @@ const notebookEditSpec: ToolSpec = {
         notebook_path: { type: "string" },
         cell_id: {
           type: "string",
-          description: "Id or index from 0. A new cell goes after it; without it, the new cell becomes the first.",
+          description:
+            "Id of the cell, or its index starting at 0. A new cell is inserted after it, or as the first cell if this is not set.",
         },
         new_source: { type: "string" },
         cell_type: { type: "string", enum: ["code", "markdown"] },
@@ -71,7 +72,7 @@ async function editNotebook(
   const edited = editCells(decoded.text, edit, cellId);
   if (!edited.ok) return failed(`${file.name}: ${edited.message}`);
   const bytes = encodeText(edited.text, decoded.encoding);
-  if (!bytes) return failed(`${file.name} is not UTF-8. Convert it first.`);
+  if (!bytes) return failed(`${file.name} is not UTF-8. Convert it to UTF-8 first.`);
   const written = await workspace.write(file.real, bytes, { expect: result.stat.version });
   if (!written.ok) return fileFailed(written);
   known.edited(file.real, written.stat.version);

@@ -12,7 +12,7 @@ export interface LineRange {
 export const MAX_CHARACTERS = 28_000;
 
 export function pastEnd(name: string, total: number, offset: number): string {
-  return `${name} has ${total} lines; offset ${offset} is past its end.`;
+  return `${name} has ${total} lines; offset ${offset} is past its end. Use a smaller offset.`;
 }
 
 export interface FoundLines {

@@ -27,7 +27,7 @@ export async function readLargeFile(
   let version: string | undefined;
   let position = 0;
   while (true) {
-    if (place.context.signal.aborted) return failed("The call was ended.");
+    if (place.context.signal.aborted) return failed("The call was cancelled.");
     const chunk = await place.workspace.read(file.real, { maxBytes: CHUNK_BYTES, offset: position });
     if (!chunk.ok) return fileFailed(chunk);
     version ??= chunk.stat.version;
@@ -59,7 +59,7 @@ function notLargeText(
 }
 
 function grewMeanwhile(name: string): FileFailure {
-  return { ok: false, code: "changed", message: `${name} is being written to` };
+  return { ok: false, code: "changed", message: `${name} is being written by another process` };
 }
 
 /** Collects the requested lines from chunks, up to the size of a page and a maximum length for each line. */

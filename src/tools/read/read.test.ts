@@ -41,47 +41,50 @@ describe("Read, text", () => {
   it("shows the asked lines and how to go on; parts add up", async () => {
     place.put("a.txt", "1\n2\n3\n4\n5");
     expect(await textOf({ file_path: "a.txt", offset: 2, limit: 2 })).toBe(
-      "2\t2\n3\t3\n[Lines 2-3 of 5: continue with offset=4.]",
+      "2\t2\n3\t3\n[Lines 2-3 of 5. Continue with offset=4.]",
     );
     expect(await textOf({ file_path: "a.txt", offset: 4 })).toBe("4\t4\n5\t5\n[Lines 4-5 of 5.]");
     expect(whole("a.txt")).toBe(false);
     await read({ file_path: "a.txt", offset: 0, limit: 1 });
     expect(whole("a.txt")).toBe(true);
     const past = await read({ file_path: "a.txt", offset: 9 });
-    expect(past).toMatchObject({ isError: true, content: "a.txt has 5 lines; offset 9 is past its end." });
+    expect(past).toMatchObject({
+      isError: true,
+      content: "a.txt has 5 lines; offset 9 is past its end. Use a smaller offset.",
+    });
   });
 
   it("shows a part of a long file the same again, and what has changed in it", async () => {
     const lines = Array.from({ length: 9_000 }, (_, index) => `number ${index + 1}`);
     place.put("long.txt", lines.join("\n"));
     const first = await textOf({ file_path: "long.txt", offset: 3, limit: 2 });
-    expect(first).toBe("3\tnumber 3\n4\tnumber 4\n[Lines 3-4 of 9000: continue with offset=5.]");
+    expect(first).toBe("3\tnumber 3\n4\tnumber 4\n[Lines 3-4 of 9000. Continue with offset=5.]");
     expect(await textOf({ file_path: "long.txt", offset: 3, limit: 2 })).toBe(first);
     expect(await textOf({ file_path: "long.txt", offset: 8_999 })).toBe(
       "8999\tnumber 8999\n9000\tnumber 9000\n[Lines 8999-9000 of 9000.]",
     );
     place.put("long.txt", ["new", ...lines].join("\n"));
     expect(await textOf({ file_path: "long.txt", offset: 3, limit: 1 })).toBe(
-      "3\tnumber 2\n[Lines 3-3 of 9001: continue with offset=4.]",
+      "3\tnumber 2\n[Lines 3-3 of 9001. Continue with offset=4.]",
     );
   });
 
   it("ends a page at 2,000 lines or 28,000 characters", async () => {
     place.put("short.txt", "x\n".repeat(2500));
     expect(await textOf({ file_path: "short.txt" })).toMatch(
-      /\n2000\tx\n\[Lines 1-2000 of 2500: continue with offset=2001\.\]$/,
+      /\n2000\tx\n\[Lines 1-2000 of 2500. Continue with offset=2001\.\]$/,
     );
     place.put("wide.txt", `${"y".repeat(999)}\n`.repeat(100));
     const text = await textOf({ file_path: "wide.txt" });
     expect(text.length).toBeLessThan(28_200);
-    expect(text).toMatch(/\[Lines 1-27 of 100: continue with offset=28\.\]$/);
+    expect(text).toMatch(/\[Lines 1-27 of 100. Continue with offset=28\.\]$/);
     expect(whole("wide.txt")).toBe(false);
   });
 
   it("cuts long lines between characters", async () => {
     place.put("long.txt", `${"a".repeat(1999)}😀${"b".repeat(500)}\nend\n`);
     const text = await textOf({ file_path: "long.txt" });
-    expect(text).toContain(`1\t${"a".repeat(1999)}…[+502 characters]\n2\tend\n[1 line cut;`);
+    expect(text).toContain(`1\t${"a".repeat(1999)}…[+502 characters]\n2\tend\n[1 line shortened.`);
   });
 
   it("decodes UTF-8 and UTF-16 with byte order mark, CRLF and other encodings", async () => {
@@ -111,13 +114,13 @@ describe("Read, large files", () => {
     writeSync(descriptor, Buffer.from("last"));
     closeSync(descriptor);
     expect(await textOf({ file_path: "large.txt", offset: 400_000, limit: 2 })).toBe(
-      "400000\tline of text number x\n400001\tline of text number x\n[Lines 400000-400001; more follow: continue with offset=400002.]",
+      "400000\tline of text number x\n400001\tline of text number x\n[Lines 400000-400001; more follow. Continue with offset=400002.]",
     );
     expect(await textOf({ file_path: "large.txt", offset: 500_001 })).toBe(
       "500001\tlast\n[Lines 500001-500001 of 500001.]",
     );
     expect(await textOf({ file_path: "large.txt", offset: 500_002 })).toBe(
-      "large.txt has 500001 lines; offset 500002 is past its end.",
+      "large.txt has 500001 lines; offset 500002 is past its end. Use a smaller offset.",
     );
     expect(await textOf({ file_path: "large.txt", limit: 1_000_000 })).toContain("more follow");
     place.put("one-line.txt", Buffer.alloc(12_000_000, "z"));
@@ -177,7 +180,7 @@ describe("Read, other content", () => {
 
   it("reads saved results by address, in pages", async () => {
     expect(await textOf({ file_path: "retinue://result/r1", offset: 2, limit: 1 })).toBe(
-      "two\n[Lines 2-2 of 3: continue with offset=3.]",
+      "two\n[Lines 2-2 of 3. Continue with offset=3.]",
     );
     expect(await read({ file_path: "retinue://result/nope" })).toMatchObject({ isError: true });
     const long = { save: async () => "", read: async () => "x".repeat(5_000) };

@@ -27,8 +27,8 @@ const readSpec: ToolSpec = {
       type: "object",
       properties: {
         file_path: { type: "string" },
-        offset: { type: "integer", minimum: 0, description: "First line, from 1." },
-        limit: { type: "integer", minimum: 1, description: "Number of lines." },
+        offset: { type: "integer", minimum: 0, description: "First line to read, starting at 1." },
+        limit: { type: "integer", minimum: 1, description: "Number of lines to read." },
       },
       required: ["file_path"],
     },
@@ -156,7 +156,7 @@ function notebookOf(bytes: Uint8Array, encoding: Encoding): ReturnType<typeof re
 /** Reads a page of a saved result. Folds long lines instead of cutting them, because no other tool can open a result. */
 async function readResult(address: string, range: LineRange, results: ResultStore | undefined): Promise<ToolOutput> {
   const text = await results?.read(address);
-  if (text === undefined) return failed(`There is no saved result ${address}. Repeat the call that made it.`);
+  if (text === undefined) return failed(`There is no saved result ${address}. Repeat the call that produced it.`);
   const lines = splitLines(text).flatMap(fold);
   if (lines.length === 0) return { content: "[The result is empty.]" };
   if (range.offset > lines.length) return failed(pastEnd(address, lines.length, range.offset));

@@ -94,7 +94,10 @@ async function runRipgrep(
   signal.removeEventListener("abort", stop);
   if (failure !== undefined) return { ok: false, message: `ripgrep could not be started: ${failure}` };
   if (wanted && code === null)
-    return { ok: false, message: `The search was ended by ${killedBy} before it was complete. Search a smaller part.` };
+    return {
+      ok: false,
+      message: `The search was terminated by ${killedBy} before it finished. Search a smaller directory.`,
+    };
   if (wanted) splitter.end();
   // Exit code 2 without a message: some file could not be read. The hits from the others are valid.
   if (wanted && code === 2 && complaint.trim() !== "") return { ok: false, message: explain(complaint, request) };
@@ -185,6 +188,6 @@ function explain(complaint: string, { multiline, type }: SearchRequest): string 
     return `${words}\nUse \`glob\` instead, for example "*.${type}".`;
   if (!multiline && /\\n|multiline/.test(words)) return `${words}\nSet \`multiline\` to true to match across lines.`;
   if (/regex|look-around|backreference|pcre/i.test(words))
-    return `${words}\nEscape characters that are meant literally, such as \\( \\{ \\[ (no look-around, no backreferences).`;
+    return `${words}\nEscape literal characters, as in \\( \\{ \\[. Look-around and backreferences are not supported.`;
   return words;
 }

@@ -25,7 +25,7 @@ export async function locate(
     if (decision.effect !== "allow")
       return {
         ok: false,
-        output: failed(`${path} leads to ${resolved.real}, which is not allowed: ${decision.reason}`),
+        output: failed(`${path} resolves to ${resolved.real}, which is not allowed: ${decision.reason}`),
       };
   }
   return { ok: true, real: resolved.real, kind: resolved.kind, name: nameFor(resolved.real, place.workspace.root) };
@@ -40,11 +40,11 @@ export function nameFor(real: string, root: string): string {
 
 function unusable(path: string): string {
   const shown = JSON.stringify(path);
-  if (path === "") return "The path is empty. Give the path of a file, absolute or relative to the workspace.";
+  if (path === "") return "The path is empty. Pass an absolute path or one relative to the workspace.";
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused
   if (/[\u0000-\u001f\u007f-\u009f]/.test(path))
-    return `${shown} contains control characters, which no path may have here.`;
-  return `${shown} can't be followed: its links form a loop, a directory on the way may not be entered, or a name is too long.`;
+    return `${shown} contains control characters, which are not allowed in paths.`;
+  return `${shown} can't be resolved: its symbolic links form a loop, a directory on the path can't be entered, or a name is too long.`;
 }
 
 /** Reports a missing file and suggests names that the model may have meant. */

@@ -56,9 +56,10 @@ export function cutLine(line: string): string {
 function notes(page: { first: number; last: number; total: number | undefined; cut: number }): string {
   const { first, last, total, cut } = page;
   const found = [];
-  if (total === undefined) found.push(`Lines ${first}-${last}; more follow: continue with offset=${last + 1}.`);
-  else if (last < total) found.push(`Lines ${first}-${last} of ${total}: continue with offset=${last + 1}.`);
+  if (total === undefined) found.push(`Lines ${first}-${last}; more follow. Continue with offset=${last + 1}.`);
+  else if (last < total) found.push(`Lines ${first}-${last} of ${total}. Continue with offset=${last + 1}.`);
   else if (first > 1) found.push(`Lines ${first}-${last} of ${total}.`);
-  if (cut > 0) found.push(`${plural(cut, "line")} cut; search them with Grep or print them with Bash (cut -c).`);
+  if (cut > 0)
+    found.push(`${plural(cut, "line")} shortened. To see the rest, search with Grep or print with Bash (cut -c).`);
   return found.length > 0 ? `[${found.join(" ")}]` : "";
 }

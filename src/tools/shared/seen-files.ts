@@ -91,5 +91,5 @@ export function refuseUnseen(
   const seen = known.versionOf(file.real);
   if (seen === undefined) return failed(`You have not read ${file.name} yet. Read it first, then repeat this call.`);
   if (seen === file.version) return undefined;
-  return failed(`${file.name} changed since you read it. Read it again, then repeat this call with what is there now.`);
+  return failed(`${file.name} changed since you read it. Read it again, then repeat this call with the current text.`);
 }

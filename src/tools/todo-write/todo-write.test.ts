@@ -21,7 +21,7 @@ describe("TodoWrite", () => {
     expect(await callTool(tool, { todos: two })).toMatchObject({ isError: true });
     expect(await callTool(tool, { todos: [{ content: " ", status: "pending" }] })).toMatchObject({
       isError: true,
-      content: "Item 1 has no content. Say what is to be done.",
+      content: "Item 1 has no content. Describe the step.",
     });
   });
 });

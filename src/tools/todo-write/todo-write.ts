@@ -46,11 +46,11 @@ export function createTodoWriteTool(): Tool {
 function replaceTodos(input: JsonObject): ToolOutput {
   const given = input["todos"] as unknown as readonly Todo[];
   const empty = given.findIndex((todo) => todo.content.trim() === "");
-  if (empty >= 0) return failed(`Item ${empty + 1} has no content. Say what is to be done.`);
+  if (empty >= 0) return failed(`Item ${empty + 1} has no content. Describe the step.`);
   const count = (status: Todo["status"]) => given.filter((todo) => todo.status === status).length;
   const active = count("in_progress");
   if (active > 1)
-    return failed(`${active} items are in_progress. Leave one and set the others to pending or completed.`);
+    return failed(`${active} items are in_progress. Keep one and set the others to pending or completed.`);
   const list = given.map(({ content, status, activeForm }) => ({ content, status, activeForm }));
   const summary = `${count("completed")} completed, ${active} in progress, ${count("pending")} pending.`;
   return { content: given.length === 0 ? "The list is empty." : summary, details: { todos: list } };

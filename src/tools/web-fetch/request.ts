@@ -62,14 +62,14 @@ async function resolve(url: URL, { lookup = lookUp, alsoAllow, signal }: Request
   } catch (error) {
     return { reason: signal.aborted ? whyAborted(signal) : describeError(error) };
   }
-  if (addresses.length === 0) return { reason: `${host} has no address.` };
+  if (addresses.length === 0) return { reason: `${host} has no IP address.` };
   if (alsoAllow === "any") return { addresses };
   for (const { address } of addresses) {
     if (alsoAllow === "loopback" && isLoopback(address)) continue;
     const reason = judgeAddress(address);
     if (reason === undefined) continue;
-    const leads = family === 0 ? `${host} leads to ${address}, which is` : `${address} is`;
-    return { reason: `${leads} ${reason}. Only public internet addresses are fetched.` };
+    const leads = family === 0 ? `${host} resolves to ${address}, which is` : `${address} is`;
+    return { reason: `${leads} ${reason}. Only public internet addresses can be fetched.` };
   }
   return { addresses };
 }
@@ -104,7 +104,7 @@ function send(
     outgoing.on("response", fulfil);
     outgoing.on("upgrade", (_response, socket) => {
       socket.destroy();
-      reject(new Error("The server wants to speak another protocol than HTTP."));
+      reject(new Error("The server tried to switch to a protocol other than HTTP."));
     });
     outgoing.on("error", reject);
     outgoing.end();
@@ -122,7 +122,7 @@ function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 
 function whyAborted(signal: AbortSignal): string {
   const timedOut = signal.reason instanceof Error && signal.reason.name === "TimeoutError";
-  return timedOut ? "The server took too long to answer." : "The call was cancelled.";
+  return timedOut ? "The server took too long to respond." : "The call was cancelled.";
 }
 
 interface Body {
@@ -135,7 +135,7 @@ function readBody(response: IncomingMessage, maxBytes: number): Promise<Body> {
   const decoder = decoderFor(response.headers["content-encoding"]);
   if (decoder === "unknown") {
     response.destroy();
-    return Promise.reject(new Error("The server used a compression nobody asked for."));
+    return Promise.reject(new Error("The server sent an unrequested content encoding."));
   }
   return new Promise((fulfil, reject) => {
     const chunks: Buffer[] = [];

@@ -97,7 +97,7 @@ describe("addresses", () => {
       ],
     });
     const output = await tool.run({ url: "http://example.com/" }, testContext());
-    expect(textOfOutput(output)).toContain("example.com leads to 10.0.0.5, which is a private network address");
+    expect(textOfOutput(output)).toContain("example.com resolves to 10.0.0.5, which is a private network address");
   });
 
   it("asks for the address once, so that a second answer can't lead elsewhere", async () => {
@@ -228,7 +228,7 @@ describe("bodies", () => {
       { maxBytes: 100_000 },
     );
     expect(text.length).toBeLessThan(110_000);
-    expect(text).toContain("only the first");
+    expect(text).toContain("Only the first");
     expect(output.details).toMatchObject({ bytes: 100_000 });
   });
 
@@ -243,7 +243,7 @@ describe("bodies", () => {
       },
       { maxBytes: 50_000 },
     );
-    expect(text).toContain("only the first");
+    expect(text).toContain("Only the first");
   });
 
   it("gives up on a server that does not answer in time", async () => {
@@ -292,7 +292,7 @@ describe("bodies", () => {
       response.writeHead(401, { "content-type": "text/plain", "www-authenticate": "Basic" }).end("who are you"),
     );
     expect(output.isError).toBe(true);
-    expect(text).toContain("answered 401");
+    expect(text).toContain("responded with status 401");
     expect(text).toContain("who are you");
   });
 

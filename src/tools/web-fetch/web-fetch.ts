@@ -13,7 +13,7 @@ const webFetchSpec: ToolSpec = {
       type: "object",
       properties: {
         url: { type: "string" },
-        prompt: { type: "string", description: "What you want to know." },
+        prompt: { type: "string", description: "What you want to know from the page." },
       },
       required: ["url"],
     },
@@ -102,7 +102,7 @@ async function present({ url, reply }: Fetched, input: JsonObject, signal: Abort
     signal,
   );
   const details = { url: url.href, status: reply.status, bytes: reply.body.length };
-  const status = reply.status >= 400 ? `The server answered ${reply.status}. ` : "";
+  const status = reply.status >= 400 ? `The server responded with status ${reply.status}. ` : "";
   if (!page.ok) return { ...failure(`${status}${page.reason}`), details };
   const question = typeof input["prompt"] === "string" ? input["prompt"] : "";
   const text = chooseSections(page.text.trim(), question, maxCharacters);
@@ -114,12 +114,12 @@ async function present({ url, reply }: Fetched, input: JsonObject, signal: Abort
 function cutNote({ cut, body }: Fetched["reply"]): string {
   if (cut === "no") return "";
   const size = formatBytes(body.length);
-  return cut === "too_long" ? `\n[only the first ${size} were read]` : `\n[the connection broke off after ${size}]`;
+  return cut === "too_long" ? `\n[Only the first ${size} were read.]` : `\n[The connection was lost after ${size}.]`;
 }
 
 function handBack(from: URL, to: URL): ToolOutput {
   return {
-    content: `${from.href} redirects to another host: ${to.href}\nNothing was fetched from there. Call WebFetch with that URL to go on.`,
+    content: `${from.href} redirects to another host: ${to.href}\nNothing was fetched from there. To continue, call WebFetch with that URL.`,
     details: { url: from.href, redirect: to.href },
   };
 }

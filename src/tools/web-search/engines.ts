@@ -26,7 +26,12 @@ export function createBraveSearch({ apiKey, baseUrl }: { readonly apiKey: string
       url: withQuery(baseUrl, { path: "res/v1/web/search", query: { q: narrowed(query, options), count: "20" } }),
       headers: { "x-subscription-token": apiKey },
       signal,
-      cures: { 401: badKey, 403: badKey, 422: badKey, 429: "Its rate limit is reached: wait a moment." },
+      cures: {
+        401: badKey,
+        403: badKey,
+        422: badKey,
+        429: "Its rate limit was reached. Wait a moment, then try again.",
+      },
       hits: (answer) => hitsOf(objectOf(answer["web"])?.["results"], "description"),
     });
 }
@@ -52,11 +57,10 @@ async function ask({ engine, url, headers, signal, cures, hits }: Question): Pro
   if (!reply.ok) return { ok: false, message: `${engine} at ${url.host} could not be reached. ${reply.reason}` };
   if (reply.status !== 200) {
     const cure = cures[reply.status] ?? "Check `search` in the settings.";
-    return { ok: false, message: `${engine} at ${url.host} answered ${reply.status}. ${cure}` };
+    return { ok: false, message: `${engine} at ${url.host} responded with status ${reply.status}. ${cure}` };
   }
   const answer = reply.cut === "no" ? parse(reply.body) : undefined;
-  if (!answer)
-    return { ok: false, message: `${engine} at ${url.host} did not answer with JSON. Check \`search.baseUrl\`.` };
+  if (!answer) return { ok: false, message: `${engine} at ${url.host} did not return JSON. Check \`search.baseUrl\`.` };
   return { ok: true, hits: hits(answer) };
 }
 

@@ -12,7 +12,7 @@ export function searchEngineFor(
   given: { readonly anthropic?: Search | undefined } = {},
 ): SearchChoice {
   if (settings === undefined) return given.anthropic ? { engine: given.anthropic } : { absent: notConfigured };
-  if (settings.engine === "off") return { absent: "WebSearch is switched off: `search.engine` is `off`." };
+  if (settings.engine === "off") return { absent: "WebSearch is off because `search.engine` is set to `off`." };
   if (settings.engine === "anthropic") return given.anthropic ? { engine: given.anthropic } : { absent: noAnthropic };
   if (settings.engine === "searxng") return searxng(settings);
   return brave(settings, environment);

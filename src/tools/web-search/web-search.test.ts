@@ -67,7 +67,7 @@ describe("WebSearch", () => {
   });
 
   it("says when nothing was found and when the engine failed", async () => {
-    expect(textOfOutput(await run(finds()))).toContain("Nothing was found");
+    expect(textOfOutput(await run(finds()))).toContain("No results for");
     const failed = await run(async () => ({ ok: false, message: "No luck." }));
     expect(failed).toMatchObject({ isError: true, content: "No luck." });
   });
@@ -104,8 +104,8 @@ describe("engines", () => {
 
   it.each([
     [403, "", "settings.yml"],
-    [500, "", "answered 500"],
-    [200, "<html>", "did not answer with JSON"],
+    [500, "", "responded with status 500"],
+    [200, "<html>", "did not return JSON"],
   ])("explains an answer of %s %s", async (status, body, words) => {
     const { baseUrl } = await serve((_request, response) => response.writeHead(status).end(body));
     const output = await run(engine({ engine: "searxng", baseUrl }, {}));
@@ -123,7 +123,7 @@ describe("engines", () => {
 describe("searchEngineFor", () => {
   it.each([
     [undefined, {}, "set `search.engine`"],
-    [{ engine: "off" }, {}, "switched off"],
+    [{ engine: "off" }, {}, "is off because"],
     [{ engine: "searxng" }, {}, "search.baseUrl"],
     [{ engine: "searxng", baseUrl: "ftp://x" }, {}, "not an http"],
     [{ engine: "brave" }, {}, "BRAVE_API_KEY"],

@@ -41,7 +41,7 @@ describe("Write", () => {
     expect(output.details).toEqual({ path: "a.sh", added: 1, removed: 1, diff: "@@ -1,2 +1,2 @@\n one\n-two\n+2\n" });
     expect(statSync(path).mode & 0o777).toBe(0o755);
     expect((await write("a.sh", "three")).isError).toBeUndefined();
-    expect((await write("a.sh", "three")).content).toBe("a.sh has exactly this content already.");
+    expect((await write("a.sh", "three")).content).toBe("a.sh already has exactly this content.");
     expect(place.get("a.sh")).toBe("three");
   });
 
@@ -49,7 +49,7 @@ describe("Write", () => {
     place.put("a", "1\n2\n");
     expect(textOfOutput(await write("a", "x"))).toBe("You have not read a yet. Read it first, then repeat this call.");
     await read("a", 1);
-    expect(textOfOutput(await write("a", "x"))).toContain("only a part");
+    expect(textOfOutput(await write("a", "x"))).toContain("only part of");
     await read("a");
     expect((await write("a", "x", toolContext({ agentId: "other" }))).isError).toBe(true);
     place.put("a", "3\n4\n5\n");

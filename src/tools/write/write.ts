@@ -45,19 +45,19 @@ async function write(input: JsonObject, context: ToolContext, dependencies: Writ
   const content = input["content"] as string;
   const file = await locate(input["file_path"] as string, "write", { workspace, context });
   if (!file.ok) return file.output;
-  if (file.kind === "directory") return failed(`${file.name} is a directory. Name a file in it.`);
+  if (file.kind === "directory") return failed(`${file.name} is a directory. Pass the path of a file.`);
   const known = seen.of(context.agentId);
   const stat = await workspace.stat(file.real);
   if (stat.kind === "file") {
     const refusal = refuseUnseen({ ...file, version: stat.version }, known);
     if (refusal) return refusal;
     if (!known.knowsWhole(file.real))
-      return failed(`You have read only a part of ${file.name}. Read the rest before you replace it, or use Edit.`);
+      return failed(`You have read only part of ${file.name}. Read the rest before you replace it, or use Edit.`);
   }
   const before = stat.kind === "file" ? await contentOf(file.real, workspace) : fresh;
   const after = before.crlf && !content.includes("\r") ? toCrlf(content) : content;
   if (stat.kind === "file" && before.text === after)
-    return { content: `${file.name} has exactly this content already.` };
+    return { content: `${file.name} already has exactly this content.` };
   const bytes = encodeText(after, before.encoding) ?? Buffer.from(after);
   const written = await workspace.write(file.real, bytes, { expect: stat.version });
   if (!written.ok) return fileFailed(written);
