@@ -105,7 +105,7 @@ describe("what has no answer at all", () => {
     const call = await callerFor(url, "openai").call();
     expect(call.outcome).toMatchObject({ ok: false, error: { code: "connection" } });
     expect(call.outcome.ok || call.outcome.error.message).toMatch(
-      new RegExp(`${new URL(url).host}.*is the server running`),
+      new RegExp(`${new URL(url).host}.*the server is running`),
     );
     expect(call.progress).toEqual([]);
   });

@@ -119,15 +119,15 @@ describe.each(dialects)("faults that stay, %s", (dialect) => {
       "prompt too long",
       { kind: "status", status: 400, message: "prompt is too long: 250000 tokens" },
       "context_overflow",
-      /compact/,
+      /Compact/,
     ],
     [
       "context length",
       { kind: "status", status: 400, errorType: "context_length_exceeded" },
       "context_overflow",
-      /compact/,
+      /Compact/,
     ],
-    ["too large", { kind: "status", status: 413 }, "context_overflow", /compact/],
+    ["too large", { kind: "status", status: 413 }, "context_overflow", /Compact/],
     [
       "no tools",
       { kind: "status", status: 400, message: "registry.test/m does not support tools" },

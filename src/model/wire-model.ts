@@ -208,6 +208,6 @@ function createLost() {
     },
     before: (answer: CompleteAnswer): ModelOutcome => (usage === undefined ? answer : { ...answer, lostUsage: usage }),
     outcome,
-    aborted: () => outcome({ code: "aborted", message: "The request was stopped; resume to go on." }),
+    aborted: () => outcome({ code: "aborted", message: "The request was stopped. Resume the session to continue." }),
   };
 }

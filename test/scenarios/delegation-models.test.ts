@@ -45,7 +45,7 @@ describe("the model of a call", () => {
     const { started, notices, asked } = await delegate({ model: "claude-unheard-9" });
     expect(asked).toEqual(["claude-sonnet-5-5", "claude-unheard-9", "claude-sonnet-5-5"]);
     expect(started).toMatchObject({ requestedModel: "claude-unheard-9", model: "claude-unheard-9" });
-    expect(started?.modelReason).toContain("model by the call");
+    expect(started?.modelReason).toContain("model from the call");
     expect(notices).toEqual([expect.stringContaining('The model "claude-unheard-9" is not one of anthropic')]);
   });
 

@@ -28,7 +28,7 @@ describe("the model of an agent", () => {
     for (const model of ["small", "haiku"]) {
       const chosen = choose({ model, settings: { model: "large" } });
       expect(chosen.model.describe().model).toContain("haiku");
-      expect(chosen).toMatchObject({ requested: model, reason: expect.stringContaining("model by agent finder") });
+      expect(chosen).toMatchObject({ requested: model, reason: expect.stringContaining("model from agent finder") });
     }
   });
 

@@ -52,7 +52,7 @@ export function chooseModel(options: ModelOptions): ChosenModel {
     return { ...chosen, notice: [chosen.notice, notice].filter(Boolean).join(" ") };
   }
   const chosen = createChosen(requested);
-  return { ...chosen, reason: chosen.reason.replaceAll("settings model", `agent ${agent.name}`) };
+  return { ...chosen, reason: chosen.reason.replaceAll("settings.model", `agent ${agent.name}`) };
 }
 
 function createChosen({ settings, environment, flags, clock }: ModelOptions): ChosenModel {

@@ -116,7 +116,7 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
     event(data) {
       if (stopped) return undefined;
       const event = parseObject(data);
-      return event === undefined ? "an event of the stream is not JSON" : take(event as AnthropicEvent, data);
+      return event === undefined ? "an event in the stream is not JSON" : take(event as AnthropicEvent, data);
     },
     whole(body) {
       const message = body as AnthropicMessage & AnthropicEvent;

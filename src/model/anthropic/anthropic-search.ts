@@ -41,14 +41,14 @@ const FOUND_TOKENS = 10_000;
 /** The list price of each search beside its tokens, as published in November 2026; one that failed costs nothing. */
 const SEARCH_USD = 0.01;
 
-/** One small request of its own that declares only the provider's search. Never rejects for what a server does. */
+/** Searches with a small separate request that declares only the provider's search. Never rejects because of a server. */
 export function createAnthropicSearch(options: WireModelOptions): ProviderSearch {
   const model = createWireModel(options);
   const search: Search = async (query, domains, signal) => {
     if (options.provider.dialect !== "anthropic") {
       return {
         ok: false,
-        message: `${options.provider.name} has no search of its own; set another search engine in the settings.`,
+        message: `${options.provider.name} has no web search of its own. Set another engine in \`search.engine\` of the settings.`,
       };
     }
     const prompt = searchPrompt(options, query, domains);
@@ -59,7 +59,7 @@ export function createAnthropicSearch(options: WireModelOptions): ProviderSearch
         callId: (index) => `search_${index}`,
         signal,
         // The budget of a search covers one attempt that is paid for.
-        repeat: async () => ({ message: "The search broke off; try again or use other words." }),
+        repeat: async () => ({ message: "The search was interrupted. Try again or use other words." }),
       },
       () => {},
     );
@@ -90,7 +90,7 @@ function readSearch(outcome: ModelOutcome): ProviderSearchOutcome {
   const found = hitsIn(outcome.message);
   const summary = textIn(outcome.message).trim();
   if (found.hits.length === 0 && found.problem !== undefined) {
-    const message = `The search failed (${found.problem}); try again or use other words.`;
+    const message = `The search failed (${found.problem}). Try again or use other words.`;
     return { ok: false, message, usage };
   }
   return { ok: true, hits: found.hits, summary: summary || undefined, usage };
@@ -151,7 +151,7 @@ interface WireResult {
 type Domains = Parameters<ProviderSearch>[1];
 
 function searchPrompt({ provider, model }: WireModelOptions, query: string, domains: Domains): Prompt {
-  const text = `Search the web and say in a few sentences what you found, with facts and no advice.\n\nQuery: ${query}`;
+  const text = `Search the web and report what you found in a few sentences. Give facts, not advice.\n\nQuery: ${query}`;
   const messages = [{ role: "user" as const, content: [{ type: "text" as const, text }] }];
   const body = Buffer.from(
     JSON.stringify({

@@ -143,7 +143,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
         pump();
       },
       leave(end) {
-        if (hasLeft) throw new Error("A pass of the limiter was given back twice.");
+        if (hasLeft) throw new Error("A pass of the limiter was returned twice.");
         hasLeft = true;
         if (end.kind === "answered") {
           accept(sent);

@@ -40,7 +40,7 @@ export function decideRetry(failed: Failure, { attempt, policy, random }: RetryS
   return { again: true, delayMs: Math.max(retryAfterMs, backoff(attempt, policy, random)), maxAttempts };
 }
 
-/** Between half and the whole of a delay that doubles: requests that failed together don't come back together. */
+/** Returns 50 to 100 % of a delay that doubles with each attempt, so that requests that failed together spread out. */
 function backoff(attempt: number, { baseMs, capMs }: RetryPolicy, random: () => number): number {
   const longest = Math.min(capMs, baseMs * 2 ** Math.min(attempt - 1, 30));
   return Math.round(longest * (0.5 + 0.5 * random()));
@@ -48,7 +48,10 @@ function backoff(attempt: number, { baseMs, capMs }: RetryPolicy, random: () => 
 
 function waitTooLong(failed: Failure, retryAfterMs: number): Failure {
   const wait = formatDuration(retryAfterMs);
-  return withMessage(failed, `${sentence(failed.error.message)} It asks to wait ${wait}: start again then.`);
+  return withMessage(
+    failed,
+    `${sentence(failed.error.message)} The provider asked to wait ${wait}. Try again after that.`,
+  );
 }
 
 function usedUp(failed: Failure, attempts: number): Failure {

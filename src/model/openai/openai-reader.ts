@@ -70,7 +70,7 @@ export function createOpenaiReader({ origin, callId, emit }: ReaderOptions): Ans
         return finishReason === undefined ? "the stream ended without a finish reason" : undefined;
       }
       const chunk = parseObject(data);
-      return chunk === undefined ? "an event of the stream is not JSON" : takeChunk(chunk as OpenaiChunk);
+      return chunk === undefined ? "an event in the stream is not JSON" : takeChunk(chunk as OpenaiChunk);
     },
     whole(body) {
       const problem = takeChunk(body as OpenaiChunk);

@@ -157,7 +157,7 @@ describe("OpenAI-compatible servers", () => {
       400,
       '{"error":{"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}',
       "context_overflow",
-      /compact/,
+      /Compact/,
     ],
     [422, '{"detail":[{"msg":"field required"}]}', "bad_request", /field required/],
     [404, "404 page not found", "protocol", /base URL/],

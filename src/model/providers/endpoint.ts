@@ -3,7 +3,7 @@ import type { ResolvedProvider } from "./providers.ts";
 
 const paths: Record<Dialect, string> = { anthropic: "/messages", openai: "/chat/completions" };
 
-/** Where messages are posted. The base URL may lack the version segment, or already be the whole address. */
+/** Returns the URL to post messages to. The base URL may lack the version segment, or already be complete. */
 export function messagesUrl(baseUrl: string, dialect: Dialect): URL {
   const url = new URL(baseUrl);
   const base = withoutSlash(url.pathname);
@@ -26,13 +26,13 @@ export function commonHeaders({ dialect, secretHeaders }: ResolvedProvider): Rec
   return { ...headers, ...secretHeaders() };
 }
 
-/** Undefined when it is an address that can be used, else what is wrong with it. */
+/** Says what is wrong with a base URL; undefined if it is valid. */
 export function baseUrlProblem(baseUrl: string): string | undefined {
   if (!URL.canParse(baseUrl)) return `"${baseUrl}" is not a URL; it should look like http://127.0.0.1:8000/v1`;
   const url = new URL(baseUrl);
   if (url.protocol !== "http:" && url.protocol !== "https:") return `"${baseUrl}" must begin with http:// or https://`;
   if (credentialsOf(url) !== undefined) return undefined;
-  return "its user name or password is not percent-encoded correctly (a % is written as %25)";
+  return "its user name or password is not percent-encoded correctly (write % as %25)";
 }
 
 /** Returns `name:password`, both empty if there are none, or undefined if they can't be decoded. */
@@ -44,7 +44,7 @@ export function credentialsOf({ username, password }: URL): string | undefined {
   }
 }
 
-/** For messages: never user names, passwords or query strings. */
+/** Returns host and port for messages, without user name, password or query string. */
 export function hostOf(url: URL): string {
   return url.port === "" ? url.hostname : `${url.hostname}:${url.port}`;
 }

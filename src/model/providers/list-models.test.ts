@@ -15,6 +15,6 @@ describe.each(["anthropic", "openai"] as const)("the list of models, %s", (diale
     const connections = connectionsForTest();
     await server.close();
     const list = await listModels(providerAt(server.url, dialect), { connections });
-    expect(list).toMatchObject({ ok: false, message: expect.stringMatching(/is the server running/) });
+    expect(list).toMatchObject({ ok: false, message: expect.stringMatching(/the server is running/) });
   });
 });

@@ -19,7 +19,7 @@ interface ListOptions {
 
 const maxBytes = 8_000_000;
 
-/** The ids of the models a provider offers: one short question, for people who check their setup. */
+/** Asks a provider for the ids of its models, with one short request, for users who check their setup. */
 export async function listModels(
   provider: ResolvedProvider,
   { connections = sharedConnections(), timeoutMs = 5_000 }: ListOptions = {},
@@ -41,7 +41,10 @@ export async function listModels(
     const fail = (message: string) => end({ ok: false, message });
     const failed = (error: NodeJS.ErrnoException) =>
       fail(failureOfConnection(error, { info, reached: false }).error.message);
-    const timer = setTimeout(() => fail(`${info.host} did not answer in time; is the server running?`), timeoutMs);
+    const timer = setTimeout(
+      () => fail(`${info.host} did not respond in time. Check that the server is running.`),
+      timeoutMs,
+    );
     const listener: ExchangeListener = {
       began() {},
       sent() {},
@@ -50,12 +53,12 @@ export async function listModels(
       },
       data(piece) {
         bytes += piece.length;
-        if (bytes > maxBytes) fail(`${info.host} sent too much for a list of models; check the base URL.`);
+        if (bytes > maxBytes) fail(`${info.host} sent too much data for a list of models. Check the base URL.`);
         else chunks.push(piece);
       },
       end(isComplete) {
         if (!isComplete || answer === undefined)
-          return fail(`The connection to ${info.host} broke; check the network.`);
+          return fail(`The connection to ${info.host} was lost. Check the network.`);
         const body = Buffer.concat(chunks);
         if (answer.status === 200) return end(readList(body.toString("utf8"), info.host));
         const error = createErrorBody(answer.headers["content-encoding"]);
@@ -71,7 +74,7 @@ export async function listModels(
 function readList(body: string, host: string): ModelList {
   const { data } = (parseObject(body) ?? {}) as { data?: unknown };
   if (!Array.isArray(data)) {
-    return { ok: false, message: `${host} did not answer with a list of models; check the base URL.` };
+    return { ok: false, message: `${host} did not return a list of models. Check the base URL.` };
   }
   const ids = data.map((entry: { id?: unknown } | null) => entry?.id);
   return { ok: true, models: ids.filter((id) => typeof id === "string") };

@@ -62,7 +62,7 @@ export function providerNames(named: NamedProviders): readonly string[] {
   return [...new Set([...Object.keys(named), ...Object.keys(builtIns), OFFLINE])];
 }
 
-/** Undefined when there is no such provider, a sentence when it can't be used as it is configured. */
+/** Returns undefined if the provider is unknown, or a message if its configuration can't be used. */
 export function findProvider(
   name: string,
   named: NamedProviders,
@@ -75,7 +75,7 @@ export function findProvider(
   const fromEnvironment = baseUrlEnv === undefined ? undefined : environment[baseUrlEnv]?.trim() || undefined;
   const baseUrl = own?.baseUrl ?? fromEnvironment ?? builtIn?.baseUrl;
   if (baseUrl === undefined) {
-    return `The provider "${name}" has no address: set providers.${name}.baseUrl in your settings.`;
+    return `The provider "${name}" has no base URL. Set providers.${name}.baseUrl in your settings.`;
   }
   const atHome = baseUrl === builtIn?.baseUrl;
   const { maxTokensField, ...common } = basis as ProviderSettings;

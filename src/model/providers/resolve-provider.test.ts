@@ -125,7 +125,7 @@ describe("which provider answers", () => {
 describe("what can't be resolved is told with its cure", () => {
   it.each<[string, Wish, RegExp]>([
     ["a key is missing", { flags: { provider: "anthropic" } }, /ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN/],
-    ["a named key is missing", { settings: { ...lab, provider: "gateway" } }, /set GW_KEY in the environment/],
+    ["a named key is missing", { settings: { ...lab, provider: "gateway" } }, /Set GW_KEY in the environment/],
     ["a provider is mistyped", { flags: { provider: "antropic" } }, /no provider "antropic".*Did you mean "anthropic"/],
     ["a provider has no address", { settings: { provider: "x", providers: { x: {} } } }, /providers\.x\.baseUrl/],
     ["an address is none", { settings: { provider: "x", providers: { x: { baseUrl: "lab:8000" } } } }, /http:\/\//],
@@ -134,7 +134,7 @@ describe("what can't be resolved is told with its cure", () => {
     [
       "a key has a line break inside",
       { environment: { ANTHROPIC_API_KEY: "a\nb" } },
-      /ANTHROPIC_API_KEY.*copy the key again/,
+      /ANTHROPIC_API_KEY.*Copy the key again/,
     ],
     [
       "a header can't be sent",

@@ -26,15 +26,15 @@ export type ProviderChoice =
       readonly kind: "wire";
       readonly provider: ResolvedProvider;
       readonly model: string;
-      /** What chose provider and model. */
+      /** Says where the choice of the provider and the model came from. */
       readonly reason: string;
-      /** The model as it was asked for; null when nobody asked. */
+      /** The model that a flag or the settings asked for; null if neither did. */
       readonly requested: string | null;
     }
   | { readonly kind: "offline"; readonly notice: string }
   | { readonly kind: "problem"; readonly message: string };
 
-/** Flags before settings before environment; with nothing configured the offline model works. */
+/** Flags take precedence over settings, settings over the environment. If nothing is configured, uses the offline model. */
 export function resolveProvider(request: ProviderRequest): ProviderChoice {
   const model = askedModel(request);
   const provider = askedProvider(request, model);
@@ -55,11 +55,11 @@ interface Asked {
   readonly isFlag: boolean;
 }
 
-/** The model that counts: a setting speaks for the provider of the settings, not for one a flag names. */
+/** Returns the requested model. The model of the settings does not apply to another provider that a flag names. */
 function askedModel({ settings, flags }: ProviderRequest): Asked | undefined {
   if (flags.model) return { name: flags.model, by: "--model", isFlag: true };
   if (!settings.model) return undefined;
-  const asked: Asked = { name: settings.model, by: "settings model", isFlag: false };
+  const asked: Asked = { name: settings.model, by: "settings.model", isFlag: false };
   if (flags.provider === undefined || flags.provider === settings.provider) return asked;
   return settings.model.startsWith(`${flags.provider}/`) || tierOf(settings.model) ? asked : undefined;
 }
@@ -69,7 +69,7 @@ function askedProvider(request: ProviderRequest, model: Asked | undefined): Aske
   if (flags.provider) return { name: flags.provider, by: "--provider", isFlag: true };
   const prefix = model?.isFlag || settings.provider === undefined ? prefixOf(model, request) : undefined;
   if (prefix !== undefined && model) return { name: prefix, by: model.by, isFlag: model.isFlag };
-  if (settings.provider) return { name: settings.provider, by: "settings provider", isFlag: false };
+  if (settings.provider) return { name: settings.provider, by: "settings.provider", isFlag: false };
   const maker = model === undefined ? undefined : makerOf(model.name);
   if (model && maker !== undefined && environmentSpeaksOf(maker, environment)) {
     return { name: maker, by: model.by, isFlag: model.isFlag };
@@ -78,7 +78,7 @@ function askedProvider(request: ProviderRequest, model: Asked | undefined): Aske
   return spoken && { name: spoken.name, by: spoken.variable, isFlag: false };
 }
 
-/** `provider/model`, where the first part is a provider we know; model ids have slashes too. */
+/** Returns the prefix of `provider/model` if it is a known provider, because model ids can contain slashes too. */
 function prefixOf(model: Asked | undefined, { settings }: ProviderRequest): string | undefined {
   if (model === undefined) return undefined;
   const names = providerNames(settings.providers ?? {});
@@ -89,7 +89,7 @@ function prefixOf(model: Asked | undefined, { settings }: ProviderRequest): stri
 
 function withKey(entry: ProviderEntry, environment: Environment): ResolvedProvider | string {
   const problem = baseUrlProblem(entry.baseUrl);
-  if (problem !== undefined) return `The address of "${entry.name}" can't be used: ${problem}.`;
+  if (problem !== undefined) return `The base URL of the provider "${entry.name}" can't be used: ${problem}.`;
   const credential = credentialFor(entry, environment);
   if (typeof credential === "string") return credential;
   return {
@@ -107,12 +107,12 @@ function withKey(entry: ProviderEntry, environment: Environment): ResolvedProvid
 }
 
 interface Credential {
-  /** Where the key came from. */
+  /** Environment variable that contains the key. */
   readonly variable?: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The headers that carry the key and what settings add; a sentence when the key is missing or unusable. */
+/** Returns the headers with the key and those of the settings, or a message if the key is missing or invalid. */
 function credentialFor(entry: ProviderEntry, environment: Environment): Credential | string {
   const headers = ownHeaders(entry);
   if (typeof headers === "string") return headers;
@@ -120,10 +120,10 @@ function credentialFor(entry: ProviderEntry, environment: Environment): Credenti
   if (key === undefined) {
     if (!entry.keyRequired) return { headers };
     const variables = candidates(entry).join(" or ");
-    return `The provider "${entry.name}" needs a key: set ${variables} in the environment.`;
+    return `The provider "${entry.name}" requires a key. Set ${variables} in the environment.`;
   }
   if (!/^[\x21-\x7e]+$/.test(key.value)) {
-    return `${key.variable} holds characters that no key has (a space or a line break?): copy the key again.`;
+    return `${key.variable} contains characters that are not valid in a key, such as a space or a line break. Copy the key again.`;
   }
   const bearer = entry.dialect === "openai" || key.variable === "ANTHROPIC_AUTH_TOKEN";
   const carrier: Record<string, string> = bearer
@@ -149,7 +149,7 @@ function ownHeaders({ name, headers = {} }: ProviderEntry): Record<string, strin
   const made: Record<string, string> = {};
   for (const [header, value] of Object.entries(headers)) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
-      return `The header "${header}" of the provider "${name}" can't be sent: check providers.${name}.headers in your settings.`;
+      return `The header "${header}" of the provider "${name}" is not valid. Check providers.${name}.headers in your settings.`;
     }
     made[header.toLowerCase()] = value;
   }
@@ -162,12 +162,12 @@ function withModel(provider: ResolvedProvider, chosen: Asked, asked: Asked | und
   const tier = bare === undefined ? "medium" : tierOf(bare);
   const model = tier === undefined ? bare : modelOfTier(provider.models, tier);
   if (model === undefined || model === "") return { kind: "problem", message: noModel(name, bare) };
-  const modelReason = asked === undefined ? `${name}'s default model` : `model by ${asked.by}`;
+  const modelReason = asked === undefined ? `${name}'s default model` : `model from ${asked.by}`;
   return {
     kind: "wire",
     provider,
     model,
-    reason: `provider by ${chosen.by}, ${modelReason}`,
+    reason: `provider from ${chosen.by}, ${modelReason}`,
     requested: asked?.name ?? null,
   };
 }
@@ -175,7 +175,7 @@ function withModel(provider: ResolvedProvider, chosen: Asked, asked: Asked | und
 function noModel(provider: string, asked: string | undefined): string {
   const what = asked ? `has no model for "${asked}"` : "has no default model";
   const where = provider === "ollama" ? ` ("ollama list" shows what is installed)` : "";
-  return `The provider "${provider}" ${what}: name one with --model${where}, or set providers.${provider}.models in your settings.`;
+  return `The provider "${provider}" ${what}. Choose one with --model${where}, or set providers.${provider}.models in your settings.`;
 }
 
 function withoutProvider(model: Asked): ProviderChoice {
@@ -184,18 +184,18 @@ function withoutProvider(model: Asked): ProviderChoice {
   const variable =
     maker === undefined ? undefined : { anthropic: "ANTHROPIC_API_KEY", openai: "OPENAI_API_KEY" }[maker];
   const cure = variable
-    ? `set ${variable}, or name another provider with --provider`
-    : "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with --provider";
+    ? `Set ${variable}, or choose another provider with --provider`
+    : "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose a provider with --provider";
   return {
     kind: "problem",
-    message: `No provider is configured for the model "${model.name}" (${model.by}): ${cure}.`,
+    message: `No provider is configured for the model "${model.name}" (from ${model.by}). ${cure}.`,
   };
 }
 
 function unknownProvider({ name, by }: Asked, names: readonly string[]): ProviderChoice {
   const near = nearest(name, names, 3).map((word) => `"${word}"`);
-  const hint = near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `Known: ${names.join(", ")}.`;
-  return { kind: "problem", message: `There is no provider "${name}" (${by}). ${hint}` };
+  const hint = near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `The known providers are ${names.join(", ")}.`;
+  return { kind: "problem", message: `There is no provider "${name}" (from ${by}). ${hint}` };
 }
 
 const offlineIs = "The offline model answers, which is not a language model.";

@@ -94,6 +94,6 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
 
 function stalled({ provider, host }: ProviderInfo, idleMs: number): Failure {
   const seconds = Math.max(1, Math.round(idleMs / 1_000));
-  const message = `${provider} (${host}) sent nothing for ${seconds} s; check that the server is not stuck and try again.`;
+  const message = `${provider} (${host}) sent nothing for ${seconds} s. Check that the server is not stuck, then try again.`;
   return failure("stalled", { message, retry: "few" });
 }

@@ -3,10 +3,10 @@ import { type ProviderError, parseObject } from "../answer.ts";
 import type { ProviderInfo } from "../providers/provider-info.ts";
 import type { ResponseHead } from "./connector.ts";
 
-/** `few`: a server that answers wrongly or not at all is asked again, but not for an hour. */
+/** `few`: for a server that sends invalid answers or none, with fewer attempts than `yes`. */
 export type Retry = "no" | "few" | "yes";
 
-/** What went wrong with one try, and what may be done about it. */
+/** Why one attempt failed, and whether it may be repeated. */
 export interface Failure {
   readonly error: ModelError;
   readonly retry: Retry;
@@ -35,7 +35,7 @@ interface ErrorAnswer extends ResponseHead {
   readonly now: number;
 }
 
-/** What an answer with an error status means. */
+/** Classifies a response with an error status. */
 export function failureOfStatus({ status, headers, body, now }: ErrorAnswer, info: ProviderInfo): Failure {
   if (status >= 300 && status < 400) return redirected(status, headers["location"], info);
   const error = errorOf(body);
@@ -46,7 +46,7 @@ export function failureOfStatus({ status, headers, body, now }: ErrorAnswer, inf
   return { ...base, retry, ...pushbackOf(status, base) };
 }
 
-/** What an error inside a 200 answer or a stream means. */
+/** Classifies an error inside a response with status 200 or inside a stream. */
 export function providerFailure(error: ProviderError, info: ProviderInfo): Failure {
   const status = statusByType.find(([pattern]) => pattern.test(error.type))?.[1] ?? 500;
   const made = classify(status, error, info);
@@ -76,12 +76,11 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
     failure(code, { message, status, retry });
 
   if (spendCap.test(text) || status === 402) {
-    return make("spend_cap", `${provider} stopped serving this account${said}; check its credit and spending limit.`);
+    return make("spend_cap", `${provider} refused this account${said}. Check its credit and spending limit.`);
   }
-  if (status === 401 || status === 403)
-    return make("auth", `${provider} did not accept the request${said}; ${keyCure(info)}.`);
+  if (status === 401 || status === 403) return make("auth", `${provider} denied access${said}. ${keyCure(info)}.`);
   if (status === 413 || (status < 500 && status !== 429 && overflow.test(text))) {
-    return make("context_overflow", `The conversation is too long for ${model}${said}; compact it or start a new one.`);
+    return make("context_overflow", `The conversation is too long for ${model}${said}. Compact it or start a new one.`);
   }
   if (status < 500 && unknownModel.test(text)) return make("unknown_model", unknownModelMessage(info, said));
   if (status === 404 && /not_found_error/.test(error.type))
@@ -89,33 +88,36 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
   if (status === 404 || status === 405) {
     return make(
       "protocol",
-      `${host} has no such address (status ${status})${said}; check the base URL of ${provider}.`,
+      `${host} has no model API at this address (status ${status})${said}. Check the base URL of ${provider}.`,
     );
   }
   if (status === 400 && /does not support tools|tool (use|calling) is not supported/i.test(text)) {
-    return make("unsupported", `${model} can't call tools${said}; choose another model with --model.`);
+    return make("unsupported", `${model} does not support tools${said}. Choose another model with --model.`);
   }
   if (status === 400 && /function tools with reasoning_effort are not supported/i.test(text)) {
-    const cure = "leave out the effort, or choose another model with --model, such as gpt-6-sol";
+    const cure = "Leave out the effort, or choose another model with --model, such as gpt-6-sol";
     return make(
       "unsupported",
-      `${model} can't call tools over Chat Completions, at least not at this effort${said}; ${cure}.`,
+      `${model} does not support tools over Chat Completions, at least at this effort${said}. ${cure}.`,
     );
   }
   if (status === 429)
     return make(
       "rate_limited",
-      `${provider} limits the rate of requests${said}; wait a moment or ask for a higher limit.`,
+      `${provider} is limiting the rate of requests${said}. Wait a moment, or ask the provider for a higher limit.`,
       "yes",
     );
   if (status === 529 || /overloaded/.test(error.type)) {
-    return make("overloaded", `${provider} is overloaded${said}; try again later or choose another model.`, "yes");
+    return make("overloaded", `${provider} is overloaded${said}. Try again later or choose another model.`, "yes");
   }
   if (status === 408 || status === 409 || status >= 500) {
     const retry = retried.has(status) ? "yes" : "no";
-    return make("server", `${provider} (${host}) failed with status ${status}${said}; try again later.`, retry);
+    return make("server", `${provider} (${host}) failed with status ${status}${said}. Try again later.`, retry);
   }
-  return make("bad_request", `${provider} refused the request with status ${status}${said}; check model and settings.`);
+  return make(
+    "bad_request",
+    `${provider} rejected the request with status ${status}${said}. Check the model and your settings.`,
+  );
 }
 
 const retried = new Set([408, 409, 500, 502, 503, 504]);
@@ -128,28 +130,29 @@ const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 
 function unknownModelMessage({ provider, model }: ProviderInfo, said: string): string {
-  return `${provider} does not know the model "${model}"${said}; choose one with --model ("retinue doctor" lists what ${provider} offers).`;
+  return `${provider} does not know the model "${model}"${said}. Choose another one with --model ("retinue doctor" lists the models of ${provider}).`;
 }
 
 function keyCure({ keyVariable, provider }: ProviderInfo): string {
-  if (keyVariable === undefined) return `name a key for ${provider} in its settings (apiKeyEnv)`;
-  return `check the key in ${keyVariable}`;
+  if (keyVariable === undefined)
+    return `Set providers.${provider}.apiKeyEnv in your settings to the environment variable of its key`;
+  return `Check the key in ${keyVariable}`;
 }
 
 function redirected(status: number, location: string | undefined, info: ProviderInfo): Failure {
   const to = location === undefined ? "" : ` to ${info.quote(location.replace(/[?#].*$/, ""))}`;
-  const message = `${info.host} redirects${to} (status ${status}); set the base URL of ${info.provider} to the final address.`;
+  const message = `${info.host} redirects${to} (status ${status}). Set the base URL of ${info.provider} to the final address.`;
   return failure("protocol", { message, status });
 }
 
-/** Providers may know better than the status says; a spend cap or a wrong key is never asked twice. */
+/** A header of the provider overrides the status. A request is never repeated after a spend cap or a wrong key. */
 function retryByHeader(headers: ResponseHead["headers"], { error, retry }: Failure): Retry {
   if (error.code === "spend_cap" || error.code === "auth") return "no";
   if (headers["x-should-retry"] === "false") return "no";
   return headers["x-should-retry"] === "true" ? "yes" : retry;
 }
 
-/** How long the server asked to wait, in milliseconds; undefined when it did not ask. `now` is the time of day. */
+/** Returns the delay that the server asked for, in milliseconds, if it asked for one. `now` is the time of day. */
 export function retryAfterOf(headers: ResponseHead["headers"], now: number): number | undefined {
   const milliseconds = Number.parseFloat(String(headers["retry-after-ms"] ?? ""));
   if (milliseconds >= 0 && Number.isFinite(milliseconds)) return milliseconds;
@@ -160,7 +163,7 @@ export function retryAfterOf(headers: ResponseHead["headers"], now: number): num
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** The forms errors have: Anthropic's, OpenAI's, a bare string, `message`, `detail`, or no JSON at all. */
+/** Reads an error in any known form: Anthropic's, OpenAI's, a bare string, `message`, `detail`, or text that is not JSON. */
 function errorOf(body: string): ProviderError {
   const value = parseObject(body) as
     | { error?: unknown; message?: unknown; detail?: unknown; type?: unknown }

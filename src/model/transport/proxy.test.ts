@@ -42,10 +42,10 @@ describe("which proxy the environment names", () => {
   it.each([
     [
       { HTTPS_PROXY: "http://me:secret@p.test:99999" },
-      /^HTTPS_PROXY is not the address of a proxy; set HTTPS_PROXY to /,
+      /^HTTPS_PROXY is not a valid proxy address. Set HTTPS_PROXY to /,
     ],
-    [{ https_proxy: "http://" }, /^https_proxy is not the address of a proxy; set https_proxy to /],
-    [{ ALL_PROXY: "socks5://me:secret@p.test:1080" }, /^ALL_PROXY names a socks5 proxy, and only http and https /],
+    [{ https_proxy: "http://" }, /^https_proxy is not a valid proxy address. Set https_proxy to /],
+    [{ ALL_PROXY: "socks5://me:secret@p.test:1080" }, /^ALL_PROXY names a socks5 proxy, but only http and https /],
     [{ HTTPS_PROXY: "http://me:secret%@p.test" }, /^the credentials in HTTPS_PROXY are not percent-encoded correctly/],
   ])("is an error if it can't be used: %j", (environment, message) => {
     const proxy = proxyFor(new URL("https://api.test"), environment);
@@ -202,7 +202,7 @@ describe("requests through a proxy", () => {
     const call = await callerFor("https://models.test", "anthropic", { connections }).call();
     expect(call.outcome).toMatchObject({
       ok: false,
-      error: { message: expect.stringMatching(/status 407; check HTTPS_PROXY, or list models\.test in NO_PROXY/) },
+      error: { message: expect.stringMatching(/status 407\. Check HTTPS_PROXY, or list models\.test in NO_PROXY/) },
     });
     expect(JSON.stringify(call.outcome)).not.toContain("pass");
   });
@@ -211,7 +211,7 @@ describe("requests through a proxy", () => {
     const port = await unusedPort();
     const connections = connectionsForTest({ environment: { ALL_PROXY: `127.0.0.1:${port}` } });
     const call = await callerFor(`${scheme}://models.test`, "anthropic", { connections }).call();
-    const problem = `anthropic can't be reached: the proxy 127.0.0.1:${port} can't be reached (ECONNREFUSED); check ALL_PROXY`;
+    const problem = `anthropic could not be reached: the proxy 127.0.0.1:${port} can't be reached (ECONNREFUSED). Check ALL_PROXY`;
     expect(call.outcome).toMatchObject({ error: { message: expect.stringContaining(problem) } });
   });
 
@@ -225,7 +225,7 @@ describe("requests through a proxy", () => {
       ok: false,
       error: {
         code: "connection",
-        message: expect.stringMatching(/^anthropic can't be reached: HTTP_PROXY names a socks5/),
+        message: expect.stringMatching(/^anthropic could not be reached: HTTP_PROXY names a socks5/),
       },
     });
     expect(call.progress).toEqual([]);

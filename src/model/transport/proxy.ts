@@ -29,26 +29,26 @@ export function proxyFor(url: URL, environment: Environment): HttpProxy | ProxyE
   const { variable, value } = named;
   const direct = `list ${host} in NO_PROXY to connect without a proxy`;
   const unusable = (problem: string) =>
-    new ProxyError(`${problem}; set ${variable} to an address such as http://proxy.example.com:8080, or ${direct}`);
+    new ProxyError(`${problem}. Set ${variable} to an address such as http://proxy.example.com:8080, or ${direct}`);
 
   const text = value.includes("://") ? value : `http://${value}`;
-  if (!URL.canParse(text)) return unusable(`${variable} is not the address of a proxy`);
+  if (!URL.canParse(text)) return unusable(`${variable} is not a valid proxy address`);
   const proxy = new URL(text);
   const scheme = proxy.protocol.slice(0, -1);
   if (scheme !== "http" && scheme !== "https") {
-    return unusable(`${variable} names a ${scheme} proxy, and only http and https proxies are supported`);
+    return unusable(`${variable} names a ${scheme} proxy, but only http and https proxies are supported`);
   }
   const credentials = credentialsOf(proxy);
   if (credentials === undefined) {
-    return unusable(`the credentials in ${variable} are not percent-encoded correctly (a % is written as %25)`);
+    return unusable(`the credentials in ${variable} are not percent-encoded correctly (write % as %25)`);
   }
   const authorization = credentials === ":" ? undefined : `Basic ${Buffer.from(credentials).toString("base64")}`;
   const error = (problem: string) =>
-    new ProxyError(`the proxy ${proxy.host} ${problem}; check ${variable}, or ${direct}`);
+    new ProxyError(`the proxy ${proxy.host} ${problem}. Check ${variable}, or ${direct}`);
   return { url: proxy, authorization, error };
 }
 
-/** Returns what it means that a proxy can't be connected to. A lack of file descriptors is not the fault of the proxy. */
+/** Describes a failed connection to a proxy. Returns the error unchanged if too many files are open. */
 export function unreachable(proxy: HttpProxy, error: Error): Error {
   const code = errorCode(error) ?? error.message;
   if (error instanceof ProxyError || code === "EMFILE" || code === "ENFILE") return error;

@@ -61,13 +61,13 @@ function openTunnel({ server, proxy }: Tunnel, ca: AgentOptions["ca"]): Promise<
   const address = { ...urlToHttpOptions(proxy.url), auth: null, servername: nameOf(proxy.url), ca };
   return new Promise((resolve, reject) => {
     const request = send({ ...address, method: "CONNECT", path: authority, headers, agent: false });
-    request.setTimeout(longestWaitMs, () => request.destroy(proxy.error("did not answer in time")));
+    request.setTimeout(longestWaitMs, () => request.destroy(proxy.error("did not respond in time")));
     request.on("error", (error) => reject(unreachable(proxy, error)));
     request.on("connect", ({ statusCode = 0 }, socket) => {
       socket.setTimeout(0);
       if (statusCode >= 200 && statusCode < 300) return resolve(socket);
       socket.destroy();
-      reject(proxy.error(`answered with status ${statusCode}`));
+      reject(proxy.error(`responded with status ${statusCode}`));
     });
     request.end();
   });

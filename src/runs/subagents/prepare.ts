@@ -289,7 +289,7 @@ function modelFor(
   const from = terms.model === undefined ? `agent ${definition.name}` : "the call";
   try {
     const chosen = chooseModel(wanted, provider);
-    return { model: chosen.model, requested: wanted, reason: chosen.reason.replaceAll("settings model", from) };
+    return { model: chosen.model, requested: wanted, reason: chosen.reason.replaceAll("settings.model", from) };
   } catch (error) {
     const notice = `Agent "${spec.agentType}" (${dialect}) uses the model of its parent: ${wanted}, requested by ${from}, is not available. ${describeError(error)}`;
     return { ...inherited, reason: `that of the agent it works for: ${wanted} is not available`, notice };
