@@ -64,7 +64,7 @@ describe("createMcpServers", () => {
     });
     const refused = await runTool(connection, "mcp__s__fail");
     expect(refused.isError).toBe(true);
-    expect(textOfOutput(refused)).toMatch(/^The MCP server "s" refused the call: .*The test asked for it/);
+    expect(textOfOutput(refused)).toMatch(/^The MCP server "s" rejected the call: .*The test asked for it/);
   });
 
   it("starts the program in the workspace with a scrubbed environment and what its configuration adds", async () => {
@@ -99,7 +99,7 @@ describe("createMcpServers", () => {
     expect(servers.processes()).toBe(0);
     const late = await runTool(second, "mcp__s__count");
     expect(late.isError).toBe(true);
-    expect(textOfOutput(late)).toContain("was let go");
+    expect(textOfOutput(late)).toContain("was stopped because");
   });
 
   it("connects several servers in the order they are named", async () => {
@@ -109,7 +109,7 @@ describe("createMcpServers", () => {
       ...Array(8).fill("mcp__b"),
       ...Array(8).fill("mcp__a"),
     ]);
-    expect(problems).toEqual(['The MCP server "b" is named twice: the first counts.']);
+    expect(problems).toEqual(['The MCP server "b" is listed twice. The first entry is used.']);
   });
 
   it("goes on without servers that can't be had, and tells why", async () => {
@@ -124,12 +124,12 @@ describe("createMcpServers", () => {
     expect(tools).toHaveLength(8);
     const about = (name: string) => problems.find((text) => text.includes(`"${name}"`));
     expect(problems).toHaveLength(6);
-    expect(about("gone")).toMatch(/Could not start no-such-program-here.*its arguments go into "args"\.$/);
-    expect(about("broken")).toMatch(/ended with exit code 3 after .*standard error:\n.*no database$/s);
-    expect(about("needy")).toContain("needs WHERE, which the environment does not have");
+    expect(about("gone")).toMatch(/Could not start no-such-program-here.*put its arguments in "args"\.$/);
+    expect(about("broken")).toMatch(/exited with code 3 after .*standard error:\n.*no database$/s);
+    expect(about("needy")).toContain("environment variables that are not set: WHERE");
     expect(about("odd")).toContain('use "stdio", "http" or "sse"');
-    expect(about("godo")).toContain('Did you mean "good"?');
-    expect(about("zzz")).toContain("There are good, gone, broken, needy, odd");
+    expect(about("godo")).toContain('did you mean "good"?');
+    expect(about("zzz")).toContain("The configured servers are good, gone, broken, needy, odd");
     expect(servers.processes()).toBe(1);
   });
 
@@ -140,7 +140,7 @@ describe("createMcpServers", () => {
     const { problems } = await connect(servers, "mute");
     expect(reported).toEqual(['Waiting for the MCP server "mute" to start, for up to 400 ms.']);
     expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatch(/^The MCP server "mute" could not be started: it did not answer within 400 ms\./);
+    expect(problems[0]).toMatch(/^The MCP server "mute" could not be started: it did not respond within 400 ms\./);
     expect(servers.processes()).toBe(0);
   });
 
@@ -149,7 +149,7 @@ describe("createMcpServers", () => {
     const servers = make({ odd: { command: process.execPath, args: ["-e", script] } }, { limits: { startMs: 1_000 } });
     const { problems } = await connect(servers, "odd");
     expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatch(/within 1.0 s, but wrote 1 line to its standard output that are no messages/);
+    expect(problems[0]).toMatch(/within 1.0 s, but wrote text other than MCP messages to standard output \(1 line\)/);
     expect(problems[0]).toMatch(/standard error:\nno token$/);
   });
 
@@ -167,7 +167,7 @@ describe("createMcpServers", () => {
     const first = servers.connect([{ name: "s" }], "a1", impatient.signal);
     const second = connect(servers, "s");
     impatient.abort();
-    expect((await first).problems).toEqual(['The MCP server "s" could not be started: its start was cancelled.']);
+    expect((await first).problems).toEqual(['The MCP server "s" could not be started: starting it was cancelled.']);
     expect((await second).tools).toHaveLength(8);
     await (await second).release();
     expect(servers.processes()).toBe(0);

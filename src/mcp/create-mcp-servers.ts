@@ -99,7 +99,8 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     for (const use of uses) {
       const found = closed ? "the session is ending" : configOf(use, options);
       if (typeof found === "string") problems.push(`The MCP server "${use.name}" can't be used: ${found}.`);
-      else if (wanted.has(use.name)) problems.push(`The MCP server "${use.name}" is named twice: the first counts.`);
+      else if (wanted.has(use.name))
+        problems.push(`The MCP server "${use.name}" is listed twice. The first entry is used.`);
       else wanted.set(use.name, acquire(use.name, { config: found, user }));
     }
     const offers = await Promise.all(
@@ -155,14 +156,14 @@ function configOf(use: McpServerUse, { configured, environment }: McpServersOpti
   const expanded = expandVariables(checked.config, environment);
   if (expanded.ok) return expanded.config;
   const names = expanded.missing.join(", ");
-  return `its configuration needs ${names}, which the environment does not have. Set it, or write \${${expanded.missing[0]}:-something}`;
+  return `its configuration uses environment variables that are not set: ${names}. Set them, or add a default such as \${${expanded.missing[0]}:-value}`;
 }
 
 function unknownServer(name: string, known: readonly string[]): string {
   const near = nearest(name, known, 1);
-  if (near.length > 0) return `there is no server of that name. Did you mean "${near[0]}"?`;
-  if (known.length === 0) return "no servers are configured. Write it into .mcp.json";
-  return `there is no server of that name. There are ${known.join(", ")}`;
+  if (near.length > 0) return `there is no server with that name (did you mean "${near[0]}"?)`;
+  if (known.length === 0) return "no servers are configured. Add it to .mcp.json";
+  return `there is no server with that name. The configured servers are ${known.join(", ")}`;
 }
 
 function declare(connected: readonly Connected[]): Pick<McpConnection, "tools" | "instructions"> {
@@ -185,7 +186,7 @@ function strayProblem(server: Server): readonly string[] {
   if (count === 0) return [];
   const lines = plural(count, "line");
   return [
-    `The MCP server "${server.name}" wrote ${lines} to its standard output that are no messages; they were passed over. They belong on standard error.`,
+    `The MCP server "${server.name}" wrote text other than MCP messages to standard output (${lines}), which was ignored. Such text belongs on standard error.`,
   ];
 }
 

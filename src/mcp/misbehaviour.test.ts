@@ -28,14 +28,12 @@ describe("an MCP server that misbehaves", () => {
     const hanging = runTool(connection, "mcp__s__count");
     for (const lost of [await runTool(connection, "mcp__s__count"), await hanging]) {
       expect(lost.isError).toBe(true);
-      expect(textOfOutput(lost)).toMatch(
-        /was lost during the call: it ended with exit code 7 after .*this is a crash/s,
-      );
+      expect(textOfOutput(lost)).toMatch(/was lost during the call: it exited with code 7 after .*this is a crash/s);
     }
     const again = await runTool(connection, "mcp__s__count");
     expect(again.isError).toBeUndefined();
-    expect(textOfOutput(again)).toMatch(/^\[The MCP server "s" had stopped \(it ended with exit code 7/);
-    expect(textOfOutput(again)).toMatch(/was started again: what it held in memory is lost\.\]\n1$/);
+    expect(textOfOutput(again)).toMatch(/^\[The MCP server "s" had stopped \(it exited with code 7/);
+    expect(textOfOutput(again)).toMatch(/was restarted. What it held in memory is lost\.\]\n1$/);
     await connection.release();
     expect(servers.processes()).toBe(0);
   });
@@ -43,14 +41,12 @@ describe("an MCP server that misbehaves", () => {
   it("is given up when it dies again without having answered", async () => {
     const { connection } = await connect({ crashAtCall: 1 });
     expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toContain("was lost during the call");
-    expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toMatch(
-      /started again.*was lost during the call/s,
-    );
+    expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toMatch(/restarted.*was lost during the call/s);
     for (let count = 0; count < 2; count++) {
       const after = await runTool(connection, "mcp__s__count");
       expect(after.isError).toBe(true);
       expect(textOfOutput(after)).toMatch(
-        /does not run, and starting it again did not help.*Go on without its tools\./s,
+        /is not running, and restarting it did not help.*Continue without its tools\./s,
       );
     }
   });
@@ -59,7 +55,7 @@ describe("an MCP server that misbehaves", () => {
     const { connection } = await connect({ hangAtCall: 1 }, { limits: { callMs: 1_000 } });
     const hung = await runTool(connection, "mcp__s__count");
     expect(hung.isError).toBe(true);
-    expect(textOfOutput(hung)).toContain("did not answer within 1.0 s");
+    expect(textOfOutput(hung)).toContain("did not respond within 1.0 s");
     expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toBe("2");
   });
 
@@ -74,9 +70,11 @@ describe("an MCP server that misbehaves", () => {
   it("may write junk, which is counted", async () => {
     const { connection } = await connect({ junkLines: 3 });
     // The junk comes before the answers to initialize and to three pages of tools.
-    expect(connection.problems).toEqual([expect.stringContaining('"s" wrote 12 lines to its standard output')]);
+    expect(connection.problems).toEqual([
+      expect.stringContaining('"s" wrote text other than MCP messages to standard output (12 lines)'),
+    ]);
     expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toBe("1");
-    expect(connection.problems).toEqual([expect.stringContaining("wrote 15 lines")]);
+    expect(connection.problems).toEqual([expect.stringContaining("(15 lines)")]);
   });
 
   it("may give 50 MB at once, but not more than the limit of a message", async () => {
@@ -86,8 +84,8 @@ describe("an MCP server that misbehaves", () => {
     const { connection: strict } = await connect({}, { limits: { maxMessageBytes: 100_000 } });
     const flood = await runTool(strict, "mcp__s__big", { input: { bytes: 1_000_000 } });
     expect(flood.isError).toBe(true);
-    expect(textOfOutput(flood)).toContain("it sent a message of more than 97.7 KB and was ended");
-    expect(textOfOutput(await runTool(strict, "mcp__s__big", { input: { bytes: 9 } }))).toMatch(/again.*\nx{9}$/s);
+    expect(textOfOutput(flood)).toContain("it sent a message larger than 97.7 KB and was stopped");
+    expect(textOfOutput(await runTool(strict, "mcp__s__big", { input: { bytes: 9 } }))).toMatch(/restarted.*\nx{9}$/s);
   });
 
   it("may take tools back: a connected agent keeps what it saw, a new one sees what there is", async () => {

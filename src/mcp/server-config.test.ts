@@ -30,7 +30,7 @@ describe("checkServerConfig", () => {
   it.each([
     [{ type: "ws", url: "ws://x" }, 'use "stdio", "http" or "sse"'],
     [{}, 'neither "command" nor "url"'],
-    [{ command: ["a", "b"] }, 'its arguments go into "args"'],
+    [{ command: ["a", "b"] }, 'put its arguments in "args"'],
     [{ command: "a", args: "b c" }, '"args"'],
     [{ command: "a", env: ["B=c"] }, '"env"'],
     [{ command: "a", timeout: "1m" }, '"timeout"'],

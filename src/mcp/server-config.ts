@@ -10,13 +10,13 @@ export type CheckedServer =
 export function checkServerConfig(value: unknown): CheckedServer {
   if (!isRecord(value)) return wrong(`must be an object such as { "command": "…" } or { "url": "https://…" }`);
   const type = kindOf(value);
-  if (type === undefined) return wrong(`has neither "command" nor "url": write one of them`);
+  if (type === undefined) return wrong(`has neither "command" nor "url"; add one of them`);
   if (type === "unknown") {
-    return wrong(`has the type ${JSON.stringify(value["type"])}, which is not supported: use "stdio", "http" or "sse"`);
+    return wrong(`has the type ${JSON.stringify(value["type"])}, which is not supported; use "stdio", "http" or "sse"`);
   }
   const timeout = value["timeout"];
   if (timeout !== undefined && !(typeof timeout === "number" && timeout > 0 && timeout <= LONGEST_TIMER_MS)) {
-    return wrong(`has a "timeout" that is not a number of milliseconds above 0`);
+    return wrong(`has a "timeout" that is not a number of milliseconds greater than 0`);
   }
   return type === "stdio" ? checkStdio(value, timeout) : checkWeb(value, { type, timeout });
 }
@@ -41,13 +41,13 @@ function kindOf(value: Record<string, unknown>): McpServerConfig["type"] | "unkn
 function checkStdio(value: Record<string, unknown>, timeout: number | undefined): CheckedServer {
   const { command, args, env, cwd } = value;
   if (typeof command !== "string" || command.trim() === "") {
-    return wrong(`needs "command": the program to start, as text; its arguments go into "args"`);
+    return wrong(`needs a "command", the program to start, as a string; put its arguments in "args"`);
   }
   if (args !== undefined && !(Array.isArray(args) && args.every((item) => typeof item === "string"))) {
-    return wrong(`has "args" that are not a list of texts`);
+    return wrong(`has "args" that are not a list of strings`);
   }
   const texts = textsOf(env);
-  if (texts === undefined) return wrong(`has an "env" that is not an object of texts`);
+  if (texts === undefined) return wrong(`has an "env" that is not an object of strings`);
   if (cwd !== undefined && (typeof cwd !== "string" || cwd === "")) return wrong(`has a "cwd" that is not a directory`);
   const config: StdioMcpServerConfig = {
     type: "stdio",
@@ -65,10 +65,10 @@ function checkWeb(
   { type, timeout }: { type: McpWebServerConfig["type"]; timeout: number | undefined },
 ): CheckedServer {
   const url = value["url"] ?? value["httpUrl"];
-  if (typeof url !== "string" || url === "") return wrong(`needs "url": the address of the server, https://…`);
+  if (typeof url !== "string" || url === "") return wrong(`needs a "url", the address of the server (https://…)`);
   const { headers } = value;
   const texts = textsOf(headers);
-  if (texts === undefined) return wrong(`has "headers" that are not an object of texts`);
+  if (texts === undefined) return wrong(`has "headers" that are not an object of strings`);
   return { ok: true, config: { type, url, headers: headers === undefined ? undefined : texts, timeout } };
 }
 

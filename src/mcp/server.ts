@@ -99,20 +99,19 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   async function connect(
     signal: AbortSignal,
   ): Promise<{ link: Link; note?: string | undefined } | { message: string }> {
-    if (ended.signal.aborted) return { message: `The MCP server "${name}" was let go: the agent is ending.` };
+    if (ended.signal.aborted) return { message: `The MCP server "${name}" was stopped because the agent is ending.` };
     const own = living();
     if (own) return { link: own };
     const died = lastReason;
     if (opening === undefined && restarts === 0) {
       return {
-        message: `The MCP server "${name}" does not run, and starting it again did not help: ${asSentence(died)} Go on without its tools.`,
+        message: `The MCP server "${name}" is not running, and restarting it did not help: ${asSentence(died)} Continue without its tools.`,
       };
     }
     if (opening === undefined) restarts -= 1;
     const opened = await orAborted(start(), signal);
-    if (!opened.ok)
-      return { message: `The MCP server "${name}" could not be started again: ${asSentence(opened.reason)}` };
-    const note = `[The MCP server "${name}" had stopped (${died.trimEnd()}) and was started again: what it held in memory is lost.]`;
+    if (!opened.ok) return { message: `The MCP server "${name}" could not be restarted: ${asSentence(opened.reason)}` };
+    const note = `[The MCP server "${name}" had stopped (${died.trimEnd()}) and was restarted. What it held in memory is lost.]`;
     return { link: opened.link, note };
   }
 
@@ -152,17 +151,17 @@ function describeFailure(
 ): string {
   switch (answer.kind) {
     case "refused":
-      return `The MCP server "${name}" refused the call: ${asSentence(answer.reason)}`;
+      return `The MCP server "${name}" rejected the call: ${asSentence(answer.reason)}`;
     case "lost":
-      return `The MCP server "${name}" was lost during the call: ${asSentence(answer.reason)} What the call did until then is not known.`;
+      return `The connection to the MCP server "${name}" was lost during the call: ${asSentence(answer.reason)} What the call did until then is unknown.`;
     case "timeout":
-      return `The MCP server "${name}" did not answer within ${formatDuration(limit)} ("timeout" in its configuration changes that). What the call did until then is not known.`;
+      return `The MCP server "${name}" did not respond within ${formatDuration(limit)}, the limit that "timeout" in its configuration sets. What the call did until then is unknown.`;
     case "cancelled":
-      return "The call was cancelled. What it did until then is not known.";
+      return "The call was cancelled. What it did until then is unknown.";
   }
 }
 
-const cancelled = { ok: false, reason: "its start was cancelled" } as const;
+const cancelled = { ok: false, reason: "starting it was cancelled" } as const;
 
 /** Stops waiting if aborted, but does not stop the start: other agents may wait for it too. */
 function orAborted(start: Promise<OpenedLink>, signal: AbortSignal): Promise<OpenedLink> {

@@ -46,14 +46,14 @@ describe("a server by streamable HTTP", () => {
     const headers = { Authorization: `Bearer \${PASS}` };
     expect((await connect({ url: server.url, headers })).tools).toHaveLength(8);
     const refused = await connect({ url: server.url, headers: { Authorization: "Bearer wrong" } });
-    expect(refused.problems[0]).toMatch(/it answered 401: check the "headers"/);
+    expect(refused.problems[0]).toMatch(/it responded with status 401; check the "headers"/);
     expect(refused.problems[0]).not.toContain("wrong");
   });
 
   it("that is not there, or has no web address, is a problem", async () => {
     const server = await start();
     await server.close();
-    expect((await connect({ url: server.url })).problems[0]).toMatch(/can't be reached: .*refused/);
+    expect((await connect({ url: server.url })).problems[0]).toMatch(/could not be reached: .*refused/);
     expect((await connect({ url: "not a url" })).problems[0]).toContain("must begin with http:// or https://");
     expect((await connect({ url: server.url, headers: { "bad name": "x" } })).problems).toHaveLength(1);
   });
@@ -61,11 +61,11 @@ describe("a server by streamable HTTP", () => {
   it("that hangs runs into the limit", async () => {
     const silent = await start({ silent: true });
     expect((await connect({ url: silent.url }, { startMs: 300 })).problems[0]).toContain(
-      "did not answer within 300 ms",
+      "did not respond within 300 ms",
     );
     const hangs = await start({ hangAtCall: 1 });
     const connection = await connect({ url: hangs.url }, { callMs: 300 });
-    expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toContain("did not answer within 300 ms");
+    expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toContain("did not respond within 300 ms");
   });
 
   it("that breaks off an answer fails the call at once", async () => {
@@ -73,9 +73,9 @@ describe("a server by streamable HTTP", () => {
     const connection = await connect({ url: server.url });
     const broken = await runTool(connection, "mcp__web__count");
     expect(broken.isError).toBe(true);
-    expect(textOfOutput(broken)).toContain("the connection ended before the answer was complete");
+    expect(textOfOutput(broken)).toContain("the connection was closed before the response was complete");
     expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toContain("was lost during the call");
-    expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toMatch(/started again.*\n3$/s);
+    expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toMatch(/restarted.*\n3$/s);
   });
 
   for (const streams of [false, true]) {
@@ -83,7 +83,7 @@ describe("a server by streamable HTTP", () => {
       const server = await start({ streams });
       const connection = await connect({ url: server.url }, { maxMessageBytes: 100_000 });
       const flood = await runTool(connection, "mcp__web__big", { input: { bytes: 1_000_000 } });
-      expect(textOfOutput(flood)).toContain("it sent a message of more than 97.7 KB and was cut off");
+      expect(textOfOutput(flood)).toContain("it sent a message larger than 97.7 KB and was disconnected");
       expect(textOfOutput(await runTool(connection, "mcp__web__big", { input: { bytes: 90_000 } }))).toMatch(
         /x{90000}$/,
       );
@@ -95,8 +95,8 @@ describe("a server by streamable HTTP", () => {
     const connection = await connect({ url: server.url });
     await runTool(connection, "mcp__web__count");
     const forgotten = await runTool(connection, "mcp__web__count");
-    expect(textOfOutput(forgotten)).toContain("it has forgotten the session");
-    expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toMatch(/started again.*\n2$/s);
+    expect(textOfOutput(forgotten)).toContain("the session has expired");
+    expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toMatch(/restarted.*\n2$/s);
   });
 });
 
@@ -109,7 +109,7 @@ describe("a server in the older way, by a stream of events", () => {
     expect(connection.problems).toEqual([]);
     expect(connection.tools).toHaveLength(8);
     expect(textOfOutput(await runTool(connection, "mcp__old__echo", { input: { text: "hi" } }))).toBe("hi");
-    expect(textOfOutput(await runTool(connection, "mcp__old__count"))).toContain("did not answer within 1.0 s");
+    expect(textOfOutput(await runTool(connection, "mcp__old__count"))).toContain("did not respond within 1.0 s");
     await connection.release();
     await server.close();
   });

@@ -82,15 +82,16 @@ export async function openLink(
   } catch (error) {
     const reason = late ? describeTimeout(wire, options.startMs) : wire?.explain(error);
     await wire?.end();
-    if (signal.aborted) return { ok: false, reason: "its start was cancelled" };
+    if (signal.aborted) return { ok: false, reason: "starting it was cancelled" };
     return { ok: false, reason: reason ?? describeError(error) };
   }
 }
 
 function describeTimeout(wire: Wire | undefined, startMs: number): string {
   const stray = wire?.strayLines() ?? 0;
-  const instead = stray === 0 ? "" : `, but wrote ${plural(stray, "line")} to its standard output that are no messages`;
-  return `it did not answer within ${formatDuration(startMs)}${instead}${wire?.lastErrorOutput() ?? ""}`;
+  const instead =
+    stray === 0 ? "" : `, but wrote text other than MCP messages to standard output (${plural(stray, "line")})`;
+  return `it did not respond within ${formatDuration(startMs)}${instead}${wire?.lastErrorOutput() ?? ""}`;
 }
 
 interface LinkParts {

@@ -39,7 +39,7 @@ export function openStdioWire(config: StdioMcpServerConfig, options: StdioOption
       else if (line.trim() !== "") strayLines += 1;
     },
     onTooLong: () => {
-      lose(`it sent a message of more than ${formatBytes(options.maxMessageBytes)} and was ended`);
+      lose(`it sent a message larger than ${formatBytes(options.maxMessageBytes)} and was stopped`);
       void end();
     },
   });
@@ -54,10 +54,8 @@ export function openStdioWire(config: StdioMcpServerConfig, options: StdioOption
   });
   void running.exited.then(({ code, signal, failure }) => {
     const after = formatDuration(options.clock.monotonic() - startedAt);
-    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
-    lose(
-      failure === undefined ? `it ended ${how} after ${after}${lastErrorOutput()}` : describeFailure(failure, config),
-    );
+    const how = signal === null ? `exited with code ${code}` : `was terminated by ${signal}`;
+    lose(failure === undefined ? `it ${how} after ${after}${lastErrorOutput()}` : describeFailure(failure, config));
     // Processes that it started must not outlive it.
     void end();
   });
@@ -69,7 +67,7 @@ export function openStdioWire(config: StdioMcpServerConfig, options: StdioOption
   }
   function lastErrorOutput(): string {
     const text = stripControls(errorOutput.collected().text).trim();
-    return text === "" ? "" : `. Its last words on standard error:\n${text}\n`;
+    return text === "" ? "" : `. Its last output on standard error:\n${text}\n`;
   }
   function end(): Promise<void> {
     ending ??= endProcess(running);
@@ -86,7 +84,7 @@ export function openStdioWire(config: StdioMcpServerConfig, options: StdioOption
       await running.input?.write(`${JSON.stringify(message)}\n`);
     },
     close: async () => {
-      lose("it was let go");
+      lose("it was closed");
       await end();
     },
   };
@@ -102,7 +100,9 @@ export function openStdioWire(config: StdioMcpServerConfig, options: StdioOption
 
 function describeFailure(failure: string, { command }: StdioMcpServerConfig): string {
   const reason = failure.replace(/\.$/, "");
-  return /\s/.test(command.trim()) ? `${reason}. "command" is only the program: its arguments go into "args"` : reason;
+  return /\s/.test(command.trim())
+    ? `${reason}. "command" must be only the program; put its arguments in "args"`
+    : reason;
 }
 
 async function endProcess(running: RunningProcess): Promise<void> {

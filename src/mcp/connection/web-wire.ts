@@ -19,7 +19,7 @@ export function openWebWire(
   const url = addressOf(config.url);
   let over: string | undefined;
   const onTooLarge = () => {
-    over ??= `it sent a message of more than ${formatBytes(maxMessageBytes)} and was cut off`;
+    over ??= `it sent a message larger than ${formatBytes(maxMessageBytes)} and was disconnected`;
     return new Error(over);
   };
   const options = {
@@ -35,11 +35,11 @@ export function openWebWire(
     if (over !== undefined) return over;
     if (error instanceof SdkHttpError) {
       // The session is unknown to the server; only a new connection helps.
-      if (error.status === 404) over = "it answered 404 (not found, or it has forgotten the session)";
+      if (error.status === 404) over = "it responded with status 404 (not found, or the session has expired)";
       return over ?? describeStatus(error.status, error.data["text"]);
     }
     const reason = describeError(error);
-    if (error instanceof TypeError) over = `it can't be reached: ${reason}`;
+    if (error instanceof TypeError) over = `it could not be reached: ${reason}`;
     return over ?? reason;
   }
 
@@ -50,7 +50,7 @@ export function openWebWire(
     lastErrorOutput: () => "",
     strayLines: () => 0,
     end: async () => {
-      over ??= "it was let go";
+      over ??= "it was closed";
       await terminate(session);
       await transport.close().catch(() => {});
     },
@@ -61,7 +61,7 @@ function addressOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     // The address is not shown, because it may contain secrets from variables.
-    throw new Error('its "url" is not a web address: it must begin with http:// or https://');
+    throw new Error('its "url" is not valid; it must begin with http:// or https://');
   }
   return url;
 }
@@ -74,7 +74,7 @@ function failBrokenStreams(transport: StreamableHTTPClientTransport): void {
     const { id } = message;
     // Also called after a complete answer, when this error is ignored.
     const onRequestStreamEnd = () => {
-      const error = { code: BROKEN_OFF, message: "the connection ended before the answer was complete" };
+      const error = { code: BROKEN_OFF, message: "the connection was closed before the response was complete" };
       transport.onmessage?.({ jsonrpc: "2.0", id, error });
     };
     return send(message, { ...options, onRequestStreamEnd });
@@ -91,9 +91,9 @@ async function terminate(session: StreamableHTTPClientTransport | undefined): Pr
 function describeStatus(status: number, text: unknown): string {
   const detail = typeof text === "string" && text !== "" ? `: ${describeError(text).slice(0, 300)}` : "";
   if (status === 401 || status === 403) {
-    return `it answered ${status}: check the "headers" of its configuration, a token may be missing or out of date`;
+    return `it responded with status ${status}; check the "headers" in its configuration, because a token may be missing or expired`;
   }
-  return `it answered ${status}${detail}`;
+  return `it responded with status ${status}${detail}`;
 }
 
 /**

@@ -21,12 +21,12 @@ describe("resultContent", () => {
     expect(textsOf({ content })).toEqual([
       "hello",
       { type: "image", mediaType: "image/png", data: "AAAA" },
-      "[An image (3 B, image/svg+xml) was left out: only PNG, JPEG, GIF and WebP can be shown.]",
-      "[Sound (3 B, audio/wav) was left out: it can't be shown.]",
+      "[An image (3 B, image/svg+xml) was omitted: only PNG, JPEG, GIF and WebP can be shown.]",
+      "[Audio (3 B, audio/wav) was omitted: it can't be shown.]",
       "[Resource a: file:///a (text/plain)]\nThe first.",
       "[Resource file:///b]\ninside",
       { type: "image", mediaType: "image/jpeg", data: "BBBB" },
-      expect.stringContaining("The resource file:///d (3 B, application/zip) was left out"),
+      expect.stringContaining("The resource file:///d (3 B, application/zip) was omitted"),
       '{"type":"novelty","value":1}',
     ]);
   });
@@ -41,13 +41,13 @@ describe("resultContent", () => {
   it("leaves out a picture that no provider takes", () => {
     const data = "A".repeat(5_000_001);
     expect(textsOf({ content: [{ type: "image", mimeType: "image/png", data }] })).toEqual([
-      expect.stringContaining("too large to be shown"),
+      expect.stringContaining("too large to show"),
     ]);
   });
 
   it("makes something of anything", () => {
     expect(resultContent(undefined)).toEqual({
-      content: [{ type: "text", text: "The tool gave no result." }],
+      content: [{ type: "text", text: "The tool returned no result." }],
       isError: false,
     });
     fc.assert(

@@ -37,7 +37,7 @@ export function resultContent(result: unknown): ResultContent {
   if (structured !== undefined && !content.some((block) => repeats(block, structured))) {
     content.push(text(JSON.stringify(structured, undefined, 2)));
   }
-  if (content.length === 0) content.push(text("The tool gave no result."));
+  if (content.length === 0) content.push(text("The tool returned no result."));
   return { content, isError: answer["isError"] === true };
 }
 
@@ -47,14 +47,14 @@ const MAX_IMAGE_CHARACTERS = 5_000_000;
 const shownTypes: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 function blockOf(part: unknown): ResultBlock {
-  if (!isRecord(part)) return text("[A part of the result that is no content block was left out.]");
+  if (!isRecord(part)) return text("[A part of the result was omitted: it is not a content block.]");
   switch (part["type"]) {
     case "text":
       return text(stringOf(part["text"]));
     case "image":
       return imageOf(part, "An image");
     case "audio":
-      return text(`[Sound (${sizeOf(part["data"])}, ${stringOf(part["mimeType"])}) was left out: it can't be shown.]`);
+      return text(`[Audio (${sizeOf(part["data"])}, ${stringOf(part["mimeType"])}) was omitted: it can't be shown.]`);
     case "resource_link":
       return text(linkOf(part));
     case "resource":
@@ -69,9 +69,9 @@ function imageOf(part: Record<string, unknown>, what: string): ResultBlock {
   const mediaType = stringOf(part["mimeType"]);
   const named = `${what} (${sizeOf(data)}, ${mediaType === "" ? "no type" : mediaType})`;
   if (typeof data !== "string" || !shownTypes.includes(mediaType)) {
-    return text(`[${named} was left out: only PNG, JPEG, GIF and WebP can be shown.]`);
+    return text(`[${named} was omitted: only PNG, JPEG, GIF and WebP can be shown.]`);
   }
-  if (data.length > MAX_IMAGE_CHARACTERS) return text(`[${named} was left out: it is too large to be shown.]`);
+  if (data.length > MAX_IMAGE_CHARACTERS) return text(`[${named} was omitted: it is too large to show.]`);
   return { type: "image", mediaType: mediaType as ImageBlock["mediaType"], data };
 }
 
@@ -86,7 +86,7 @@ function linkOf(part: Record<string, unknown>): string {
 }
 
 function resourceOf(resource: unknown): ResultBlock {
-  if (!isRecord(resource)) return text("[A resource without content was left out.]");
+  if (!isRecord(resource)) return text("[A resource without content was omitted.]");
   const uri = stringOf(resource["uri"]);
   if (typeof resource["text"] === "string") return text(`[Resource ${uri}]\n${resource["text"]}`);
   return imageOf({ data: resource["blob"], mimeType: resource["mimeType"] }, `The resource ${uri}`);
