@@ -25,7 +25,7 @@ describe("an exit code", () => {
   it("other than 0 and 2 is a clear error before a call, and the call is not made", () => {
     const { decision, reason } = exit("PreToolUse", 127, { stderr: "not found" });
     expect(decision).toBe("deny");
-    expect(reason).toMatch(/exit code 127.*not found.*not made/s);
+    expect(reason).toMatch(/exited with code 127.*not found.*not made/s);
   });
 
   it.each([1, 2, 127])("%d behind a call tells the model and decides nothing", (code) => {
@@ -42,7 +42,7 @@ describe("an exit code", () => {
   );
 
   it("1 at Stop is a notice: the agent may end", () => {
-    expect(exit("Stop", 1)).toEqual({ notice: expect.stringContaining("exit code 1") });
+    expect(exit("Stop", 1)).toEqual({ notice: expect.stringContaining("exited with code 1") });
   });
 });
 

@@ -16,22 +16,21 @@ const BLOCKED = 2;
 
 /** Interprets the end of a command for an event. `name` identifies the hook in messages. */
 export function readAnswer(event: HookEvent, run: CommandRun, name: string): HookAnswer {
-  if (!run.ended) return failed(event, `${capital(name)} could not be run to its end: ${run.failure}`);
+  if (!run.ended) return failed(event, `${capital(name)} did not finish: ${run.failure}`);
   if (run.code === 0) return readOutput(event, run.stdout);
   const message = bounded(run.stderr);
   if (run.code !== BLOCKED) {
-    const output = message === "" ? "" : ` It said: ${message}`;
-    return failed(event, `${capital(name)} ended with exit code ${run.code}.${output}`);
+    const output = message === "" ? "" : ` Its output: ${message}`;
+    return failed(event, `${capital(name)} exited with code ${run.code}.${output}`);
   }
   if (event === "PreToolUse" || event === "Stop")
-    return { decision: "deny", reason: message || `${capital(name)} said no.` };
-  return failed(event, message || `${capital(name)} ended with exit code ${BLOCKED}.`);
+    return { decision: "deny", reason: message || `${capital(name)} blocked this without giving a reason.` };
+  return failed(event, message || `${capital(name)} exited with code ${BLOCKED}.`);
 }
 
 /** Answer of a hook that failed: before a call it denies, after a call it informs the model, otherwise the user. */
 export function failed(event: HookEvent, message: string): HookAnswer {
-  if (event === "PreToolUse")
-    return { decision: "deny", reason: `${message} So the call was not made.`, notice: message };
+  if (event === "PreToolUse") return { decision: "deny", reason: `${message} The call was not made.`, notice: message };
   if (event === "PostToolUse") return { context: message };
   return { notice: message };
 }

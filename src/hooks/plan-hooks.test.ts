@@ -58,7 +58,7 @@ describe("a matcher", () => {
   it("that is no expression holds for everything, and says so", () => {
     const plan = planHooks([hook("*.(py")], "PreToolUse", "Bash");
     expect(plan.hooks).toHaveLength(1);
-    expect(plan.notices).toEqual([expect.stringContaining("no regular expression")]);
+    expect(plan.notices).toEqual([expect.stringContaining("not a valid regular expression")]);
   });
 
   it("that is written like a rule holds for the tool, and says so", () => {

@@ -38,7 +38,7 @@ function matches(matcher: string | undefined, event: HookEvent, subject: string 
 function asRule(text: string, name: string, isSame: (left: string, right: string) => boolean): Match | undefined {
   const tool = /^(\w+)\(.*\)$/s.exec(text)?.[1];
   if (tool === undefined || !toolNames.includes(canonicalToolName(tool))) return undefined;
-  const problem = `(${text}) is written like a permission rule: the hook runs for every ${tool}. Write the name alone.`;
+  const problem = `(${text}) looks like a permission rule, so the hook runs for every ${tool} call. Use only the name of the tool.`;
   return isSame(tool, name) ? { holds: true, problem } : { holds: false };
 }
 
@@ -63,12 +63,12 @@ let context: Context | undefined;
  */
 function testPattern(pattern: string, name: string): Match {
   if (pattern.length > LONGEST_PATTERN || name.length > LONGEST_NAME)
-    return { holds: true, problem: "is too long to be tested, so it counts as a match. Write a shorter one." };
+    return { holds: true, problem: "is too long to test, so it counts as a match. Use a shorter one." };
   const expression = compile(pattern);
   if (expression === undefined)
     return {
       holds: true,
-      problem: `(${pattern}) is no regular expression, so the hook runs for everything. Write names ("Edit|Write") or a valid expression ("mcp__.*").`,
+      problem: `(${pattern}) is not a valid regular expression, so the hook always runs. Use names ("Edit|Write") or a valid expression ("mcp__.*").`,
     };
   try {
     context ??= createContext({});
@@ -78,7 +78,7 @@ function testPattern(pattern: string, name: string): Match {
   } catch {
     return {
       holds: true,
-      problem: `(${pattern}) takes too long, so it counts as a match. Write it without nested repetitions.`,
+      problem: `(${pattern}) takes too long to test, so it counts as a match. Avoid nested repetitions.`,
     };
   }
 }

@@ -28,7 +28,7 @@ export function runHook(hook: Hook, input: HookInput, context: HookContext): Pro
 
 /** Answer of a hook whose run was aborted. It needs no message, because the user aborted the run. */
 function abortedAnswer({ event }: Hook): HookAnswer {
-  return event === "PreToolUse" ? { decision: "deny", reason: "The run was broken off." } : {};
+  return event === "PreToolUse" ? { decision: "deny", reason: "The run was interrupted." } : {};
 }
 
 async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortSignal): Promise<HookAnswer> {
@@ -42,7 +42,7 @@ async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortS
     return (await Promise.race([call(input, signal), rejectOnAbort(signal)])) ?? {};
   } catch (error) {
     if (signal.aborted && !isTimeout(signal.reason)) return abortedAnswer(hook);
-    if (isTimeout(signal.reason)) return failed(event, `${name} did not answer within its time limit.`);
+    if (isTimeout(signal.reason)) return failed(event, `${name} did not finish within its time limit.`);
     return failed(event, `${name} failed: ${describeError(error)}`);
   }
 }
@@ -70,7 +70,7 @@ async function runCommand(hook: CommandHook, stdin: string, context: HookContext
   const stderr = createTextCollector({ headBytes: ERROR_BYTES, tailBytes: ERROR_BYTES });
   const onOutput: Pipes["onOutput"] = (chunk, stream) => {
     (stream === "stdout" ? stdout : stderr).push(chunk);
-    if (stdout.totalBytes > ANSWER_BYTES) broken.resolve("It said more than 1 MB.");
+    if (stdout.totalBytes > ANSWER_BYTES) broken.resolve("It wrote more than 1 MB.");
   };
   signal.addEventListener("abort", onAbort);
   let running = start(hook, context, { stdin, onOutput, shell: "bash" });
@@ -83,7 +83,7 @@ async function runCommand(hook: CommandHook, stdin: string, context: HookContext
   onSwept(running.end());
   if (typeof exit === "string") return { ended: false, failure: exit };
   if (exit.failure !== undefined) return { ended: false, failure: exit.failure };
-  if (exit.code === null) return { ended: false, failure: `It was ended by ${exit.signal ?? "a signal"}.` };
+  if (exit.code === null) return { ended: false, failure: `It was terminated by ${exit.signal ?? "a signal"}.` };
   return { ended: true, code: exit.code, stdout: stdout.collected().text, stderr: stderr.collected().text };
 }
 
@@ -112,7 +112,7 @@ function start(
 }
 
 function describeAbort({ reason }: AbortSignal): string {
-  return isTimeout(reason) ? "It did not end within its time limit." : "It was broken off.";
+  return isTimeout(reason) ? "It did not finish within its time limit." : "It was interrupted.";
 }
 
 function isTimeout(reason: unknown): boolean {
