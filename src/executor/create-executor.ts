@@ -68,7 +68,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   }
 
   async function execute(request: ExecuteRequest, emit: (progress: string) => void, signal: AbortSignal) {
-    if (closed) return textResult("cancelled", "The call was not started: the session is ending.");
+    if (closed) return textResult("cancelled", "The call was not started because the session is ending.");
     const mine = running.get(request.agentId) ?? new Set();
     running.set(request.agentId, mine);
     try {
@@ -89,7 +89,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   }
 
   async function release(agentId: AgentId): Promise<void> {
-    for (const end of [...(running.get(agentId) ?? [])]) end(new Error("The agent was let go."));
+    for (const end of [...(running.get(agentId) ?? [])]) end(new Error("The agent was released."));
     running.delete(agentId);
     await releaseAgent(agentId, options.tools, limits.releaseMs);
   }

@@ -67,7 +67,7 @@ export async function executeCall(request: ExecuteRequest, execution: ExecutionC
     case "timeout":
       return textResult(
         "timeout",
-        `${tool.declaration.name} did not end within ${formatDuration(limit)} and was given up. What it did until then stands.`,
+        `${tool.declaration.name} did not finish within ${formatDuration(limit)} and was abandoned. Changes that it made until then remain.`,
       );
     case "failed":
       return textResult("error", `${tool.declaration.name} failed: ${describeError(run.error)}`);
@@ -139,7 +139,7 @@ function cancelled(last: ToolResult | undefined): ToolResult {
   return { ...last, outcome: "cancelled", content: [...last.content, { type: "text", text: CANCELLED }] };
 }
 
-const CANCELLED = "The call was cancelled before it ended. What it did until then stands.";
+const CANCELLED = "The call was cancelled before it finished. Changes that it made until then remain.";
 
 function timeLimit(tool: Tool, input: JsonObject, otherwise: number): number {
   try {
@@ -183,8 +183,8 @@ async function storeWhole(
 ): Promise<string> {
   const size = `The whole result has ${formatCount(whole.length)} characters`;
   try {
-    return `[${size}: Read ${await results.save(callId, whole)} with offset and limit for the rest.]`;
+    return `[${size}. Read ${await results.save(callId, whole)} with offset and limit to see the rest.]`;
   } catch (error) {
-    return `[${size}; the rest could not be kept: ${describeError(error)}]`;
+    return `[${size}. The rest could not be saved: ${describeError(error)}]`;
   }
 }

@@ -59,7 +59,7 @@ export async function authorizeAccess(access: Access, authority: Authority, plac
     effect: "allow",
     rule: "granted call",
     scope: "session",
-    reason: "It is part of the call that was allowed.",
+    reason: "It is part of a call that was approved.",
   };
 }
 

@@ -39,7 +39,7 @@ export function readCall(call: ToolCall, { tools, absent, pool }: CallContext): 
   if (parsed === undefined) {
     return {
       ok: false,
-      message: `The input of ${tool.declaration.name} must be one JSON object. Write the call again.`,
+      message: `The input of ${tool.declaration.name} must be a single JSON object. Make the call again with valid input.`,
     };
   }
   const schema = closed(tool);
