@@ -39,19 +39,19 @@ export function failure(code: string, message: string): FileFailure {
 
 const words: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
-  EPERM: "the system does not permit it",
+  EPERM: "operation not permitted",
   EROFS: "the file system is read-only",
   ENOSPC: "the disk is full",
-  EDQUOT: "the disk quota is used up",
+  EDQUOT: "the disk quota is exceeded",
   ENOENT: "no such file or directory",
-  ENOTDIR: "a part of the path is not a directory",
+  ENOTDIR: "part of the path is not a directory",
   EISDIR: "it is a directory",
   ELOOP: "it is a symbolic link",
   EMFILE: "too many open files in this process",
   ENFILE: "too many open files on this machine",
   ENAMETOOLONG: "the name is too long",
   EIO: "the disk reported an error",
-  EAGAIN: "it would block",
+  EAGAIN: "the operation would block",
   EFBIG: "the file would be too large",
 };
 

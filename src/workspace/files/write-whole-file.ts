@@ -29,7 +29,7 @@ const syncLater = promisify(fdatasync);
 /** Replaces or creates a regular file. Writes nothing if a directory of the path is replaced by a symlink meanwhile. */
 export async function writeWholeFile(realPath: string, bytes: Uint8Array, options: WriteOptions): Promise<WriteResult> {
   if (!isAbsolute(realPath) || hasControls(realPath) || basename(realPath) === "")
-    return failure("invalid_path", `not a path of a file: ${JSON.stringify(realPath)}`);
+    return failure("invalid_path", `not the path of a file: ${JSON.stringify(realPath)}`);
   const before = targetAt(realPath, realPath);
   // Checked before directories are created, so that a refused write leaves nothing behind.
   const refusal = refusalFor(before, { realPath, expect: options.expect });
@@ -130,7 +130,7 @@ function refusalFor(
 }
 
 function changed(path: string): FileFailure {
-  return failure("changed", `${path} is not what it was when it was looked at`);
+  return failure("changed", `${path} was changed in the meantime`);
 }
 
 function temporaryName(): string {

@@ -100,9 +100,11 @@ const proxies = {
 function checkAfterwards({ absent, forbidden }: SandboxPlan, tell: (message: string) => void): void {
   for (const path of forbidden.filter((each) => entryIdentity(each) !== undefined)) {
     rmSync(path, { recursive: true, force: true });
-    tell(`A command made ${path}, by which git would run programs of its choice. It was removed.`);
+    tell(`A command created ${path}, which could make git run arbitrary programs. It was removed.`);
   }
   const made = absent.filter((path) => entryIdentity(path) !== undefined);
   if (made.length === 0) return;
-  tell(`While a command ran, ${made.join(", ")} came to be. Programs outside the sandbox obey it: look at it first.`);
+  tell(
+    `While a command ran, ${made.join(", ")} was created. Review it, because programs outside the sandbox act on it.`,
+  );
 }

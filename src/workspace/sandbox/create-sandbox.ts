@@ -38,7 +38,7 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
       return result !== undefined && "reason" in result ? absent : "on";
     },
     async ready() {
-      if (mode === "off") return { kind: "off", reason: "the settings switch it off" };
+      if (mode === "off") return { kind: "off", reason: "it is turned off in the settings" };
       if (open?.isOpen() === false) {
         open.shut();
         open = opening = undefined;
@@ -50,13 +50,13 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
         open = result;
         return { kind: "on" };
       }
-      const what = absent === "missing" ? "Commands are refused" : "Commands run";
+      const what = absent === "missing" ? "Commands can't run" : "Commands run";
       if (!isTold) options.tell(`${what} without a sandbox: ${inWords(result)}`);
       isTold = true;
       return { kind: absent, ...result };
     },
     confine(request) {
-      if (open === undefined) throw new Error("A command is to be confined before the sandbox is ready.");
+      if (open === undefined) throw new Error("A command was confined before the sandbox was ready.");
       return open.confine(request, options);
     },
     async close() {

@@ -21,7 +21,7 @@ export async function openDomainProxy(domains: readonly string[]): Promise<Domai
   const open = new Set<Duplex>();
   const server = createServer((message, response) => {
     const target = URL.canParse(message.url ?? "") ? new URL(message.url ?? "") : undefined;
-    if (target?.protocol !== "http:") return response.writeHead(400).end("Only http:// and CONNECT are served.\n");
+    if (target?.protocol !== "http:") return response.writeHead(400).end("Only http:// and CONNECT are supported.\n");
     return void passOn(message, { target, domains }).then(
       (upstream) => {
         upstream.on("error", () => response.destroy());
@@ -80,12 +80,12 @@ async function passOn(
 
 /** Resolves a host. Rejects hosts that are not allowed, and local addresses that are not listed themselves. */
 async function addressOf(host: string, domains: readonly string[]): Promise<string> {
-  const denial = `The sandbox does not let commands reach ${host}`;
+  const denial = `The sandbox does not allow commands to reach ${host}`;
   if (!isAllowed(host, domains)) throw new Error(`${denial}: it is not in sandbox.network.allowedDomains.`);
   const { address } = await lookup(host);
   const reason = judgeAddress(address);
   if (reason !== undefined && !domains.includes(address))
-    throw new Error(`${denial}: it is ${address}, ${reason} that is not in sandbox.network.allowedDomains.`);
+    throw new Error(`${denial}: it resolves to ${address}, ${reason} that is not in sandbox.network.allowedDomains.`);
   return address;
 }
 

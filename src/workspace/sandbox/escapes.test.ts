@@ -47,7 +47,7 @@ describe.runIf(hasSandbox)("files", () => {
     writeFileSync(join(place.top, "state/other/transcript"), "SECRET");
     const { output, why } = await place.run(`cat ${place.home}/.ssh/id ${place.home}/.netrc ${place.top}/state/*/*`);
     expect(output).not.toContain("SECRET");
-    expect(why).toContain("where keys");
+    expect(why).toContain("is hidden from commands");
   });
 
   it("outside that may be written by the settings are", async () => {
@@ -101,12 +101,12 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     expect({ code, output: output.trim() }).toEqual({ code: 0, output: "1" });
   });
 
-  it("a file that leads git elsewhere is removed, and the user is told; of others that came to be too", async () => {
+  it("a file that leads git elsewhere is removed, and the user is told; of others that were created too", async () => {
     await place.run("echo ../evil > .git/commondir; mkdir .vscode; echo x > .vscode/tasks.json");
     expect(existsSync(join(place.root, ".git/commondir"))).toBe(false);
     expect(place.told).toEqual([
       expect.stringMatching(/commondir.*was removed/),
-      expect.stringMatching(/\.vscode came to be/),
+      expect.stringMatching(/\.vscode was created/),
     ]);
   });
 

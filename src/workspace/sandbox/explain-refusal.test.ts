@@ -23,7 +23,7 @@ describe("a refused write", () => {
     ["Error: EROFS: read-only file system, open '/home/u/.cache/go'", "/home/u/.cache/go is outside"],
     ["OSError: [Errno 30] Read-only file system: '/opt/a b'", "/opt/a b is outside"],
     ["mkdir: cannot create directory ‘../x’: Read-only file system", "/w/x is outside"],
-    ["a program: Read-only file system", "this is outside"],
+    ["a program: Read-only file system", "this path is outside"],
     ["bash: line 1: .git/hooks/pre-commit: Read-only file system", "/w/proj/.git/hooks is read-only for commands"],
     ["mv: cannot move 'c' to '.envrc': Device or resource busy", "/w/proj/.envrc is read-only for commands"],
     ["mv: cannot move '.git' to 'g': Device or resource busy", "can't move or remove /w/proj/.git"],
@@ -52,11 +52,11 @@ it("a sandbox that could not be set up is not taken for the command's own failur
 });
 
 it("what is hidden is named", () => {
-  expect(explainRefusal("cat: /home/u/.ssh/id: No such file or directory", facts)).toContain("nothing of /home/u/.ssh");
+  expect(explainRefusal("cat: /home/u/.ssh/id: No such file or directory", facts)).toContain("/home/u/.ssh is hidden");
 });
 
 it("who writes to /tmp is told where other tools find it", () => {
-  expect(explainTemporary({ ...facts, command: "make > /tmp/log" })).toContain("/tmp of commands is /s");
+  expect(explainTemporary({ ...facts, command: "make > /tmp/log" })).toContain("for commands, /tmp is /s");
   for (const command of ["make", "ls ./tmp/x", "cat /var/tmp/x"])
     expect(explainTemporary({ ...facts, command })).toBeUndefined();
   expect(explainTemporary({ ...facts, root: "/tmp/p", command: "cat /tmp/p/x" })).toBeUndefined();

@@ -16,14 +16,14 @@ export interface RefusalFacts {
 /** Explains which part of a failed command's output the sandbox caused, and what to do; undefined if none. */
 export function explainRefusal(output: string, facts: RefusalFacts): string | undefined {
   if (output.startsWith("bwrap: "))
-    return "Sandbox: it could not be set up, and the command was not run. Run it again.";
+    return "Sandbox: it could not be set up, so the command was not run. Run the command again.";
   return explainWrite(output, facts) ?? explainHidden(output, facts) ?? explainNetwork(output, facts);
 }
 
 /** Tells where the files in /tmp are, because other tools see another /tmp. */
 export function explainTemporary({ command, root, scratch }: RefusalFacts): string | undefined {
   if (!/(?<![\w.-])\/tmp\//.test(command.replaceAll(root, ""))) return undefined;
-  return `Sandbox: /tmp of commands is ${scratch}; other tools find its files there.`;
+  return `Sandbox: for commands, /tmp is ${scratch}. With other tools, use that path.`;
 }
 
 const readOnly = /Read-only file system|\bEROFS\b|\bEBUSY\b|Device or resource busy/i;
@@ -37,13 +37,13 @@ function explainWrite(output: string, facts: RefusalFacts): string | undefined {
   const guard = path === undefined ? undefined : mountAt(path, mounts);
   const isProtected = guard?.kind === "readOnly" && isWithin(guard.path, root);
   if (isBusy && guard?.kind === "writable" && guard.path === path)
-    return `Sandbox: commands can't move or remove ${path} as a whole.`;
+    return `Sandbox: commands can't move or remove ${path} itself.`;
   // Something else may be busy.
   if (isBusy && !isProtected) return undefined;
   if (isProtected)
-    return `Sandbox: ${guard.path} is read-only for commands, because programs outside the sandbox obey it. Change it with Write or Edit, which ask.`;
-  const what = path === undefined ? "this" : path;
-  return `Sandbox: commands write only in ${root} and in $TMPDIR (${scratch}); ${what} is outside. Use one of them, or ask the user to add a directory to sandbox.filesystem.allowWrite in the user settings.`;
+    return `Sandbox: ${guard.path} is read-only for commands, because programs outside the sandbox act on it. Change it with Write or Edit, which ask for approval.`;
+  const what = path === undefined ? "this path" : path;
+  return `Sandbox: commands can write only to ${root} and $TMPDIR (${scratch}), and ${what} is outside of both. Write to one of them, or ask the user to add a directory to sandbox.filesystem.allowWrite in the user settings.`;
 }
 
 /** Finds the path in a message: a quoted one, or the last word that looks like a path. */
@@ -66,8 +66,11 @@ const networked =
 
 function explainNetwork(output: string, { domains, command }: RefusalFacts): string | undefined {
   if (!unreachable.test(output) && !networked.test(command)) return undefined;
-  const open = domains.length === 0 ? "commands have no network" : `commands reach only ${domains.join(", ")}, by HTTP`;
-  return `Sandbox: ${open}; servers on 127.0.0.1 that other commands of this session started can be reached. Use WebFetch for pages, or ask the user to add the host to sandbox.network.allowedDomains in the user settings.`;
+  const open =
+    domains.length === 0
+      ? "commands have no network access"
+      : `commands can reach only ${domains.join(", ")}, over HTTP`;
+  return `Sandbox: ${open}. They can also reach servers on 127.0.0.1 that other commands of this session started. Read web pages with WebFetch, or ask the user to add the host to sandbox.network.allowedDomains in the user settings.`;
 }
 
 function explainHidden(output: string, { mounts, userHome }: RefusalFacts): string | undefined {
@@ -76,5 +79,5 @@ function explainHidden(output: string, { mounts, userHome }: RefusalFacts): stri
       (kind === "hidden" || kind === "hiddenFile") && isWithin(path, userHome) && output.includes(path),
   );
   if (hidden === undefined) return undefined;
-  return `Sandbox: commands see nothing of ${hidden.path}, where keys or other sessions are kept.`;
+  return `Sandbox: ${hidden.path} is hidden from commands, because it contains keys or other sessions.`;
 }

@@ -95,7 +95,7 @@ export function verifyMounts(mounts: readonly Mount[]): readonly string[] {
   const identities = quoted(known.map(({ identity }) => identity).join("\n"));
   // Avoids `read`, which reads the table byte by byte.
   const script = `
-refuse() { echo 'The sandbox was not set up: a directory changed at that moment. Run the command again.' >&2; exit 125; }
+refuse() { echo 'The sandbox could not be set up because a directory changed at that moment. Run the command again.' >&2; exit 125; }
 points="
 $(cut -d' ' -f5 /proc/self/mountinfo)
 "

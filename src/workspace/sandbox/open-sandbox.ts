@@ -45,7 +45,10 @@ export async function openSandbox(scratch: string, domains: readonly string[]): 
     network?.close();
     proxy?.close();
     const said = describeError(error).replace(/\.$/, "");
-    return { reason: `bubblewrap does not work here (${said})`, cure: "Allow user namespaces to unprivileged users." };
+    return {
+      reason: `bubblewrap does not work here (${said})`,
+      cure: "Enable user namespaces for unprivileged users.",
+    };
   }
 }
 
@@ -56,7 +59,7 @@ export function missingProgram(): Absence | undefined {
 }
 
 function findPrograms(): NetworkPrograms | Absence {
-  if (platform() !== "linux") return { reason: "there is none for this system yet" };
+  if (platform() !== "linux") return { reason: "this system is not supported yet" };
   const bubblewrap = findProgram("bwrap");
   if (bubblewrap === undefined)
     return { reason: "bubblewrap is not installed", cure: "Install it (apt install bubblewrap)." };
@@ -101,7 +104,7 @@ function tryCommand(program: string, args: readonly string[]): Promise<string | 
       said += part;
     });
     child.once("error", (error) => resolve(describeError(error)));
-    child.once("close", (code) => resolve(code === 0 ? undefined : said.trim() || `it ended with ${code}`));
+    child.once("close", (code) => resolve(code === 0 ? undefined : said.trim() || `it exited with code ${code}`));
   });
 }
 

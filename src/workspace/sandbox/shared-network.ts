@@ -82,7 +82,7 @@ function untilReady(holder: ChildProcess): Promise<number> {
     listen("error", holder.stderr as Readable);
     listen("info", holder.stdio[3] as Readable);
     holder.once("error", reject);
-    holder.once("close", () => reject(new Error(said.error.trim() || "it ended at once")));
+    holder.once("close", () => reject(new Error(said.error.trim() || "it exited immediately")));
   });
 }
 
