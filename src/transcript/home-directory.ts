@@ -4,7 +4,7 @@ import { errorCode } from "../lib/index.ts";
 
 export type HomeCheck =
   | { readonly ok: true; readonly created: boolean }
-  /** `message` is one sentence that includes what to do. */
+  /** `message` also says what to do. */
   | { readonly ok: false; readonly code: string; readonly message: string };
 
 /** Checks whether sessions can be stored in the state directory; creates it if it is missing. */
@@ -24,22 +24,23 @@ export function checkHome(home: string): HomeCheck {
   }
 }
 
-const cure = "or set RETINUE_HOME to another directory.";
+const cure = ", or set RETINUE_HOME to another directory.";
 
 function problem(path: string, code: string): HomeCheck {
   const describe =
-    messages[code] ?? ((where: string) => `The state directory ${where} can't be used (${code}): put it right`);
-  return { ok: false, code, message: `${describe(path)} ${cure}` };
+    messages[code] ?? ((where: string) => `The state directory ${where} can't be used (${code}). Repair it`);
+  return { ok: false, code, message: `${describe(path)}${cure}` };
 }
 
 const messages: Readonly<Record<string, (path: string) => string>> = {
-  EEXIST: (path) => `The state directory ${path} is not a directory: move that file away`,
-  ENOTDIR: (path) => `The state directory ${path} is not a directory or lies below a file: move that file away`,
-  EACCES: (path) => `The state directory ${path} can't be written by you: make it yours (chown, chmod u+rwx)`,
-  EPERM: (path) => `The state directory ${path} can't be written by you: make it yours (chown, chmod u+rwx)`,
-  EROFS: (path) => `The state directory ${path} is on a read-only file system: mount it writable`,
-  ENOSPC: (path) => `The disk of the state directory ${path} is full: free some space`,
-  ELOOP: (path) => `The state directory ${path} is a link that leads in a circle: repair it`,
+  EEXIST: (path) => `The state directory ${path} is not a directory. Move that file away`,
+  ENOTDIR: (path) => `The state directory ${path} is not a directory, or is below a file. Move that file away`,
+  EACCES: (path) =>
+    `The state directory ${path} is not writable for you. Change its owner or mode (chown, chmod u+rwx)`,
+  EPERM: (path) => `The state directory ${path} is not writable for you. Change its owner or mode (chown, chmod u+rwx)`,
+  EROFS: (path) => `The state directory ${path} is on a read-only file system. Remount it writable`,
+  ENOSPC: (path) => `The disk of the state directory ${path} is full. Free some space`,
+  ELOOP: (path) => `The state directory ${path} is a symbolic link that leads back to itself. Repair it`,
 };
 
 /**

@@ -17,11 +17,11 @@ function inUse({ host, pid }: ProcessIdentity, { path, sessionId }: { path: stri
   if (host !== hostname()) {
     return new UserError(`The session ${sessionId} is in use by process ${pid} on ${host}`, {
       code: "session_in_use",
-      cure: `End it there. If that machine no longer runs it, delete ${path} and try again.`,
+      cure: `Stop it there. If it no longer runs, delete ${path} and try again.`,
     });
   }
   return new UserError(`The session ${sessionId} is in use by process ${pid}`, {
     code: "session_in_use",
-    cure: `End that process (kill ${pid}) or start a new session.`,
+    cure: `Stop that process (kill ${pid}) or start a new session.`,
   });
 }

@@ -25,7 +25,7 @@ export interface SessionPaths {
 }
 
 export function sessionPaths(place: { home: string; project: string; sessionId: SessionId }): SessionPaths {
-  if (!isSessionId(place.sessionId)) throw new Error(`"${place.sessionId}" is no session id.`);
+  if (!isSessionId(place.sessionId)) throw new Error(`"${place.sessionId}" is not a valid session id.`);
   return sessionPathsIn(join(projectsDirectory(place.home), place.project), place.sessionId);
 }
 
@@ -65,7 +65,7 @@ export function projectName(cwd: string): string {
 
 export function agentPath(paths: SessionPaths, agentId: AgentId): string {
   if (agentId === MAIN_AGENT) return paths.transcript;
-  if (!isAgentId(agentId)) throw new Error(`"${agentId}" is no agent id.`);
+  if (!isAgentId(agentId)) throw new Error(`"${agentId}" is not a valid agent id.`);
   return join(paths.subagents, `agent-${agentId}.jsonl`);
 }
 

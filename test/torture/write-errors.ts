@@ -32,7 +32,7 @@ async function failWrite(nth: number, error: "ENOSPC" | "EIO"): Promise<Verdict>
     await live(place, server, { words: ["--max-turns", "1"] });
     const struck = await live(place, server, { under: failing(nth, error, place) });
     const violations: string[] = [];
-    const waited = struck.stderr.includes("Waiting; nothing recorded is lost");
+    const waited = struck.stderr.includes("Nothing recorded is lost");
     if (error === "ENOSPC" && struck.code !== 0) violations.push(`a full disk ended it: ${struck.stderr}`);
     if (struck.code !== 0 && !/retinue: .*(EIO|can't be)/.test(struck.stderr)) violations.push(`said ${struck.stderr}`);
     if (/bug of retinue|\n\s+at /.test(struck.stderr)) violations.push(`a bug: ${struck.stderr}`);

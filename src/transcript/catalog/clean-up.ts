@@ -96,15 +96,15 @@ function reasonToKeep(place: SessionPlace, paths: SessionPaths): string | undefi
   const summary = summarizeSession(place);
   if (summary.inUse) return "It is in use.";
   if (summary.damaged !== undefined) return `It is damaged: ${summary.damaged}`;
-  if (summary.lastOutcome === undefined) return "Its last run did not end; it can be resumed.";
+  if (summary.lastOutcome === undefined) return "Its last run has not finished; it can be resumed.";
   const agents = listAgents(paths);
   for (const agent of agents) {
-    if (!lastRunEnded(agentPath(paths, agent))) return `Its agent ${agent} did not end.`;
+    if (!lastRunEnded(agentPath(paths, agent))) return `Its agent ${agent} has not finished.`;
     if (existsSync(join(place.home, "worktrees", place.project, agent)))
-      return `The worktree of its agent ${agent} is kept.`;
+      return `The worktree of its agent ${agent} still exists.`;
   }
   const [undelivered] = agents.length === 0 ? [] : undeliveredResults(paths, agents);
-  return undelivered && `The result of its agent ${undelivered} was not told yet.`;
+  return undelivered && `The result of its agent ${undelivered} has not been delivered.`;
 }
 
 function touchedAt(paths: SessionPaths): number {

@@ -71,9 +71,9 @@ describe("the list of sessions", () => {
     ]);
     expect(states.sort()).toEqual([
       ["crashed", undefined, false, undefined],
-      ["directory", "It is not a file.", false, undefined],
+      ["directory", "Its main transcript is not a file.", false, undefined],
       ["garbage", "Its first lines can't be read.", false, undefined],
-      ["headless", "It does not begin as a session does.", false, undefined],
+      ["headless", "It does not begin with the first line of a session.", false, undefined],
       ["lost", "Its main transcript is missing.", false, undefined],
       ["running", undefined, true, undefined],
     ]);

@@ -44,7 +44,8 @@ export function summarizeSession(place: { home: string; project: string; session
     turns: lastTurn(ends.tail),
     model: started?.model,
     inUse: isInUse(paths),
-    damaged: ends.problem ?? (created === undefined ? "It does not begin as a session does." : undefined),
+    damaged:
+      ends.problem ?? (created === undefined ? "It does not begin with the first line of a session." : undefined),
   };
 }
 
@@ -75,7 +76,8 @@ function readEnds(path: string): Ends {
   }
   try {
     const stat = fstatSync(descriptor);
-    if (!stat.isFile()) return { head: [], tail: [], modifiedAt: stat.mtimeMs, problem: "It is not a file." };
+    if (!stat.isFile())
+      return { head: [], tail: [], modifiedAt: stat.mtimeMs, problem: "Its main transcript is not a file." };
     const head = widen(
       stat.size,
       (bytes) => linesOf(readPart(descriptor, 0, bytes)),

@@ -83,7 +83,7 @@ export function loadAgentLog(
   if (tornAt !== undefined) {
     const copy = setAside(path, bytes, tornAt);
     if (copy !== undefined)
-      all.push({ file: path, line: 0, message: `Its unfinished last line was moved to ${copy}.` });
+      all.push({ file: path, line: 0, message: `Its incomplete last line was moved to ${copy}.` });
   }
   log.loaded = lines;
   log.isIntact = all.length === 0;

@@ -48,7 +48,7 @@ export function createDiskRetry({ onTrouble, firstWaitMs = 50, stopWaiting }: Di
   function report(error: unknown): void {
     if (reported) return;
     reported = true;
-    const message = `${describeError(causeOf(error))}. Waiting: nothing recorded is lost, and work continues by itself.`;
+    const message = `${describeError(causeOf(error))}. Nothing recorded is lost. Retinue waits and continues by itself.`;
     onTrouble?.({ code: errorCode(error) ?? "unknown", message });
   }
 
@@ -72,7 +72,7 @@ export function asUserError(error: unknown): unknown {
   if (error instanceof UserError || errorCode(error) === undefined) return error;
   return new UserError(`The transcript can't be written: ${describeError(causeOf(error))}.`, {
     code: "journal_failed",
-    cure: "What was recorded so far is kept; resume the session once this is fixed.",
+    cure: "Everything recorded so far is kept. Resume the session when this is fixed.",
     cause: error,
   });
 }

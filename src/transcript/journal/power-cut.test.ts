@@ -104,8 +104,8 @@ describe("a power cut", () => {
     rmSync(paths.lock);
     const again = await openTranscript(place.options());
     expect(again.problems.map(({ message }) => message)).toEqual([
-      "3 entries that a power cut had taken were restored from the write-ahead log.",
-      "2 entries that a power cut had taken were restored from the write-ahead log.",
+      "Lost in a power cut and restored from the write-ahead log: 3 lines.",
+      "Lost in a power cut and restored from the write-ahead log: 2 lines.",
     ]);
     expect(readFileSync(paths.transcript, "utf8")).toBe(whole);
     expect(await again.read("a1")).toHaveLength(2);

@@ -118,7 +118,7 @@ describe("a session on files", () => {
     await session.close();
     await expect(createTranscript(place.options())).rejects.toMatchObject({ code: "session_exists" });
     await expect(openTranscript(place.options("s2"))).rejects.toMatchObject({ code: "no_session" });
-    await expect(openTranscript(place.options("../s1"))).rejects.toThrow("no session id");
+    await expect(openTranscript(place.options("../s1"))).rejects.toThrow("not a valid session id");
   });
 
   it("refuses a second owner by name, and lets it in after the first has closed", async () => {
@@ -147,7 +147,7 @@ describe("a session on files", () => {
   it("does not let an agent id lead out of its directory", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
-    await expect(session.append("../../x", notices(1))).rejects.toThrow("no agent id");
+    await expect(session.append("../../x", notices(1))).rejects.toThrow("not a valid agent id");
     await session.close();
   });
 

@@ -214,16 +214,16 @@ function removeIfUnused(paths: SessionPaths): void {
 }
 
 function alreadyThere(sessionId: SessionId): UserError {
-  return new UserError(`The session ${sessionId} exists already`, {
+  return new UserError(`The session ${sessionId} already exists`, {
     code: "session_exists",
-    cure: `Continue it with --resume ${sessionId}.`,
+    cure: `Resume it with --resume ${sessionId}.`,
   });
 }
 
 function notThere(sessionId: SessionId): UserError {
   return new UserError(`There is no session ${sessionId} in this project`, {
     code: "no_session",
-    cure: "`retinue sessions list` shows those there are.",
+    cure: "List the sessions with `retinue sessions list`.",
   });
 }
 

@@ -35,7 +35,7 @@ describe("a full disk", () => {
       expect(messagesOf(await session.read("main"))).toEqual(expected);
       expect(disk.failures()).toBeGreaterThanOrEqual(5);
       expect(troubles.map(({ code }) => code)).toEqual(Array(5).fill("ENOSPC"));
-      expect(troubles[0]?.message).toMatch(/No space left on the disk for .*jsonl.*nothing recorded is lost/);
+      expect(troubles[0]?.message).toMatch(/No space left on the disk for .*jsonl.*Nothing recorded is lost/);
       await session.close();
       const again = await openTranscript(place.options());
       expect(again.problems).toEqual([]);

@@ -1,5 +1,5 @@
 import { statSync, truncateSync } from "node:fs";
-import { type AppendFile, parseJsonLines } from "../../lib/index.ts";
+import { type AppendFile, parseJsonLines, plural } from "../../lib/index.ts";
 import type { AgentId, Line, LineId } from "../../protocol/index.ts";
 import type { Problem } from "../reading/parse-transcript.ts";
 import { agentPath, isAgentId, type SessionPaths } from "../session-paths.ts";
@@ -115,7 +115,7 @@ export async function recover(paths: SessionPaths, use: { files: OpenFiles; retr
     use.files.drop(found.log);
     const restored = loadAgentLog(agentId, path);
     logs.push(restored.log);
-    const message = `${missing.length} entries that a power cut had taken were restored from the write-ahead log.`;
+    const message = `Lost in a power cut and restored from the write-ahead log: ${plural(missing.length, "line")}.`;
     const setAside = found.problems.filter((problem) => problem.line === 0);
     problems.push(...setAside, ...restored.problems, { file: path, line: 0, message });
   }
