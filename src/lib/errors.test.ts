@@ -80,7 +80,7 @@ describe("describeError", () => {
     circular.cause = circular;
     expect(describeError(hostile)).toContain("could not be described");
     expect(describeError(circular)).toBe("Error");
-    expect(describeError(undefined)).toBe("An unknown error happened.");
+    expect(describeError(undefined)).toBe("An unknown error occurred.");
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true, withBigInt: true }), (thrown) => {
         const described = describeError(thrown);

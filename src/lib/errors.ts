@@ -27,9 +27,9 @@ const longest = 1_000;
 /** Describes anything that can be thrown in one line for the user. Never throws. */
 export function describeError(error: unknown): string {
   try {
-    return oneLine(messageOf(error, 0)) || "An unknown error happened.";
+    return oneLine(messageOf(error, 0)) || "An unknown error occurred.";
   } catch {
-    return "An error happened that could not be described.";
+    return "An error occurred that could not be described.";
   }
 }
 
@@ -71,19 +71,19 @@ function systemMessageOf(error: object): string | undefined {
 
 const systemMessages: Readonly<Record<string, (path: string | undefined, host: string | undefined) => string>> = {
   ENOSPC: (path) => `No space left on the disk${path ? ` for ${path}` : ""}: free some space and try again`,
-  EDQUOT: (path) => `The disk quota is used up${path ? ` for ${path}` : ""}: free some space and try again`,
-  EACCES: (path) => `Permission denied${at(path)}: check who owns it and its mode`,
-  EPERM: (path) => `The operation is not permitted${at(path)}: check who owns it and its mode`,
-  EROFS: (path) => `The file system is read-only${at(path)}: choose another directory or mount it writable`,
+  EDQUOT: (path) => `The disk quota is exceeded${path ? ` for ${path}` : ""}: free some space and try again`,
+  EACCES: (path) => `Permission denied${at(path)}: check its owner and mode`,
+  EPERM: (path) => `The operation is not permitted${at(path)}: check its owner and mode`,
+  EROFS: (path) => `The file system is read-only${at(path)}: choose another directory or remount it writable`,
   ENOENT: (path) => `${path ?? "A file or program"} does not exist: check the path`,
-  ENOTDIR: (path) => `${path ?? "A part of the path"} is not inside a directory: check the path`,
+  ENOTDIR: (path) => `${path ?? "The path"} contains a file where a directory is expected: check the path`,
   EISDIR: (path) => `${path ?? "The path"} is a directory, not a file: check the path`,
   EMFILE: () => "Too many files are open: raise the limit (ulimit -n) or run fewer agents at once",
   ENFILE: () => "The system has too many files open: close other programs or raise its limit",
   EIO: (path) => `The disk reported an input/output error${at(path)}: check the disk`,
   ECONNREFUSED: (_, host) =>
-    `The connection${to(host)} was refused: check that the server runs and the address is right`,
-  ECONNRESET: (_, host) => `The connection${to(host)} was broken off by the other side: try again`,
+    `The connection${to(host)} was refused: check that the server is running and the address is correct`,
+  ECONNRESET: (_, host) => `The connection${to(host)} was closed by the other side: try again`,
   ENOTFOUND: (_, host) => `The host${host ? ` ${host}` : ""} was not found: check its name and the network`,
   EAI_AGAIN: (_, host) => `The host${host ? ` ${host}` : ""} could not be looked up: check the network`,
   ETIMEDOUT: (_, host) => `The connection${to(host)} timed out: check the network and try again`,

@@ -51,7 +51,7 @@ const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 
 function encodeTime(milliseconds: number): string {
   let rest = Math.floor(milliseconds);
-  if (!(rest >= 0 && rest < 2 ** 48)) throw new RangeError(`${milliseconds} is not a time an id can hold.`);
+  if (!(rest >= 0 && rest < 2 ** 48)) throw new RangeError(`${milliseconds} is not a time that an id can contain.`);
   let text = "";
   for (let position = 0; position < 10; position++) {
     text = alphabet.charAt(rest % 32) + text;

@@ -109,7 +109,7 @@ async function lockAndRun<Result>(file: string, work: () => Promise<Result>, wai
 
 function heldTooLong(file: string, { owner }: HeldLock): UserError {
   const holder = owner === undefined ? "other programs" : `process ${owner.pid} on ${owner.host}`;
-  const cure = `Try again when that is done. If there is no such process, delete ${file}.lock.`;
+  const cure = `Try again when it has finished. If no such process exists, delete ${file}.lock.`;
   return new UserError(`${file} is being changed by ${holder}`, { code: "in_use", cure });
 }
 

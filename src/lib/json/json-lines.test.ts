@@ -48,8 +48,8 @@ describe("parseJsonLines", () => {
         { value: { a: 3 }, line: 4, offset: 10, text: '{"a":3}' },
       ],
       bad: [
-        { line: 2, offset: 2, length: 3, reason: "the line holds only NUL bytes" },
-        { line: 4, offset: 8, length: 2, reason: "NUL bytes stand before the record" },
+        { line: 2, offset: 2, length: 3, reason: "the line contains only NUL bytes" },
+        { line: 4, offset: 8, length: 2, reason: "NUL bytes precede the record" },
       ],
       tornTail: false,
     });

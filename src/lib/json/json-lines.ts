@@ -64,7 +64,7 @@ function parseLine(buffer: Buffer, { start, end, line, intact, lines }: Line): B
   while (first < stop && buffer[first] === 0) first += 1;
   while (stop > first && (buffer[stop - 1] === 0 || buffer[stop - 1] === carriageReturn)) stop -= 1;
   const bad = (reason: string): BadLine => ({ line, offset: start, length: end - start, reason });
-  if (first > start && first === stop) return bad("the line holds only NUL bytes");
+  if (first > start && first === stop) return bad("the line contains only NUL bytes");
   if (!intact && !isUtf8(buffer.subarray(first, stop))) return bad("the line is not valid UTF-8");
   const text = buffer.toString("utf8", first, stop);
   if (/^[ \t\r]*$/.test(text)) return undefined;
@@ -79,7 +79,7 @@ function parseLine(buffer: Buffer, { start, end, line, intact, lines }: Line): B
       line,
       offset: start,
       length: first - start,
-      reason: "NUL bytes stand before the record",
+      reason: "NUL bytes precede the record",
     });
   return undefined;
 }

@@ -67,7 +67,7 @@ describe("parseJsonc", () => {
   });
 
   it.each([
-    ["", 1, 1, "ends where a value is expected"],
+    ["", 1, 1, "a value is expected, not the end"],
     ['{"a": 1,\n "b" 2}', 2, 6, '":" is expected'],
     ["{'a': 1}", 1, 2, "double quotes"],
     ["[1 2]", 1, 4, '"," or "]" is expected, not "2"'],

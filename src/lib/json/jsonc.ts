@@ -17,7 +17,7 @@ export function parseJsonc(text: string): JsoncResult {
     skipBlank(reader);
     const value = readValue(reader);
     skipBlank(reader);
-    if (reader.position < text.length) stop(reader, `${here(reader)} stands after the end of the value`);
+    if (reader.position < text.length) stop(reader, `unexpected ${here(reader)} after the end of the value`);
     return { value, warnings: reader.warnings };
   } catch (error) {
     if (error instanceof JsoncError) return { error: error.issue };
@@ -51,7 +51,7 @@ function readValue(reader: Reader): unknown {
     case '"':
       return readString(reader);
     case undefined:
-      return stop(reader, "the text ends where a value is expected");
+      return stop(reader, "a value is expected, not the end of the text");
     default:
       return readLiteral(reader);
   }
@@ -59,7 +59,7 @@ function readValue(reader: Reader): unknown {
 
 function nested<T>(reader: Reader, read: (reader: Reader) => T): T {
   reader.depth += 1;
-  if (reader.depth > MAX_DEPTH) stop(reader, `values are nested more than ${MAX_DEPTH} deep`);
+  if (reader.depth > MAX_DEPTH) stop(reader, `values are nested more than ${MAX_DEPTH} levels deep`);
   reader.position += 1;
   const value = read(reader);
   reader.depth -= 1;
@@ -76,7 +76,7 @@ function readObject(reader: Reader): Record<string, unknown> {
       reader.warnings.push(
         issueAt(reader.text, {
           position: keyAt,
-          message: `the key ${JSON.stringify(key)} is given twice; the last one counts`,
+          message: `the key ${JSON.stringify(key)} occurs twice; the last value is used`,
         }),
       );
     }
@@ -131,7 +131,7 @@ function readString(reader: Reader): string {
     return JSON.parse(found) as string;
   } catch {
     reader.position = start;
-    return stop(reader, "the string holds an invalid escape or a control character");
+    return stop(reader, "the string contains an invalid escape or a control character");
   }
 }
 

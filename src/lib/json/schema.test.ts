@@ -78,7 +78,7 @@ describe("checkSchema", () => {
     [{ file_path: "a", target: 5 }, "target: must be a string or an array, not a number"],
     [{ file_path: "a", target: ["x", 5] }, "target[1]: must be a string, not a number"],
     [{ file_path: "a", version: 1 }, "version: must be 2"],
-    [{ file_path: "a", "odd name": 1 }, '["odd name"]: is not a known property; known are'],
+    [{ file_path: "a", "odd name": 1 }, '["odd name"]: is not a known property; the known properties are'],
     [null, ": must be an object, not null"],
     [[], ": must be an object, not an array"],
     [undefined, ": must be an object, not missing"],
@@ -139,16 +139,16 @@ describe("checkSchema", () => {
 describe("describeProblems", () => {
   it("tells the model what to change", () => {
     expect(describeProblems(checkSchema(edit, { file: "a", limit: "x" }))).toBe(
-      "The input is not valid. `file_path` is required. `file` is not a known property. Did you mean `file_path`? `limit` must be an integer, not a string. Correct this and call again.",
+      "The input is not valid. `file_path` is required. `file` is not a known property. Did you mean `file_path`? `limit` must be an integer, not a string. Correct this and repeat the call.",
     );
     expect(describeProblems(checkSchema(edit, 1))).toBe(
-      "The input is not valid. It must be an object, not a number. Correct this and call again.",
+      "The input is not valid. It must be an object, not a number. Correct this and repeat the call.",
     );
   });
 
   it("does not grow with the input", () => {
     const many = Array.from({ length: 1000 }, (_, index) => ({ path: `a[${index}]`, message: "is required" }));
-    expect(describeProblems(many)).toContain("There are 994 more problems like these.");
+    expect(describeProblems(many)).toContain("There are 994 more problems.");
   });
 });
 

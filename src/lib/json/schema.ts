@@ -23,8 +23,8 @@ export function describeProblems(problems: readonly SchemaProblem[]): string {
     const sentence = `${path === "" ? "It" : `\`${path}\``} ${message}`;
     return sentence.endsWith("?") ? sentence : `${sentence}.`;
   });
-  if (problems.length > mostShown) sentences.push(`There are ${problems.length - mostShown} more problems like these.`);
-  return `The input is not valid. ${sentences.join(" ")} Correct this and call again.`;
+  if (problems.length > mostShown) sentences.push(`There are ${problems.length - mostShown} more problems.`);
+  return `The input is not valid. ${sentences.join(" ")} Correct this and repeat the call.`;
 }
 
 const mostShown = 6;
@@ -131,8 +131,8 @@ function unknownProperty(name: string, { properties, value }: { properties: obje
     known.filter((other) => !Object.hasOwn(value, other)),
   );
   if (guess !== undefined) return `is not a known property. Did you mean \`${guess}\`?`;
-  if (known.length === 0) return "is not a known property; there are none";
-  return `is not a known property; known are ${known.map((other) => `\`${other}\``).join(", ")}`;
+  if (known.length === 0) return "is not a known property; no properties are defined";
+  return `is not a known property; the known properties are ${known.map((other) => `\`${other}\``).join(", ")}`;
 }
 
 /** Reports the problems of the alternative that fits best, which the caller most likely meant. */

@@ -11,11 +11,11 @@ export function checkUrl(text: string): UrlCheck {
   // The URL parser silently drops or converts these characters, so other programs might see a different host.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused
   if (/[\u0000-\u0020\u007f\\]/.test(text))
-    return refuse("The URL has spaces, control characters or backslashes in it.");
+    return refuse("The URL contains spaces, control characters or backslashes.");
   if (!/^https?:\/\/[^/]/i.test(text)) return refuse("Only complete http:// and https:// URLs can be fetched.");
   const url = parse(text);
   if (!url) return refuse("This is not a valid URL.");
-  if (url.username !== "" || url.password !== "") return refuse("A URL with a user name or password is not fetched.");
+  if (url.username !== "" || url.password !== "") return refuse("A URL with a user name or password can't be fetched.");
   const name = bareHost(url.hostname);
   const local = localReason(name);
   if (local !== undefined) return refuse(`${name} ${local}, which is not on the internet.`);
@@ -47,12 +47,12 @@ function localReason(name: string): string | undefined {
     return reason === undefined ? undefined : `is ${reason}`;
   }
   if (labels.length === 1 || localNames.has(last) || name.endsWith(".home.arpa"))
-    return "names a machine of the local network";
-  if (loopbackNames.some((domain) => belongsTo(name, domain))) return "leads to this machine";
+    return "is the name of a machine in the local network";
+  if (loopbackNames.some((domain) => belongsTo(name, domain))) return "resolves to this machine";
   const reason = embeddedAddresses(name)
     .map(judgeAddress)
     .find((each) => each !== undefined);
-  return reason === undefined ? undefined : `leads to ${reason}`;
+  return reason === undefined ? undefined : `resolves to ${reason}`;
 }
 
 /** Public names that resolve to the loopback address. */

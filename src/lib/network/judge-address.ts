@@ -23,7 +23,7 @@ const reserved = "a reserved address";
 const ranges4: readonly (readonly [string, number, string])[] = [
   ["0.0.0.0", 8, "an unspecified address"],
   ["10.0.0.0", 8, privateNetwork],
-  ["100.64.0.0", 10, "a carrier-internal address"],
+  ["100.64.0.0", 10, "a carrier-grade NAT address"],
   ["127.0.0.0", 8, loopback],
   ["168.63.129.16", 32, "a cloud metadata address"],
   ["169.254.0.0", 16, "a link-local address (cloud metadata)"],

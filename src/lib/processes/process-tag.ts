@@ -11,7 +11,7 @@ export function tagEnvironment(
   inherited = process.env[variable],
 ): Record<string, string | undefined> {
   if (tags.length === 0 || !tags.every((tag) => /^[\w.-]+$/.test(tag))) {
-    throw new Error(`A process tag is made of letters, digits, ".", "_" and "-", not ${JSON.stringify(tags)}.`);
+    throw new Error(`A process tag must consist of letters, digits, ".", "_" and "-", not ${JSON.stringify(tags)}.`);
   }
   const all = new Set([...(inherited ? inherited.split(separator) : []), ...tags]);
   return { ...env, [variable]: [...all].join(separator) };

@@ -156,7 +156,7 @@ describe("startProcess", () => {
     const [program, directory, mode, long, nul] = failures.map(({ failure }) => failure);
     expect(program).toContain("no such program");
     expect(directory).toContain("the directory /no/such/directory does not exist");
-    expect(mode).toContain("may not be executed");
+    expect(mode).toContain("is not executable");
     expect(long).toContain("too long");
     expect(nul).toContain("Could not start sh");
   });

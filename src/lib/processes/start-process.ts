@@ -114,7 +114,7 @@ function describeFailure(error: unknown, { command, args = [], cwd }: ProcessReq
   if (cwd !== undefined && !existsSync(cwd)) return `Could not start ${command}: the directory ${cwd} does not exist.`;
   const code = errorCode(error);
   if (code === "ENOENT") return `Could not start ${command}: no such program. Install it or check its name and PATH.`;
-  if (code === "EACCES") return `Could not start ${command}: it may not be executed. Check its mode.`;
+  if (code === "EACCES") return `Could not start ${command}: it is not executable. Check its mode.`;
   if (code === "E2BIG")
     return `Could not start ${command}: its ${args.length} arguments are too long. Pass them in a file.`;
   return `Could not start ${command}: ${describeError(error)}`;
