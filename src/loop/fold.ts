@@ -196,7 +196,7 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
   const isShort = state.underWay.some(({ request, reserved }) => request === "turn" && reserved.shortened);
   if (isShort) return { ...spent, toTell: { cause: "budget", text: shortAnswerText(event.incompleteCalls) } };
   if (spent.cutOff + 1 >= CUT_OFF_LIMIT) {
-    return ending(spent, "output_limit", "The model's answers were cut at its output limit several times in a row.");
+    return ending(spent, "output_limit", "The model's answers reached the output limit several times in a row.");
   }
   return { ...spent, cutOff: spent.cutOff + 1, toTell: { cause: "cut_off", text: cutOffText(event.incompleteCalls) } };
 }
@@ -313,13 +313,13 @@ function withCall(state: LoopState, callId: string, change: Partial<CallState>):
 }
 
 function shortAnswerText(incompleteCalls: number): string {
-  const lost = incompleteCalls > 0 ? " A tool call that it had begun was not run." : "";
+  const lost = incompleteCalls > 0 ? " A tool call that it contained was incomplete and was not run." : "";
   return `Your answer was cut short because the budget is almost used up.${lost} Finish with what you have, in a few sentences.`;
 }
 
 function cutOffText(incompleteCalls: number): string {
   if (incompleteCalls > 0) {
-    return "Your answer reached the output limit in the middle of a tool call, so that call was not run. Make it again, smaller: split the work into several calls.";
+    return "Your answer reached the output limit in the middle of a tool call, so that call was not run. Split the work into several smaller calls.";
   }
-  return "Your answer reached the output limit and was cut. Go on from where it stopped.";
+  return "Your answer reached the output limit and was cut. Continue from where it stopped.";
 }

@@ -81,7 +81,7 @@ export function recovery(state: LoopState): readonly DurableEvent[] {
 }
 
 function lostMessage(isCharged: boolean): string {
-  const charged = isCharged ? " Requests whose answers were lost are counted at the most they can have cost." : "";
+  const charged = isCharged ? " Requests whose answers were lost are counted at their maximum cost." : "";
   return `The process ended before the run did.${charged} Everything that was recorded is kept. Resume the session to continue.`;
 }
 
@@ -103,8 +103,8 @@ export function unknownResults(state: LoopState): readonly EventOf<"tool.ended">
 }
 
 const UNKNOWN_OUTCOME =
-  "Outcome unknown: this call was begun and the run broke off before its result was recorded. It may or may not have had its effect. Check before you repeat it.";
+  "Outcome unknown: the run was interrupted after this call was started and before its result was recorded. The call may or may not have taken effect. Check before you repeat it.";
 
 function turnLimitMessage(maxTurns: number): string {
-  return `Stopped after ${maxTurns} ${maxTurns === 1 ? "turn" : "turns"}, the limit of this run. Resume the session to go on, or raise --max-turns.`;
+  return `Stopped after ${maxTurns} ${maxTurns === 1 ? "turn" : "turns"}, the limit of this run. Resume the session to continue, or raise --max-turns.`;
 }
