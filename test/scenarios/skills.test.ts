@@ -154,7 +154,7 @@ describe("an agent by name", () => {
 
   it("is told when it lists the tool and there is no skill", async () => {
     const { notices } = await performTask({ ...base, files: {}, agent: "caller", agents, steps: [done] });
-    expect(notices.join()).toContain("lists Skill, which is not available: there is no skill");
+    expect(notices.join()).toContain("lists Skill, which is not available: there are no skills");
   });
 
   it("has the skills its definition names in its prompt, and may read their files", async () => {

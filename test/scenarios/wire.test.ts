@@ -248,6 +248,8 @@ describe("OpenAI's models, which take tools over this wire only without reasonin
   it("one that can't do without reasoning ends with the cure", async () => {
     const { result } = await talk("openai", [{ content: "Never." }], { model: "gpt-6-astra" });
     expect(result.outcome).toBe("failed");
-    expect(result.message).toMatch(/gpt-6-astra does not support tools over Chat Completions.*--model, such as gpt-6-sol/);
+    expect(result.message).toMatch(
+      /gpt-6-astra does not support tools over Chat Completions.*--model, such as gpt-6-sol/,
+    );
   });
 });

@@ -23,7 +23,7 @@ export function chooseMode(
   const entitled = permissionMode === "bypassPermissions" ? bypassing : loosening;
   const isOpen = fallback === "default" || fallback === "acceptEdits";
   if (isOpen && entitled.has(source)) return { mode: permissionMode };
-  const notice = `Agent "${name}" (${source}) wants the mode ${permissionMode}, which it can't give itself; ${fallback} holds. Use --permission-mode.`;
+  const notice = `Agent "${name}" (${source}) asked for mode ${permissionMode}, which its definition can't grant; mode ${fallback} is used. To use ${permissionMode}, pass --permission-mode.`;
   return { mode: fallback, notice };
 }
 
@@ -36,7 +36,7 @@ export function narrowMode({ name, permissionMode, source }: AgentDefinition, pa
     return { mode: permissionMode ?? parentMode };
   const mayAcceptEdits = permissionMode === "acceptEdits" && parentMode === "default" && owners.has(source);
   if (mayAcceptEdits) return { mode: permissionMode };
-  const notice = `Agent "${name}" (${source}) wants the mode ${permissionMode}; ${parentMode}, the mode of the agent it works for, holds.`;
+  const notice = `Agent "${name}" (${source}) asked for mode ${permissionMode}; it is limited to its parent's mode ${parentMode}.`;
   return { mode: parentMode, notice };
 }
 

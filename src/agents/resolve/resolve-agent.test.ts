@@ -100,20 +100,20 @@ describe("tools", () => {
 
   it("are reported if one is Skill and there is no skill", () => {
     const { notices } = resolved({ tools: ["Read", "skill"] });
-    expect(notices.join()).toContain("no skill here that a model may call for");
+    expect(notices.join()).toContain("no skills that a model can load");
   });
 
   it("of which none is known stop the agent: unknown names are never everything", () => {
     expect(resolve({ tools: ["Grpe", "teleport"] })).toMatchObject({
       ok: false,
-      message: expect.stringContaining("without any tool"),
+      message: expect.stringContaining("no tools left"),
     });
   });
 
   it("that are required and missing stop the agent", () => {
     expect(resolve({ requiredTools: ["Bash"], disallowedTools: ["Bash"] })).toMatchObject({
       ok: false,
-      message: expect.stringContaining("can't work without Bash"),
+      message: expect.stringContaining("requires Bash"),
     });
     expect(resolve({ requiredTools: ["mcp__db"] }).ok).toBe(true);
   });

@@ -64,7 +64,7 @@ describe("agent tools without Task", () => {
     const agent = { disallowedTools: ["Task"] };
     const pool = poolFor(agent, { tier: deep });
     for (const tool of ["Task", "TaskOutput", "TaskStop", "SendMessage"]) expect(pool).not.toContain(tool);
-    expect(whyWithout("TaskStop", agent, { tier: deep })).toBe("it goes with Task, which this agent does not have");
+    expect(whyWithout("TaskStop", agent, { tier: deep })).toBe("it requires Task, which this agent does not have");
     expect(whyWithout("Task", agent, { tier: deep })).toBe("its definition disallows it");
   });
 
@@ -104,7 +104,7 @@ describe("the matrix", () => {
     expect(resolveFor({ tools: blocked })).toMatchObject({ ok: false });
     expect(resolveFor({ requiredTools: ["agent"] })).toMatchObject({
       ok: false,
-      message: expect.stringContaining("can't work without agent"),
+      message: expect.stringContaining("requires agent"),
     });
   });
 
@@ -124,7 +124,7 @@ describe("agents that are not built in", () => {
       const expected = source === "built-in" ? open : open.filter((tool) => tool !== "WebFetch" && tool !== MCP_TOOL);
       expect(poolFor({ source }, { tier })).toEqual(expected);
     }
-    expect(whyWithout("WebFetch", {}, { tier })).toBe("subagents.blockedTools names it");
+    expect(whyWithout("WebFetch", {}, { tier })).toBe("subagents.blockedTools lists it");
   });
 
   it("lack them even if their tier would grant them", () => {
@@ -136,7 +136,7 @@ describe("agents that are not built in", () => {
   it("can't start when nothing is left of what they list", () => {
     expect(resolveFor({ tools: ["Read"] }, { tier: { ...foreground, blockedTools: ["*"] } })).toMatchObject({
       ok: false,
-      message: expect.stringContaining("without any tool"),
+      message: expect.stringContaining("no tools left"),
     });
   });
 });
@@ -238,13 +238,13 @@ describe("the tool report", () => {
       invalidTools: ["Bash", "agent", "Grpe", "WebSearch", "mcp__db__query(x)", "Glob"],
       resolvedTools: ["Read"],
       withheld: [
-        { tool: "Edit", why: "the permission of its definition denies it" },
+        { tool: "Edit", why: "the permission rules of its definition deny it" },
         { tool: "Bash", why: "the managed rule Bash denies it" },
-        { tool: "Glob", why: "the agent it works for does not have it" },
+        { tool: "Glob", why: "its parent does not have it" },
         { tool: "LS", why: "its definition disallows it" },
-        { tool: "Task", why: "delegation ends here (subagents.maxDepth is 1)" },
-        { tool: MCP_TOOL, why: "nobody can judge mcp__db__query(x)" },
-        { tool: "Grpe", why: "there is no such tool here" },
+        { tool: "Task", why: "agents at this depth can't delegate (subagents.maxDepth is 1)" },
+        { tool: MCP_TOOL, why: "the specifier can't be evaluated: mcp__db__query(x)" },
+        { tool: "Grpe", why: "there is no such tool" },
         { tool: "WebSearch", why: "No search engine is configured." },
       ],
     });
@@ -263,7 +263,7 @@ describe("the mode", () => {
           const passes = permissionMode === "acceptEdits" && mode === "default" && isPersons;
           const stricter = freedom[Math.min(freedom.indexOf(mode), freedom.indexOf(permissionMode))];
           expect(agent.policy.mode).toBe(passes ? "acceptEdits" : stricter);
-          expect(notices.some((notice) => notice.includes(`wants the mode ${permissionMode}`))).toBe(
+          expect(notices.some((notice) => notice.includes(`asked for mode ${permissionMode}`))).toBe(
             agent.policy.mode !== permissionMode,
           );
         }
@@ -311,7 +311,7 @@ describe("an agent that is resumed", () => {
     expect(agent.policy.rules.map(({ text, effect }) => `${effect} ${text}`)).toEqual(["deny Read(.env)"]);
     const layers = agent.policy.layers?.map(({ rules }) => rules.map(({ text, effect }) => `${effect} ${text}`));
     expect(layers).toEqual([["deny Bash", "allow Bash(git:*)"], ["deny Task"]]);
-    expect(report.withheld).toContainEqual({ tool: "Write", why: "it did not have it when it ran before" });
+    expect(report.withheld).toContainEqual({ tool: "Write", why: "it did not have it in its previous run" });
   });
 
   it("keeps its tools as they were declared, and stays the same if nothing changed", () => {

@@ -126,12 +126,11 @@ function problemOf(
 ): string | undefined {
   const required = (definition.requiredTools ?? []).map(readToolEntry);
   const missing = required.filter(({ covers }) => !resolvedTools.some(covers)).map(({ text }) => text);
-  if (missing.length > 0)
-    return `${nameOf(definition)} can't work without ${missing.join(", ")}, which it does not have.`;
+  if (missing.length > 0) return `${nameOf(definition)} requires ${missing.join(", ")}, which it does not have.`;
   // A definition without a list accepts whatever is available, even nothing.
   const askedForSome = definition.tools === undefined ? supply.available.length > 0 : definition.tools.length > 0;
   if (resolvedTools.length > 0 || !askedForSome) return undefined;
-  return [`${nameOf(definition)} is left without any tool.`, ...notices].join(" ");
+  return [`${nameOf(definition)} has no tools left.`, ...notices].join(" ");
 }
 
 function nameOf({ name, file }: AgentDefinition): string {

@@ -42,7 +42,7 @@ function withoutIdle(resolved: ResolvedTools, { definition, supply, named }: Idl
 
 function withoutSkills({ tools }: AgentRequest): readonly AbsentTool[] {
   if (tools.some(({ name }) => name === "Skill")) return [];
-  return [{ name: "Skill", reason: "there is no skill here that a model may call for." }];
+  return [{ name: "Skill", reason: "there are no skills that a model can load." }];
 }
 
 /**
@@ -74,4 +74,4 @@ export function idleTools(pool: readonly string[], { named }: { readonly named: 
   return pool.filter((tool) => agentTools.includes(tool) && !(named && tool === "SendMessage"));
 }
 
-export const WITHOUT_TASK = "it goes with Task, which this agent does not have";
+export const WITHOUT_TASK = "it requires Task, which this agent does not have";

@@ -70,12 +70,12 @@ function whyNot(
   if (blocked !== undefined) return blocked;
   const { blockedTools = [] } = tier;
   if (definition.source !== "built-in" && blockedTools.some((text) => readToolEntry(text).covers(tool)))
-    return "subagents.blockedTools names it";
+    return "subagents.blockedTools lists it";
   const takesMessages = tool === "SendMessage" && tier.named;
   if (tier.background && !isMcp && !backgroundTools.has(tool) && !takesMessages)
-    return "agents in the background do not have it";
-  if (!parentPolicy.pool.includes(tool) && !ownTools.includes(tool)) return "the agent it works for does not have it";
-  if (before !== undefined && !before.pool.includes(tool)) return "it did not have it when it ran before";
+    return "background agents can't use it";
+  if (!parentPolicy.pool.includes(tool) && !ownTools.includes(tool)) return "its parent does not have it";
+  if (before !== undefined && !before.pool.includes(tool)) return "it did not have it in its previous run";
   return undefined;
 }
 
@@ -85,17 +85,17 @@ function blockedFor(tool: string, tier: Tier): string | undefined {
   switch (tool) {
     case "EnterPlanMode":
     case "ExitPlanMode":
-      return "no subagent has it";
+      return "subagents can't use it";
     case "AskUserQuestion":
       if (tier.allowQuestions && !tier.background) return undefined;
-      return tier.allowQuestions ? "agents in the background ask nobody" : "subagents ask nobody";
+      return tier.allowQuestions ? "background agents can't ask the user" : "subagents can't ask the user";
     case "Task":
     case "TaskOutput":
     case "TaskStop":
-      return mayDelegate ? undefined : `delegation ends here (subagents.maxDepth is ${tier.maxDepth})`;
+      return mayDelegate ? undefined : `agents at this depth can't delegate (subagents.maxDepth is ${tier.maxDepth})`;
     case "SendMessage":
       // A message to a finished agent resumes it, which is delegation.
-      return mayDelegate || tier.named ? undefined : "only agents that were given a name have it";
+      return mayDelegate || tier.named ? undefined : "only agents with a name have it";
     default:
       return undefined;
   }
@@ -125,8 +125,8 @@ export function missingTools(definition: AgentDefinition, search: ToolSearch): r
       return "its definition disallows it";
     if (idleTools([...report.resolvedTools, tool], { named: false }).includes(tool)) return WITHOUT_TASK;
     const covering = listed.filter(({ covers }) => covers(tool));
-    if (covering.some(isEnforceable)) return "the permission of its definition denies it";
-    return `nobody can judge ${covering.map(({ text }) => text).join(", ")}`;
+    if (covering.some(isEnforceable)) return "the permission rules of its definition deny it";
+    return `the specifier can't be evaluated: ${covering.map(({ text }) => text).join(", ")}`;
   };
   const lacking = declared.filter(
     (tool) => !report.resolvedTools.includes(tool) && listed.some(({ covers }) => covers(tool)),
@@ -136,7 +136,7 @@ export function missingTools(definition: AgentDefinition, search: ToolSearch): r
     ...lacking.map((tool) => ({ tool, why: whyLacking(tool) })),
     ...unknown.map(({ text, covers }) => {
       const why = absent.find(({ name }) => covers(name))?.reason;
-      return { tool: text, why: why ?? "there is no such tool here" };
+      return { tool: text, why: why ?? "there is no such tool" };
     }),
   ];
 }

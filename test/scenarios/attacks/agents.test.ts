@@ -72,7 +72,7 @@ describe("agents of a project", () => {
       const ended: string[] = [];
       const run = session.prompt("Go.");
       for await (const update of run) if (update.type === "tool.ended") ended.push(textOf(update.result.content));
-      return ended.length === 1 && /without any tool.*does not have it/.test(ended[0] ?? "") ? "deny" : "looser";
+      return ended.length === 1 && /no tools left.*does not have it/.test(ended[0] ?? "") ? "deny" : "looser";
     },
     "059": async (place) => {
       const call = { name: "Task", input: { description: "d", prompt: "Delegate.", subagent_type: "n" } };
@@ -80,7 +80,7 @@ describe("agents of a project", () => {
       const ended: string[] = [];
       for await (const update of session.prompt("Go."))
         if (update.type === "tool.ended") ended.push(textOf(update.result.content));
-      return /without any tool/.test(ended[0] ?? "") ? "deny" : "looser";
+      return /no tools left/.test(ended[0] ?? "") ? "deny" : "looser";
     },
     "062": async (place) => {
       const first = await place.open({ agent: "w", trusted: true }, [{ text: "Done." }]);
@@ -89,7 +89,7 @@ describe("agents of a project", () => {
       const again = await place.open({ resume: first.id, trusted: true });
       return again.agentType === "w" && again.tools.join() === "Read" ? "deny" : "looser";
     },
-    "063": (place) => refusal(place.open({ agent: "w", trusted: true }), /without any tool/),
+    "063": (place) => refusal(place.open({ agent: "w", trusted: true }), /no tools left/),
     "066": async (place) => {
       const { agentType } = await place.open({ agent: "toString", trusted: true });
       return agentType === "toString" ? "allow" : "looser";
