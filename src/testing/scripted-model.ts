@@ -57,7 +57,7 @@ export function createScriptedModel(
     },
     assertDone: () => {
       if (requests.length === steps.length) return;
-      throw new Error(`the script has ${steps.length} answers and the model was asked ${requests.length} times`);
+      throw new Error(`the script has ${steps.length} answers, but the model was called ${requests.length} times`);
     },
   };
 }

@@ -78,7 +78,7 @@ function answerModels(response: ServerResponse, models: readonly string[]): void
 }
 
 function answerUnknown(request: RecordedRequest, response: ServerResponse): void {
-  const message = `${request.method} ${request.path} is not a path of this server`;
+  const message = `this server does not support ${request.method} ${request.path}`;
   request.refusal = message;
   request.status = 404;
   const answer = errorAnswer("anthropic", 404, { message });

@@ -90,7 +90,7 @@ type Cut = { kind: "hang" | "close" | "reset"; afterBytes: number | undefined };
 
 function cutOf(fault: Fault | undefined): Cut | undefined {
   if (fault?.kind !== "hang" && fault?.kind !== "close" && fault?.kind !== "reset") return undefined;
-  if (fault.afterBytes === "random") throw new Error("a random cut must be settled before delivery");
+  if (fault.afterBytes === "random") throw new Error("a random cut must be resolved before delivery");
   return { kind: fault.kind, afterBytes: fault.afterBytes };
 }
 

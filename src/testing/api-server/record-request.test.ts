@@ -59,7 +59,7 @@ describe("recording", () => {
     server = await createApiServer({ script: [] });
     const waiting = server.waitForRequest(1);
     await server.close();
-    await expect(waiting).rejects.toThrow("request 1 never came");
+    await expect(waiting).rejects.toThrow("request 1 never arrived");
   });
 
   it("keeps no bodies when light, but still answers by the script", async () => {

@@ -61,7 +61,7 @@ export function createRecorder(options: { light: boolean; now: () => number }): 
     stop() {
       stopped = true;
       for (const { n, reject } of waiters) {
-        reject(new Error(`request ${n} never came: the server closed after ${requests.length} requests`));
+        reject(new Error(`request ${n} never arrived: the server closed after ${requests.length} requests`));
       }
       waiters = [];
     },

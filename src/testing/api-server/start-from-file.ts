@@ -92,7 +92,7 @@ function checkReply(reply: JsonObject, where: string): void {
   onlyKeys(reply, where, replyKeys);
   const content = reply["content"];
   if (typeof content !== "string" && !Array.isArray(content)) {
-    throw new Error(`${where}.content must be a text or a list of parts`);
+    throw new Error(`${where}.content must be a string or a list of parts`);
   }
   for (const [index, part] of asList(content).entries()) {
     if (typeof part === "string") continue;
@@ -113,14 +113,15 @@ function checkFault(value: unknown, where: string): void {
   const kind = String(fault["kind"]);
   const keys = faultKeys[kind];
   if (keys === undefined) {
-    throw new Error(`${where}.kind is "${kind}"; known are ${Object.keys(faultKeys).join(", ")}`);
+    throw new Error(`${where}.kind is "${kind}"; the known kinds are ${Object.keys(faultKeys).join(", ")}`);
   }
   onlyKeys(fault, where, ["kind", ...keys]);
 }
 
 function onlyKeys(value: JsonObject, where: string, known: readonly string[]): void {
   const unknown = Object.keys(value).find((key) => !known.includes(key));
-  if (unknown !== undefined) throw new Error(`${where} has "${unknown}"; known are ${known.join(", ")}`);
+  if (unknown !== undefined)
+    throw new Error(`${where} has an unknown key "${unknown}"; the known keys are ${known.join(", ")}`);
 }
 
 function object(value: unknown, where: string): JsonObject {

@@ -79,7 +79,7 @@ function stringEnd(json: Buffer, start: number): number {
     if (byte === quote) return at + 1;
     if (byte === backslash) at += 1;
   }
-  throw new Error("not JSON: a string without an end");
+  throw new Error("not JSON: unterminated string");
 }
 
 function bracketEnd(json: Buffer, start: number): number {
@@ -91,7 +91,7 @@ function bracketEnd(json: Buffer, start: number): number {
     else if (byte === 0x7d || byte === 0x5d) depth -= 1;
     if (depth === 0) return at + 1;
   }
-  throw new Error("not JSON: a bracket without an end");
+  throw new Error("not JSON: unclosed bracket");
 }
 
 function isBlank(byte: number | undefined): boolean {

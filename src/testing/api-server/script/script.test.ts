@@ -154,12 +154,12 @@ describe("script file", () => {
   it.each([
     ["{", "is not a script"],
     [{}, 'either "steps" or "conversations"'],
-    [{ steps: [{ reply: { content: "a" }, wen: {} }] }, 'steps[0] has "wen"'],
-    [{ steps: [{ reply: { content: "a" }, when: { turns: 1 } }] }, 'steps[0].when has "turns"'],
-    [{ steps: [{ content: "a", fault: { kind: "hung" } }] }, 'kind is "hung"; known are status'],
+    [{ steps: [{ reply: { content: "a" }, wen: {} }] }, 'steps[0] has an unknown key "wen"'],
+    [{ steps: [{ reply: { content: "a" }, when: { turns: 1 } }] }, 'steps[0].when has an unknown key "turns"'],
+    [{ steps: [{ content: "a", fault: { kind: "hung" } }] }, 'kind is "hung"; the known kinds are status'],
     [{ steps: [{ reply: {} }] }, "steps[0].reply.content must be"],
-    [{ steps: [], faults: [{ fault: { kind: "close", after: 1 }, first: 1 }] }, 'fault has "after"'],
-    [{ conversations: [{ steps: [], macth: {} }] }, 'conversations[0] has "macth"'],
+    [{ steps: [], faults: [{ fault: { kind: "close", after: 1 }, first: 1 }] }, 'fault has an unknown key "after"'],
+    [{ conversations: [{ steps: [], macth: {} }] }, 'conversations[0] has an unknown key "macth"'],
   ])("refuses %j, naming the place", async (content, message) => {
     await withFile(content, async (path) => {
       await expect(startFromFile(path)).rejects.toThrow(message);

@@ -70,7 +70,7 @@ function checkTools(request: JsonObject): void {
     const tool = demandObject(entry, where);
     const name = demandText(tool["name"], `${where}.name`);
     demand(/^[a-zA-Z0-9_-]{1,128}$/.test(name), `${where}.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`);
-    demand(!names.has(name), `tools: Tool names must be unique, "${name}" is there twice`);
+    demand(!names.has(name), `tools: Tool names must be unique, but "${name}" occurs twice`);
     names.add(name);
     // A provider's own tool has a dated type and no schema.
     if (tool["type"] !== undefined && tool["type"] !== "custom") continue;
@@ -248,7 +248,7 @@ function checkToolPairs(messages: readonly CheckedMessage[]): void {
   for (const [position, turn] of turns.entries()) {
     const calls = idsOf(turn, "tool_use", "id");
     for (const id of calls) {
-      demand(!seen.has(id), `messages.${turn.index}: \`tool_use\` ids must be unique, ${id} is there twice`);
+      demand(!seen.has(id), `messages.${turn.index}: \`tool_use\` ids must be unique, but ${id} occurs twice`);
       seen.add(id);
     }
     if (turn.role === "user") checkResults(turn, turns[position - 1]);
