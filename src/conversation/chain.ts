@@ -235,7 +235,7 @@ function promptOf(view: ChainView): WrittenPrompt {
     messages: () => view.chunks.flatMap((chunk) => chunk.messages).slice(0, view.segments),
     body: (dialect, maxTokens) => {
       if (dialect !== head.dialect)
-        throw new Error(`this chain is written in ${head.dialect}, not ${dialect}: use withHead`);
+        throw new Error(`this chain is written in ${head.dialect}, not ${dialect}; use withHead`);
       return requestBody(view, maxTokens);
     },
   };
