@@ -15,7 +15,7 @@ export async function reportError(thrown: unknown, { format, output, errors }: O
   const error = explained(thrown);
   const message = stripControls(describeError(error));
   const isExpected = error instanceof UserError;
-  const hint = isExpected ? "" : ". This is a bug of retinue; RETINUE_DEBUG=1 shows where.";
+  const hint = isExpected ? "" : ". This is a bug in Retinue; RETINUE_DEBUG=1 shows where.";
   await output.write(format.failure({ message, code: isExpected ? error.code : "internal_error" }));
   // An unanswered question is still on the current line.
   const start = isExpected && error.code === "interrupted" ? "\n" : "";

@@ -88,7 +88,7 @@ describe("signals", () => {
     const run = await end;
     expect(run.code).toBe(1);
     expect(resultOf(run)).toMatchObject({ type: "result", is_error: true, errors: ["planted"] });
-    expect(run.stderr).toBe("retinue: planted. This is a bug of retinue; RETINUE_DEBUG=1 shows where.\n");
+    expect(run.stderr).toBe("retinue: planted. This is a bug in Retinue; RETINUE_DEBUG=1 shows where.\n");
   });
 
   it("leaves a transcript in which the run has ended", async () => {

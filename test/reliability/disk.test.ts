@@ -38,7 +38,7 @@ describe.runIf(mounts)("a run that waits for space on the disk", () => {
       expect(end).toMatchObject({ code, signal: null });
       const [waiting = "", ended = ""] = end.stderr.split("\n").filter((line) => line.includes("No space left"));
       expect(waiting).toContain(`No space left on the disk for ${disk}`);
-      expect(waiting).toContain("nothing recorded is lost");
+      expect(waiting).toContain("Nothing recorded is lost");
       expect(ended).toContain(`No space left on the disk for ${disk}`);
       expect(end.stderr).toContain("--resume ");
     });
@@ -71,7 +71,7 @@ describe("the state directory", () => {
     expect(code).not.toBe(0);
     expect(stdout).toBe("");
     expect(stderr).toContain(file);
-    expect(stderr).not.toMatch(/\n\s+at |bug of retinue/);
+    expect(stderr).not.toMatch(/\n\s+at |bug in Retinue/);
     expect(readFileSync(file, "utf8")).toBe("mine");
     place.remove();
   });
@@ -82,7 +82,7 @@ describe("the state directory", () => {
       expect(code).not.toBe(0);
       expect(stdout).toBe("");
       expect(stderr).toMatch(/read-only|EROFS/);
-      expect(stderr).not.toMatch(/\n\s+at |bug of retinue/);
+      expect(stderr).not.toMatch(/\n\s+at |bug in Retinue/);
     });
   });
 });

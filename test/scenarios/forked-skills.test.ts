@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { textOf } from "../../src/protocol/index.ts";
 import {
   asAfterKill,
+  firstPrompt,
   mainLines,
   newPlace,
   type Options,
@@ -51,7 +51,7 @@ describe("a skill with context: fork", () => {
     expect(report).toMatch(/^<task_result agent="general-purpose" id="a\w+".*>\nThe cart is sound\./);
     expect(report).not.toContain("AUDIT");
     const [first, second] = model.requests("Skill audit");
-    expect(textOf(first?.at(-1)?.content ?? [])).toMatch(
+    expect(firstPrompt(first ?? [])).toMatch(
       /^Skill audit\. Paths in it are relative to .*\/audit.*\n\nAUDIT: look at the cart by steps\.md\.$/,
     );
     expect(resultsIn(second)[0]).toContain("Look twice.");

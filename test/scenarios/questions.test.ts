@@ -119,15 +119,25 @@ describe("a question in the inbox", () => {
     return { ...opened, run, request: request?.question };
   }
 
-  const reply = (place: Place, replies: readonly string[], request = "ask_") =>
-    answerApproval({ home: place.home, request, verb: "reply", replies, by: "ana", project: false });
+  /** The only request of a place. */
+  const requestIn = async ({ home }: Place): Promise<string> =>
+    (await listApprovals({ home }))[0]?.question.requestId ?? "";
+  const reply = async (place: Place, replies: readonly string[]) =>
+    answerApproval({
+      home: place.home,
+      request: await requestIn(place),
+      verb: "reply",
+      replies,
+      by: "ana",
+      project: false,
+    });
 
   it("is answered by another process: with numbers, labels or own words", async () => {
     const { session, run, model, request, ...place } = await waiting();
     expect(request).toMatchObject({ kind: "question", questions });
     await expect(reply(place, ["1"])).rejects.toThrow("asks 2 questions");
     await expect(reply(place, ["1, 2", " "])).rejects.toThrow("Which checks run before a commit?");
-    const allow = { home: place.home, request: "ask_", by: "ana", project: false };
+    const allow = { home: place.home, request: await requestIn(place), by: "ana", project: false };
     await expect(answerApproval({ ...allow, verb: "allow" })).rejects.toThrow("is a question");
     const { answer } = await reply(place, ["1, 2", "3,Lint"]);
     expect(answer.replies).toEqual([["1, 2"], ["tests", "lint"]]);

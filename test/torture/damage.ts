@@ -23,7 +23,7 @@ async function damageAndResume(seed: number): Promise<Verdict> {
     const { code, stderr, stdout } = await start(["--resume", sessionIdOf(transcript), "Go on."]);
     const violations: string[] = [];
     const goesOn = code === 0 && stdout === "All done.\n";
-    const isRefused = code !== 0 && stderr.includes("retinue: ") && !/\n\s+at |bug of retinue/.test(stderr);
+    const isRefused = code !== 0 && stderr.includes("retinue: ") && !/\n\s+at |bug in Retinue/.test(stderr);
     if (!goesOn && !isRefused) violations.push(`exit code ${code}: ${stderr}`);
     for (const request of server.requests) {
       if (request.refusal !== undefined) violations.push(`the provider refuses the request: ${request.refusal}`);

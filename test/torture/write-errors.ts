@@ -35,7 +35,7 @@ async function failWrite(nth: number, error: "ENOSPC" | "EIO"): Promise<Verdict>
     const waited = struck.stderr.includes("Nothing recorded is lost");
     if (error === "ENOSPC" && struck.code !== 0) violations.push(`a full disk ended it: ${struck.stderr}`);
     if (struck.code !== 0 && !/retinue: .*(EIO|can't be)/.test(struck.stderr)) violations.push(`said ${struck.stderr}`);
-    if (/bug of retinue|\n\s+at /.test(struck.stderr)) violations.push(`a bug: ${struck.stderr}`);
+    if (/bug in Retinue|\n\s+at /.test(struck.stderr)) violations.push(`a bug: ${struck.stderr}`);
     if (!isDone(place)) {
       const last = await live(place, server, {});
       if (last.code !== 0) violations.push(`resumed to exit code ${last.code}: ${last.stderr}`);

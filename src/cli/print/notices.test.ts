@@ -21,10 +21,12 @@ describe("notices before the answer", () => {
   const offline = "No provider is configured: the offline model answers. Set ANTHROPIC_API_KEY.";
   const rule = 'settings.json:3: "Baash" names no tool. Did you mean "Bash"?';
 
-  it("are one line with what each says first, and a way to see the rest", () => {
-    expect(openingNotices([trust, offline, rule], { verbose: false })).toEqual([
-      'This directory is not trusted, so Retinue ignores a.md; ./x.json. No provider is configured: the offline model answers. settings.json:3: "Baash" names no tool. (Add --verbose to see what to do.)',
+  it("are one line with what each says first, and a way to see the rest; mistakes in files keep their lines", () => {
+    expect(openingNotices([trust, rule, offline], { verbose: false })).toEqual([
+      "This directory is not trusted, so Retinue ignores a.md; ./x.json. No provider is configured: the offline model answers. (Add --verbose to see what to do.)",
+      rule,
     ]);
+    expect(openingNotices([trust, rule], { verbose: false })).toEqual([trust, rule]);
   });
 
   it("are whole if there is one, or if everything is to be shown", () => {

@@ -43,16 +43,24 @@ export function createNotices(onAsk: OnAsk, report: (sentence: string) => void):
 
 /**
  * Returns the lines about what was found while a session was opened. Without `verbose`, several notices become one line with
- * the first sentence of each, which says what happened.
+ * the first sentence of each, which says what happened. A mistake in a file or an option keeps a line of its own.
  */
 export function openingNotices(
   notices: readonly string[],
   { verbose }: { readonly verbose: boolean },
 ): readonly string[] {
-  if (verbose || notices.length < 2) return notices;
-  const first = notices.map((notice) => notice.split(betweenSentences, 1)[0] ?? "");
-  const isShortened = first.some((sentence, at) => sentence !== notices[at]);
-  return [`${first.join(" ")}${isShortened ? " (Add --verbose to see what to do.)" : ""}`];
+  if (verbose) return notices;
+  const general = notices.filter((notice) => !isLocated(notice));
+  if (general.length < 2) return notices;
+  const first = general.map((notice) => notice.split(betweenSentences, 1)[0] ?? "");
+  const isShortened = first.some((sentence, at) => sentence !== general[at]);
+  const joined = `${first.join(" ")}${isShortened ? " (Add --verbose to see what to do.)" : ""}`;
+  return [joined, ...notices.filter(isLocated)];
+}
+
+/** Returns whether a notice begins with the line of a file, or with an option. */
+function isLocated(notice: string): boolean {
+  return /^(\S+:\d+|--[\w-]+): /.test(notice);
 }
 
 const betweenSentences = /(?<=[.!?])\s+(?=[A-Z"`])/;
