@@ -27,7 +27,8 @@ describe.runIf(mounts)("a run that waits for space on the disk", () => {
       const server = await createApiServer({
         script: () => {
           fill(join(disk, "filler"));
-          return { content: "An answer that does not fit any more." };
+          // Longer than a page: a file may still grow within its last one.
+          return { content: "An answer that does not fit any more. ".repeat(1_000) };
         },
       });
       const run = startCommandLine({ place, url: server.url, args: ["-p", "Hello?"] });
