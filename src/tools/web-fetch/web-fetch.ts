@@ -13,7 +13,7 @@ const webFetchSpec: ToolSpec = {
       type: "object",
       properties: {
         url: { type: "string" },
-        prompt: { type: "string", description: "What you want to know from the page." },
+        prompt: { type: "string", description: "What you want to know." },
       },
       required: ["url"],
     },
