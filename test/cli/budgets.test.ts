@@ -49,7 +49,7 @@ describe("a budget", () => {
     const words = ["-p", "MAIN: go", "--output-format", "json", "--max-spawns", "1"];
     const run = await retinue(words, { ...createPlace(), server });
     expect(run.code).toBe(3);
-    const sentence = "The session may start no more agents: the limit is 1 agent for one prompt";
+    const sentence = "The session can't start more agents: the limit is 1 agent for one prompt";
     expect(resultOf(run)).toMatchObject({
       outcome: "incomplete",
       reason: "budget",

@@ -224,7 +224,7 @@ describe("agents in the background", () => {
         expect(await session.moveToBackground()).toHaveLength(1);
       },
     );
-    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("works in the background");
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("is running in the background");
     expect(resultsIn(model.requests("CHILD")[1])).toHaveLength(1);
     expect(existsSync(join(cwd, "one"))).toBe(true);
   });

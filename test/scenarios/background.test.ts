@@ -106,7 +106,7 @@ describe("agents of an agent that ended before them", () => {
     );
     expect(below).toHaveLength(1);
     const [report = ""] = resultsIn(model.requests("MAIN")[1]);
-    expect(report).toContain(`agents of its own that did not report to it: ${below[0]}`);
+    expect(report).toContain(`subagents that did not report to it: ${below[0]}`);
     expect(report).toContain("[Ended early (max_turns).");
     expect(lastWords(model.requests("MAIN")[2])).toMatch(
       /<task_notification [^>]*id="a\w+" status="completed".*Found it\./s,
@@ -230,10 +230,10 @@ it("TaskOutput without an id lists the agents there are; words so far are only w
     ],
     QUICK: [{ text: "Done.", after: said }],
   });
-  expect(resultsIn(model.requests("MAIN")[1])[0]).toBe("You have started no agents.");
+  expect(resultsIn(model.requests("MAIN")[1])[0]).toBe("You have not started any agents.");
   const [list, soFar] = resultsIn(model.requests("MAIN")[3]);
   expect(list).toMatch(
-    /^Still at work.*\n- a\w+ \(general-purpose, called watch\): a piece of work, output in .*\nEnded and told.*\n- a\w+ \(general-purpose\): a piece of work$/,
+    /^Running;.*\n- a\w+ \(general-purpose, called watch\): a piece of work, output in .*\nEnded and reported.*\n- a\w+ \(general-purpose\): a piece of work$/,
   );
   expect(soFar).toContain("&lt;task_result>So far.");
 });

@@ -73,7 +73,7 @@ describe("an agent that goes on", () => {
     expect(model.requests("PLAN")).toHaveLength(0);
     const [told = ""] = resultsIn(model.requests("MAIN").at(-1));
     expect(told).toContain(used);
-    expect(told).toMatch(/\[When it may, Task with resume: "a\w{12}" goes on with it\.\]$/);
+    expect(told).toMatch(/\[To continue this agent once the budget allows it, call Task with resume: "a\w{12}"\.\]$/);
   });
 });
 

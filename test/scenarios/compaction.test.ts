@@ -143,7 +143,7 @@ describe("a session that outgrows its window", () => {
     cast.assertDone();
     const record = first(cast.requests("MAIN")[5]);
     expect(record).toMatch(
-      /<agents>\nEnded and told[^\n]*\n- a\w{12} \(general-purpose\): a piece of work\n<\/agents>/,
+      /<agents>\nEnded and reported[^\n]*\n- a\w{12} \(general-purpose\): a piece of work\n<\/agents>/,
     );
     const project = join(home, "projects", readdirSync(join(home, "projects"))[0] ?? "");
     const directory = join(project, sessionId, "subagents");

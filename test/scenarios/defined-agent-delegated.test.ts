@@ -90,7 +90,7 @@ describe("an agent that a program defines, at work for another", () => {
       () => {
         throw new Error("Out of ink");
       },
-      'The prompt of agent "poet" could not be written: Out of ink',
+      'The prompt of agent "poet" could not be created: Out of ink',
     ],
   ])("is not started where its function %s; who wanted it is told", async (_, prompt, message) => {
     const { results } = await walk(defineAgent({ ...poet, prompt }), { MAIN: [task(), done] });

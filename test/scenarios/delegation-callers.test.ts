@@ -38,8 +38,8 @@ describe("an agent with a name that may not delegate", () => {
     expect(result.outcome).toBe("succeeded");
     expect(model.requests("ENDED")).toHaveLength(1);
     const [toEnded = "", toBusy = ""] = resultsIn(model.requests("SPEAKER")[1]);
-    expect(toEnded).toMatch(/has ended.*only agents that may delegate/);
-    expect(toBusy).toContain("will read it");
+    expect(toEnded).toMatch(/has ended.*only agents that can delegate/);
+    expect(toBusy).toContain("will read the message");
     expect(lastWords(model.requests("BUSY")[1])).toMatch(
       /^\[From agent a\w{12} \(general-purpose, called speaker\), which you do not work for:\]\nPEER: go on$/,
     );
@@ -72,9 +72,9 @@ it("a name belongs to one agent as long as that works; then another can have it"
     SECOND: [{ text: "Second." }, { text: "Heard." }],
   });
   const told = model.requests("MAIN").map(resultsIn);
-  expect(told[1]?.[0]).toContain("works in the background");
-  expect(told[1]?.[1]).toMatch(/The name "twin" belongs to .*\. Choose another name, or leave it out\./);
-  expect(told[2]?.[0]).toMatch(/The name "twin" belongs to agent a\w{12} \(general-purpose: a piece of work\)\./);
+  expect(told[1]?.[0]).toContain("is running in the background");
+  expect(told[1]?.[1]).toMatch(/The name "twin" is taken by .*\. Choose another name, or omit it\./);
+  expect(told[2]?.[0]).toMatch(/The name "twin" is taken by agent a\w{12} \(general-purpose: a piece of work\)\./);
   expect(told[4]?.[0]).toContain("Second.");
   // The newest of those who had it.
   expect(model.requests("SECOND")).toHaveLength(2);
@@ -96,7 +96,7 @@ it("an agent that is waited for takes no messages: it reports once", async () =>
       },
     ],
   });
-  expect(resultsIn(model.requests("SPEAKER")[1])[0]).toMatch(/is waited for.*told nothing more/);
+  expect(resultsIn(model.requests("SPEAKER")[1])[0]).toMatch(/can't receive messages while its caller is waiting/);
   expect(model.requests("SLOW")).toHaveLength(1);
 });
 
@@ -120,7 +120,7 @@ it("an agent that waits for its turn can't be told anything yet: who speaks to i
     },
     { settings: { budget: { concurrent: 1 } } },
   );
-  expect(resultsIn(model.requests("SPEAKER")[1])[0]).toMatch(/has not begun/);
+  expect(resultsIn(model.requests("SPEAKER")[1])[0]).toMatch(/has not started yet/);
   expect(result.outcome).toBe("succeeded");
 });
 
@@ -169,7 +169,7 @@ describe("an agent that delegates itself", () => {
     expect(result.outcome).toBe("succeeded");
     const [stop = "", output = "", resume = "", wake = ""] = resultsIn(model.requests("LEAD")[1]);
     for (const answer of [stop, output, resume]) expect(answer).toContain(`no agent ${beside} among yours`);
-    expect(wake).toMatch(/has ended.*who started it/);
+    expect(wake).toMatch(/has ended.*only the agents above it/);
     expect(resultsIn(model.requests("LEAD")[2])[0]).toContain("was stopped");
     expect(resultsIn(model.requests("MAIN")[3])[0]).toContain("was stopped");
     expect(model.requests("ENDED")).toHaveLength(1);
@@ -206,7 +206,7 @@ it.each(["allow", "deny"] as const)("a message to an agent that was stopped asks
   );
   expect(asked).toEqual([expect.stringMatching(/^SendMessage: general-purpose a\w+ was stopped/)]);
   const [told = ""] = resultsIn(model.requests("MAIN")[3]);
-  expect(told).toMatch(answer === "allow" ? /goes on with it in the background/ : /was stopped\. Use Task with resume/);
+  expect(told).toMatch(answer === "allow" ? /was resumed with your message/ : /was stopped\. Use Task with resume/);
   expect(model.requests("CHILD")).toHaveLength(answer === "allow" ? 2 : 1);
 });
 
@@ -221,6 +221,6 @@ it("two calls that go on with the same agent at once are one run, and the other 
   });
   const [first = "", second = ""] = resultsIn(model.requests("MAIN")[2]);
   expect(first).toContain("Second.");
-  expect(second).toMatch(/is being resumed already, for another call|still running/);
+  expect(second).toMatch(/is already being resumed by another call|still running/);
   expect(model.requests("CHILD")).toHaveLength(2);
 });

@@ -42,9 +42,9 @@ describe("the agent a call is for", () => {
   it("is guessed where there is none of its name: by letters, and by what agents are for", async () => {
     const { answer, types } = await askFor({ ...work, subagent_type: "reviewr" });
     expect(types).toEqual([]);
-    expect(answer).toMatch(/There is no agent "reviewr"\. Did you mean reviewer\? There are reviewer, /);
+    expect(answer).toMatch(/There is no agent "reviewr"\. Did you mean reviewer\? Available agents: reviewer, /);
     const vague = await askFor({ ...work, subagent_type: "data-queries" });
-    expect(vague.answer).toMatch(/There is no agent "data-queries"\..* There are sql-writer, /);
+    expect(vague.answer).toMatch(/There is no agent "data-queries"\..* Available agents: sql-writer, /);
   });
 
   it("is among ten at most", async () => {
@@ -55,7 +55,7 @@ describe("the agent a call is for", () => {
       ]),
     );
     const { answer } = await askFor({ ...work, subagent_type: "helpr-1" }, { agents: many });
-    const [, names = ""] = /There are (.*)\.\n/.exec(answer) ?? [];
+    const [, names = ""] = /Available agents: (.*)\.\n/.exec(answer) ?? [];
     expect(names.split(", ")).toHaveLength(10);
     expect(names.split(", ")).toContain("helper-1");
     expect(names).toMatch(/ and \d+ more$/);
@@ -71,7 +71,7 @@ describe("the agent a call is for", () => {
     const on = await stage({ MAIN: saying({ content: [call] }, { content: "ok" }) });
     await play(on, { agents, ...options });
     const [answer = ""] = toolResults(on.requests("MAIN")[1]);
-    const [, names = ""] = /There are (.*)\.\n/.exec(answer) ?? [];
+    const [, names = ""] = /Available agents: (.*)\.\n/.exec(answer) ?? [];
     expect(names.split(", ").sort()).toEqual([...taskOf(one(on.requests("MAIN")[0])).types].sort());
   });
 
@@ -98,7 +98,7 @@ describe("the agent a call is for", () => {
 
   it("is asked for again when it is missing", async () => {
     const { answer } = await askFor(work);
-    expect(answer).toMatch(/subagent_type is missing\. There are .*reviewer/);
+    expect(answer).toMatch(/subagent_type is missing\. Available agents: .*reviewer/);
   });
 });
 
@@ -107,7 +107,7 @@ describe("agents that rules deny", () => {
 
   it("are not among the choices of who names none", async () => {
     const { answer } = await askFor(work, denied);
-    expect(answer).toMatch(/There are .*general-purpose/);
+    expect(answer).toMatch(/Available agents: .*general-purpose/);
     expect(answer).not.toMatch(/\breviewer\b|\bExplore\b/);
   });
 
@@ -137,8 +137,8 @@ describe("agents that rules deny", () => {
   it("are named in no list of choices, and hidden ones neither", async () => {
     for (const subagent_type of ["reviewr", "Explor", undefined]) {
       const { answer } = await askFor({ ...work, ...(subagent_type === undefined ? {} : { subagent_type }) }, denied);
-      expect(answer).toContain("There are ");
-      const [, names = ""] = /There are (.*)/.exec(answer) ?? [];
+      expect(answer).toContain("Available agents: ");
+      const [, names = ""] = /Available agents: (.*)/.exec(answer) ?? [];
       expect(names).toContain("general-purpose");
       expect(answer).not.toMatch(/\breviewer\b|\bExplore\b|\bsecret\b/);
     }
@@ -217,7 +217,7 @@ describe("a message that would wake an agent", () => {
     );
     expect(model.requests("CHILD")).toHaveLength(1);
     expect(resultsIn(model.requests("MAIN")[2])[0]).toMatch(
-      /asks first\. Use Task with resume: "a\w+" and subagent_type/,
+      /requires approval\. Use Task with resume: "a\w+" and subagent_type/,
     );
   });
 });

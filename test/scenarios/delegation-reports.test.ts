@@ -48,7 +48,7 @@ describe("a report that is too long for its reader", () => {
     const told = lastWords(model.requests("MAIN")[2]);
     expect(told.length).toBeLessThan(33_000);
     expect(told).not.toContain(hidden);
-    expect(told).toContain("all of it stands in the output file");
+    expect(told).toContain("the full text is in the output file");
     expect(resultsIn(model.requests("MAIN")[3])[0]).toContain(".output");
   });
 
@@ -86,7 +86,7 @@ describe("a report that is too long for its reader", () => {
     );
     model.assertDone();
     const [told = ""] = resultsIn(model.requests("MAIN")[1]);
-    expect(told).toContain("TaskOutput shows all of it.");
+    expect(told).toContain("use TaskOutput to read all of it.");
     expect(addressIn(told)).toBeUndefined();
     expect(pages.join("")).toBe(report);
   });
@@ -110,7 +110,7 @@ describe("reports that come together", () => {
     expect(told).toHaveLength(4);
     for (const text of told) {
       expect(text.length).toBeLessThan(25_000);
-      expect(text).toMatch(/^<task_result [\s\S]*TaskOutput shows all of it\.\]\n<\/task_result>\n\[/);
+      expect(text).toMatch(/^<task_result [\s\S]*use TaskOutput to read all of it\.\]\n<\/task_result>\n\[/);
     }
   });
 
@@ -154,6 +154,6 @@ describe("an agent that did not get done", () => {
     });
     const [told = ""] = resultsIn(model.requests("MAIN")[1]);
     const id = /id="(a\w+)"/.exec(told)?.[1];
-    expect(told).toContain(`[Task with resume: "${id}" goes on with it.]`);
+    expect(told).toContain(`[To continue this agent, call Task with resume: "${id}".]`);
   });
 });

@@ -201,7 +201,7 @@ describe("an agent that goes on while it has agents in the background", () => {
     await again.result;
     await session.close();
     const told = lastWords(model.requests("MAIN")[2]);
-    expect(told).toMatch(/Still at work[^\n]*:\n- a\w{12} \(general-purpose\): a piece of work, output in /);
+    expect(told).toMatch(/Running;[^\n]*:\n- a\w{12} \(general-purpose\): a piece of work, output in /);
     expect(told).toContain("And now?");
   });
 
@@ -228,7 +228,7 @@ describe("an agent that goes on while it has agents in the background", () => {
     await session.prompt("And now again?").result;
     await session.close();
     const [once, twice] = model.requests("MAIN").map(lastWords);
-    expect(once).toMatch(/Ended; their results come[^\n]*:\n- a\w{12} \(general-purpose\): a piece of work/);
+    expect(once).toMatch(/Ended; their reports arrive[^\n]*:\n- a\w{12} \(general-purpose\): a piece of work/);
     expect(once).toMatch(/<task_notification [^>]*status="completed"[\s\S]*The quick answer\./);
     expect(twice).toBe("And now again?");
   });

@@ -148,9 +148,9 @@ describe("a background agent", () => {
     model.assertDone();
     expect(result).toMatchObject({ outcome: "succeeded", text: "It is done." });
     const [launched = ""] = resultsIn(model.requests("MAIN")[1]);
-    expect(launched).toMatch(/works in the background/);
+    expect(launched).toMatch(/is running in the background/);
     const notice = lastWords(model.requests("MAIN")[2]);
-    expect(notice).toContain("not by a person");
+    expect(notice).toContain("not from the user");
     expect(notice).toMatch(
       /<task_notification agent="general-purpose" id="a\w+" status="completed" output_file="[^"]+">/,
     );
@@ -199,8 +199,8 @@ describe("resume", () => {
       TWO: [{ text: "Hm.", hangs: true }],
     });
     expect(resultsIn(model.requests("MAIN")[2])).toEqual([
-      expect.stringMatching(/is of the type general-purpose\. Resume it as that/),
-      expect.stringMatching(/goes on where it worked before\. Leave isolation out/),
+      expect.stringMatching(/has the type general-purpose\. Resume it with that subagent_type/),
+      expect.stringMatching(/continues in the directory where it worked before\. Omit isolation/),
       expect.stringMatching(/is still running\. Use SendMessage/),
     ]);
     expect(model.requests("ONE")).toHaveLength(1);
@@ -211,7 +211,7 @@ describe("resume", () => {
       MAIN: [{ calls: [task("x", { resume: "azzz" })] }, { text: "ok" }],
     });
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain(
-      "There is no agent azzz in this session: none was started.",
+      "There is no agent azzz in this session: no agent has been started.",
     );
   });
 });
@@ -247,7 +247,7 @@ describe("limits", () => {
       { settings: { subagents: { maxSpawns: 2 } }, approvals },
     );
     expect(reasons).toEqual([
-      expect.stringMatching(/limit is 2 agents for one prompt.* Yes lets this prompt start as many/),
+      expect.stringMatching(/limit is 2 agents for one prompt.* If you allow it, this prompt can start as many/),
     ]);
     expect(result.outcome).toBe(answer === "allow" ? "succeeded" : "incomplete");
     expect(model.requests("FOUR")).toHaveLength(answer === "allow" ? 1 : 0);

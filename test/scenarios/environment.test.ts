@@ -46,7 +46,7 @@ describe("the environment of an agent", () => {
     const [text, ...more] = toldIn(model.requests("MAIN")[1]);
     expect(more).toEqual([]);
     expect(text).toContain("Git repository: no\nModel: scripted/scripted-1\nPermission mode: default. ");
-    expect(text).toContain("No one can approve here, so such calls are denied.");
+    expect(text).toContain("No one can approve such calls here, so they are denied.");
     expect(text).toMatch(/Commands: they run (in a|without a) sandbox/);
   });
 
@@ -69,10 +69,10 @@ describe("the environment of an agent", () => {
     await resumed.session.close();
     const [all, ...changes] = toldIn(resumed.model.requests("MAIN")[1]);
     expect(all).toContain("Permission mode: default. ");
-    expect(all).toContain("A person can approve it.");
+    expect(all).toContain("The user can approve such calls.");
     expect(changes).toEqual([
       "[The date is now 2026-11-18.]",
-      expect.stringMatching(/^\[The permission mode is now acceptEdits\. .* A person can approve it\.\]$/),
+      expect.stringMatching(/^\[The permission mode is now acceptEdits\. .* The user can approve such calls\.\]$/),
     ]);
   });
 

@@ -107,7 +107,9 @@ describe("a fork whose origin's transcript", () => {
         text.replace('"agentId":"main","line":"', '"agentId":"main","line":"9'),
       ),
     );
-    expect(toolResults(after.requests("MAIN")[1])[0]).toMatch(/can't be resumed: the conversation of main .* is gone/);
+    expect(toolResults(after.requests("MAIN")[1])[0]).toMatch(
+      /can't be resumed: it continues the conversation of main, which is no longer on disk/,
+    );
     expect(after.requests("ONE")).toEqual([]);
   });
 });

@@ -210,7 +210,7 @@ describe("what a fork may do", () => {
       expect.stringContaining("alpha"),
     ]);
     expect(results("TWO")).toEqual([expect.stringContaining("LS was not run"), expect.stringContaining("alpha")]);
-    expect(results("MAIN")[2]).toContain("allowed_tools names what this fork can't have: Raed.");
+    expect(results("MAIN")[2]).toContain("allowed_tools lists tools that this fork can't have: Raed.");
     expect(toolsOf(one(on.requests("TWO")[0]))).toEqual(toolsOf(one(on.requests("MAIN")[0])));
   });
 
@@ -225,7 +225,7 @@ describe("what a fork may do", () => {
     });
     const { result } = await play(on);
     expect(result.text).toBe("It is done.");
-    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("works in the background");
+    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("is running in the background");
     const told = messagesIn(one(on.requests("MAIN")[2]))
       .at(-1)
       ?.content.map(({ text }) => text)
@@ -290,9 +290,9 @@ describe("an agent with forkContext", () => {
 
 describe("forks that are not", () => {
   it.each([
-    ["a model", { model: "small" }, /goes on with the model of its conversation/],
-    ["a copy", { isolation: "worktree" }, /works where its conversation was held/],
-    ["a bound without a fork", { subagent_type: "Explore", read_only: true }, /read_only is for forks/],
+    ["a model", { model: "small" }, /uses the model of its conversation/],
+    ["a copy", { isolation: "worktree" }, /works in the directory of its parent/],
+    ["a bound without a fork", { subagent_type: "Explore", read_only: true }, /read_only is only for forks/],
   ])("refuses %s", async (_, more, why) => {
     const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x", more)] }, { content: "ok" }) });
     await play(on);
@@ -307,7 +307,7 @@ describe("forks that are not", () => {
   ])("do not exist %s: a missing type is told with those there are", async (_, options) => {
     const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }) });
     await play(on, options);
-    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("subagent_type is missing. There are");
+    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("subagent_type is missing. Available agents:");
     expect(on.requests("MAIN")[0]?.rawBody.includes("fork")).toBe(false);
   });
 
@@ -316,7 +316,7 @@ describe("forks that are not", () => {
     const on = await stage({ MAIN: saying({ content: [limited] }, { content: "ok" }) });
     await play(on, { settings: { fork: "off" } });
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain(
-      "read_only is for forks: leave it out. Forks are off here.",
+      "read_only is only for forks: omit it. Forks are off in this session.",
     );
   });
 
@@ -332,7 +332,7 @@ describe("forks that are not", () => {
     });
     await play(on, { settings: { fork: "auto" }, interactive: true });
     expect(taskOf(one(on.requests("MAIN")[0])).description).toContain("A fork works in the background");
-    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("works in the background");
+    expect(toolResults(on.requests("MAIN")[1])[0]).toContain("is running in the background");
     const told = messagesIn(one(on.requests("MAIN")[2]))
       .at(-1)
       ?.content.map(({ text }) => text);

@@ -80,8 +80,8 @@ describe("a skill with context: fork", () => {
 
   it.each([
     ["deny", "Task(Explore)", /Task\(Explore\)/],
-    ["ask", "Task(Explore)", /Task\(Explore\) asks first/],
-    ["ask", "Task", /Task asks first/],
+    ["ask", "Task(Explore)", /Task\(Explore\) requires approval/],
+    ["ask", "Task", /Task requires approval/],
   ] as const)("is not run where a rule %s %s", async (effect, rule, text) => {
     const { model, updates } = await use(
       { MAIN: inMain },

@@ -174,7 +174,7 @@ describe("its tools", () => {
     expect(ends(walked.updates)).toEqual([
       "ExitPlanMode error: Plan mode is not on.",
       expect.stringMatching(/^EnterPlanMode ok/),
-      "EnterPlanMode error: Plan mode is on already.",
+      "EnterPlanMode error: Plan mode is already on.",
     ]);
     expect(asked).toEqual([]);
   });

@@ -38,7 +38,7 @@ function createPlace({ bare }: Pick<Walk, "bare"> = {}) {
 
 async function walk({ main, verification = [], verify, bare, ...options }: Walk) {
   const { root, cwd, environment } = createPlace(bare ? { bare } : {});
-  const cast = createCast({ Asked: verification, MAIN: main });
+  const cast = createCast({ "The request": verification, MAIN: main });
   const session = await openSession({
     permissionMode: "acceptEdits",
     ...options,
@@ -58,7 +58,7 @@ async function walk({ main, verification = [], verify, bare, ...options }: Walk)
     const { content = [] } = messages.at(-1) ?? {};
     return textOf(content.filter((block) => block.type === "text"));
   });
-  return { result, heard, lines, notices: session.notices, asked: cast.requests("Asked") };
+  return { result, heard, lines, notices: session.notices, asked: cast.requests("The request") };
 }
 
 describe("verify: auto", () => {
@@ -77,7 +77,7 @@ describe("verify: auto", () => {
       output: "It holds.\nVERDICT: pass",
     });
     expect(firstPrompt(asked[0] ?? [])).toMatch(
-      /^Asked for:\nMAIN: make it\.\n\nWhat its author reports:\nMade\.\n\nFiles changed:\na\.txt$/,
+      /^The request:\nMAIN: make it\.\n\nThe author's report:\nMade\.\n\nChanged files:\na\.txt$/,
     );
     expect(heard).toHaveLength(2);
     expect(lines.map(({ type }) => type).slice(-2)).toEqual(["acceptance.checked", "run.ended"]);
@@ -95,7 +95,7 @@ describe("verify: auto", () => {
       ],
     });
     expect(result).toMatchObject({ text: "Mended.", acceptance: { ok: true, verdict: "pass" } });
-    expect(heard[2]).toMatch(/did not stand its verification.*<task_result agent="Verification".*a\.txt:1 is text/s);
+    expect(heard[2]).toMatch(/Verification failed\..*<task_result agent="Verification".*a\.txt:1 is text/s);
   });
 
   it("ends as not verified when it fails twice, or when nothing is done about it", async () => {
@@ -148,7 +148,7 @@ describe("verify: auto", () => {
 
 it("who is stopped while its work is verified leaves nobody behind, and can go on", async () => {
   const { root, cwd, environment } = createPlace();
-  const first = createCast({ Asked: [{ hangs: true }], MAIN: [write("a.txt"), says("Made.")] });
+  const first = createCast({ "The request": [{ hangs: true }], MAIN: [write("a.txt"), says("Made.")] });
   const options = { cwd, home: join(root, "home"), environment, settings: { verify: "auto" as const } };
   const session = await openSession({ permissionMode: "acceptEdits", ...options, model: first });
   const run = session.prompt("MAIN: make it.");
@@ -162,7 +162,7 @@ it("who is stopped while its work is verified leaves nobody behind, and can go o
   expect(verifier).toContain("run.ended");
   await session.close();
   const verification = [bash("cat a.txt"), says("VERDICT: pass")];
-  const model = createCast({ Asked: verification, MAIN: [write("b.txt"), says("Made more.")] });
+  const model = createCast({ "The request": verification, MAIN: [write("b.txt"), says("Made more.")] });
   const again = await openSession({ permissionMode: "acceptEdits", ...options, model, resume: session.id });
   const result = await again.prompt("Go on.").result;
   await again.close();

@@ -192,11 +192,8 @@ describe("WebSearch through the provider", () => {
   });
 
   it.each([
-    [
-      { tokens: 20_000 },
-      /may not make this call: the limit is 20,000 tokens \([\d,]+ tokens used, [\d,]+ tokens left; /,
-    ],
-    [{ usd: 0.07 }, /may not make this call: the limit is \$0\.0700 \(\$0\.0\d+ used, \$0\.0\d+ left; it needs \$0\.1/],
+    [{ tokens: 20_000 }, /can't make this call: the limit is 20,000 tokens \([\d,]+ tokens used, [\d,]+ tokens left; /],
+    [{ usd: 0.07 }, /can't make this call: the limit is \$0\.0700 \(\$0\.0\d+ used, \$0\.0\d+ left; it needs \$0\.1/],
   ])(
     "is not asked where the budget %o may not be enough for it, and the agent goes on without",
     async (budget, words) => {

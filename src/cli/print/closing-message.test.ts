@@ -24,7 +24,7 @@ describe("agents that did not get done", () => {
     expect(late).toContain("subagents.timeoutSeconds");
     const behind = endedAgents(1, { ...cut, reason: "timeout" }).map((agent) => ({ ...agent, background: true }));
     expect(incompleteLines(behind, 1)[0]).toContain("background.waitSeconds");
-    const message = "The session may not go on: the limit is $1.00. To raise it, use --max-cost.";
+    const message = "The session can't continue: the limit is $1.00. To raise it, use --max-cost.";
     expect(incompleteLines(endedAgents(1, { ...cut, reason: "budget", message }), 1)[0]).toContain(
       `1 turn: ${message}`,
     );

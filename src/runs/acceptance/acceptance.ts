@@ -57,7 +57,7 @@ async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceRe
       output: lastLines(textOf(result.content)),
     };
   } catch (error) {
-    return notRun(`It could not be run: ${error instanceof Error ? error.message : String(error)}`);
+    return notRun(`The command could not be run: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -122,6 +122,6 @@ async function firstFailure(host: RunHost, { commands, policy, granted = [] }: A
 }
 
 function failureMessage({ command, exitCode, output }: AcceptanceResult): DurableEvent {
-  const text = `[Your work is not accepted yet: ${command} ended with exit code ${exitCode}. Mend it, then report again. Its last lines:]\n${output}`;
+  const text = `[The acceptance check failed: ${command} exited with code ${exitCode}. Fix the cause, then report again. The last lines of its output:]\n${output}`;
   return { type: "context.added", cause: "acceptance", text };
 }

@@ -17,7 +17,7 @@ export function judgedReport(report: Report): string {
     return outcome === "succeeded" ? `${text.trimEnd()}\n${missing}` : text;
   }
   if (claim.verdict === verdictOf(report)) return text;
-  const why = outcome === "succeeded" ? "it ran no command" : "its run did not end by itself";
+  const why = outcome === "succeeded" ? "it ran no command" : "its run did not finish";
   const judged = `VERDICT: inconclusive (it reported ${claim.verdict}, but ${why})`;
   return text.slice(0, claim.from) + judged + text.slice(claim.to);
 }

@@ -10,7 +10,7 @@ import { verdictOf } from "./verdict.ts";
 export async function suggestVerification(host: RunHost): Promise<void> {
   if (host.verification !== undefined || changedFiles(host).length === 0) return;
   host.verification = { calls: callsOf(host) };
-  const text = `[You have changed files. Once the change is complete, and unless it is trivial, let it be tested before you report: Task with subagent_type ${VERIFIER}, told what was asked for and what you changed. It works in a copy of its own.]`;
+  const text = `[You have changed files. When the change is complete, and unless it is trivial, have it verified before you report: call Task with subagent_type ${VERIFIER}, and say in the prompt what was requested and what you changed. The agent works in its own copy.]`;
   await host.record([{ type: "context.added", cause: "verification", text }]);
 }
 
@@ -65,10 +65,10 @@ function verifierPrompt(host: RunHost): string {
   const { asked, run } = host.thread.state;
   const { first = "", latest = "" } = asked ?? {};
   const parts = [
-    `Asked for:\n${bounded(latest)}`,
-    ...(first === latest ? [] : [`Asked for at the beginning of the conversation:\n${bounded(first)}`]),
-    `What its author reports:\n${bounded(run?.text ?? "")}`,
-    `Files changed:\n${bounded(changedFiles(host).join("\n"))}`,
+    `The request:\n${bounded(latest)}`,
+    ...(first === latest ? [] : [`The first request of the conversation:\n${bounded(first)}`]),
+    `The author's report:\n${bounded(run?.text ?? "")}`,
+    `Changed files:\n${bounded(changedFiles(host).join("\n"))}`,
   ];
   return parts.join("\n\n");
 }
@@ -88,7 +88,7 @@ function resultOf(run: Verification): AcceptanceResult {
 
 function findingsMessage(run: SubagentResult): DurableEvent {
   const { text: report } = boundText(run.end.text, { maxCharacters: LONGEST_REPORT });
-  const text = `[Your work did not stand its verification. Mend what is true of these findings, then report again.]\n${resultText(run, report)}`;
+  const text = `[Verification failed. Fix the findings that are correct, then report again.]\n${resultText(run, report)}`;
   return { type: "context.added", cause: "verification", text };
 }
 

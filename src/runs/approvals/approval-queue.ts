@@ -158,7 +158,7 @@ function firstAnswer(
     const failed = (error: unknown): ApprovalAnswer => ({
       answer: "deny",
       by: "the program",
-      message: `It could not be asked whether this call may be made: ${describeError(error)}`,
+      message: `Approval could not be requested: ${describeError(error)}`,
     });
     void askProgram(question, { program, signal: done.signal }).catch(failed).then(submit);
   }).finally(() => done.abort());
@@ -170,7 +170,7 @@ async function askProgram(
 ): Promise<ApprovalAnswer> {
   const answer = await program.ask(question, signal);
   if (answer.answer !== "allow" && answer.answer !== "deny") throw new Error("the answer was neither allow nor deny");
-  if (!areReplies(answer.replies)) throw new Error("replies must be a list of lists of texts, one for each question");
+  if (!areReplies(answer.replies)) throw new Error("replies must be an array of string arrays, one for each question");
   return answer;
 }
 

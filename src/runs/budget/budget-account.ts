@@ -47,7 +47,7 @@ export class BudgetAccount {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(name: string, limits: AccountLimits, clock: Pick<Clock, "monotonic">) {
-    for (const [limit, amount] of Object.entries(limits)) requireAmount(amount, `The limit ${limit} of ${name}`);
+    for (const [limit, amount] of Object.entries(limits)) requireAmount(amount, `The ${limit} limit of ${name}`);
     this.name = name;
     this.limits = limits;
     this.limited = counted.filter((limit) => limits[limit] !== undefined);
@@ -210,5 +210,5 @@ export function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outpu
 
 /** Rejects NaN as well: no comparison with it is true, so it would not limit anything. */
 function requireAmount(amount: number, what: string): void {
-  if (!(amount >= 0)) throw new RangeError(`${what} must be a number from 0, not ${amount}.`);
+  if (!(amount >= 0)) throw new RangeError(`${what} must be a number of at least 0, not ${amount}.`);
 }

@@ -24,7 +24,7 @@ interface RefusedRequest {
 
 /** Explains why the budget refuses a request, with all numbers and what to do. */
 export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCall }: RefusedRequest = {}): string {
-  const under = line.reserved > 0 ? `, ${amountText(limit, line.reserved)} reserved for requests under way` : "";
+  const under = line.reserved > 0 ? `, ${amountText(limit, line.reserved)} reserved for requests in progress` : "";
   const needs =
     needed === undefined ? "" : `; ${isCall ? "it" : "the next request"} needs ${amountText(limit, needed)}`;
   const lost =
@@ -32,22 +32,23 @@ export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCa
       ? ""
       : `, ${amountText(limit, line.estimated)} of it estimated for requests whose answers were lost`;
   const state = `${amountText(limit, line.used)} used${lost}${under}, ${amountText(limit, line.left)} left${needs}`;
-  const stops = countsAgents(limit) ? "may start no more agents" : isCall ? "may not make this call" : "may not go on";
+  const stops = countsAgents(limit) ? "can't start more agents" : isCall ? "can't make this call" : "can't continue";
   return `${ownerText(line.owner)} ${stops}: the limit is ${limitText(limit, line.limit)} (${state}). ${remedyText(limit, line.owner)}`;
 }
 
 export function warningText(limit: BudgetLimit, line: BudgetLine): string {
   const percent = Math.floor((line.used / line.limit) * 100);
   const state = `${amountText(limit, line.used)} of ${limitText(limit, line.limit)}`;
-  return `${ownerText(line.owner)} has used ${state} (${percent} %); at the limit it stops with what is done. ${remedyText(limit, line.owner)}`;
+  return `${ownerText(line.owner)} has used ${state} (${percent} %); at the limit it stops and keeps the work done so far. ${remedyText(limit, line.owner)}`;
 }
 
 /** Explains that a limit in dollars can't be enforced for a model without a known price. */
 export function unpricedText(line: BudgetLine, model: string | undefined): string {
   const what = model === undefined ? "this model" : `the model ${model}`;
   const whose = line.owner === SESSION ? "the session's limit" : `the limit of the agent ${line.owner}`;
-  const remedy = 'Add it to "prices" of its provider in settings, choose a model with a known price, or limit tokens.';
-  return `Nobody knows the price of ${what}, so ${whose} of ${limitText("usd", line.limit)} can't be kept. ${remedy}`;
+  const remedy =
+    'Add it to "prices" of its provider in your settings, choose a model with a known price, or limit tokens instead.';
+  return `The price of ${what} is unknown, so ${whose} of ${limitText("usd", line.limit)} can't be enforced. ${remedy}`;
 }
 
 export const SESSION = "session";
@@ -77,7 +78,7 @@ function amountText(limit: BudgetLimit, amount: number): string {
 const flags: Partial<Readonly<Record<BudgetLimit, string>>> = {
   tokens: " or use --max-tokens",
   usd: " or use --max-cost",
-  promptSpawns: " or use --max-spawns, or go on with a new prompt",
+  promptSpawns: ", use --max-spawns, or continue with a new prompt",
 };
 
 function remedyText(limit: BudgetLimit, owner: string): string {

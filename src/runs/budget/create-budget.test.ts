@@ -55,7 +55,7 @@ describe("a budget", () => {
       owner: "session",
       pending: false,
       message:
-        "The session may not go on: the limit is 50,000 tokens (41,200 tokens used, 3,000 tokens reserved for requests under way, 5,800 tokens left; the next request needs 9,000 tokens). To raise it, set budget.tokens in your settings or use --max-tokens.",
+        "The session can't continue: the limit is 50,000 tokens (41,200 tokens used, 3,000 tokens reserved for requests in progress, 5,800 tokens left; the next request needs 9,000 tokens). To raise it, set budget.tokens in your settings or use --max-tokens.",
     });
   });
 
@@ -66,7 +66,7 @@ describe("a budget", () => {
     spend(inner, 1, 0.45);
     const refusal = refused(inner.reserve({ tokens: 1, usd: 0.1 }));
     expect(refusal).toMatchObject({ limit: "usd", owner: "planner" });
-    expect(refusal.message).toContain("The agent planner may not go on: the limit is $0.5000 ($0.4500 used");
+    expect(refusal.message).toContain("The agent planner can't continue: the limit is $0.5000 ($0.4500 used");
     expect(refusal.message).toContain('change "budget: {usd: …}" in the definition of planner');
     spend(budget, 1, 0.55);
     expect(refused(budget.reserve({ tokens: 1, usd: 0.001 })).owner).toBe("session");
@@ -97,7 +97,7 @@ describe("a budget", () => {
 
   it("says that a call is refused if the agent can continue without it", () => {
     const { message } = refused(session({ tokens: 100 }).reserve({ tokens: 101, isCall: true }));
-    expect(message).toMatch(/^The session may not make this call: .* 100 tokens left; it needs 101 tokens\)\./);
+    expect(message).toMatch(/^The session can't make this call: .* 100 tokens left; it needs 101 tokens\)\./);
   });
 
   it("in dollars refuses a model without a known price", () => {
@@ -341,7 +341,7 @@ describe("the warning", () => {
     expect(child.warning()).toBeUndefined();
     spend(child, 1);
     expect(child.warning()).toBe(
-      'The agent reviewer has used 40 tokens of 50 tokens (80 %); at the limit it stops with what is done. To raise it, change "budget: {tokens: …}" in the definition of reviewer. The session has used 2 requests of 2 requests (100 %); at the limit it stops with what is done. To raise it, set budget.turns in your settings.',
+      'The agent reviewer has used 40 tokens of 50 tokens (80 %); at the limit it stops and keeps the work done so far. To raise it, change "budget: {tokens: …}" in the definition of reviewer. The session has used 2 requests of 2 requests (100 %); at the limit it stops and keeps the work done so far. To raise it, set budget.turns in your settings.',
     );
     expect([child.warning(), budget.warning()]).toEqual([undefined, undefined]);
     for (let index = 0; index < 4; index += 1) budget.spawn();

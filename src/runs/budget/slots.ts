@@ -95,7 +95,7 @@ export class Slot {
   }
 
   async enter(signal: AbortSignal): Promise<() => void> {
-    if (this.current) throw new Error("this agent has entered already");
+    if (this.current) throw new Error("the agent already has a slot");
     const own: Occupancy = { held: false, lent: 0, returning: undefined };
     this.current = own;
     own.held = await this.pool.take(this.limits, { signal });

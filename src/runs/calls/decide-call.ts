@@ -40,11 +40,11 @@ export async function decideCall(host: RunHost, made: ToolCall, policy: Policy):
     else if (verdict.kind === "allow")
       return { ...common, effect: "allow", grant: verdict.granted ? grantOf(call, "hook") : undefined };
     else {
-      const message = verdict.decision === decision ? denial : `Nobody allowed this call. ${verdict.decision.reason}`;
+      const message = verdict.decision === decision ? denial : `This call was not approved. ${verdict.decision.reason}`;
       return { ...common, effect: "ask", decision: verdict.decision, denial: message };
     }
   }
-  const message = `Hooks changed the input of this call ${MOST_CHANGES + 1} times in a row, so it was not made. A hook must leave alone what it has changed.`;
+  const message = `Hooks changed the input of this call ${MOST_CHANGES + 1} times in a row, so the call was not made. A hook must accept input that it has already changed.`;
   return { call, requested: requestedEvent(call), effect: "refused", outcome: "denied", message };
 }
 
@@ -98,12 +98,12 @@ function isUsersRule({ scope }: Decision): boolean {
   return scope === "user" || scope === "managed" || scope === "flag" || scope === "session";
 }
 
-function hookAsks(reason = "A hook wants a person to decide."): Decision {
+function hookAsks(reason = "A hook requires approval for this call."): Decision {
   return { effect: "ask", rule: "PreToolUse hook", scope: "session", reason };
 }
 
 function deniedText(reason: string | undefined): string {
-  return reason === undefined ? "A hook said no to this call." : `A hook said no to this call: ${reason}`;
+  return reason === undefined ? "A hook denied this call." : `A hook denied this call: ${reason}`;
 }
 
 function requestedEvent(call: ToolCall, judgement?: Judgement): DurableEvent {
@@ -176,7 +176,7 @@ async function askForApproval(
           requested,
           { type: "approval.requested", requestId, callId, name, inputJson, reason, always },
         ]);
-        const message = `${name} waits for an answer: ${reason}`;
+        const message = `${name} is waiting for your answer: ${reason}`;
         notification = askHooks(host, { event: "Notification" }, { message, notification_type: "permission_prompt" });
         // It is awaited below.
         notification.catch(() => {});

@@ -159,4 +159,4 @@ function textResult(outcome: CallOutcome, text: string): ToolResult {
   return { outcome, content: [{ type: "text", text }] };
 }
 
-const notStarted = textResult("cancelled", "Cancelled before it began: the run was stopped.");
+const notStarted = textResult("cancelled", "Cancelled before it started: the run was stopped.");

@@ -35,16 +35,16 @@ export function recordText(record: CompactionRecord, maxCharacters: number): str
   const { first, latest, summary, digest, exchange, roster } = record;
   const bound = (text: string, share: number): string =>
     boundText(text, { maxCharacters: Math.floor(maxCharacters * share) }).text;
-  const author = digest ? "digest by the runtime, because the model gave no summary" : "summary, in your own words";
+  const author = digest ? "digest by the runtime, because the model wrote no summary" : "summary, in your own words";
   const sections = [
-    `${OPENING} This record stands in its place; it was written by the runtime and asks for nothing new.]`,
+    `${OPENING} This record replaces it. The runtime wrote it; it is not a new request.]`,
     section("first_request", first === undefined ? "" : bound(first, 0.2)),
     section("latest_request", latest === undefined || latest === first ? "" : bound(latest, 0.2)),
     section("summary", summary, author),
     section("newest_exchange", exchange),
     section("facts", bound(factsText(record), 0.1)),
     section("agents", bound(roster, 0.2)),
-    "[Go on from where the work stopped. What you read before is no longer here: read again what you need, and before you edit.]",
+    "[Continue where the work stopped. The files and outputs that you read are no longer in your context: read again what you need, and always before you edit.]",
   ];
   return sections.filter((text) => text !== "").join("\n\n");
 }
@@ -66,7 +66,7 @@ function factsText({ mode, facts }: CompactionRecord): string {
     ...(changed.length === 0 ? [] : ["Files changed in this run:", ...changed.slice(-60).map((path) => `- ${path}`)]),
     ...(unknown.length === 0
       ? []
-      : [`Calls of unknown outcome in this run: ${unknown.length}. Check before you repeat.`]),
+      : [`Calls with an unknown outcome in this run: ${unknown.length}. Check what they did before you repeat them.`]),
   ].join("\n");
 }
 
@@ -98,21 +98,21 @@ export function digestOf(messages: readonly Message[], maxCharacters: number): s
   );
   const share = Math.floor(maxCharacters / 4);
   const parts = [
-    part("Said before, in an earlier summary", earlier === undefined ? [] : [bound(earlier, share)]),
+    part("From an earlier summary", earlier === undefined ? [] : [bound(earlier, share)]),
     part(
-      "Asked for",
+      "Requests",
       requestsIn(messages).map((text) => `- ${clip(text, 400)}`),
     ),
     part("To-do list", todosIn(calls)),
     part("Files changed", changedIn(calls)),
     part("Commands run", commandsIn(calls)),
     part(
-      "Your last words",
+      "Your latest messages",
       texts.slice(-TEXTS_SHOWN).map((text) => bound(text, Math.floor(share / TEXTS_SHOWN))),
     ),
   ];
   const text = parts.filter((each) => each !== "").join("\n\n");
-  return bound(text === "" ? "Nothing was done yet." : text, maxCharacters);
+  return bound(text === "" ? "Nothing has been done yet." : text, maxCharacters);
 }
 
 export interface PerformedCall {

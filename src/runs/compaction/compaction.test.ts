@@ -138,7 +138,7 @@ describe("compaction", () => {
     await run.compact({ roster: async () => "- a1 (Explore): look" });
     const [record] = comingMessages(run);
     expect(textOf(record?.content ?? [])).toMatch(
-      /Said before[^<]*Old words\.[\s\S]*<agents>\n- a1 \(Explore\): look\n<\/agents>/,
+      /From an earlier summary[^<]*Old words\.[\s\S]*<agents>\n- a1 \(Explore\): look\n<\/agents>/,
     );
     expect(textOf(record?.content ?? [])).toContain("FIRST: build it");
   });
@@ -172,8 +172,8 @@ describe("a summary that the model does not give", () => {
     ...turn(4, 900),
   ];
   const cases: [string, ScriptedStep, RegExp][] = [
-    ["an error", { error: { code: "overloaded", message: "The model is overloaded." } }, /The model is overloaded\):/],
-    ["no words", { calls: [{ name: "Read", input: {} }] }, /wrote none/],
+    ["an error", { error: { code: "overloaded", message: "The model is overloaded." } }, /The model is overloaded\)\./],
+    ["no words", { calls: [{ name: "Read", input: {} }] }, /wrote no summary/],
     ["a refusal", { text: "No.", stopReason: "refusal" }, /refused/],
     ["too many words", { text: words(2_000) }, /too long/],
     ["a request that does not fit", { error: { code: "context_overflow", message: "Too long." } }, /Too long/],

@@ -115,7 +115,7 @@ function digestNotice(problem: string): DurableEvent {
   return {
     type: "notice.raised",
     code: "compaction_digest",
-    message: `The conversation was shortened without a summary by the model (${problem.replace(/\.$/, "")}): a digest of requests, files, commands and last words took its place.`,
+    message: `The conversation was compacted without a summary by the model (${problem.replace(/\.$/, "")}). A digest of its requests, files, commands and latest messages replaces it.`,
   };
 }
 
@@ -171,7 +171,7 @@ async function requestSummary(
   { count, room, timeLimitMs }: SummaryRequest,
 ): Promise<Summary> {
   // There is only the first prompt.
-  if (count < 2) return { ok: false, problem: "there is no answer to sum up yet", spent: {} };
+  if (count < 2) return { ok: false, problem: "there is no answer to summarise yet", spent: {} };
   const { services, outlet, clocks } = host;
   const { budget, model, clock } = services;
   const { head } = conversation;
@@ -264,7 +264,7 @@ function problemOf(
   }
   const text = textOf(outcome.message.content);
   if (outcome.stopReason === "refusal") return "the model refused";
-  if (text.trim() === "") return "the model wrote none";
-  if (estimateTokens(text) > room * SUMMARY_SHARE) return "the model's was too long";
+  if (text.trim() === "") return "the model wrote no summary";
+  if (estimateTokens(text) > room * SUMMARY_SHARE) return "the model's summary was too long";
   return undefined;
 }

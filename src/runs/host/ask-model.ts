@@ -115,7 +115,7 @@ async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): P
 function warningEvents(warning: string): DurableEvent[] {
   return [
     { type: "notice.raised", code: "budget", message: warning },
-    { type: "context.added", cause: "budget", text: `[${warning} Come to an end.]` },
+    { type: "context.added", cause: "budget", text: `[${warning} Finish your work soon.]` },
   ];
 }
 

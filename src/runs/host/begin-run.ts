@@ -81,7 +81,7 @@ function runStarted({ services, request, thread }: RunHost, mode: PermissionMode
 
 /** Reports that the transcript a fork started from has changed. The bytes that were sent are lost, from an unknown point on. */
 function changedPast({ thread, request }: RunHost): DurableEvent[] {
-  const message = `The conversation that ${thread.agentId} goes on from was changed since. It goes on with what is there now.`;
+  const message = `The conversation that ${thread.agentId} was forked from has changed. The agent continues from its current version.`;
   return [
     { type: "notice.raised", code: "fork", message },
     {
@@ -97,5 +97,5 @@ function resumedText(reason: EndReason, { subagent }: RunHost["request"]): strin
   const isStopped = reason === "interrupted" || reason === "stopped";
   if (!isStopped) return `[Your previous run ended early: ${reason}.]`;
   // A subagent can also be stopped by its parent.
-  return subagent ? "[Your previous run was stopped.]" : "[The person interrupted your previous run.]";
+  return subagent ? "[Your previous run was stopped.]" : "[The user interrupted your previous run.]";
 }

@@ -71,9 +71,9 @@ function stoppedText({ services: { model, limits }, timeRefusal }: RunHost, caus
   if (cause === "budget" && timeRefusal) return timeRefusal.message;
   if (cause === "stall") {
     const { provider, model: name } = model.describe();
-    return `The model (${provider}, ${name}) said nothing for ${formatDuration(limits.idleMs)}. Resume to go on, or give it more time with subagents.idleSeconds in your settings.`;
+    return `The model (${provider}, ${name}) sent nothing for ${formatDuration(limits.idleMs)}. Resume to continue, or allow more time with subagents.idleSeconds in your settings.`;
   }
-  if (cause === "stopped") return "The run was stopped. What it did stays; it can be resumed.";
-  if (cause === "timeout") return "The run reached its time limit. Resume the session to go on.";
-  return "The run was interrupted. Resume the session to go on.";
+  if (cause === "stopped") return "The run was stopped. Its work is kept, and it can be resumed.";
+  if (cause === "timeout") return "The run reached its time limit. Resume the session to continue.";
+  return "The run was interrupted. Resume the session to continue.";
 }

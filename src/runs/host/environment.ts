@@ -88,12 +88,14 @@ const meanings: Readonly<Record<PermissionMode, string>> = {
   acceptEdits: "Reading and editing files is allowed. Other commands need approval, unless a rule allows them.",
   plan: "Only reading is allowed.",
   dontAsk: "Whatever no rule allows is denied; no one is asked.",
-  bypassPermissions: "Everything is allowed that no rule denies.",
+  bypassPermissions: "Everything is allowed unless a rule denies it.",
 };
 
 function modeText({ mode, approvable }: ToldEnvironment): string {
   const asks = mode === "default" || mode === "acceptEdits";
-  const who = approvable ? " A person can approve it." : " No one can approve here, so such calls are denied.";
+  const who = approvable
+    ? " The user can approve such calls."
+    : " No one can approve such calls here, so they are denied.";
   return `${mode}. ${meanings[mode]}${asks ? who : ""}`;
 }
 

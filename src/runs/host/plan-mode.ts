@@ -42,12 +42,12 @@ export function planEvents({ request: { plan, agent } }: RunHost): readonly Dura
   if (plan === "leave")
     return [
       { type: "plan.left", by: "person" },
-      { type: "context.added", cause: "plan", text: "[Plan mode is off: you may change things again.]" },
+      { type: "context.added", cause: "plan", text: "[Plan mode is off. You can make changes again.]" },
     ];
   const end = agent.policy.pool.includes("ExitPlanMode")
     ? "Then call ExitPlanMode with your plan, and carry it out once it is approved."
-    : "Your answer is the plan: what you would change, where, and how it would be checked.";
-  const text = `[Plan mode: look at whatever you need and change nothing. ${end}]`;
+    : "Your answer is the plan: what you would change, where, and how to verify it.";
+  const text = `[Plan mode is on: read whatever you need, but change nothing. ${end}]`;
   return [
     { type: "plan.entered", by: "person" },
     { type: "context.added", cause: "plan", text },

@@ -16,7 +16,7 @@ export async function runStartHooks(host: RunHost): Promise<string | undefined> 
   if (prompt.length === 0) return undefined;
   const answer = await askHooks(host, { event: "UserPromptSubmit" }, { prompt: textOf(prompt) });
   if (answer?.decision !== "deny") return undefined;
-  return `A hook sent the prompt back${answer.reason === undefined ? "." : `: ${answer.reason}`}`;
+  return `A hook rejected the prompt${answer.reason === undefined ? "." : `: ${answer.reason}`}`;
 }
 
 /** Records the intent first, so that every SubagentStart hook is followed by a SubagentStop hook, also after a crash. */
@@ -34,7 +34,7 @@ export async function isContinuedByHook(host: RunHost): Promise<boolean> {
   const times = host.continuations ?? 0;
   if (!host.services.hooks?.has("Stop")) return false;
   if (times >= MAX_CONTINUATIONS) {
-    const message = `Stop hooks have kept the agent going ${times} times, which is the limit: it ends now.`;
+    const message = `Stop hooks have made the agent continue ${times} times, which is the limit. The run ends now.`;
     await host.record([{ type: "notice.raised", code: "hook", message }]);
     return false;
   }
@@ -46,7 +46,7 @@ export async function isContinuedByHook(host: RunHost): Promise<boolean> {
     return false;
   }
   host.continuations = times + 1;
-  const text = `[You are not done: ${answer.reason ?? "a hook wants you to go on."}]`;
+  const text = `[You are not done: ${answer.reason ?? "a Stop hook requires you to continue."}]`;
   await host.record([{ type: "context.added", cause: "hook", text }]);
   return true;
 }

@@ -72,7 +72,7 @@ function outputText(line: Line): string {
       return `\n${line.name} (${line.result.outcome})\n${text === "" ? "" : `  ${text.replaceAll("\n", "\n  ")}\n`}`;
     }
     case "model.retried":
-      return `\n[asked again: ${line.retry.error}]\n`;
+      return `\n[retried: ${line.retry.error}]\n`;
     case "run.ended":
       return `\n[${line.outcome}${line.reason === "done" ? "" : `: ${line.message ?? line.reason}`}]\n`;
     default:

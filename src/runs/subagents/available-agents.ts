@@ -48,7 +48,7 @@ export function unknownAgentType(agentType: string, agents: AvailableAgents, cal
 /** Lists at most ten agent types. */
 export function listTypes(types: readonly string[]): string {
   const more = types.length > MOST_LISTED ? ` and ${types.length - MOST_LISTED} more` : "";
-  return `There are ${types.slice(0, MOST_LISTED).join(", ")}${more}.`;
+  return `Available agents: ${types.slice(0, MOST_LISTED).join(", ")}${more}.`;
 }
 
 const MOST_LISTED = 10;

@@ -183,7 +183,7 @@ export class Dispatcher implements Retinue {
     if (subagent === undefined) return refuse(`There is no agent ${agentId} in this session.`);
     const resumed = findCall(this.liveAgent(caller.agentId).thread.state, caller.callId)?.resumes;
     if (resumed !== undefined && (await this.hasPrompt(agentId, resumed))) return this.rejoin(subagent, terms, caller);
-    if (this.resuming.has(agentId)) return refuse(`Agent ${agentId} is being resumed already, for another call.`);
+    if (this.resuming.has(agentId)) return refuse(`Agent ${agentId} is already being resumed by another call.`);
     this.resuming.add(agentId);
     return this.reactivate({ subagent, terms, caller, how: "resumed" }).finally(() => this.resuming.delete(agentId));
   }
@@ -252,7 +252,7 @@ export class Dispatcher implements Retinue {
   /** Waits until the subagent has ended or is moved to the background. */
   private async waitFor(subagent: Subagent, { agentId: caller, signal }: Caller): Promise<SpawnOutcome> {
     const { running, agentId } = subagent;
-    if (running === undefined) throw new Error(`agent ${agentId} does not run`);
+    if (running === undefined) throw new Error(`agent ${agentId} is not running`);
     if (!running.background) {
       const onAbort = () => running.run.stop("interrupted");
       const resume = this.liveAgent(caller).yield();
@@ -305,5 +305,5 @@ function refuse(message: string): Extract<SpawnOutcome, { status: "refused" }> {
 }
 
 function lostPast({ agentId, fork }: Subagent): string {
-  return `Agent ${agentId} can't be resumed: the conversation of ${fork?.agentId} that it continues is gone from the disk. Start another agent.`;
+  return `Agent ${agentId} can't be resumed: it continues the conversation of ${fork?.agentId}, which is no longer on disk. Start another agent.`;
 }

@@ -153,7 +153,7 @@ export function isForkConversation(messages: readonly Message[]): boolean {
 
 function boundedNotice(turns: number): string {
   const what = turns === 1 ? "the newest turn" : `the ${turns} newest turns`;
-  return `It was given only ${what} of the conversation: of its messages nothing is read from the cache.`;
+  return `The fork has only ${what} of the conversation, so none of its messages can be read from the cache.`;
 }
 
 /** A first answer usually begins sooner. Waiting longer costs more time than the cache saves; fresh agents share less. */

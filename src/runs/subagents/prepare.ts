@@ -238,7 +238,7 @@ function prepareFork(
   const unknown = report.invalidTools.join(", ");
   if (unknown !== "") {
     const known = parent.agent.policy.pool.join(", ");
-    return refuse(`allowed_tools names what this fork can't have: ${unknown}. There are ${known}.`);
+    return refuse(`allowed_tools lists tools that this fork can't have: ${unknown}. Available tools: ${known}.`);
   }
   return {
     ok: true,
@@ -282,17 +282,17 @@ function modelFor(
   const wanted = terms.model ?? definition.model ?? settings.subagents?.model;
   const { model } = parent.services;
   const inherited = { model, requested: wanted ?? null };
-  if (wanted === undefined) return { ...inherited, reason: "that of the agent it works for" };
-  if (wanted === "inherit") return { ...inherited, reason: "inherited, as it asks" };
+  if (wanted === undefined) return { ...inherited, reason: "the parent's model" };
+  if (wanted === "inherit") return { ...inherited, reason: "inherited, as requested" };
   const { provider, dialect } = model.describe();
-  if (modelIsGiven || provider === "offline") return { ...inherited, reason: "the only model there is" };
+  if (modelIsGiven || provider === "offline") return { ...inherited, reason: "the only available model" };
   const from = terms.model === undefined ? `agent ${definition.name}` : "the call";
   try {
     const chosen = chooseModel(wanted, provider);
     return { model: chosen.model, requested: wanted, reason: chosen.reason.replaceAll("settings.model", from) };
   } catch (error) {
-    const notice = `Agent "${spec.agentType}" (${dialect}) uses the model of its parent: ${wanted}, requested by ${from}, is not available. ${describeError(error)}`;
-    return { ...inherited, reason: `that of the agent it works for: ${wanted} is not available`, notice };
+    const notice = `Agent "${spec.agentType}" (${dialect}) uses its parent's model: ${wanted}, requested by ${from}, is not available. ${describeError(error)}`;
+    return { ...inherited, reason: `the parent's model, because ${wanted} is not available`, notice };
   }
 }
 
@@ -302,7 +302,7 @@ function promptOf(found: AvailableAgent, cwd: string): string | Refusal {
     return found.prompt(cwd);
   } catch (error) {
     const what =
-      error instanceof UserError ? "" : `The prompt of agent "${found.definition.name}" could not be written: `;
+      error instanceof UserError ? "" : `The prompt of agent "${found.definition.name}" could not be created: `;
     return refuse(`${what}${describeError(error)}`);
   }
 }
@@ -322,7 +322,7 @@ export function withInstructions(agent: ResolvedAgent, connections: readonly Mcp
   const used = connections.filter(({ tools }) => tools.some(({ declaration: { name } }) => policy.pool.includes(name)));
   const texts = new Map(used.flatMap(({ instructions }) => instructions.map(({ server, text }) => [server, text])));
   if (texts.size === 0) return agent;
-  const parts = [...texts].map(([server, text]) => `The MCP server ${server} says about its use:\n${text}`);
+  const parts = [...texts].map(([server, text]) => `Instructions from the MCP server ${server}:\n${text}`);
   return { ...agent, head: { ...head, systemContext: [head.systemContext, ...parts].join("\n\n") } };
 }
 
@@ -333,7 +333,7 @@ function agentDenial({ name }: Pick<AgentDefinition, "name">, policy: Policy): s
 }
 
 function goneDefinition({ agentId, agentType }: SpawnSpec): string {
-  return `Agent ${agentId} can't be resumed: the definition of "${agentType}" is gone. Its file was deleted or renamed, or is not loaded any more. Restore the file, or start another agent.`;
+  return `Agent ${agentId} can't be resumed: the definition of "${agentType}" is missing. Its file was deleted or renamed, or is no longer loaded. Restore the file, or start another agent.`;
 }
 
 function refuse(message: string): Refusal {

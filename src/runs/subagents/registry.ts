@@ -98,8 +98,8 @@ export class Registry implements RunRegistry {
   whyNameIsTaken(name: string): string | undefined {
     const other = this.working().find((each) => each.name === name);
     if (other === undefined && !this.claimedNames.has(name)) return undefined;
-    const owner = other ? `agent ${labelOf(other)}` : "an agent that begins now";
-    return `The name "${name}" belongs to ${owner}. Choose another name, or leave it out.`;
+    const owner = other ? `agent ${labelOf(other)}` : "an agent that is starting";
+    return `The name "${name}" is taken by ${owner}. Choose another name, or omit it.`;
   }
 
   /** Holds a name while `start` runs. */

@@ -72,7 +72,7 @@ export class SpawnGate {
 }
 
 async function askForMore({ message }: BudgetRefusal, budget: Budget, ask: Ask): Promise<boolean> {
-  const reason = `${message} Yes lets this prompt start as many again.`;
+  const reason = `${message} If you allow it, this prompt can start as many again.`;
   const approval = await ask({ kind: "call", about: "spawns", rule: "subagents.maxSpawns", reason });
   if (approval?.answer !== "allow") return false;
   budget.resetSpawns();
@@ -86,7 +86,7 @@ export async function preapprove(prepared: PreparedAgent, launch: StartedCall): 
   const known = new Set(policy.rules.flatMap(({ effect, text }) => (effect === "allow" ? [text] : [])));
   const missing = grants.filter((rule) => !known.has(rule));
   if (missing.length === 0) return prepared;
-  const reason = `${agentType} is to work in the background, and its definition lists ${missing.join(", ")}. Yes allows it that without further questions; no lets it start without.`;
+  const reason = `${agentType} will work in the background, and its definition lists ${missing.join(", ")}. If you allow this, those calls need no further approval. If you deny it, the agent starts without them.`;
   const concern = { kind: "launch", about: "launch", rule: "background.preapprove", reason, grants: missing } as const;
   if ((await askAboutCall(launch, concern))?.answer !== "allow") return prepared;
   const allowed = missing.map((text): Rule => ({ text, effect: "allow", scope: "session" }));

@@ -125,7 +125,7 @@ export function lostResult({ agentId, runId }: RunRef): SubagentResult {
   const message = "Its transcript is missing, so its actions are unknown.";
   const nothing = { text: "", turns: 0, usage: noUsage, milliseconds: 0, modelMilliseconds: 0, facts: noFacts };
   const end: RunEnd = { runId, outcome: "failed", reason: "process_lost", message, ...nothing };
-  return { agentId, agentType: "unknown", description: "an agent that was lost", end };
+  return { agentId, agentType: "unknown", description: "a lost agent", end };
 }
 
 export function endedNotice({ agentId, end: { runId, outcome, facts } }: SubagentResult): EndedNotice {

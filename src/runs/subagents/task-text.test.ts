@@ -93,7 +93,7 @@ describe("the text about an agent that its parent reads", () => {
       agentsCut: 1,
     });
     expect(resultText(run).split("\n").at(-1)).toBe(
-      '[3 tool calls; 0 tokens; 5 ms; changed: src/a.ts, "app/[id].tsx"; ran: "npm test" (exit 1), "sleep 9…" (no exit code); denied: Write, Bash "npm publish"; outcome unknown: 1 call; 1 agent of its own cut short]',
+      '[3 tool calls; 0 tokens; 5 ms; changed: src/a.ts, "app/[id].tsx"; ran: "npm test" (exit 1), "sleep 9…" (no exit code); denied: Write, Bash "npm publish"; outcome unknown: 1 call; 1 subagent cut short]',
     );
   });
 
@@ -143,11 +143,11 @@ it("the roster lists agents that run, that have unreported results, and that can
   ];
   expect(rosterText(agents, [{ agentId: "a2", runId: "run-a2" }])).toBe(
     [
-      "Still at work; you will be told when they end:",
+      "Running; you will be notified when they end:",
       "- a1 (Explore, called scout): work of a1, output in /x/a1.output",
-      "Ended; their results come with the next turn:",
+      "Ended; their reports arrive with the next turn:",
       "- a2 (Explore): work of a2",
-      "Ended and told; to go on with one, resume it by its id:",
+      "Ended and reported; to continue one, resume it by its id:",
       "- a3 (Explore) (failed): work of a3",
     ].join("\n"),
   );

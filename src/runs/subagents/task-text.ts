@@ -27,7 +27,7 @@ export function resultText(run: SubagentResult, report = run.end.text): string {
 function errorText(run: SubagentResult, report: string): string {
   const { agentId, agentType, end } = run;
   const attributes = attributesOf({ agent: agentType, id: agentId, status: end.outcome });
-  const said = report.trim() === "" ? "" : `\nIts last words:\n${escapeTags(report)}`;
+  const said = report.trim() === "" ? "" : `\nIts last message:\n${escapeTags(report)}`;
   const why = escapeTags(end.message ?? end.reason);
   return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(run)}${resumeHint(run)}`;
 }
@@ -40,8 +40,8 @@ function earlyEnd({ outcome, reason, message = "" }: RunEnd): string {
 function resumeHint({ agentId, end }: SubagentResult): string {
   if (end.outcome === "succeeded") return "";
   // Its next run is charged to the same budget, so it can't be resumed at once.
-  const when = end.reason === "budget" ? "When it may, " : "";
-  return `\n[${when}Task with resume: "${agentId}" goes on with it.]`;
+  const when = end.reason === "budget" ? " once the budget allows it" : "";
+  return `\n[To continue this agent${when}, call Task with resume: "${agentId}".]`;
 }
 
 /** Returns the text for a refused call: there is no agent, and nothing to resume. */
@@ -56,8 +56,8 @@ export function launchedText({
   readonly agentId: string;
   readonly outputFile?: string | undefined;
 }): string {
-  const where = outputFile === undefined ? "" : ` What it does can be read in ${outputFile}.`;
-  return `Agent ${agentId} works in the background; you will be told when it ends.${where} Go on with something else. TaskOutput shows how far it is, TaskStop ends it.\nagentId: ${agentId}`;
+  const where = outputFile === undefined ? "" : ` Its output so far is in ${outputFile}.`;
+  return `Agent ${agentId} is running in the background; you will be notified when it ends.${where} Continue with something else. TaskOutput shows its progress, and TaskStop stops it.\nagentId: ${agentId}`;
 }
 
 /** Returns one text for all background agents that have ended. Their reports share its length. */
@@ -75,14 +75,14 @@ export function noticeText(ended: readonly SubagentResult[]): string {
     const summary = `${escapeTags(description)}: ${end.outcome}${end.reason === "done" ? "" : ` (${end.reason})`}`;
     return `<task_notification${attributes}>\n${summary}\n${why}${escapeTags(boundReport(run, room))}\n${trailer(run)}${resumeHint(run)}\n</task_notification>`;
   });
-  return `[Told by the runtime, not by a person: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
+  return `[From the runtime, not from the user: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
 }
 
 /** Returns the report of a run, cut to a length, with a note about where to read the rest. */
 export function boundReport({ outputFile, end }: SubagentResult, maxCharacters: number): string {
   const { text, truncated } = boundText(end.text, { maxCharacters });
   if (!truncated) return text;
-  const where = outputFile === undefined ? "TaskOutput shows all of it" : "all of it stands in the output file";
+  const where = outputFile === undefined ? "use TaskOutput to read all of it" : "the full text is in the output file";
   return `${text}\n[The report has ${formatCount(end.text.length)} characters: ${where}.]`;
 }
 
@@ -100,8 +100,8 @@ function trailer({ agentType, worktree, end }: SubagentResult): string {
     ...(facts.commands.length === 0 ? [] : [`ran: ${list(facts.commands.map(ran))}`]),
     ...(facts.denied.length === 0 ? [] : [`denied: ${list(facts.denied.map(denied))}`]),
     ...(facts.unknown.length === 0 ? [] : [`outcome unknown: ${plural(facts.unknown.length, "call")}`]),
-    ...(facts.agentsCut > 0 ? [`${plural(facts.agentsCut, "agent")} of its own cut short`] : []),
-    ...(facts.unreturned ? [`agents of its own that did not report to it: ${ids(facts.unreturned)}`] : []),
+    ...(facts.agentsCut > 0 ? [`${plural(facts.agentsCut, "subagent")} cut short`] : []),
+    ...(facts.unreturned ? [`subagents that did not report to it: ${ids(facts.unreturned)}`] : []),
     ...(worktree ? [`worktree: ${worktree.path}, branch ${worktree.branch} (${escapeTags(worktree.changes)})`] : []),
   ];
   return `[${parts.join("; ")}]${acceptance ? `\n${acceptanceText(acceptance)}` : ""}`;
@@ -146,7 +146,7 @@ const LONGEST_COMMAND = 60;
 function acceptanceText({ command, ok, exitCode, output }: AcceptanceResult): string {
   const check = `verified: ${ok} (${escapeTags(command)}`;
   if (ok) return `[${check})]`;
-  const how = exitCode === null ? "was not run to its end" : `exit code ${exitCode}`;
+  const how = exitCode === null ? "did not finish" : `exit code ${exitCode}`;
   return `[${check}: ${how})]\n${escapeTags(output)}`;
 }
 
@@ -193,9 +193,9 @@ export function rosterText(agents: readonly Subagent[], unreported: readonly Run
   const ready = ended.filter(({ runId }) => waiting.has(runId));
   const finished = ended.filter(({ runId }) => !waiting.has(runId));
   const parts = [
-    rosterSection("Still at work; you will be told when they end", running),
-    rosterSection("Ended; their results come with the next turn", ready),
-    rosterSection("Ended and told; to go on with one, resume it by its id", finished.slice(-FINISHED_SHOWN)),
+    rosterSection("Running; you will be notified when they end", running),
+    rosterSection("Ended; their reports arrive with the next turn", ready),
+    rosterSection("Ended and reported; to continue one, resume it by its id", finished.slice(-FINISHED_SHOWN)),
   ];
   return parts.filter((part) => part !== "").join("\n");
 }
@@ -217,8 +217,8 @@ export function unknownAgentText(id: string, agents: readonly Subagent[], caller
   const isMain = caller === MAIN_AGENT;
   if (agents.length === 0)
     return isMain
-      ? `There is no agent ${id} in this session: none was started.`
-      : `There is no agent ${id} among yours: you started none.`;
+      ? `There is no agent ${id} in this session: no agent has been started.`
+      : `There is no agent ${id} among yours: you have not started any.`;
   const match = matchId(
     agents.map(({ agentId }) => agentId),
     id,
@@ -230,8 +230,8 @@ export function unknownAgentText(id: string, agents: readonly Subagent[], caller
   const newest = agents.slice(-10).reverse();
   const more = agents.length > newest.length ? ` and ${agents.length - newest.length} older ones` : "";
   const where = isMain ? "in this session" : "among yours";
-  return `There is no agent ${id} ${where}. There are ${newest.map(labelOf).join(", ")}${more}.`;
+  return `There is no agent ${id} ${where}. Known agents: ${newest.map(labelOf).join(", ")}${more}.`;
 }
 
 /** Explains why an agent without Task can't use the tools that go with it. */
-export const MAY_NOT_DELEGATE = "only agents that may delegate start, resume, stop and look after others.";
+export const MAY_NOT_DELEGATE = "only agents that can delegate may start, resume, stop or inspect other agents.";

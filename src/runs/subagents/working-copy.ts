@@ -74,7 +74,7 @@ export function keepInCopy(
   if (top.startsWith(`${original}/`)) return executor;
   const isInCopy = ({ name, inputJson }: ToolCall): boolean =>
     canonicalToolName(name) !== "Bash" || !commandNames(inputJson, original);
-  const reason = `The command names ${original}, and you work in a copy of it: ${top}. Use relative paths.`;
+  const reason = `The command names ${original}, but you work in a copy of it: ${top}. Use relative paths.`;
   const decision: Decision = { effect: "deny", rule: "copy", scope: "builtin", reason };
   return {
     ...executor,

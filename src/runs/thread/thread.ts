@@ -327,7 +327,7 @@ function hasText(block: AssistantBlock): boolean {
 /** A conversation begins with a user message. A damaged transcript may have lost it. */
 const lostPrompt: UserMessage = {
   role: "user",
-  content: [{ type: "text", text: "[What was said here is lost: the transcript is damaged.]" }],
+  content: [{ type: "text", text: "[This message is lost because the transcript is damaged.]" }],
 };
 
 /** Replaces a head that is missing on disk. The messages that were sent with it are kept. */

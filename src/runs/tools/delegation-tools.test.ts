@@ -81,7 +81,7 @@ describe("a delegation tool", () => {
     };
     for (const tool of tools.filter(({ declaration }) => declaration.name in inputs)) {
       const output = await tool.run(inputs[tool.declaration.name] ?? {}, contextOf("a1"));
-      expect(output).toMatchObject({ isError: true, content: expect.stringContaining("is not for this agent") });
+      expect(output).toMatchObject({ isError: true, content: expect.stringContaining("This agent can't use") });
     }
     expect(prepared()).toBe(0);
   });
@@ -92,7 +92,7 @@ describe("a delegation tool", () => {
       const output = await tool.run({ plan: "x" }, contextOf("a1"));
       expect(output).toMatchObject({
         isError: true,
-        content: expect.stringContaining("only for the agent that the user"),
+        content: expect.stringContaining("Only the main agent can use"),
       });
     }
     expect(plan).toHaveLength(2);
@@ -102,7 +102,7 @@ describe("a delegation tool", () => {
     const { tools, prepared } = sessionWith("a1", 2, forkPrompt("Look."));
     const task = tools.find(({ declaration }) => declaration.name === "Task");
     const output = await task?.run({ description: "look", prompt: "look", subagent_type: "Explore" }, contextOf("a1"));
-    expect(output).toMatchObject({ isError: true, content: expect.stringContaining("is not for this agent") });
+    expect(output).toMatchObject({ isError: true, content: expect.stringContaining("This agent can't use") });
     expect(prepared()).toBe(0);
   });
 

@@ -41,12 +41,11 @@ export function createEnterPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Too
   return {
     ...spec,
     run: async (_, { agentId }) => {
-      const refusal = refusalFor("EnterPlanMode", agentId, dispatcher.isPlanning ? "Plan mode is on already." : "");
+      const refusal = refusalFor("EnterPlanMode", agentId, dispatcher.isPlanning ? "Plan mode is already on." : "");
       if (refusal) return refusal;
       await record(dispatcher, { type: "plan.entered", by: "agent" });
       return {
-        content:
-          "Plan mode is on: look at whatever you need and change nothing. Then call ExitPlanMode with your plan.",
+        content: "Plan mode is on: read whatever you need, but change nothing. Then call ExitPlanMode with your plan.",
       };
     },
   };
@@ -68,7 +67,7 @@ export function createExitPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Tool
 
 /** Refuses all agents but the main agent, whatever policy allowed the call. */
 function refusalFor(name: string, agentId: AgentId, problem: string): ToolOutput | undefined {
-  const why = agentId === MAIN_AGENT ? problem : `${name} is only for the agent that the user talks to.`;
+  const why = agentId === MAIN_AGENT ? problem : `Only the main agent can use ${name}.`;
   return why === "" ? undefined : { content: why, isError: true };
 }
 

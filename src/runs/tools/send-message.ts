@@ -38,7 +38,10 @@ export function createSendMessage(dispatcher: Dispatcher, spec: ToolSpec): Tool 
       const isOwn = (await registry.find(agentId, sender)) !== undefined;
       const message = isOwn ? prompt : await withSender(dispatcher, prompt, sender);
       if (await registry.live.get(agentId)?.tell(message))
-        return { content: `Agent ${agentId} will read it at its next step.`, details: { agentId, delivered: true } };
+        return {
+          content: `Agent ${agentId} will read the message before its next step.`,
+          details: { agentId, delivered: true },
+        };
       const refusal = await refusalToResume(subagent, dispatcher, context);
       return refusal === undefined ? resume(agentId, { dispatcher, prompt, context }) : failed(refusal);
     },
@@ -47,10 +50,10 @@ export function createSendMessage(dispatcher: Dispatcher, spec: ToolSpec): Tool 
 
 function whyUnreachable(dispatcher: Dispatcher, agentId: AgentId): string | undefined {
   if (dispatcher.registry.isWaitedFor(agentId))
-    return "is waited for by who started it, and is told nothing more until it has reported.";
+    return "can't receive messages while its caller is waiting for its report.";
   // The slot that it waits for may be the sender's.
   return dispatcher.registry.live.get(agentId)?.isQueued()
-    ? "has not begun: it waits until others have ended. Tell it later."
+    ? "has not started yet: it is waiting for other agents to end. Send the message later."
     : undefined;
 }
 
@@ -67,19 +70,20 @@ async function refusalToResume(
   dispatcher: Dispatcher,
   context: ToolContext,
 ): Promise<string | undefined> {
-  const ended = `Agent ${agentId} has ended and can't be told anything`;
+  const ended = `Agent ${agentId} has ended and can't receive messages`;
   const caller = dispatcher.registry.live.get(context.agentId);
   if (caller === undefined || !dispatcher.mayDelegate(context.agentId)) return `${ended}: ${MAY_NOT_DELEGATE}`;
   if ((await dispatcher.registry.find(agentId, context.agentId)) === undefined)
-    return `${ended}: only who started it, or who is above, goes on with it.`;
+    return `${ended}: only the agents above it can resume it.`;
   const { effect, rule, scope } = judgeAgent(agentType, caller.agent.policy);
-  if (effect === "deny") return `Agent ${agentId} can't go on: the ${scope} rule ${rule} denies it.`;
+  if (effect === "deny") return `Agent ${agentId} can't be resumed: the ${scope} rule ${rule} denies it.`;
   const remedy = `Use Task with resume: "${agentId}" and subagent_type: "${agentType}"`;
-  if (effect === "ask") return `${ended}: the rule ${rule} asks first. ${remedy}, so that somebody can be asked.`;
+  if (effect === "ask")
+    return `${ended}: the rule ${rule} requires approval. ${remedy}, so that the user can be asked.`;
   if (end?.reason !== "stopped") return undefined;
-  const reason = `${agentType} ${agentId} was stopped, and a message would let it go on.`;
+  const reason = `${agentType} ${agentId} was stopped, and this message would resume it.`;
   const approval = await dispatcher.askAbout(context, { kind: "call", about: "wake", rule: "stopped agent", reason });
-  return approval?.answer === "allow" ? undefined : `Agent ${agentId} was stopped. ${remedy} to go on with it.`;
+  return approval?.answer === "allow" ? undefined : `Agent ${agentId} was stopped. ${remedy} to resume it.`;
 }
 
 async function resume(
@@ -93,7 +97,7 @@ async function resume(
   const outcome = await dispatcher.resume(agentId, { prompt, background: true }, context);
   if (outcome.status === "refused") return failed(outcome.message);
   return {
-    content: `Agent ${agentId} had ended and goes on with it in the background.`,
+    content: `Agent ${agentId} had ended. It was resumed with your message and is running in the background.`,
     details: { agentId },
     facts: { launched: outcome.status === "launched" ? outcome.notice : undefined },
   };

@@ -62,7 +62,7 @@ async function show(
     return { content: resultText(ended, page), details: { agentId, status: ended.end.outcome } };
   }
   const text = dispatcher.registry.live.get(agentId)?.thread.state.run?.text ?? "";
-  const progress = text === "" ? "It has said nothing yet." : `So far:\n${escapeTags(text)}`;
+  const progress = text === "" ? "It has written nothing yet." : `So far:\n${escapeTags(text)}`;
   return {
     content: `Agent ${agentId} (${agentType}: ${description}) is still running. ${progress}`,
     details: { agentId, status: "running" },
@@ -87,18 +87,18 @@ async function resultOf(
 
 async function rosterOf({ registry }: Dispatcher, caller: AgentId): Promise<string> {
   const unreported = registry.live.get(caller)?.thread.state.background ?? [];
-  return rosterText(await registry.all(caller), unreported) || "You have started no agents.";
+  return rosterText(await registry.all(caller), unreported) || "You have not started any agents.";
 }
 
 /** Returns a page of a report. It ends with a whole line if possible, and never with half a character. */
 function pageOf(text: string, offset: number): string {
   if (offset === 0 && text.length <= LONGEST_REPORT) return text;
-  if (offset >= text.length) return `[The report has ${formatCount(text.length)} characters; nothing is behind them.]`;
+  if (offset >= text.length) return `[The report has only ${formatCount(text.length)} characters.]`;
   const limit = offset + LONGEST_REPORT;
   const line = text.lastIndexOf("\n", limit - 1) + 1;
   const whole = limit >= text.length ? text.length : line > offset + LONGEST_REPORT / 2 ? line : limit;
   const end = isHighSurrogate(text, whole - 1) ? whole - 1 : whole;
-  const more = end < text.length ? ` TaskOutput with offset: ${end} goes on.` : "";
+  const more = end < text.length ? ` To continue, call TaskOutput with offset: ${end}.` : "";
   const where = `Characters ${formatCount(offset)} to ${formatCount(end)} of ${formatCount(text.length)}.`;
   return `${text.slice(offset, end)}\n[${where}${more}]`;
 }

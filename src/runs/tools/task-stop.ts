@@ -33,12 +33,13 @@ export function createTaskStop(dispatcher: Dispatcher, spec: ToolSpec): Tool {
       const { stopped, goesOn } = await stopWithReceipt(registry.working(agentId), () => registry.stop(agentId));
       const own = stopped.find((run) => run.agentId === agentId);
       const details = { agentId, stopped: stopped.map(asJson), goesOn: goesOn.map(asJson) };
-      if (own === undefined) return { content: `Agent ${agentId} does not run; there was nothing to stop.`, details };
+      if (own === undefined)
+        return { content: `Agent ${agentId} is not running, so there was nothing to stop.`, details };
       const others = stopped.filter((run) => run !== own);
       const content = [
-        `Agent ${agentId} was stopped after ${plural(own.turns, "turn")}. What it did stays; Task with resume: "${agentId}" goes on with it.`,
-        ...(others.length === 0 ? [] : [`Stopped with it: ${listed(others)}.`]),
-        ...(goesOn.length === 0 ? [] : [`Agents of its own go on in the background: ${listed(goesOn)}.`]),
+        `Agent ${agentId} was stopped after ${plural(own.turns, "turn")}. Its work is kept. To continue it, call Task with resume: "${agentId}".`,
+        ...(others.length === 0 ? [] : [`Also stopped: ${listed(others)}.`]),
+        ...(goesOn.length === 0 ? [] : [`Its subagents continue in the background: ${listed(goesOn)}.`]),
       ];
       return { content: content.join(" "), details };
     },

@@ -28,7 +28,7 @@ export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
       const { agentType } = request;
       const call = { request, input, context };
       if (request.prompt.trim() === "")
-        return refused(agentType, "prompt is empty: say what to do, where, and what to report.");
+        return refused(agentType, "prompt is empty. Say what to do, where, and what to report.");
       const resume = textIn(input, "resume");
       if (resume !== undefined) return resumeAgent(dispatcher, { ...call, resume });
       if (agentType === "") {
@@ -71,7 +71,7 @@ export function forDelegators(dispatcher: Dispatcher, tool: Tool): Tool {
     ...tool,
     run: async (input, context) => {
       if (dispatcher.mayDelegate(context.agentId)) return tool.run(input, context);
-      return { content: `${tool.declaration.name} is not for this agent: ${MAY_NOT_DELEGATE}`, isError: true };
+      return { content: `This agent can't use ${tool.declaration.name}: ${MAY_NOT_DELEGATE}`, isError: true };
     },
   };
 }
@@ -95,18 +95,18 @@ async function resumeAgent(
   if (request.agentType !== "" && !isSameAgent(request.agentType, agentType))
     return refused(
       request.agentType,
-      `Agent ${agentId} is of the type ${agentType}. Resume it as that, or leave subagent_type out.`,
+      `Agent ${agentId} has the type ${agentType}. Resume it with that subagent_type, or omit it.`,
     );
   if (registry.isRunning(agentId)) return refused(agentType, stillRunning(agentId, registry.isWaitedFor(agentId)));
   if (subagent.fork?.kind === "fork" && request.model !== undefined) return refused(agentType, noModel);
   if (request.isolation !== undefined && subagent.isolation === undefined)
     return refused(
       agentType,
-      `Agent ${agentId} goes on where it worked before. Leave isolation out, or start another.`,
+      `Agent ${agentId} continues in the directory where it worked before. Omit isolation, or start another agent.`,
     );
   const property = forkPropertyIn(input);
   if (property !== undefined)
-    return refused(agentType, `${property} is for a new fork: this one goes on with what it was given. Leave it out.`);
+    return refused(agentType, `${property} is only for new forks: a resumed fork keeps its limits. Omit it.`);
   const denial = await denialOf([agentType], { judged: judgedType(input), context });
   if (denial !== undefined) return refused(agentType, denial);
   const outcome = await dispatcher.resume(agentId, request, context);
@@ -117,7 +117,7 @@ async function resumeAgent(
 }
 
 function stillRunning(agentId: AgentId, isWaitedFor: boolean): string {
-  const remedy = isWaitedFor ? "Its report comes by itself." : "Use SendMessage to tell it something.";
+  const remedy = isWaitedFor ? "Its report arrives when it ends." : "Use SendMessage to send it a message.";
   return `Agent ${agentId} is still running. ${remedy}`;
 }
 
@@ -126,17 +126,16 @@ function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest,
   if (fork === undefined) {
     const property = forkPropertyIn(input);
     if (property === undefined) return undefined;
-    const remedy = mayFork ? "leave it out, or leave subagent_type out." : "leave it out. Forks are off here.";
-    return `${property} is for forks: ${remedy}`;
+    const remedy = mayFork ? "omit it, or omit subagent_type." : "omit it. Forks are off in this session.";
+    return `${property} is only for forks: ${remedy}`;
   }
   if (model !== undefined) return noModel;
   if (isolation !== undefined)
-    return "A fork works where its conversation was held: leave isolation out, or name a subagent_type.";
+    return "A fork works in the directory of its parent: omit isolation, or name a subagent_type.";
   return undefined;
 }
 
-const noModel =
-  "A fork goes on with the model of its conversation: leave model out, or name a subagent_type that may have another.";
+const noModel = "A fork uses the model of its conversation: omit model, or name a subagent_type.";
 
 /** Returns the agent type that a Task call was decided by. */
 function judgedType(input: JsonObject): string {
@@ -153,7 +152,7 @@ async function denialOf(
     if (effect === "deny") return reason;
     // A rule about the whole tool was applied already if the call was decided by an agent type.
     if (effect === "ask" && (judged === undefined || rule.includes("(")))
-      return `The rule ${rule} asks first. Call Task with subagent_type: "${agentType}", so that the user can be asked.`;
+      return `The rule ${rule} requires approval. Call Task with subagent_type: "${agentType}", so that the user can be asked.`;
   }
   return undefined;
 }
