@@ -43,7 +43,7 @@ describe("retinue permissions", () => {
     const place = createPlace();
     write(place, { "~/settings.json": { permissions: { deny: ["WebFetch(example.com)"] } } });
     const { stderr } = await retinue(["permissions", "list"], place);
-    expect(stderr).toContain("a WebFetch rule names a host");
+    expect(stderr).toContain("a WebFetch rule must name a host");
   });
 
   it("reports rules that name no tool, with file, line and the nearest name", async () => {

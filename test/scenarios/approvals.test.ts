@@ -235,7 +235,7 @@ describe("agents in the background", () => {
   ] as const)("go on with a denial where %s, and their report lists it", async (_, options) => {
     const { model, cwd, home } = await answered(parts, () => {}, options);
     expect(existsSync(join(cwd, "one"))).toBe(false);
-    expect(resultsIn(model.requests("CHILD")[1])[0]).toContain("It needs the user's yes");
+    expect(resultsIn(model.requests("CHILD")[1])[0]).toContain("This needs approval, and no one can approve it");
     expect(JSON.stringify(model.requests("MAIN").at(-1))).toContain(String.raw`denied: Bash \"mkdir one\"`);
     expect(await listApprovals({ home })).toEqual([]);
   });

@@ -79,7 +79,7 @@ function judgeAccess(request: AccessRequest, compiled: CompiledPolicy): Finding 
   const { access, toolName } = request;
   switch (access.kind) {
     case "write":
-      if (compiled.policy.mode === "plan") return builtin("deny", "plan", "Mode plan changes no files.");
+      if (compiled.policy.mode === "plan") return builtin("deny", "plan", "Plan mode does not change files.");
       return judgePath(request, access, compiled);
     case "read":
     case "search":
@@ -98,7 +98,7 @@ function judgeAccess(request: AccessRequest, compiled: CompiledPolicy): Finding 
       return judgeQuestion(toolName, compiled);
     case "internal":
       return (
-        judgeWhole(toolName, compiled) ?? builtin("allow", "internal", `${toolName} touches nothing outside the agent.`)
+        judgeWhole(toolName, compiled) ?? builtin("allow", "internal", `${toolName} has no effect outside the agent.`)
       );
   }
 }
@@ -116,7 +116,11 @@ function judgeNetwork(toolName: string, text: string, compiled: CompiledPolicy):
   );
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, host);
   if (verdict?.rule.rule.scope !== "session" && carriesData(url)) {
-    return builtin("insist", "data in address", `The address for ${host} carries what looks like a key, or much data.`);
+    return builtin(
+      "insist",
+      "data in address",
+      `The URL for ${host} contains what looks like a key, or a large amount of data.`,
+    );
   }
   if (verdict !== undefined) return byVerdict(verdict, host);
   return builtin("open", "network", `No rule allows fetching from ${host}.`);
@@ -151,16 +155,16 @@ function judgeAgent(toolName: string, access: Access & { readonly kind: "agent" 
     const asked = target.kind === "parameter" ? parameters[target.name] : undefined;
     return target.kind === "parameter" && asked !== undefined && target.covers(asked);
   });
-  if (verdict !== undefined) return byVerdict(verdict, agentType === "" ? "giving work to an agent" : agentType);
-  return builtin("allow", "agent", "Work may be given to this agent.");
+  if (verdict !== undefined) return byVerdict(verdict, agentType === "" ? "delegating to an agent" : agentType);
+  return builtin("allow", "agent", "Delegating to this agent is allowed.");
 }
 
 /** Only a person can approve leaving plan mode, because everything else can follow from it. Rules can only deny it. */
 function judgeLeavingPlan(toolName: string, compiled: CompiledPolicy): Finding {
   const found = judgeWhole(toolName, compiled);
   if (found?.effect === "deny") return found;
-  if (compiled.policy.mode !== "plan") return builtin("allow", "internal", "There is no plan mode to leave.");
-  return { effect: "insist", rule: PLAN_APPROVAL, scope: "session", reason: "A person has to approve the plan." };
+  if (compiled.policy.mode !== "plan") return builtin("allow", "internal", "Plan mode is not on.");
+  return { effect: "insist", rule: PLAN_APPROVAL, scope: "session", reason: "The user has to approve the plan." };
 }
 
 /** A question always waits for its answer: allowing it by a rule would leave it unanswered. Rules can only deny it. */
@@ -177,18 +181,18 @@ function judgeSkill(toolName: string, name: string, compiled: CompiledPolicy): F
     ({ coversTool, target }) =>
       coversTool(toolName) && (target.kind === "whole" || (target.kind === "skill" && target.covers(name))),
   );
-  return verdict ? byVerdict(verdict, name) : builtin("allow", "skill", "Loading a skill touches nothing.");
+  return verdict ? byVerdict(verdict, name) : builtin("allow", "skill", "Loading a skill has no side effects.");
 }
 
 /** Judges tools without known accesses. Only a rule for the whole tool can allow them. */
 function judgeUndescribed(toolName: string, compiled: CompiledPolicy): Finding {
   if (hasKnownAccesses(toolName)) {
-    return builtin("deny", "unusable input", `The input of ${toolName} does not say what it would touch.`);
+    return builtin("deny", "unusable input", `The input of ${toolName} does not name what the call would access.`);
   }
   const found = judgeWhole(toolName, compiled);
   if (found?.effect === "allow" || found?.effect === "deny") return found;
   if (compiled.policy.mode === "plan" && toolName !== "WebSearch") {
-    return builtin("deny", "plan", `Mode plan uses ${toolName} only where a rule allows it.`);
+    return builtin("deny", "plan", `Plan mode uses ${toolName} only if a rule allows it.`);
   }
   return found ?? builtin("open", "tool", `No rule allows ${toolName}.`);
 }
@@ -202,16 +206,16 @@ function applyMode(finding: Finding, { policy }: CompiledPolicy): Decision {
   const { effect, reason } = finding;
   if (effect === "allow" || effect === "deny") return asDecision(finding, effect);
   if (policy.mode === "dontAsk")
-    return asDecision(finding, "deny", `${reason} Mode dontAsk denies what would have to be asked.`);
+    return asDecision(finding, "deny", `${reason} The mode dontAsk denies calls that need approval.`);
   if (effect === "open" && policy.mode === "bypassPermissions") {
     return {
       effect: "allow",
       rule: "bypassPermissions",
       scope: "builtin",
-      reason: "Mode bypassPermissions allows what no rule restricts.",
+      reason: "The mode bypassPermissions allows everything that no rule restricts.",
     };
   }
   if (policy.unattended)
-    return asDecision(finding, "deny", `${reason} It would have to be asked, and nobody can answer.`);
+    return asDecision(finding, "deny", `${reason} This needs approval, and no one can approve it in this run.`);
   return asDecision(finding, "ask");
 }

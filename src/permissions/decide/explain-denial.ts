@@ -9,22 +9,22 @@ import { CHANGED_HOOK, PLAN_APPROVAL, USER_QUESTION, WRITE_IN_WORKSPACE } from "
 export function explainDenial(decision: Decision, call: ToolCall): string {
   const tool = canonicalToolName(call.name);
   const head = `${tool} was not run. ${decision.reason}`;
-  if (decision.rule === "not in pool") return `${head} Go on with the tools you have.`;
+  if (decision.rule === "not in pool") return `${head} Continue with the tools you have.`;
   if (malformed.has(decision.rule)) return `${head} Correct the call.`;
   if (decision.rule === PLAN_APPROVAL)
-    return "The plan was not approved, so plan mode goes on. Change the plan if you are told what is wrong with it; else give it as your answer.";
+    return "The plan was not approved, so plan mode stays on. If you were told what is wrong with the plan, change it; otherwise give it as your answer.";
   if (decision.rule === USER_QUESTION)
     return "The question was not answered: no one can answer it in this run, or the user declined. Decide yourself, continue, and say what you assumed.";
   if (decision.rule === "plan") return `${head} Say in your answer what you would do; the user can leave plan mode.`;
   if (decision.rule === CHANGED_HOOK)
-    return `${head} It needs the user's yes, and nobody can give it in this run. Go on without it, and say in your answer that the user should look at the hook; a new session runs it again.`;
+    return `${head} This needs approval, and no one can approve it in this run. Continue without it, and say in your answer that the user should check the hook; a new session runs it without asking.`;
   const isRule = decision.scope !== "builtin";
   if (decision.effect === "deny" && isRule)
-    return `${head} Do not try to reach the same by other means; say in your answer what is missing.`;
+    return `${head} Do not try to do the same in another way; say in your answer what is missing.`;
   const advice = isRule
-    ? "It needs the user's yes, and nobody can give it in this run."
-    : `It needs the user's yes, and nobody can give it in this run. ${adviceFor(tool, call, decision)}`;
-  return `${head} ${advice} Go on without it, and say in your answer what is missing.`;
+    ? "This needs approval, and no one can approve it in this run."
+    : `This needs approval, and no one can approve it in this run. ${adviceFor(tool, call, decision)}`;
+  return `${head} ${advice} Continue without it, and say in your answer what is missing.`;
 }
 
 /** Returns a rule that allows exactly this call, for `--allowed-tools` and settings; undefined if no rule can. */
@@ -45,9 +45,9 @@ const malformed = new Set([
 function adviceFor(tool: string, call: ToolCall, decision: Decision): string {
   const rule = suggestRule(tool, parseInput(call.inputJson));
   if (rule === undefined)
-    return "Run one simple command at a time, without operators, variables or wildcards: such a one can be allowed by name.";
+    return "Run one simple command at a time, without operators, variables or wildcards: a rule can allow such a command.";
   const flag = `--allowed-tools '${rule.replaceAll("'", "'\\''")}'`;
-  const settings = `\`permissions.allow\` in the settings`;
+  const settings = `\`permissions.allow\` in settings`;
   if (decision.rule === WRITE_IN_WORKSPACE)
     return `The user can allow it with --permission-mode acceptEdits, with ${flag}, or with the same rule in ${settings}.`;
   return `The user can allow it with ${flag}, or with the same rule in ${settings}.`;

@@ -38,7 +38,7 @@ export function builtin(effect: Finding["effect"], rule: string, reason: string)
 export function byRule({ rule, broken }: CompiledRule, what: string): Finding {
   const where = rule.file === undefined ? `${rule.scope} scope` : `${rule.scope} scope, ${rule.file}`;
   const doing = { allow: "allows", ask: "asks about", deny: "denies" }[rule.effect];
-  const note = broken ? " (its specifier can't be read, so it holds for the whole tool)" : "";
+  const note = broken ? " (its specifier is invalid, so it applies to the whole tool)" : "";
   return { ...originOf(rule), reason: `The rule \`${rule.text}\` (${where}) ${doing} ${what}${note}.` };
 }
 
@@ -46,7 +46,7 @@ export function byVerdict({ rule, layer }: Verdict, what: string): Finding {
   const left = layer === undefined ? [] : leftOf(rule, layer.rules);
   if (left.length === 0) return byRule(rule, what);
   const texts = left.join(", ");
-  const reason = `This agent has ${rule.rule.text} only for ${texts}: its definition leaves nothing else of it.`;
+  const reason = `The definition of this agent allows ${rule.rule.text} only for ${texts}.`;
   return { ...originOf(rule.rule), rule: texts, reason };
 }
 

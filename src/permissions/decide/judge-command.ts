@@ -27,14 +27,14 @@ import { builtin, byVerdict, type Finding, READ_ONLY_COMMAND } from "./finding.t
 
 /** Returns the strictest finding over all commands of the line. Files that redirections open are separate accesses. */
 export function judgeCommand(toolName: string, command: string, compiled: CompiledPolicy): Finding {
-  if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command has a NUL character.");
+  if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command contains a NUL character.");
   const analysis = analyseCommand(command);
   const line: CommandLine = { toolName, analysis, units: unitsOf(analysis) };
   const judgement = weighUnits(line, compiled);
   if (judgement.denied !== undefined) return byVerdict(judgement.denied, "this command");
   const doubt = judgement.doubts[0];
   if (compiled.policy.mode === "plan" && doubt !== undefined) {
-    return builtin("deny", "plan", `Mode plan runs only commands that are known to change nothing: ${doubt}.`);
+    return builtin("deny", "plan", `Plan mode runs only commands that are known to be read-only, and ${doubt}.`);
   }
   if (judgement.asked !== undefined) return byVerdict(judgement.asked, "this command");
   const bySession = judgement.allowed?.rule.rule.scope === "session" && judgement.open === undefined;
@@ -42,7 +42,7 @@ export function judgeCommand(toolName: string, command: string, compiled: Compil
   if (hidden !== undefined) return hidden;
   if (judgement.open !== undefined) return builtin("open", "command", judgement.open);
   if (judgement.allowed !== undefined) return byVerdict(judgement.allowed, "this command");
-  return builtin("allow", READ_ONLY_COMMAND, "The command is known to change nothing.");
+  return builtin("allow", READ_ONLY_COMMAND, "The command is read-only.");
 }
 
 interface CommandLine {
@@ -88,7 +88,7 @@ function weighUnits({ toolName, analysis, units }: CommandLine, compiled: Compil
     denied: find("deny"),
     asked: find("ask"),
     allowed: find("allow"),
-    open: open[0] && `The command is not known to change nothing (${open[0]}), and no rule allows it.`,
+    open: open[0] && `No rule allows this command, and ${open[0]}.`,
     doubts,
   };
 }
@@ -152,7 +152,7 @@ function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding 
   return builtin(
     "insist",
     "hidden command",
-    "What this command would run is only known to the shell, and rules restrict what may run. Write it without variables, substitutions, eval or aliases in place of a program's name.",
+    "Only the shell knows what this command would run, and rules restrict what may run. Write it without variables, substitutions, eval or aliases in place of program names.",
   );
 }
 
@@ -206,7 +206,7 @@ function guardedMention({ analysis, units }: CommandLine, compiled: CompiledPoli
   const unknown = units.find(({ command }) => !takesNoFiles(command) && command.words.slice(1).some(isUnknown));
   if (unknown === undefined && analysis.redirections.every(({ path }) => path !== undefined)) return undefined;
   const { rule } = first!;
-  const reason = `Only the shell knows which files the command names, and the rule \`${rule.text}\` (${rule.scope} scope) restricts some. Write their names out.`;
+  const reason = `Only the shell knows which files the command names, and the rule \`${rule.text}\` (${rule.scope} scope) restricts some files. Spell out their names.`;
   return { effect: "insist", rule: rule.text, scope: rule.scope, reason };
 }
 

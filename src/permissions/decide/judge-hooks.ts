@@ -16,7 +16,7 @@ export function dependsOnGitHooks({ effect, rule }: Decision, accesses: readonly
 export function judgeHooks(access: Access, finding: Finding, [first]: readonly string[]): Finding | undefined {
   if (first === undefined || finding.effect !== "allow" || !isSpecific(finding.rule) || !runsHooks(access))
     return undefined;
-  const reason = `git would run ${first}, which was made or changed since this session began.`;
+  const reason = `git would run ${first}, which was created or changed after this session began.`;
   return builtin("insist", CHANGED_HOOK, reason);
 }
 

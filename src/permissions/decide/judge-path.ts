@@ -22,7 +22,7 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
     return builtin(
       "insist",
       "unresolved path",
-      `It can't be told where ${shown(access.path)} leads (a loop of links, or no permission to look).`,
+      `${shown(access.path)} can't be resolved: it has a loop of symlinks, or a directory that can't be read.`,
     );
   }
   const part = access.kind === "write" ? protectedIn(resolved, compiled.policy.workspaceRoots) : undefined;
@@ -34,7 +34,7 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
   return builtin(
     "insist",
     "protected file",
-    `${shown(access.path)} is protected: ${part} can change what later runs or is permitted.`,
+    `${shown(access.path)} is protected: ${part} can affect what is run or permitted later.`,
   );
 }
 
@@ -46,7 +46,7 @@ function baseRule(access: PathAccess, resolved: ResolvedPath, { policy }: Compil
   if (access.kind !== "write") {
     if (inWorkspace) return builtin("allow", "read in workspace", `Reading inside the workspace is allowed: ${what}.`);
     if (policy.readableRoots.some((root) => isWithin(resolved.real, root))) {
-      return builtin("allow", "readable root", `This directory may be read: ${what}.`);
+      return builtin("allow", "readable root", `Reading in this directory is allowed: ${what}.`);
     }
   }
   if (!inWorkspace) {
@@ -54,7 +54,7 @@ function baseRule(access: PathAccess, resolved: ResolvedPath, { policy }: Compil
     return builtin("open", "outside workspace", `${shown(access.path)} ${leads} outside the workspace.`);
   }
   if (policy.mode === "acceptEdits")
-    return builtin("allow", "acceptEdits", `Mode acceptEdits allows edits inside the workspace: ${what}.`);
+    return builtin("allow", "acceptEdits", `The mode acceptEdits allows edits inside the workspace: ${what}.`);
   return builtin("open", WRITE_IN_WORKSPACE, `No rule allows ${what}.`);
 }
 
@@ -112,13 +112,13 @@ function usablePath(access: PathAccess, resolved: ResolvedPath | undefined): Res
 }
 
 function malformation(path: string): string | undefined {
-  if (/\p{Cc}/u.test(path)) return "it has control characters";
-  if (/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(path)) return "it is an address, not a path; give a plain path";
+  if (/\p{Cc}/u.test(path)) return "it contains control characters";
+  if (/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(path)) return "it is a URL, not a path; use a plain path";
   if (path.startsWith("\\")) return "it starts with a backslash; paths here use /";
-  if (path.length > 4095) return "it is too long for a path";
+  if (path.length > 4095) return "it is too long";
   for (const name of path.split("/")) {
     if (name.length > 255) return "a name in it is longer than 255 characters";
-    if (deviceName.test(name)) return `${name} is the name of a device on some systems; choose another name`;
+    if (deviceName.test(name)) return `${name} is a device name on some systems; choose another name`;
   }
   return undefined;
 }

@@ -31,7 +31,8 @@ export function wildcardHazard(
     if (outside !== undefined) return outside;
     if (risky !== undefined && word.open !== undefined && !/^[^-]/.test(word.lead))
       return "only the shell knows whether an argument is an option";
-    if (risky?.test(word.text)) return `${word.text.split("=")[0]} lets ${name} run a program, or reach other places`;
+    if (risky?.test(word.text))
+      return `${word.text.split("=")[0]} can make ${name} run a program or access other places`;
     const part = readers.has(name) ? undefined : protectedIn(word, context);
     if (part !== undefined) return `an argument names ${part}`;
   }
@@ -121,9 +122,9 @@ const gitRunners = new Set(
 function sedHazard(further: readonly string[]): string | undefined {
   const options = further.filter((word) => word.startsWith("-"));
   if (options.some((word) => !/^-[nErsuz]+$|^-[nErsuz]*i[.\w]*$/.test(word)))
-    return "an option of sed can read a script from elsewhere";
+    return "an option of sed can read a script from a file";
   const script = further.find((word) => !word.startsWith("-")) ?? "";
-  return isReadingSed(script) ? undefined : "a script of sed can write files or run programs";
+  return isReadingSed(script) ? undefined : "a sed script can write files or run programs";
 }
 
 /** Explains why a word could refer to something outside the workspace; undefined if it can't. Does not follow symlinks. */
@@ -132,8 +133,8 @@ export function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): 
   // The value of an option follows `=`, or directly follows its letter (`-o/etc/x`).
   const value = word.text.replace(/^--?[\w-]*=/, "").replace(/^-[A-Za-z](?=[/.])/, "");
   if (/^(https?|ssh|git):\/\//i.test(value)) return undefined;
-  if (/^[A-Za-z][\w+.-]*:(\/\/|:)/.test(value)) return "an argument is an address that can name files or programs";
-  if (/(^|[/:=@{,])\.\.([/},]|$)/.test(value)) return "an argument climbs out of its directory";
+  if (/^[A-Za-z][\w+.-]*:(\/\/|:)/.test(value)) return "an argument is a URL that can refer to files or programs";
+  if (/(^|[/:=@{,])\.\.([/},]|$)/.test(value)) return "an argument leaves its directory with `..`";
   if (/^@?\//.test(value) && rootOf(value, context) === undefined) return "an argument is outside the workspace";
   return undefined;
 }
@@ -150,7 +151,7 @@ function whyValueOutside({ variables }: ShellWord, context: ArgumentContext): st
     const words = context.loopWords.get(name);
     return words?.every((word) => word.open !== "value" && whyOutsideWorkspace(word, context) === undefined);
   });
-  return known === true ? undefined : "only the shell knows what an argument will be";
+  return known === true ? undefined : "only the shell knows the value of an argument";
 }
 
 function rootOf(value: string, { roots }: ArgumentContext): string | undefined {

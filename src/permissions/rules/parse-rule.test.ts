@@ -59,9 +59,9 @@ describe("checkRules", () => {
   });
 
   it.each([
-    ["Baash", 'there is no tool "Baash", so it has no effect. Did you mean "Bash"?'],
-    ["Baash(ls)", 'there is no tool "Baash", so it has no effect. Did you mean "Bash"?'],
-    ["Frobnicate(x)", 'there is no tool "Frobnicate", so it has no effect.'],
+    ["Baash", 'there is no tool "Baash", so the rule has no effect. Did you mean "Bash"?'],
+    ["Baash(ls)", 'there is no tool "Baash", so the rule has no effect. Did you mean "Bash"?'],
+    ["Frobnicate(x)", 'there is no tool "Frobnicate", so the rule has no effect.'],
   ])("reports that %s names no tool, with the nearest name", (text, expected) => {
     for (const effect of ["allow", "deny"] as const) {
       expect(check(effect, text)).toEqual([`/home/u/settings.json: ${effect} rule \`${text}\`: ${expected}`]);

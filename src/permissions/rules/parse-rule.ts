@@ -40,10 +40,11 @@ export function parseRule(text: string, form?: Rule["form"]): ParsedRule | RuleP
   const rest = trimmed.slice(name.length);
   if (rest === "") return { ok: true, tool, target: { kind: "whole" } };
   if (!rest.startsWith("(") || !rest.endsWith(")")) {
-    return problem(text, "a specifier stands in parentheses right after the tool, as in `Bash(npm test)`", tool);
+    return problem(text, "put the specifier in parentheses right after the tool, as in `Bash(npm test)`", tool);
   }
   const specifier = rest.slice(1, -1).trim();
-  if (specifier === "") return problem(text, `the parentheses are empty; write \`${tool}\` for every use of it`, tool);
+  if (specifier === "")
+    return problem(text, `the parentheses are empty; write \`${tool}\` to cover every use of it`, tool);
   const target = parseSpecifier(tool, specifier, form);
   return typeof target === "string" ? problem(text, target, tool) : { ok: true, tool, target };
 }
@@ -61,7 +62,7 @@ export function checkRules(rules: readonly Rule[]): readonly { readonly rule: Ru
 
 function placeOf({ file, line, scope, effect }: Rule): string {
   if (file !== undefined) return line === undefined ? file : `${file}:${line}`;
-  if (scope !== "flag" || effect === "ask") return `A rule of ${scope} scope`;
+  if (scope !== "flag" || effect === "ask") return `A rule in ${scope} scope`;
   return effect === "allow" ? "--allowed-tools" : "--disallowed-tools";
 }
 
@@ -69,9 +70,9 @@ function problemOf(rule: Rule): string | undefined {
   const parsed = parseRule(rule.text, rule.form);
   const restricts = rule.effect !== "allow";
   if (!parsed.ok) {
-    if (!restricts) return `${parsed.message}. It is ignored.`;
+    if (!restricts) return `${parsed.message}. The rule is ignored.`;
     return parsed.tool === undefined
-      ? `${parsed.message}. Nothing can be taken from it.`
+      ? `${parsed.message}. The rule has no effect.`
       : `${parsed.message}. Until it is corrected, it applies to every use of ${parsed.tool}.`;
   }
   if (!isKnownTool(parsed.tool)) return unknownTool(parsed.tool);
@@ -79,17 +80,17 @@ function problemOf(rule: Rule): string | undefined {
     // A tool of a compatible program, which is never called here.
     if (!toolNames.includes(parsed.tool) && !/^mcp__|\*/.test(parsed.tool)) return undefined;
     return restricts
-      ? `specifiers of ${parsed.tool} are not supported, so it applies to every use of ${parsed.tool}.`
-      : `specifiers of ${parsed.tool} are not supported. It is ignored.`;
+      ? `specifiers of ${parsed.tool} are not supported, so the rule applies to every use of ${parsed.tool}.`
+      : `specifiers of ${parsed.tool} are not supported. The rule is ignored.`;
   }
   if (restricts) return undefined;
   if (parsed.target.kind === "parameter")
-    return "a parameter can be denied or asked about, not allowed. It is ignored.";
+    return "a parameter can be denied or asked about, but not allowed. The rule is ignored.";
   if (parsed.target.kind === "command" && parsed.target.pattern.exact === undefined) {
-    return "it is not one simple command, so it can allow nothing. Write one rule for each command.";
+    return "it is not one simple command, so it does not allow anything. Write one rule for each command.";
   }
   if (parsed.tool.includes("*") && !isServerWildcard(parsed.tool)) {
-    return "a tool name with `*` can restrict, but not allow (except `mcp__server__*`). It is ignored.";
+    return "a tool name with `*` can restrict, but not allow (except `mcp__server__*`). The rule is ignored.";
   }
   return undefined;
 }
@@ -97,7 +98,7 @@ function problemOf(rule: Rule): string | undefined {
 function unknownTool(name: string): string {
   const [guess] = nearest(name, toolNames);
   const hint = guess === undefined ? "" : ` Did you mean "${guess}"?`;
-  return `there is no tool "${name}", so it has no effect.${hint}`;
+  return `there is no tool "${name}", so the rule has no effect.${hint}`;
 }
 
 export function isServerWildcard(tool: string): boolean {
@@ -119,7 +120,7 @@ function parseSpecifier(tool: string, specifier: string, form: Rule["form"]): Ru
     const host = specifier.startsWith("domain:") ? specifier.slice(7).trim() : form === "compact" ? specifier : "";
     const pattern = parseDomainPattern(host);
     return pattern === undefined
-      ? "a WebFetch rule names a host, as in `WebFetch(domain:example.com)`"
+      ? "a WebFetch rule must name a host, as in `WebFetch(domain:example.com)`"
       : { kind: "domain", pattern };
   }
   if (tool === "Task") {

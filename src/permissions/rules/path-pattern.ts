@@ -38,8 +38,9 @@ export function compilePathGlob(glob: string, options: PathPatternOptions): Path
 }
 
 export function pathGlobProblem(glob: string): string | undefined {
-  if (/[@!+*?]\(/.test(glob)) return "`@(…)`, `!(…)` and the like are not understood; write one line for each name";
-  if (expandBraces(glob) === undefined) return "its braces can't be read; write one line for each name";
+  if (/[@!+*?]\(/.test(glob))
+    return "`@(…)`, `!(…)` and similar patterns are not supported; write one line for each name";
+  if (expandBraces(glob) === undefined) return "its braces can't be parsed; write one line for each name";
   return undefined;
 }
 
@@ -68,9 +69,10 @@ export function expandBraces(glob: string): readonly string[] | undefined {
 
 /** Returns what is wrong with the pattern; undefined if it is valid. */
 export function pathPatternProblem(pattern: string): string | undefined {
-  if (pattern.startsWith("!")) return "a pattern can't be negated with `!`; write a rule of the other kind instead";
-  if (/^~[^/]/.test(pattern)) return "`~name` is not understood; write `~/` for your home or `//` and an absolute path";
-  if (/\p{Cc}/u.test(pattern)) return "it has control characters";
+  if (pattern.startsWith("!")) return "a pattern can't be negated with `!`; use the opposite kind of rule instead";
+  if (/^~[^/]/.test(pattern))
+    return "`~name` is not supported; write `~/` for your home directory, or `//` and an absolute path";
+  if (/\p{Cc}/u.test(pattern)) return "it contains control characters";
   return undefined;
 }
 

@@ -32,7 +32,7 @@ function analyse(text: string): ShellAnalysis {
       collector.script(parse(text) as ParsedScript, 0);
     } catch {
       // The parser failed or the stack overflowed. Either way the command was not understood.
-      collector.obscure("it is too deeply nested, or can't be read");
+      collector.obscure("it is too deeply nested, or can't be parsed");
     }
   }
   return collector.finish(text);
@@ -41,6 +41,6 @@ function analyse(text: string): ShellAnalysis {
 function unreadable(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
   // Other line ends and lone surrogates reach the shell as different text than what is shown.
-  if (/[^\P{Cc}\n\t]/u.test(text.replaceAll("\r\n", "\n"))) return "it has control characters";
-  return /\p{Cs}/u.test(text) ? "it has half a character" : undefined;
+  if (/[^\P{Cc}\n\t]/u.test(text.replaceAll("\r\n", "\n"))) return "it contains control characters";
+  return /\p{Cs}/u.test(text) ? "it contains an incomplete character" : undefined;
 }

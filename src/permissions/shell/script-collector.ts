@@ -57,7 +57,7 @@ export class ScriptCollector {
     if (script !== undefined && depth > 0) this.inner += script.end - script.pos;
     const problem = this.problemOf(script, depth);
     if (script === undefined || problem !== undefined) {
-      this.obscure(problem ?? "a part of it can't be read");
+      this.obscure(problem ?? "a part of it can't be parsed");
       return;
     }
     if (depth === 0) this.directoryChanges.begin(script);
@@ -69,7 +69,7 @@ export class ScriptCollector {
 
   private problemOf(script: ParsedScript | undefined, depth: number): string | undefined {
     const error = script?.errors?.[0];
-    if (error !== undefined) return `it can't be read as a shell command (${error.message})`;
+    if (error !== undefined) return `it can't be parsed as a shell command (${error.message})`;
     return depth > MAX_DEPTH || this.inner > MAX_INNER ? "it is too deeply nested" : undefined;
   }
 
@@ -124,7 +124,7 @@ export class ScriptCollector {
     if (node.type === "Function") this.caution ??= "it defines a function";
     else if (node.type === "Select" || node.type === "Coproc") this.caution ??= "it uses select or coproc";
     else if (node.type === "ArithmeticFor" || node.type === "ArithmeticCommand")
-      this.obscure("arithmetic evaluates what variables hold");
+      this.obscure("arithmetic evaluates the contents of variables");
     else if (node.type === "TestCommand") {
       const problem = testProblem(node.expression);
       if (problem !== undefined) this.obscure(problem);
@@ -196,7 +196,7 @@ export class ScriptCollector {
 
   private assignment(node: Assignment): ShellWord | undefined {
     if (node.index !== undefined) {
-      if (!/^\d+$/.test(node.index.text)) this.obscure("a subscript evaluates what variables hold");
+      if (!/^\d+$/.test(node.index.text)) this.obscure("a subscript evaluates the contents of variables");
       this.word(node.index);
     }
     const { value } = node;
@@ -245,7 +245,7 @@ export class ScriptCollector {
     const unwrapped = unwrapCommand(words, this.input);
     if (unwrapped === undefined) return plain;
     if (level >= 20) {
-      this.obscure("programs run programs in too many levels");
+      this.obscure("programs that run programs are nested too deeply");
       return plain;
     }
     if (unwrapped.moves) this.directoryChanges.loseTrack();
@@ -299,7 +299,7 @@ function testProblem(expression: TestExpression): string | undefined {
     case "TestBinary": {
       if (textComparisons.has(expression.operator)) return undefined;
       const numbers = [expression.left, expression.right].every((word) => /^-?\d{1,18}$/.test(word.text));
-      return numbers ? undefined : `\`${expression.operator}\` evaluates what stands beside it`;
+      return numbers ? undefined : `\`${expression.operator}\` evaluates its operands`;
     }
     case "TestLogical":
       return expression.operands.map(testProblem).find((problem) => problem !== undefined);

@@ -64,7 +64,7 @@ class Reading {
 
   finish(): ShellWord {
     const { text, open, splits, variables } = this;
-    if (text.includes("\u0000")) this.findings.obscure("a word has a NUL character");
+    if (text.includes("\u0000")) this.findings.obscure("a word contains a NUL character");
     return { text, open, lead: this.lead ?? text, splits, variables: open === "value" ? variables : undefined };
   }
 
@@ -102,12 +102,12 @@ class Reading {
         break;
       case "ArithmeticExpansion":
         this.opens("value", false);
-        if (!NUMBERS_ONLY.test(part.text)) this.findings.obscure("arithmetic evaluates what variables hold");
+        if (!NUMBERS_ONLY.test(part.text)) this.findings.obscure("arithmetic evaluates the contents of variables");
         this.inside(part);
         break;
       case "CommandExpansion":
         this.opens("value", !quoted);
-        if (part.text.startsWith("${")) this.findings.obscure("shells read a substitution in braces differently");
+        if (part.text.startsWith("${")) this.findings.obscure("shells parse a substitution in braces differently");
         this.findings.script(part.script);
         break;
       case "ProcessSubstitution":
@@ -125,7 +125,7 @@ class Reading {
       case "LocaleString":
       case "ExtendedGlob":
         this.opens("value", true);
-        this.findings.obscure("a word is written in a way that shells read differently");
+        this.findings.obscure("shells parse one of its words differently");
         this.inside(part);
         break;
     }
@@ -153,18 +153,18 @@ class Reading {
 
   private parameter(part: Extract<WordPart, { type: "ParameterExpansion" }>): void {
     const { findings } = this;
-    if (part.prefix === "!") findings.obscure("what a variable holds is used as a name");
+    if (part.prefix === "!") findings.obscure("the contents of a variable are used as a name");
     if (part.index !== undefined && !/^(\d+|[@*])$/.test(part.index.text))
-      findings.obscure("a subscript evaluates what variables hold");
+      findings.obscure("a subscript evaluates the contents of variables");
     const { operation } = part;
     if (operation?.type === "Unknown" || operation?.type === "Names")
-      findings.obscure("a variable is used in a way that is not understood");
+      findings.obscure("a variable is used in an unknown way");
     if (operation?.type === "Transform" && !/^[QULu]$/.test(operation.operand.text))
-      findings.obscure("`@P` and its like evaluate what a variable holds");
+      findings.obscure("`@P` and similar operators evaluate the contents of a variable");
     if (operation?.type === "Slice") {
       const offsets = [operation.offset, operation.length].filter((word) => word !== undefined);
       if (offsets.some((word) => !/^\s*(-?\d+|\(-\d+\))\s*$/.test(word.text)))
-        findings.obscure("an offset evaluates what variables hold");
+        findings.obscure("an offset evaluates the contents of variables");
     }
     if (operation?.type === "Default" && operation.operator.endsWith("=")) {
       findings.assigned(part.parameter);

@@ -218,7 +218,7 @@ function unwrapEval(words: readonly ShellWord[]): Unwrapped | undefined {
     scripts: [script],
     at: undefined,
     transparent: !dynamic,
-    obscure: dynamic ? "eval runs what only the shell knows" : undefined,
+    obscure: dynamic ? "eval runs code that only the shell knows" : undefined,
   };
 }
 
@@ -232,7 +232,7 @@ function unwrapTrap(words: readonly ShellWord[]): Unwrapped | undefined {
     scripts: [script.text],
     at: undefined,
     transparent: !dynamic,
-    obscure: dynamic ? "trap runs what only the shell knows" : undefined,
+    obscure: dynamic ? "trap runs code that only the shell knows" : undefined,
   };
 }
 
@@ -260,7 +260,7 @@ function unwrapShell(words: readonly ShellWord[], name: string): Unwrapped | und
       commands: [],
       at: undefined,
       transparent: false,
-      obscure: "a shell runs what only the shell knows",
+      obscure: "a shell runs code that only the shell knows",
     };
   }
   return { ...nothing, commands: [], scripts: [script.text], at: undefined, transparent: plain };

@@ -44,7 +44,7 @@ export function whyItMayChange({ command, wrappers }: CommandUnit, moves: boolea
   const name = shown(programOf(command));
   const unsafe = [...wrappers, command].flatMap((each) => each.unsafeVariables)[0];
   if (unsafe !== undefined) return `it sets ${shown(unsafe)} for ${name}`;
-  if (readOnlyUse(command) === undefined) return `${name} is not known to be used for reading only here`;
+  if (readOnlyUse(command) === undefined) return `this use of ${name} may change something`;
   // Another directory may contain a repository whose configuration names programs to run.
   return moves && name === "git" ? "git would run in another directory" : undefined;
 }
