@@ -222,7 +222,7 @@ describe("retinue agents list, by settings", () => {
     write(place, { ".agents/agents/reviewer.md": reviewer, ".agents/agents/README.md": "Our agents.\n" });
     write(place, { ".claude/agents/old.md": reviewer.replace("reviewer", "old") });
     const { stdout } = await retinue(["agents", "list", "--trust"], place);
-    expect(stdout).toMatch(/\.claude\/agents\/old\.md:1: notice: .* stands first\. \[hidden_by_directory\]/);
+    expect(stdout).toMatch(/\.claude\/agents\/old\.md:1: notice: .* takes precedence\. \[hidden_by_directory\]/);
     expect(stdout).not.toContain("about files");
   });
 

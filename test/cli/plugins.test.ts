@@ -46,7 +46,7 @@ describe("retinue plugins", () => {
     expect(added.stdout).toContain("It is disabled.");
     const { plugins } = await listed(place);
     expect(plugins).toMatchObject([{ name: "kit", state: "disabled", version: "1.2.0", source: root }]);
-    expect((await retinue(["plugins", "add", "kit"], place)).stderr).toContain("is there already");
+    expect((await retinue(["plugins", "add", "kit"], place)).stderr).toContain("already exists");
 
     expect(await retinue(["plugins", "enable", "kit", "--yes"], place)).toMatchObject({ code: 0 });
     const table = (await retinue(["plugins", "list"], place)).stdout;

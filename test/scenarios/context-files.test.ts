@@ -14,7 +14,7 @@ describe("project instructions", () => {
     for (const words of ["Root rules.", "More rules.", "Most rules."]) expect(head.userContext).toContain(words);
     expect(notices).toEqual([
       expect.stringMatching(/AGENTS\.md:3: @docs\/missing\.md: There is no such file/),
-      expect.stringMatching(/docs\/b\.md:2: @a\.md: It imports itself in a circle/),
+      expect.stringMatching(/docs\/b\.md:2: @a\.md: It imports itself, directly or indirectly/),
     ]);
   });
 

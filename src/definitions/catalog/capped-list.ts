@@ -102,10 +102,10 @@ function rank({ source }: ListEntry): number {
   return ranks.indexOf(source);
 }
 
-const namesIntroduction = "Also there, by name only: \n";
+const namesIntroduction = "Also available, by name only: \n";
 
 function restSentence(count: number): string {
-  return `And ${count} more: ask with a word for what you need, and the nearest names are told.\n`;
+  return `And ${count} more: call with a word for what you need, and the result lists the nearest names.\n`;
 }
 
 function costOfName({ name }: ListEntry): number {

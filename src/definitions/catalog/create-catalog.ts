@@ -209,7 +209,7 @@ function override<Entry extends CatalogEntry>(winner: Entry, loser: Entry, rule:
 
 function reasonOf(winner: AgentDefinition, loser: AgentDefinition, rule: DecidingRule): string {
   const reasons: Record<DecidingRule, string> = {
-    "opt-in": `You let the plugin agent "${winner.name}" take the place of the built-in.`,
+    "opt-in": `Your settings let the plugin agent "${winner.name}" replace the built-in one.`,
     source: `The source "${winner.source}" takes precedence over "${loser.source}".`,
     "file-over-settings": "Within one scope, a Markdown file takes precedence over the settings key `agents`.",
     nearest: "The directory nearest to the working directory takes precedence.",

@@ -79,7 +79,7 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
   const diagnostics: Diagnostic[] = [];
   const seen = new Set<string>();
   const roots = { home: realPath(home), stateHome: realPath(stateHome), levels };
-  const tooLarge = `the context files together may have ${formatBytes(maxBytes)}.`;
+  const tooLarge = `context files are limited to ${formatBytes(maxBytes)} in total.`;
   let left = maxBytes;
   return { files, diagnostics, add };
 
@@ -92,7 +92,8 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
 
   function read({ file, source, stack, at }: FileRequest): ReadProblem | Content | undefined {
     const target = realPath(file);
-    if (stack.includes(target)) return { code: "import_cycle", message: "It imports itself in a circle; read once." };
+    if (stack.includes(target))
+      return { code: "import_cycle", message: "It imports itself, directly or indirectly; it was read once." };
     if (seen.has(target)) return undefined;
     if (stack.length > maxImportDepth) return { code: "import_too_deep", message: tooDeep };
     const refusal = whyRefused({ target, source, imported: at !== undefined }, roots);
@@ -111,7 +112,7 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
     const { file, source, stack, at } = request;
     const version = versionOf(bytes);
     if (!complete) {
-      report(request, { code: "context_too_large", message: `${bytes.length > 0 ? "Cut" : "Left out"}: ${tooLarge}` });
+      report(request, { code: "context_too_large", message: `${bytes.length > 0 ? "Cut" : "Omitted"}: ${tooLarge}` });
     }
     // Editors leave a file empty for a moment while saving it.
     if (bytes.length === 0 && complete) keepLast(request);
@@ -149,7 +150,7 @@ function startReading({ home, stateHome, levels, maxBytes = defaultMaxBytes, pre
   }
 }
 
-const tooDeep = `Imports more than ${maxImportDepth} deep are not read.`;
+const tooDeep = `Imports more than ${maxImportDepth} levels deep are not read.`;
 
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes).replace(/\r\n?/g, "\n");
@@ -171,15 +172,15 @@ function whyRefused(
   const { root, untrustedRoot } = levels;
   if (source === "project" && root !== "" && isWithin(target, root)) return undefined;
   if (source === "project" && untrustedRoot !== undefined && isWithin(target, untrustedRoot)) {
-    return `It belongs to the project and lies outside ${root}, which is all you trust of it.`;
+    return `It belongs to the project but is outside ${root}, the only part of it that you trust.`;
   }
   if (source === "user" && (isWithin(target, home) || isWithin(target, stateHome))) return undefined;
-  if (!imported || !isWithin(target, home)) return "It lies outside the project and your home directory.";
+  if (!imported || !isWithin(target, home)) return "It is outside the project and your home directory.";
   const [first = "", ...rest] = relative(home, target).split(sep);
   const open = !first.startsWith(".") || [".agents", ".claude", ".retinue"].includes(first);
   const hidden = !open || rest.some((part) => part.startsWith("."));
   if (!hidden && /\.(md|markdown|txt)$/i.test(target)) return undefined;
-  return "A project's file may import only Markdown and text from your home directory, none from hidden directories.";
+  return "A project's file may import only Markdown and text files from your home directory, and none from hidden directories.";
 }
 
 interface Import {

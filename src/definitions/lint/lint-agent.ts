@@ -38,7 +38,7 @@ function lintSize(definition: AgentDefinition, body: string): Finding[] {
   if (listed > maxFrontmatterTokens)
     findings.push({
       code: "long_frontmatter",
-      message: `The frontmatter has about ${listed} tokens; every session pays for it. Up to ${maxFrontmatterTokens} is usual.`,
+      message: `The frontmatter has about ${listed} tokens, which every session pays for. Up to ${maxFrontmatterTokens} is usual.`,
       fix: "Shorten the description to what it does, when to use it and its limits; move examples into the body.",
     });
   const instructions = estimateTokens(body);
@@ -127,7 +127,7 @@ function lintTurns({ name, description, maxTurns, background }: AgentDefinition)
     {
       code: "unusual_turns",
       message: `maxTurns is ${maxTurns}; for ${kind.kind} ${from} to ${to} are usual${background === true ? " in the background" : ""}.`,
-      fix: `Write a number from ${from} to ${to}, unless you measured that it needs ${maxTurns < from ? "fewer" : "more"}.`,
+      fix: `Write a number from ${from} to ${to}, unless you have measured that it needs ${maxTurns < from ? "fewer" : "more"}.`,
     },
   ];
 }
@@ -152,7 +152,7 @@ function lintDescription(description: string): Finding[] {
   else if (isVagueTrigger(trigger))
     findings.push({
       code: "vague_trigger",
-      message: `"${trigger.slice(0, 60)}" names no situation.`,
+      message: `"${trigger.slice(0, 60)}" does not name a situation.`,
       fix: 'Name concrete situations: "Use when exploring tables or generating reports".',
     });
   if (!statesScope(text))
@@ -165,8 +165,8 @@ function lintDescription(description: string): Finding[] {
   if (vague.length > 0)
     findings.push({
       code: "vague_words",
-      message: `Says little: ${vague.map((word) => `"${word}"`).join(", ")}.`,
-      fix: "Name the thing done and what it is done to.",
+      message: `These words say little: ${vague.map((word) => `"${word}"`).join(", ")}.`,
+      fix: "Name the action and what it applies to.",
     });
   return findings;
 }

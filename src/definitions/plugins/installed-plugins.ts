@@ -46,7 +46,11 @@ function readInstalled(
     fix,
   });
   if (!existsSync(root)) {
-    const gone = report("plugin_missing", `The plugin ${name} is gone.`, `Add it again, or remove it: ${name}.`);
+    const gone = report(
+      "plugin_missing",
+      `The plugin ${name} is missing.`,
+      `Add it again, or remove it: retinue plugins remove ${name}`,
+    );
     return { name, record, state: "broken", diagnostics: [gone] };
   }
   const { plugin, diagnostics } = readPlugin(root);
@@ -54,8 +58,8 @@ function readInstalled(
   const found = { name, record, plugin };
   if (!record.enabled) return { ...found, state: "disabled", diagnostics };
   if (plugin.hash === record.hash) return { ...found, state: "enabled", diagnostics };
-  const fix = `Look at it, then approve it again: retinue plugins enable ${name}`;
-  const changed = report("plugin_changed", `The plugin ${name} is not what was approved, so it is off.`, fix);
+  const fix = `Review it, then approve it again: retinue plugins enable ${name}`;
+  const changed = report("plugin_changed", `The plugin ${name} has changed since it was approved, so it is off.`, fix);
   return { ...found, state: "changed", diagnostics: [...diagnostics, changed] };
 }
 
@@ -107,7 +111,7 @@ function copyPlugin(from: string, to: string): void {
 }
 
 function alreadyThere(name: string): string {
-  return `A plugin "${name}" is there already. Remove it first: retinue plugins remove ${name}`;
+  return `A plugin "${name}" already exists. Remove it first: retinue plugins remove ${name}`;
 }
 
 function describeAll(diagnostics: readonly Diagnostic[]): string {

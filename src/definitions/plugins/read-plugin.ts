@@ -42,13 +42,13 @@ export function readPlugin(root: string): ReadPlugin {
   });
   const tree = readPluginTree(root);
   if (!tree.ok) {
-    const fix = "Replace it with a plain file, or take it out of the plugin.";
-    return refuse(root, { code: "plugin_refused", message: `The plugin is refused: ${tree.problem}.`, fix });
+    const fix = "Replace it with a plain file, or remove it from the plugin.";
+    return refuse(root, { code: "plugin_refused", message: `The plugin is rejected: ${tree.problem}.`, fix });
   }
   const manifestFile = manifestNames.find((name) => tree.files.includes(name));
   if (manifestFile === undefined) {
     const fix = `Add ${manifestNames[0]} with at least {"name": "…"}.`;
-    return refuse(root, { code: "no_manifest", message: "There is no manifest of a plugin.", fix });
+    return refuse(root, { code: "no_manifest", message: "The directory has no plugin manifest.", fix });
   }
   const file = join(root, manifestFile);
   const parsed = parseJsonc(readFileSync(file, "utf8"));
@@ -124,7 +124,7 @@ function jsonOf(
     report({ severity: "warning", file, line, code: `${key}_unread`, message });
     return {};
   };
-  if (!files.includes(path)) return unread(`The manifest names ${path} for ${key}, and it is not there.`);
+  if (!files.includes(path)) return unread(`The manifest names ${path} for ${key}, but that file does not exist.`);
   const parsed = parseJsonc(readFileSync(file, "utf8"));
   if ("error" in parsed) return unread(`${key} can't be read: ${parsed.error.message}.`, parsed.error.line);
   const value = isObject(parsed.value) && isObject(parsed.value[key]) ? parsed.value[key] : parsed.value;
@@ -139,7 +139,7 @@ function insidePath(path: string): string | undefined {
 }
 
 function leavesRoot(file: string, path: string): Diagnostic {
-  const message = `The path ${path} leads out of the plugin, or is none; it is ignored.`;
+  const message = `The path ${path} is invalid or leads out of the plugin; it is ignored.`;
   return { severity: "warning", file, line: 1, code: "path_outside", message, fix: 'Write it as "./path".' };
 }
 
@@ -165,7 +165,7 @@ function checkManifest(
   const raw = value;
   const { name, version, description } = raw;
   if (typeof name !== "string" || !isPluginName(name)) {
-    const fix = "Use small letters, digits and hyphens, at most 64.";
+    const fix = "Use lowercase letters, digits and hyphens, at most 64 characters.";
     return error("plugin_name", `The plugin's name ${JSON.stringify(name) ?? "is missing and"} can't be used.`, fix);
   }
   const unsupported = [
@@ -254,7 +254,7 @@ function listFiles(root: string): string[] {
   const open = [{ directory: root, relative: "", depth: 0 }];
   let bytes = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next.depth > maxDepth) throw new Error(`${next.relative} is nested more than ${maxDepth} deep`);
+    if (next.depth > maxDepth) throw new Error(`${next.relative} is nested more than ${maxDepth} levels deep`);
     for (const entry of readdirSync(next.directory, { withFileTypes: true })) {
       if (entry.name === ".git") continue;
       const path = join(next.directory, entry.name);
@@ -264,9 +264,9 @@ function listFiles(root: string): string[] {
       else if (kind === "file") {
         files.push(relative);
         bytes += lstatSync(path).size;
-      } else throw new Error(`${relative} is ${kind}: a plugin may hold only files and directories`);
-      if (files.length > maxFiles) throw new Error(`it holds more than ${formatCount(maxFiles)} files`);
-      if (bytes > maxBytes) throw new Error(`it holds more than ${formatBytes(maxBytes)}`);
+      } else throw new Error(`${relative} is ${kind}: a plugin may contain only files and directories`);
+      if (files.length > maxFiles) throw new Error(`it contains more than ${formatCount(maxFiles)} files`);
+      if (bytes > maxBytes) throw new Error(`it contains more than ${formatBytes(maxBytes)}`);
     }
   }
   return files.sort();

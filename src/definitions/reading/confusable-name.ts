@@ -73,8 +73,8 @@ export function disguisedNames(agents: readonly AgentDefinition[]): Diagnostic[]
     const alike = byShape.get(shapeOf(name)) ?? [];
     const other = alike.find((each) => each.name.toLowerCase() !== name.toLowerCase());
     if (other === undefined || other.source === "built-in") return [];
-    const like = `looks like the agent "${other.name}" of ${other.file ?? other.source}, which it is not`;
-    const message = `The name "${name}" has ${namedLetters(name)} and ${like}.`;
+    const like = `looks like the name of another agent, "${other.name}" of ${other.file ?? other.source}`;
+    const message = `The name "${name}" contains ${namedLetters(name)} and ${like}.`;
     return [{ severity: "warning", file, line: 1, code: "confusable_name", message, fix: "Rename one of the two." }];
   });
 }

@@ -112,10 +112,11 @@ export class FieldReader<Name extends string> {
 
   #reportDuplicate(field: Field, { first, isStrict }: { first: Field; isStrict: boolean }): void {
     const { unit, form } = this.syntax;
-    const where = form === "yaml" ? `line ${first.line} has "${first.key}" already` : `"${first.key}" is there already`;
+    const where =
+      form === "yaml" ? `line ${first.line} already has "${first.key}"` : `"${first.key}" is already present`;
     const problem = {
       code: "duplicate_field",
-      message: `"${field.key}" is given again; ${where}${isStrict ? "" : ", which counts"}.`,
+      message: `"${field.key}" is repeated: ${where}${isStrict ? "" : ", which is used"}.`,
       fix: `Keep one of the two ${unit}s.`,
     };
     if (isStrict) this.refuse(field, problem);
@@ -148,7 +149,7 @@ function describeUnknown(unknown: readonly Field[], { file, names }: UnknownCont
     file,
     line: unknown[0]?.line ?? 1,
     code: "unknown_field",
-    message: `No meaning here, kept as written: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`,
+    message: `Fields without a meaning here, kept as written: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`,
     fix: guesses.length > 0 ? `${guesses.join("; ")}.` : undefined,
   };
 }

@@ -139,7 +139,7 @@ export function readPermission(reader: AgentFieldReader): readonly CompactRule[]
   if (rules === undefined || isEmpty(field))
     reader.refuse(field, {
       code: "unreadable_permission",
-      message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more rights than meant.`,
+      message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more rights than intended.`,
       fix: permissionFixes[reader.syntax.form],
     });
   const tools = (rules ?? []).map(({ tool }) => tool);

@@ -44,7 +44,10 @@ describe("readAgentJson", () => {
   it.each([
     [{ prompt: "p" }, 'Add "description": "what it does; use it when ...".'],
     [{ description: "d", tools: 5 }, 'Write names: "tools": ["Read","Grep","Bash(git diff *)"].'],
-    [{ description: "d", tools: "" }, 'Delete the key to inherit all tools, or write "tools": [] if none are meant.'],
+    [
+      { description: "d", tools: "" },
+      'Delete the key to inherit all tools, or write "tools": [] if it should have none.',
+    ],
     [{ description: ["d"] }, "Write it as one text."],
     [{ description: "d", model: ["small"] }, 'Write "model": "small".'],
     [{ description: "d", maxTurns: "x" }, "Write a whole number above 0, or delete the key."],

@@ -76,7 +76,7 @@ function notAMapping({ file }: JsonOrigin, subject: string): Diagnostic {
     file,
     line: 1,
     code: "not_a_mapping",
-    message: `${subject} must be a JSON object; it is not, so nothing of it is loaded.`,
+    message: `${subject} must be a JSON object. None of it is loaded.`,
     fix: 'Write {"name": {"description": "...", "prompt": "..."}}.',
   };
 }

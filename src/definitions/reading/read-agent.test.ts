@@ -31,7 +31,7 @@ describe("a name", () => {
       expect(definition?.name).toBe(name);
       expect(diagnostics).toMatchObject([{ severity: "warning", line: 3, code: "confusable_name" }]);
       expect(diagnostics[0]?.message).toMatch(
-        /U\+[0-9A-F]{4}\) and looks like the built-in agent "(Explore|Plan|statusline-setup)"/,
+        /U\+[0-9A-F]{4}\) and looks like the name of the built-in agent "(Explore|Plan|statusline-setup)"/,
       );
     },
   );

@@ -138,13 +138,13 @@ function describeDisguise(name: string): FieldProblem | undefined {
     ? builtInAgents().find((each) => shapeOf(each.definition.name) === shapeOf(name))
     : undefined;
   if (meant === undefined && !mixesAlphabets(name)) return undefined;
-  const about = `The name "${name.slice(0, 60)}" has ${namedLetters(name)}`;
+  const about = `The name "${name.slice(0, 60)}" contains ${namedLetters(name)}`;
   return {
     code: "confusable_name",
     message: meant
-      ? `${about} and looks like the built-in agent "${meant.definition.name}", which it is not.`
-      : `${about} among letters of another alphabet, so it can be taken for a name that it is not.`,
-    fix: "Write each word of the name in one alphabet, and none that looks like another agent's.",
+      ? `${about} and looks like the name of the built-in agent "${meant.definition.name}".`
+      : `${about} among letters of another alphabet, so it can be mistaken for another name.`,
+    fix: "Write each word of the name in one alphabet, and choose a name that does not look like another agent's.",
   };
 }
 
@@ -155,7 +155,7 @@ function readDescription(reader: AgentFieldReader): string | undefined {
     if (text !== "") {
       reader.warn(field, {
         code: "wrong_type",
-        message: `"${field.key}" is a list; its items were joined to one text.`,
+        message: `"${field.key}" is a list; its items were joined into one text.`,
         fix: `Write it as one text${reader.syntax.form === "yaml" ? ', below the key after "|" if it is long' : ""}.`,
       });
       return text;
@@ -221,14 +221,14 @@ function readRightsList(reader: AgentFieldReader, name: "tools" | "disallowedToo
   if (list === undefined)
     reader.refuse(field, {
       code: "unreadable_tools",
-      message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more tools than meant.`,
+      message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more tools than intended.`,
       fix: `Write names${syntax.form === "yaml" ? " separated by commas" : ""}: ${syntax.entry(field.key, exampleTools)}.`,
     });
   else if (name === "tools" && isEmpty(field))
     reader.warn(field, {
       code: "empty_tools",
       message: `"${field.key}" is empty, so the agent has no tools.`,
-      fix: `Delete the ${syntax.unit} to inherit all tools, or write ${syntax.entry(field.key, [])} if none are meant.`,
+      fix: `Delete the ${syntax.unit} to inherit all tools, or write ${syntax.entry(field.key, [])} if it should have none.`,
     });
   if (list !== undefined) warnOfUnknownTools(reader, name, [...list.listed, ...list.excluded]);
   return list;

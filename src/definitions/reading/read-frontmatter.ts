@@ -104,8 +104,8 @@ function describeMissing(found: Exclude<SplitFrontmatter, { kind: "found" }>): O
 const fileTooLarge = {
   line: 1,
   code: "file_too_large",
-  message: `The file has more than ${maxFileBytes / 1024} KB, the most a definition may have. It is not loaded.`,
-  fix: "Move long material into files of its own, which are read when they are needed.",
+  message: `The file is larger than ${maxFileBytes / 1024} KB, the limit for definitions. It is not loaded.`,
+  fix: "Move long material into separate files, which are read when they are needed.",
 } as const;
 
 function frontmatterTooLarge(size: number): Omit<Diagnostic, "severity" | "file"> {

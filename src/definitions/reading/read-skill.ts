@@ -68,7 +68,7 @@ const badName = {
 } as const;
 const noDescription = {
   code: "no_description",
-  message: "The skill has no description, so nobody would know when to use it. It is not loaded.",
+  message: "The skill has no description, so models would not know when to use it. It is not loaded.",
   fix: 'Add a line "description: what it does; use it when ...".',
 } as const;
 
@@ -99,7 +99,7 @@ function readDisableInvocation(reader: FieldReader<SkillField>): boolean {
   if (value === undefined)
     reader.warn(field, {
       code: "wrong_type",
-      message: `"${field.key}" must be true or false; it is ${describe(field.value)}. Read as true.`,
+      message: `"${field.key}" must be true or false; it is ${describe(field.value)}. It is read as true.`,
       fix: `Write "${field.key}: true" or delete the line.`,
     });
   return value ?? true;

@@ -28,7 +28,11 @@ export async function readYamlFields({ source, firstLine, file, isKnown }: YamlR
   const problem = { file, line, code: "yaml_error", message, fix: yamlFix } as const;
   const fields = readTolerantYaml(source, { firstLine, isKnown, readYaml });
   if (!fields.some((field) => isKnown(field.key))) return { diagnostics: [{ severity: "error", ...problem }] };
-  const warning: Diagnostic = { severity: "warning", ...problem, message: `${message} Read line by line instead.` };
+  const warning: Diagnostic = {
+    severity: "warning",
+    ...problem,
+    message: `${message} The frontmatter was read line by line instead.`,
+  };
   return { fields, diagnostics: [warning] };
 }
 
@@ -77,7 +81,7 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
   } catch (error) {
     // An alias without an anchor is a typing error (`- Bash(git: *)`), not an attack.
     if (error instanceof ReferenceError && error.message.startsWith("Unresolved alias"))
-      return { kind: "broken", line: firstLine, message: "A word that begins with `*` refers to nothing." };
+      return { kind: "broken", line: firstLine, message: "A word that begins with `*` is an alias without an anchor." };
     return { kind: "hostile", line: firstLine, message: describeHostile(error) };
   }
 }
@@ -111,7 +115,7 @@ function toPlain(value: unknown): unknown {
 }
 
 function describeHostile(error: unknown): string {
-  if (error instanceof ReferenceError) return `More than ${maxAliases} aliases (\`*name\`) are not read.`;
+  if (error instanceof ReferenceError) return `More than ${maxAliases} aliases (\`*name\`) are not supported.`;
   if (error instanceof RangeError) return "The frontmatter is nested too deeply.";
   return `The frontmatter can't be read: ${error instanceof Error ? firstSentence(error.message) : String(error)}`;
 }

@@ -187,7 +187,7 @@ function missing(name: string, { file, skills }: { file: string; skills: readonl
     line: 1,
     code: "unknown_skill",
     message: `There is no skill "${name}".${near === undefined ? "" : ` Did you mean "${near}"?`}`,
-    fix: `Write .agents/skills/${name.replace(/^\//, "")}/SKILL.md, or take the name out of "skills".`,
+    fix: `Write .agents/skills/${name.replace(/^\//, "")}/SKILL.md, or remove the name from "skills".`,
   };
 }
 
@@ -209,5 +209,5 @@ function unknown(name: string, near: readonly string[]): string {
 }
 
 function notForModels({ name }: SkillDefinition): string {
-  return `The skill "${name}" was not loaded: its author keeps it from models (disable-model-invocation: true). Go on without it; if it would help, say so in your answer.`;
+  return `The skill "${name}" was not loaded: its author does not let models load it (disable-model-invocation: true). Continue without it; if it would help, say so in your answer.`;
 }

@@ -23,8 +23,8 @@ export function keepLastGood<Entry extends Loaded>(
     file,
     line: fault.line,
     code: "kept_last_good",
-    message: "The file can't be loaded as it is now; the last version that could stays in force.",
-    fix: "Mend the file, or remove it to be rid of the agent or skill.",
+    message: "The file can't be loaded as it is now; the last version that could be loaded stays in use.",
+    fix: "Fix the file, or delete it to remove the agent or skill.",
   };
   return { loaded: last, diagnostics: [...read.diagnostics, note] };
 }

@@ -69,7 +69,7 @@ export function listFiles(request: ListRequest): FileList {
 
   function descend(folder: string, depth: number): void {
     if (depth > maxDepth) {
-      diagnostics.push(problem(folder, "too_deep", `Folders more than ${maxDepth} deep are not read.`));
+      diagnostics.push(problem(folder, "too_deep", `Directories more than ${maxDepth} levels deep are not read.`));
       return;
     }
     visit(folder, depth);
@@ -137,11 +137,11 @@ function notAFile(path: string): Diagnostic {
 
 function outside(path: string, scope: string): Diagnostic {
   const message = `This link leads out of ${scope} and is not followed.`;
-  return { ...problem(path, "link_outside", message), fix: "Put the file itself here." };
+  return { ...problem(path, "link_outside", message), fix: "Replace it with the file itself." };
 }
 
 function dangling(path: string): Diagnostic {
-  return { ...problem(path, "link_broken", "This link leads nowhere."), fix: "Remove it, or mend its target." };
+  return { ...problem(path, "link_broken", "This link is broken."), fix: "Remove it, or fix its target." };
 }
 
 function problem(file: string, code: string, message: string): Diagnostic {

@@ -105,8 +105,8 @@ function hidden(file: string, by: string): Diagnostic {
     file,
     line: 1,
     code: "hidden_by_directory",
-    message: `This file is not read, since ${by} exists and stands first.`,
-    fix: 'Move it there, or set "agents.directories" to "merge" in the settings.',
+    message: `This file is not read, because ${by} exists and takes precedence.`,
+    fix: 'Move it there, or set "agents.directories" to "merge" in settings.',
   };
 }
 
