@@ -87,6 +87,6 @@ describe("the settings key agents", () => {
     const { agents, notices } = read(files);
     expect(agents).toMatchObject({ definitions: [{ agents: { a: one } }], switchedOff: [{ name: "Explore" }] });
     expect(agents.replaceBuiltIns).toEqual([]);
-    expect(notices).toEqual([expect.stringContaining("a project may not set agents.replaceBuiltIns")]);
+    expect(notices).toEqual([expect.stringContaining("ignoring agents.replaceBuiltIns, which a project can't set")]);
   });
 });

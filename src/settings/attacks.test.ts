@@ -73,7 +73,7 @@ describe("no project may", () => {
     const row = rows.find((each) => each.id === id);
     const { origins, notices } = place(row?.setup.files ?? {}).read({ trusted: true });
     expect(origins).toEqual([]);
-    expect(notices).toEqual([expect.stringContaining("a project may not set")]);
+    expect(notices).toEqual([expect.stringContaining("which a project can't set")]);
   });
 });
 

@@ -88,11 +88,13 @@ describe("settings above the workspace", () => {
     expect(settings).toEqual({ env: { A: "1" } });
     expect(new Set(asked)).toEqual(new Set([".claude/settings.json"]));
     expect(notices).toEqual([
-      expect.stringMatching(/permissions changed since .* is off\. .*"retinue trust add \/.*\/project"\.$/),
+      expect.stringMatching(/ignoring permissions, which changed since .*"retinue trust add \/.*\/project"\.$/),
     ]);
     const nobody = read({ trusted: true, above: above(true, { approvedHash: () => undefined }) });
     expect(nobody.settings).toEqual({});
-    expect(nobody.notices).toEqual([expect.stringContaining("permissions, env was approved by nobody yet and is off")]);
+    expect(nobody.notices).toEqual([
+      expect.stringContaining("ignoring permissions, env, which you have not approved yet"),
+    ]);
   });
 
   it("must be readable, trusted or not, since rules may be in them; and no link leads out of their directory", () => {

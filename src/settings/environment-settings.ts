@@ -37,5 +37,5 @@ function compactionPercent(environment: Environment): { percent?: number; notice
   if (text === undefined) return { notices: [] };
   const percent = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && percent >= 1 && percent <= 100) return { percent, notices: [] };
-  return { notices: [`${name} is "${text}", which is no percentage from 1 to 100; it has no effect.`] };
+  return { notices: [`${name} is "${text}", which is not a percentage from 1 to 100; it has no effect.`] };
 }

@@ -146,7 +146,7 @@ describe("approvals", () => {
       env: { GREETING: "hello" },
       permissions: { deny: ["Read(.env)", "Write"], ask: ["Edit"] },
     });
-    expect(notices).toEqual([expect.stringMatching(/permissions, hooks changed .*retinue trust add/)]);
+    expect(notices).toEqual([expect.stringMatching(/permissions, hooks, which changed .*retinue trust add/)]);
   });
 
   it("bind the order of a compact file", () => {

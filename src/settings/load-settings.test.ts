@@ -102,7 +102,7 @@ describe("loadSettings", () => {
   });
 
   it.each<[string, Buffer, string]>([
-    ["is too large", Buffer.from(`{"model": "${"m".repeat(1_000_000)}"}`), "is the limit"],
+    ["is too large", Buffer.from(`{"model": "${"m".repeat(1_000_000)}"}`), "but the limit is"],
     ["is no UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), "UTF-8"],
     ["is UTF-16", Buffer.from("\ufeff{}", "utf16le"), "UTF-8"],
   ])("refuses a file that %s", (_, content, problem) => {

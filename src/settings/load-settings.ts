@@ -46,7 +46,7 @@ export function loadSettings(options: LoadSettingsOptions): LoadedSettings {
   const loaded = readSettings(options);
   const [first, ...more] = loaded.problems;
   if (first === undefined) return loaded;
-  const rest = more.length > 0 ? ` (And ${more.length} more of such files.)` : "";
+  const rest = more.length > 0 ? ` (${more.length} more files have problems.)` : "";
   throw new UserError(`${first}${rest}`, { code: "settings", exitCode: 2 });
 }
 

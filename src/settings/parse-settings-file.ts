@@ -41,7 +41,7 @@ export function parseSettingsFile(text: string, file: SettingsFile, trust: Proje
   const parsed = parseJsonc(text);
   if ("error" in parsed) {
     const { line, column, message } = parsed.error;
-    const cure = "Repair the file, or move it away to run without it.";
+    const cure = "Fix the file, or move it away to run without it.";
     return broken(`${path}:${line}:${column}: ${message}. ${cure}`);
   }
   const warnings = parsed.warnings.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}.`);
@@ -84,12 +84,14 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
     ...foreign.map((what) => `${path}: ${what}`),
     ...harmless.map(({ message }) => `${path}: ${message}; it has no effect.`),
     ...unknownNotices(unknown, file),
-    ...(limited.refused.length > 0 ? [`${path}: a project may not set ${someOf(limited.refused)}; ignored.`] : []),
+    ...(limited.refused.length > 0 ? [`${path}: ignoring ${someOf(limited.refused)}, which a project can't set.`] : []),
     ...(limited.changed.length > 0
-      ? [`${path}: ${limited.changed.join(", ")} changed since you trusted this project and is off. ${cureOf(file)}`]
+      ? [
+          `${path}: ignoring ${limited.changed.join(", ")}, which changed since you trusted this project. ${cureOf(file)}`,
+        ]
       : []),
     ...(limited.unapproved.length > 0
-      ? [`${path}: ${limited.unapproved.join(", ")} was approved by nobody yet and is off. ${cureOf(file)}`]
+      ? [`${path}: ignoring ${limited.unapproved.join(", ")}, which you have not approved yet. ${cureOf(file)}`]
       : []),
     ...hookNotices(values["hooks"], path, text),
     ...blockedToolNotices(values["subagents"], file),
@@ -128,7 +130,7 @@ function blockedToolNotices(subagents: unknown, { path, text }: SettingsText): s
 const noLimits = { off: [], changed: [], unapproved: [], refused: [], approvals: [] } as const;
 
 function cureOf({ above }: SettingsFile): string {
-  return `Look at it, then run "retinue trust add${above === undefined ? "" : ` ${above.path}`}".`;
+  return `Review it, then run "retinue trust add${above === undefined ? "" : ` ${above.path}`}".`;
 }
 
 function parseCompact(value: unknown, file: SettingsText, trust: ProjectTrust): ParsedFile {
@@ -145,8 +147,8 @@ function parseCompact(value: unknown, file: SettingsText, trust: ProjectTrust): 
   const isApproved = trust.approvedHash === undefined || trust.approvedHash("permissions", name) === approvals[0]?.hash;
   if (isApproved) return { ...withLists(compact, file), approvals };
   const isNew = trust.approvedHash?.("permissions", name) === undefined;
-  const why = isNew ? "its rules were approved by nobody yet" : "its rules changed since you trusted this project";
-  const notices = [`${path}: ${why}; what they allow is off. ${cureOf(file)}`];
+  const why = isNew ? "you have not approved yet" : "changed since you trusted this project";
+  const notices = [`${path}: ignoring its allow rules, which ${why}. ${cureOf(file)}`];
   return { ...withLists(strict, file), notices, approvals };
 }
 
@@ -194,7 +196,7 @@ function translateClaude(values: Record<string, unknown>, notices: string[]): Re
   if (isRecord(permissions) && typeof permissions["defaultMode"] === "string") {
     const { defaultMode, ...rest } = permissions;
     if (checkSettings({ permissions: { defaultMode } }).wrong.length > 0) {
-      notices.push(`the permission mode ${JSON.stringify(defaultMode)} is not known here; the default applies.`);
+      notices.push(`unknown permission mode ${JSON.stringify(defaultMode)}; the default applies.`);
       mine["permissions"] = rest;
     }
   }

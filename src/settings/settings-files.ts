@@ -133,7 +133,7 @@ const LARGEST_SETTINGS = 1_000_000;
 export function readSettingsFile({ path, named, inside }: SettingsFile): FileText {
   try {
     if (inside !== undefined && leavesProject(path, inside)) {
-      return { problem: `${path} is a link that leads out of the project. Put the file itself there.` };
+      return { problem: `${path} is a link that leads out of the project. Replace it with the file itself.` };
     }
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
@@ -151,9 +151,9 @@ export function readSettingsFile({ path, named, inside }: SettingsFile): FileTex
 
 function readOpen(descriptor: number, path: string): FileText {
   const stat = fstatSync(descriptor);
-  if (!stat.isFile()) return { problem: `The settings file ${path} is not a regular file. Put a file there.` };
+  if (!stat.isFile()) return { problem: `The settings file ${path} is not a regular file. Replace it with one.` };
   if (stat.size > LARGEST_SETTINGS) {
-    const limit = `${formatBytes(stat.size)}, and ${formatBytes(LARGEST_SETTINGS)} is the limit`;
+    const limit = `${formatBytes(stat.size)}, but the limit is ${formatBytes(LARGEST_SETTINGS)}`;
     return { problem: `The settings file ${path} has ${limit}. Make it shorter.` };
   }
   const bytes = readFileSync(descriptor);

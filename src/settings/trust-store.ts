@@ -116,7 +116,7 @@ function unwritable(file: string, cause: unknown): UserError {
 
 function notTrusted(realPath: string): UserError {
   const cure = 'Run "retinue trust add" there first.';
-  return new UserError(`${realPath} is not trusted, so nothing of it can be approved`, { code: "trust", cure });
+  return new UserError(`${realPath} is not trusted, so nothing in it can be approved`, { code: "trust", cure });
 }
 
 interface TrustFile {
@@ -127,7 +127,7 @@ interface TrustFile {
 function readTrust(file: string): TrustFile {
   const nothingTrusted = (why: string): TrustFile => ({
     paths: new Map(),
-    problem: `${file} ${why}, so no directory is trusted. Repair it, or remove it and trust again.`,
+    problem: `${file} ${why}, so no directory is trusted. Fix it, or delete it and trust your directories again.`,
   });
   let text: string;
   try {
@@ -141,7 +141,7 @@ function readTrust(file: string): TrustFile {
   const { value } = parsed;
   const entries = isRecord(value) && value["version"] === 1 ? value["trusted"] : undefined;
   if (parsed.warnings.length > 0 || !Array.isArray(entries) || !entries.every(isTrustedPath)) {
-    return nothingTrusted("does not look as this program writes it");
+    return nothingTrusted("does not have the expected format");
   }
   return { paths: new Map(entries.map((entry) => [entry.path, entry])), problem: undefined };
 }

@@ -41,7 +41,7 @@ describe("a project's own settings", () => {
     expect(existsSync(join(place.cwd, "c"))).toBe(true);
 
     write(place, { ".claude/settings.json": { permissions: { allow: ["Bash(touch *)", "Bash(rm *)"] } } });
-    expect((await run()).stderr).toContain("permissions changed since you trusted this project and is off");
+    expect((await run()).stderr).toContain("ignoring permissions, which changed since you trusted this project");
     expect(existsSync(join(place.cwd, "d"))).toBe(false);
 
     expect(await retinue(["trust", "remove"], place)).toMatchObject({ code: 0 });
@@ -107,7 +107,7 @@ describe("a project's own settings", () => {
     });
     const run = await retinue(["-p", "go", "--trust"], { ...place, server });
     expect(run.stdout).toContain("One.");
-    expect(run.stderr).toContain("a project may not set env.ANTHROPIC_BASE_URL");
+    expect(run.stderr).toContain("ignoring env.ANTHROPIC_BASE_URL, which a project can't set");
     expect(thief.requests).toHaveLength(0);
   });
 
