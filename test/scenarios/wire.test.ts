@@ -237,7 +237,7 @@ describe("OpenAI's models, which take tools over this wire only without reasonin
     const silent = await talk("openai", script, { effort: "high", model: "gpt-6-sol" });
     expect(silent.result.outcome).toBe("succeeded");
     expect(silent.server.requests[0]?.body).toMatchObject({ reasoning_effort: "none" });
-    expect(silent.notices.join()).toContain('effort "high" is left out');
+    expect(silent.notices.join()).toContain('effort "high" is omitted');
     const older = await talk("openai", script, { effort: "high", model: "gpt-5.1" });
     expect(older.server.requests[0]?.body).toMatchObject({ reasoning_effort: "high" });
   });

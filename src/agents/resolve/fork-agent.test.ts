@@ -54,7 +54,7 @@ describe("a fork", () => {
     for (const tool of ["Task", "TaskOutput", "TaskStop", "SendMessage", "ExitPlanMode", "AskUserQuestion"])
       expect(agent.policy.pool).not.toContain(tool);
     expect(agent.policy.pool).toContain("Edit");
-    expect(report.withheld).toContainEqual({ tool: "Task", why: "forks start no agents" });
+    expect(report.withheld).toContainEqual({ tool: "Task", why: "forks can't start agents" });
     expect(agent.policy.layers).toContainEqual({ rules: [{ text: "Task", effect: "deny", scope: "builtin" }] });
   });
 

@@ -48,9 +48,9 @@ export function forkAgent(request: ForkRequest): ForkedAgent {
     policy,
     backgroundPool: backgroundPool.length === policy.pool.length ? undefined : backgroundPool,
     maxTurns: request.maxTurns ?? parent.maxTurns,
-    modelReason: "a fork has the model of the agent it comes from",
+    modelReason: "a fork uses its parent's model",
   };
-  const left = granted.filter((tool) => !isAllowed(tool)).map((tool) => ({ tool, why: "its call does not name it" }));
+  const left = granted.filter((tool) => !isAllowed(tool)).map((tool) => ({ tool, why: "not in its allowed_tools" }));
   const report: ToolReport = {
     hasWildcard: allowedTools === undefined,
     validTools: (allowedTools ?? []).filter((tool) => pool.includes(canonicalToolName(tool))),
@@ -70,7 +70,7 @@ function withhold({ parent, head, tier }: ForkRequest, background: boolean) {
   });
   return {
     granted: granted.map(({ name }) => name),
-    withheld: withheld.map(({ tool, why }) => ({ tool, why: delegation.has(tool) ? "forks start no agents" : why })),
+    withheld: withheld.map(({ tool, why }) => ({ tool, why: delegation.has(tool) ? "forks can't start agents" : why })),
   };
 }
 

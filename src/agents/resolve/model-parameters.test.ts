@@ -23,7 +23,7 @@ describe("the effort of an agent", () => {
   it("is the requested one if the levels of the model are unknown, with a notice", () => {
     expect(chooseEffort("max", model())).toEqual({
       effort: "max",
-      notice: expect.stringContaining('not known whether the model m-1 has levels of effort: "max" is sent as it is'),
+      notice: expect.stringContaining('unknown whether the model m-1 supports effort; sending "max" anyway'),
     });
     expect(chooseEffort(undefined, model())).toEqual({});
   });
@@ -31,20 +31,20 @@ describe("the effort of an agent", () => {
   it("is the next lower one if the model does not have it, with a notice", () => {
     expect(chooseEffort("xhigh", model(["low", "medium", "high", "max"]))).toEqual({
       effort: "high",
-      notice: 'The model m-1 has no effort "xhigh": "high" is used instead.',
+      notice: 'The model m-1 does not support effort "xhigh"; using "high" instead.',
     });
   });
 
   it("is left out for a model without levels, with a notice", () => {
     const { effort, notice } = chooseEffort("high", model([]));
     expect(effort).toBeUndefined();
-    expect(notice).toContain('"high" is left out');
+    expect(notice).toContain('"high" is omitted');
   });
 
   it("is left out for a model that takes none with tools, with a notice; without tools it is used", () => {
     const { effort, notice } = chooseEffort("high", { ...model(levels), noEffortWithTools: true });
     expect(effort).toBeUndefined();
-    expect(notice).toContain('takes tools only if it does not reason: effort "high" is left out');
+    expect(notice).toContain('only without reasoning, so effort "high" is omitted');
     expect(chooseEffort("high", { ...model(levels, false), noEffortWithTools: true })).toEqual({ effort: "high" });
     expect(chooseEffort(undefined, { ...model(levels), noEffortWithTools: true })).toEqual({});
   });
@@ -71,7 +71,7 @@ describe("unknownModelNotice", () => {
   it("reports a model that was requested by an unknown id", () => {
     for (const requestedModel of ["m-1", "p/m-1"]) {
       const told = unknownModelNotice({ model: unknown, requestedModel });
-      expect(told).toContain('"m-1" is not one of p that is known here');
+      expect(told).toContain('Unknown model "m-1" of p');
       expect(told).toContain("200,000 tokens");
     }
   });

@@ -23,13 +23,13 @@ export function chooseEffort(
   if (wanted === undefined) return {};
   if (noEffortWithTools && hasTools) {
     return {
-      notice: `As it is reached here, the model ${model} takes tools only if it does not reason: effort "${wanted}" is left out.`,
+      notice: `This API accepts tools for the model ${model} only without reasoning, so effort "${wanted}" is omitted.`,
     };
   }
   if (efforts === undefined) {
     return {
       effort: wanted,
-      notice: `It is not known whether the model ${model} has levels of effort: "${wanted}" is sent as it is. If the provider refuses it, leave effort out.`,
+      notice: `It is unknown whether the model ${model} supports effort; sending "${wanted}" anyway. If the provider rejects it, omit effort.`,
     };
   }
   if (efforts.includes(wanted)) return { effort: wanted };
@@ -37,10 +37,10 @@ export function chooseEffort(
   const effort = known.findLast((level) => ascending.indexOf(level) < ascending.indexOf(wanted)) ?? known[0];
   if (effort === undefined) {
     return {
-      notice: `The model ${model} has no levels of effort: "${wanted}" is left out, and its own default is used.`,
+      notice: `The model ${model} does not support effort: "${wanted}" is omitted, and the model's default is used.`,
     };
   }
-  return { effort, notice: `The model ${model} has no effort "${wanted}": "${effort}" is used instead.` };
+  return { effort, notice: `The model ${model} does not support effort "${wanted}"; using "${effort}" instead.` };
 }
 
 /** Returns a notice if a model was requested by an id that Retinue does not know; such ids are sent as they are. */
@@ -50,5 +50,5 @@ export function unknownModelNotice({
 }: Pick<AgentRequest, "model" | "requestedModel">): string | undefined {
   const isById = requestedModel === model || requestedModel === `${provider}/${model}`;
   if (!isById || efforts !== undefined || prices !== undefined) return undefined;
-  return `The model "${model}" is not one of ${provider} that is known here. It is asked for as it is; ${formatCount(window)} tokens are assumed for its window, and nothing is known of its price (providers.${provider} in the settings can say both).`;
+  return `Unknown model "${model}" of ${provider}; assuming a window of ${formatCount(window)} tokens and no price. To set both, use providers.${provider} in settings.`;
 }

@@ -274,7 +274,7 @@ describe("everything else", () => {
     const model = { provider: "p", model: "m", dialect: "anthropic", window: 9_000, maxOutputTokens: 900 } as const;
     const { agent, notices } = resolved({ effort: "max" }, { model: { ...model, efforts: ["low", "high"] } });
     expect(agent.head.effort).toBe("high");
-    expect(notices).toEqual(['The model m has no effort "max": "high" is used instead.']);
+    expect(notices).toEqual(['The model m does not support effort "max"; using "high" instead.']);
     expect(resolved({ effort: "max" }, { model: { ...model, efforts: [] } }).agent.head.effort).toBeUndefined();
   });
 

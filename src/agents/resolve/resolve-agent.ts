@@ -14,7 +14,7 @@ export function resolveAgent(request: AgentRequest): AgentResolution {
   if (definition.isolation !== undefined) {
     return {
       ok: false,
-      message: `Agent "${definition.name}" works in a copy of its own (isolation: ${definition.isolation}), which the main agent of a session does not have.`,
+      message: `Agent "${definition.name}" works in its own copy (isolation: ${definition.isolation}), which the main agent of a session does not have.`,
     };
   }
   const mode = chooseMode(definition, { asked: asked.mode, fallback: settings.mode ?? "default" });

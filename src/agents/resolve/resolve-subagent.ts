@@ -67,7 +67,7 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
 
 /** Appended to the prompt of every subagent. */
 const REPORTING =
-  "You work for an agent that gets only your last message: a short, complete report. Nobody answers questions: decide, and say what you assumed.";
+  "You work for an agent that gets only your last message: a short, complete report. No one can answer questions: decide yourself, and say what you assumed.";
 
 /** Decides whether rules allow delegating to an agent of this type, independent of the mode and of any approver. */
 export function judgeAgent(agentType: string, { rules, layers }: Pick<Policy, "rules" | "layers">): Decision {

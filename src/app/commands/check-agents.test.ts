@@ -38,9 +38,9 @@ describe("the effort of an agent", () => {
   };
 
   it.each([
-    ["model: qwen3\neffort: high", /not known whether the model qwen3 has levels of effort/],
-    ["model: claude-haiku-4-5\neffort: high", /claude-haiku-4-5 has no levels of effort/],
-    ["model: anthropic/claude-opus-4-5\neffort: max", /has no effort "max": "high" is used instead/],
+    ["model: qwen3\neffort: high", /unknown whether the model qwen3 supports effort/],
+    ["model: claude-haiku-4-5\neffort: high", /claude-haiku-4-5 does not support effort/],
+    ["model: anthropic/claude-opus-4-5\neffort: max", /does not support effort "max"; using "high" instead/],
   ])("is linted where the model is named: %j", async (fields, message) => {
     expect(await lint(fields)).toEqual([expect.stringMatching(message)]);
   });
