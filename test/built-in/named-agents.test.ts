@@ -144,7 +144,7 @@ describe("a session that is resumed", () => {
     const first = await performTask({ agent: "poet", agents: poet, say: "Rhyme.", steps: hello });
     const resume = { resume: first.sessionId, at: first, say: "More.", steps: [] };
     await expect(performTask(resume)).rejects.toMatchObject({
-      message: 'This session was worked on by the agent "poet", which is no longer there',
+      message: 'This session ran as the agent "poet", which no longer exists',
       cure: expect.stringContaining("--agent main"),
     });
     const again = await performTask({ ...resume, agents: poet, steps: hello });

@@ -130,7 +130,7 @@ describe("a project's own settings", () => {
     expect(trusted).toMatchObject({ stdout: 'model = "x"\n', stderr: "" });
     const kept = await retinue(["trust", "remove", nested], place);
     expect(kept).toMatchObject({ code: 1, stdout: expect.stringContaining(`retinue trust remove ${place.cwd}\n`) });
-    expect((await retinue(["trust", "add", ".."], place)).stderr).toContain("Is that what you meant?");
+    expect((await retinue(["trust", "add", ".."], place)).stderr).toContain("Is that what you want?");
     await retinue(["trust", "remove", ".."], place);
     mkdirSync(join(nested, ".git"));
     const shown = await retinue(["config", "show", "-C", nested], place);

@@ -233,7 +233,7 @@ describe("servers of files", () => {
   it("a broken .mcp.json is told of with its line; a name of the settings is theirs", () => {
     const at = newPlace();
     writeFileSync(join(at.cwd, ".mcp.json"), '{\n"mcpServers": [');
-    expect(load(at, true).notices.join("\n")).toMatch(/\.mcp\.json:2: .*repair the file/);
+    expect(load(at, true).notices.join("\n")).toMatch(/\.mcp\.json:2: .*Fix the file/);
     write(at, { notes: { command: "of-the-project" }, more: { command: "more" } });
     mkdirSync(at.home);
     writeFileSync(join(at.home, "settings.json"), JSON.stringify({ mcpServers: { notes: { command: "mine" } } }));

@@ -191,6 +191,6 @@ describe("an agent with a worktree of its own", () => {
     );
     expect(result.outcome).toBe("succeeded");
     expect(ended?.outcome).toBe("error");
-    expect(textOf(ended?.content ?? [])).toMatch(/^<task_error .*needs a worktree of its own/s);
+    expect(textOf(ended?.content ?? [])).toMatch(/^<task_error .*needs its own worktree/s);
   });
 });

@@ -288,7 +288,7 @@ describe("always, for this project", () => {
       settings: { sandbox: "off" },
       onTrouble: (message) => told.push(message),
     });
-    expect(told).toEqual([`Bash(mkdir one) stands in ${file} now.`]);
+    expect(told).toEqual([`Bash(mkdir one) was added to ${file}.`]);
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ model: "m" });
     const { settings, notices } = loadProjectSettings({ ...at, environment, trust: false });
     expect(notices).toEqual([]);

@@ -64,10 +64,10 @@ it("who goes on and names no model is told that another one answers", async () =
   const noticesOf = async (options: SessionOptions): Promise<readonly string[]> => {
     const session = await openSession({ ...place, ...options, resume: first.id });
     await session.close();
-    return session.notices.filter((notice) => notice.includes("answered in this session"));
+    return session.notices.filter((notice) => notice.includes("This session used the model"));
   };
   const word = `--model ${provider}/${name}.`;
-  expect(await noticesOf({})).toEqual([expect.stringMatching(/now offline\/.* does\. To stay with it give /)]);
+  expect(await noticesOf({})).toEqual([expect.stringMatching(/now uses offline\/.*\. To keep the old one, pass /)]);
   expect((await noticesOf({}))[0]?.endsWith(word)).toBe(true);
   expect(await noticesOf({ model })).toEqual([]);
 });

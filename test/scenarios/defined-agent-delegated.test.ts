@@ -84,7 +84,7 @@ describe("an agent that a program defines, at work for another", () => {
   });
 
   it.each([
-    ["gives no text", (async () => "You.") as unknown as () => string, 'The prompt of agent "poet" is no text'],
+    ["gives no text", (async () => "You.") as unknown as () => string, 'The prompt of agent "poet" is not a string'],
     [
       "throws",
       () => {

@@ -129,7 +129,7 @@ describe("files of agents that change while a session is open", () => {
     const told = words(cast.requests("MAIN")[3], -1);
     expect(told).toContain("New agent:\n- dancer:");
     expect(told).toContain("Changed agent:\n- poet: Does verse.");
-    expect(told).toContain("No longer there: singer.");
+    expect(told).toContain("Removed: singer.");
     expect(resultsIn(cast.requests("MAIN")[4])).toContain('There is no agent "singer"');
   });
 
@@ -182,8 +182,8 @@ describe("files of agents that change while a session is open", () => {
     rmSync(join(directory, "poet.md"));
     await ask();
     cast.assertDone();
-    expect(noticesIn(lines)).toEqual([expect.stringMatching(/The agent "poet" is gone: .*poet\.md/)]);
-    expect(resultsIn(cast.requests("MAIN")[3])).toMatch(/Agent a\w{12} can't be resumed: .*"poet".* is gone/);
+    expect(noticesIn(lines)).toEqual([expect.stringMatching(/The agent "poet" was removed: .*poet\.md/)]);
+    expect(resultsIn(cast.requests("MAIN")[3])).toMatch(/Agent a\w{12} can't be resumed: .*"poet" is missing/);
   });
 
   it("that define the session's own agent are named when they are deleted, and it stays as it began", async () => {
@@ -192,7 +192,7 @@ describe("files of agents that change while a session is open", () => {
     await ask();
     rmSync(join(directory, "poet.md"));
     await ask();
-    expect(noticesIn(lines)).toEqual([expect.stringMatching(/"poet".* is gone: .*poet\.md.* continues as it began/)]);
+    expect(noticesIn(lines)).toEqual([expect.stringMatching(/"poet" was removed: .*poet\.md.* continues as it began/)]);
     put("other.md", agent("other", "You are another."));
     await ask();
     expect(heard.at(-1)).toMatch(/^You rhyme\./);
@@ -208,7 +208,7 @@ describe("files of agents that change while a session is open", () => {
     const model = createCast({ MAIN: [done] });
     const again = await openSession({ trusted: false, cwd, home, environment, model, resume: session.id });
     await again.close();
-    expect(again.notices).toContainEqual(expect.stringMatching(/agent "poet".* is gone/));
+    expect(again.notices).toContainEqual(expect.stringMatching(/agent "poet".* is missing/));
   });
 
   it("of agents that rules deny are not told", async () => {
@@ -234,12 +234,12 @@ describe("skills that change while a session is open", () => {
     write(".agents/skills/ship/SKILL.md", skill("Ship fast."));
     write(".agents/skills/land/SKILL.md", "---\nname: land\ndescription: Lands it.\n---\nLand softly.\n");
     await ask();
-    expect(told(1)).toContain("[The skills for Skill have changed.\nNew skill:\n- land: Lands it.]");
+    expect(told(1)).toContain("[The skills that Skill can load have changed.\nNew skill:\n- land: Lands it.]");
     expect(resultsIn(cast.requests("MAIN")[2])).toContain("Ship fast.");
     expect(resultsIn(cast.requests("MAIN")[3])).toContain("Land softly.");
     rmSync(join(root, ".agents/skills"), { recursive: true });
     await ask();
-    expect(told(4)).toContain("No longer there: land, ship.");
+    expect(told(4)).toContain("Removed: land, ship.");
     expect(resultsIn(cast.requests("MAIN")[5])).toContain("All skills were removed");
   });
 
@@ -257,7 +257,7 @@ describe("skills that change while a session is open", () => {
     await ask();
     write(".agents/skills/ship/SKILL.md", skill("Ship slowly."));
     await ask();
-    expect(told(1)).toContain("There are skills now: read the file of one");
+    expect(told(1)).toContain("Skills are now available: before you do");
     expect(told(1)).toContain(`- ship: Ships it. Use before a release. (${root}/.agents/skills/ship/SKILL.md)`);
     await ask();
     expect(told(2)).not.toContain("ship");
@@ -275,13 +275,13 @@ describe("files with instructions that change while a session is open", () => {
     write(".agents/AGENTS.md", "Use spaces.\n");
     write("work/CLAUDE.md", "Ask first.\n");
     await ask();
-    expect(told(1)).toContain("What these files say now holds instead");
+    expect(told(1)).toContain("These contents replace the earlier ones.");
     expect(told(1)).toMatch(/AGENTS\.md \(the user's own instructions\):\n\nUse spaces\..*CLAUDE\.md.*Ask first\./s);
     const prefix = cast.requests("MAIN")[0] ?? [];
     expect(cast.requests("MAIN")[1]?.slice(0, prefix.length)).toEqual(prefix);
     rmSync(join(root, "work/CLAUDE.md"));
     await ask();
-    expect(told(2)).toContain(`no longer to be followed: ${root}/work/CLAUDE.md.`);
+    expect(told(2)).toContain(`their instructions no longer apply: ${root}/work/CLAUDE.md.`);
     expect(told(2)).not.toContain("Use spaces.");
     // The head stays, for the cache; the subagent that the third prompt started has one of its own.
     const spaces = [false, false, false, true, false];

@@ -135,7 +135,7 @@ describe("a question in the inbox", () => {
   it("is answered by another process: with numbers, labels or own words", async () => {
     const { session, run, model, request, ...place } = await waiting();
     expect(request).toMatchObject({ kind: "question", questions });
-    await expect(reply(place, ["1"])).rejects.toThrow("asks 2 questions");
+    await expect(reply(place, ["1"])).rejects.toThrow("asked 2 questions");
     await expect(reply(place, ["1, 2", " "])).rejects.toThrow("Which checks run before a commit?");
     const allow = { home: place.home, request: await requestIn(place), by: "ana", project: false };
     await expect(answerApproval({ ...allow, verb: "allow" })).rejects.toThrow("is a question");

@@ -123,7 +123,7 @@ describe("verify: auto", () => {
     });
     expect(idle.result.acceptance).toMatchObject({ ok: false, verdict: "inconclusive" });
     const bare = await walk({ verify: "auto", bare: true, main: [write("a.txt"), says("Made.")] });
-    const output = expect.stringContaining("needs a worktree of its own");
+    const output = expect.stringContaining("needs its own worktree");
     expect(bare.result.acceptance).toMatchObject({ ok: false, verdict: "inconclusive", output });
   });
 
@@ -141,7 +141,7 @@ describe("verify: auto", () => {
   it("says so where there is nobody who verifies", async () => {
     const main = [write("a.txt"), says("Made.")];
     const { notices, result } = await walk({ verify: "auto", main, disallowedTools: ["Task(Verification)"] });
-    expect(notices).toEqual([expect.stringContaining("there is no agent Verification here")]);
+    expect(notices).toEqual([expect.stringContaining("the agent Verification is switched off or denied here")]);
     expect(result.acceptance).toBeUndefined();
   });
 });

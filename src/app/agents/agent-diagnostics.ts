@@ -18,7 +18,9 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   const files = new Set(errors.map(({ file }) => file)).size;
   // Any file that can't be read may define this name.
   const unread = files === 0 ? "" : ` ${plural(files, "file")} did not load: "retinue agents check" says why.`;
-  const untrusted = trusted ? "" : " The project's own were not read, since this directory is not trusted (--trust).";
+  const untrusted = trusted
+    ? ""
+    : " The project's own agents were not read, because this directory is not trusted (--trust).";
   const nearest = `Nearest: ${catalog.nearest(name, 10).join(", ")}.${unread}${untrusted}`;
   const cure = broken ? `${broken.file}:${broken.line}: ${broken.message} ${broken.fix ?? ""}`.trim() : nearest;
   return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
@@ -26,8 +28,8 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
 
 /** Like `unknownAgent`, for the agent of a session that is resumed. */
 export function missingSessionAgent(name: string, loaded: AgentCatalog): UserError {
-  const cure = `${unknownAgent(name, loaded).cure} To go on with another one: --agent NAME, or --agent ${MAIN_TYPE}.`;
-  const message = `This session was worked on by the agent "${name}", which is no longer there`;
+  const cure = `${unknownAgent(name, loaded).cure} To continue with another agent: --agent NAME, or --agent ${MAIN_TYPE}.`;
+  const message = `This session ran as the agent "${name}", which no longer exists`;
   return new UserError(message, { code: "agent", cure, exitCode: 2 });
 }
 

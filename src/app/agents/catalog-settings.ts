@@ -81,7 +81,7 @@ function switchedNothingOff({ name, file = "settings" }: { name: string; file?: 
     line: 1,
     code: "switched_nothing_off",
     message: `"agents": {"${name}": false} switches nothing off: no built-in agent has this name.`,
-    fix: `To keep an agent from being used, deny it: "permissions": {"deny": ["Task(${name})"]}.`,
+    fix: `To prevent an agent from being used, deny it: "permissions": {"deny": ["Task(${name})"]}.`,
   };
 }
 
@@ -91,7 +91,7 @@ function replacesNothing(name: string): Diagnostic {
     file: "settings",
     line: 1,
     code: "replaces_nothing",
-    message: `agents.replaceBuiltIns names "${name}", which takes the place of no built-in agent.`,
-    fix: 'Name an agent of an enabled plugin that is called like a built-in one: "plugin:Explore".',
+    message: `agents.replaceBuiltIns names "${name}", which does not replace a built-in agent.`,
+    fix: 'Name an agent of an enabled plugin that has the name of a built-in agent: "plugin:Explore".',
   };
 }

@@ -114,6 +114,6 @@ describe("a prompt that is a function", () => {
 
   it("must give a text at once", () => {
     const late = (async () => "You.") as unknown as () => string;
-    expect(() => writePrompt("poet", late, environment)).toThrow('The prompt of agent "poet" is no text');
+    expect(() => writePrompt("poet", late, environment)).toThrow('The prompt of agent "poet" is not a string');
   });
 });

@@ -109,6 +109,6 @@ export function functionsFor(definition: AgentDefinition | undefined, { function
 export function writePrompt(name: string, prompt: AgentPrompt, environment: AgentEnvironment): string {
   const text: unknown = prompt(environment);
   if (typeof text === "string") return text;
-  const cure = "Let the function return a string at once; it can't be asynchronous.";
-  throw new UserError(`The prompt of agent "${name}" is no text`, { code: "agents", cure, exitCode: 2 });
+  const cure = "The function must return a string; it can't be asynchronous.";
+  throw new UserError(`The prompt of agent "${name}" is not a string`, { code: "agents", cure, exitCode: 2 });
 }

@@ -241,14 +241,14 @@ function agentMemory(
 ): { readonly memory?: AgentMemory; readonly notice?: string } {
   if (scope === undefined) return {};
   if (scope !== "user" && trustedRoot === undefined) {
-    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted: it works without. Trust it with "retinue trust add", or for one run with --trust.`;
+    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted, so it works without its memory. Trust it with "retinue trust add", or for one run with --trust.`;
     return { notice };
   }
   // Memory of a project stays within the directory that is trusted.
   const opened = openMemory({ scope, agent, stateHome: home, projectRoot: trustedRoot ?? home });
   if (opened.ok) return { memory: opened };
   return {
-    notice: `Agent "${agent}" works without its memory: ${opened.problem}. Remove it, or put in its place what belongs there.`,
+    notice: `Agent "${agent}" works without its memory: ${opened.problem}. Remove or fix it.`,
   };
 }
 

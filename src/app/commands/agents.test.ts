@@ -28,11 +28,11 @@ describe("writeNewAgent", () => {
   it("never overwrites a file, nor what a link points at", () => {
     const base = createDirectory();
     const path = writeNewAgent(reviewer, base);
-    expect(() => writeNewAgent(reviewer, base)).toThrow("is there already");
-    expect(whyNotNew("reviewer", base)).toBe(`${path} is there already. Edit it, or choose another name.`);
+    expect(() => writeNewAgent(reviewer, base)).toThrow("already exists");
+    expect(whyNotNew("reviewer", base)).toBe(`${path} already exists. Edit it, or choose another name.`);
     expect(whyNotNew("other", base)).toBeUndefined();
     symlinkSync(join(base, "elsewhere"), join(path, "../linked.md"));
-    expect(() => writeNewAgent({ ...reviewer, name: "linked" }, base)).toThrow("is there already");
+    expect(() => writeNewAgent({ ...reviewer, name: "linked" }, base)).toThrow("already exists");
   });
 
   it.each(["", "../x", "a/b", ".hidden", "a b", "-x", "x".repeat(65)])("refuses the name %j", (name) => {

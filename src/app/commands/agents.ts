@@ -136,7 +136,8 @@ export interface NewAgent {
 export function writeNewAgent(agent: NewAgent, base: string): string {
   const invalid = nameProblem(agent.name);
   if (invalid !== undefined) throw invalid;
-  if (agent.description.trim() === "") throw usage("The description is empty", "Say what it does and when to use it.");
+  if (agent.description.trim() === "")
+    throw usage("The description is empty", "Describe what the agent does and when to use it.");
   const directory = directoryFor(base);
   const path = join(directory, `${agent.name}.md`);
   try {
@@ -157,7 +158,7 @@ export function whyNotNew(name: string, base: string): string | undefined {
 }
 
 function alreadyExists(path: string): UserError {
-  return usage(`${path} is there already`, "Edit it, or choose another name.");
+  return usage(`${path} already exists`, "Edit it, or choose another name.");
 }
 
 /** Returns the directory of the existing definitions. */
@@ -192,17 +193,17 @@ function scalar(text: string): string {
 }
 
 function bodyFor(name: string): string {
-  return `You are ${name}. You do one task for another agent, which sees nothing but your final report.
+  return `You are ${name}. You do one task for another agent, which sees only your final report.
 
 ## How to work
-1. Read the task and settle what done means before you touch anything.
-2. Look at the files that matter before you judge them; search rather than guess.
-3. Do what was asked and nothing beside it. What is out of scope you mention, and leave alone.
+1. Read the task and decide what counts as done before you change anything.
+2. Read the relevant files before you judge them. Search instead of guessing.
+3. Do what was asked and nothing else. Mention problems outside the task, but leave them alone.
 4. Check the result the way its user would: run it, or read it again.
 
 ## Report
 - The answer first, in one or two sentences.
-- Then the evidence: file and line, the command and what it printed.
+- Then the evidence: file and line, or the command and its output.
 - Last, what you could not do or check, and why.
 `;
 }

@@ -44,11 +44,11 @@ export async function answerApproval(answering: AnswerRequest): Promise<Answered
   const request = findRequest(answering);
   const { question } = request;
   if (request.answer !== undefined) throw tooLate(question, request.answer);
-  if (request.status === "withdrawn") throw problem(`Nobody waits for ${question.requestId} any more`);
+  if (request.status === "withdrawn") throw problem(`The request ${question.requestId} is no longer open`);
   const answer = answerOf(question, answering);
   const inbox = openInbox({ path: request.inboxPath, clock: systemClock });
   const counted = await inbox.answer(question.requestId, answer);
-  if (counted === undefined) throw problem(`Nobody waits for ${question.requestId} any more`);
+  if (counted === undefined) throw problem(`The request ${question.requestId} is no longer open`);
   if (!counted.isOwn) throw tooLate(question, counted.answer);
   return { request, answer };
 }
@@ -84,7 +84,10 @@ function answerOf(question: ApprovalQuestion, answering: AnswerRequest): Approva
 function readReplies(questions: readonly UserQuestion[], replies: readonly string[]): readonly UserReply[] {
   if (replies.length !== questions.length) {
     const asked = questions.length === 1 ? "1 question" : `${questions.length} questions`;
-    throw problem(`The agent asks ${asked}, not ${replies.length}`, "Give one answer for each, in their order.");
+    throw problem(
+      `The agent asked ${asked}, but the number of answers is ${replies.length}`,
+      "Give one answer for each question, in the same order.",
+    );
   }
   return questions.map((question, index) => readReply(question, (replies[index] ?? "").trim()));
 }
@@ -124,6 +127,6 @@ function tooLate({ requestId }: ApprovalQuestion, { answer, by }: ApprovalAnswer
   });
 }
 
-function problem(message: string, cure = '"retinue approvals list --all" shows what waits.'): UserError {
+function problem(message: string, cure = '"retinue approvals list --all" shows the open requests.'): UserError {
   return new UserError(message, { code: "approval", cure, exitCode: 2 });
 }

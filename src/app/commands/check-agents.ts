@@ -200,7 +200,7 @@ function lintLoaded({ definition, body }: CatalogAgent, loaded: AgentCatalog): D
 /** Overriding is usually intended, so this is only a notice. */
 function overrideNotice({ winner, loser, reason }: Override<CatalogAgent>): Diagnostic {
   const { name, source, file = source } = winner.definition;
-  const hidden = loser.definition.file ?? `the agent of ${loser.definition.source}`;
-  const message = `"${name}" takes the place of ${hidden}. ${reason}`;
+  const hidden = loser.definition.file ?? `the ${loser.definition.source} agent`;
+  const message = `"${name}" overrides ${hidden}. ${reason}`;
   return { severity: "notice", file, line: 1, code: "shadows", message };
 }

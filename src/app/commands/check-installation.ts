@@ -87,8 +87,8 @@ function checkSettings({ problems, notices, files, untrusted }: ProjectSettings,
 function checkTrust({ trusted, untrusted }: ProjectSettings): Finding {
   const name = "trust";
   if (untrusted.length > 0) {
-    const cure = 'Look at it, then trust it with "retinue trust add".';
-    return { name, status: "warn", found: `off, since this directory is not trusted: ${untrusted.join("; ")}`, cure };
+    const cure = 'Review them, then run "retinue trust add".';
+    return { name, status: "warn", found: `off, because this directory is not trusted: ${untrusted.join("; ")}`, cure };
   }
   const found = trusted ? "this directory is trusted" : "this directory is not trusted, and nothing in it needs to be";
   return { name, status: "ok", found };
@@ -180,7 +180,7 @@ async function checkProgram(name: string, { environment, without, install }: Pro
   if (program === undefined) return { name, status: "warn", found: `not found. ${without}`, cure: install };
   const version = await firstLine(program);
   if (version !== undefined) return { name, status: "ok", found: `${version} (${program})` };
-  return { name, status: "warn", found: `${program} does not run. ${without}`, cure: install };
+  return { name, status: "warn", found: `${program} can't be run. ${without}`, cure: install };
 }
 
 function firstLine(program: string): Promise<string | undefined> {
@@ -225,7 +225,7 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
     return { name, status: "warn", found, cure: 'Remove "sandbox" from the settings to switch it on.' };
   }
   if (state.kind === "missing")
-    return { name, status: "fail", found: `required by the settings, but ${state.reason}`, cure };
+    return { name, status: "fail", found: `required by settings, but ${state.reason}`, cure };
   return { name, status: "warn", found: `off: ${state.reason}. Commands run with all your rights.`, cure };
 }
 

@@ -158,7 +158,7 @@ type CallText =
 function parseCall(text: string): CallText {
   const [, name, body] = /^\s*([\p{L}\p{N}_.\-:]+)\s*(?:\(([\s\S]*)\))?\s*$/u.exec(text) ?? [];
   if (name === undefined) {
-    const cure = "Write a tool and what it is to do: 'Bash(git push)'.";
+    const cure = "Write a tool and its input, such as 'Bash(git push)'.";
     return { ok: false, message: `${JSON.stringify(text)} is not a call`, cure };
   }
   const tool = canonicalToolName(name);
@@ -172,7 +172,7 @@ function readJson(tool: string, text: string): CallText {
     return { ok: true, tool, input: JSON.parse(text) as JsonObject };
   } catch (error) {
     const message = `The input of ${tool} is not JSON: ${error instanceof Error ? error.message : String(error)}`;
-    return { ok: false, message, cure: 'Write it as {"key": "value"}, or without braces in short.' };
+    return { ok: false, message, cure: 'Write it as {"key": "value"}, or in the short form without braces.' };
   }
 }
 

@@ -48,7 +48,7 @@ it("names what is no directory, and what to give instead", async () => {
   for (const source of [file, join(root, "gone")]) {
     const adding = addPlugin(source, { home: join(root, "home"), environment: {} });
     await expect(adding).rejects.toMatchObject({
-      message: `There is no directory ${source}. Name one that holds a plugin, or the address of a git repository.`,
+      message: `There is no directory ${source}. Name a directory that contains a plugin, or the URL of a git repository.`,
       exitCode: 2,
     });
   }

@@ -51,7 +51,9 @@ export async function addPlugin(
 function directoryAt(source: string): string {
   const path = resolve(source);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
-  throw refusal(`There is no directory ${path}. Name one that holds a plugin, or the address of a git repository.`);
+  throw refusal(
+    `There is no directory ${path}. Name a directory that contains a plugin, or the URL of a git repository.`,
+  );
 }
 
 export function removePlugin(home: string, name: string): Promise<void> {
@@ -68,7 +70,7 @@ export function enablePlugin(home: string, { name, hash }: { name: string; hash:
   return withRecordsLock(home, async () => {
     const records = recordsWith(home, name);
     const found = readPlugin(pluginDirectory(home, name)).plugin;
-    if (found?.hash !== hash) throw refusal(`The plugin "${name}" changed just now. Look at it again.`);
+    if (found?.hash !== hash) throw refusal(`The plugin "${name}" has just changed. Review it again.`);
     records.set(name, { ...records.get(name)!, hash, enabled: true });
     await writePluginRecords(home, records);
   });
@@ -97,7 +99,7 @@ type Records = Map<string, { source: string; hash: string; enabled: boolean }>;
 
 function recordsWith(home: string, name: string): Records {
   const { records, problem } = readPluginRecords(home);
-  if (problem !== undefined) throw refusal(`${problem} Correct or remove the file.`);
+  if (problem !== undefined) throw refusal(`${problem} Fix or delete the file.`);
   if (records.has(name)) return new Map(records);
   const meant = nearest(name, records.keys())[0];
   const cure = meant === undefined ? '"retinue plugins list" shows them.' : `Did you mean "${meant}"?`;
@@ -123,7 +125,7 @@ async function cloneRepository(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Clone> {
   if (!isAllowed(address)) {
-    const message = `${stripControls(address)} is no address that is cloned. Use https://, ssh:// or file:///.`;
+    const message = `${stripControls(address)} is not a supported URL. Use https://, ssh:// or file:///.`;
     return { ok: false, message };
   }
   const directory = mkdtempSync(join(tmpdir(), "retinue-plugin-"));

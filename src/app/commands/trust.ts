@@ -62,7 +62,7 @@ export function isTrusted({ home, cwd, environment }: TrustOptions): boolean {
 function broadTrustNotice(cwd: string, environment: Environment): readonly string[] {
   const userHome = environment["HOME"] || homedir();
   if (userHome !== cwd && !userHome.startsWith(cwd.endsWith(sep) ? cwd : cwd + sep)) return [];
-  return [`Everything below ${cwd} that is no repository of its own is trusted with it. Is that what you meant?`];
+  return [`This also trusts everything below ${cwd} that is not a separate repository. Is that what you want?`];
 }
 
 export interface RemovedTrust {

@@ -77,18 +77,18 @@ function goneNotices(
   return before.flatMap(({ name, file }) => {
     const other = now.find((each) => each.name === name);
     if (file === undefined || other?.file === file) return [];
-    const successor = other && `${other.file ?? `A ${other.source} agent`} takes its place.`;
+    const successor = other && `${other.file ?? `A ${other.source} agent`} replaces it.`;
     const rest =
       name === main
         ? "The agent of this session continues as it began."
-        : (successor ?? "Runs under way continue, and it can't be started or resumed.");
-    return [`The agent "${name}" is gone: ${file} was deleted, or does not define it any more. ${rest}`];
+        : (successor ?? "Runs in progress continue, but it can't be started or resumed.");
+    return [`The agent "${name}" was removed: ${file} was deleted, or no longer defines it. ${rest}`];
   });
 }
 
 function agentUpdate(before: Known, now: Known): string | undefined {
   const parts = difference(agentLines(before.agents), agentLines(now.agents), "agent");
-  return parts.length === 0 ? undefined : `[The agents for Task have changed.\n${parts.join("\n")}]`;
+  return parts.length === 0 ? undefined : `[The agents that Task can start have changed.\n${parts.join("\n")}]`;
 }
 
 /** Returns the line of each agent in the list that a model chooses from. Hidden agents have none. */
@@ -101,8 +101,8 @@ function skillUpdate(before: Known, now: Known, how: "call" | "read"): string | 
   const parts = difference(skillLines(before.snapshot, how), skillLines(now.snapshot, how), "skill");
   const what =
     how === "call"
-      ? "The skills for Skill have changed."
-      : "There are skills now: read the file of one before you do its kind of work.";
+      ? "The skills that Skill can load have changed."
+      : "Skills are now available: before you do the kind of work that a skill describes, read its file.";
   return parts.length === 0 ? undefined : `[${what}\n${parts.join("\n")}]`;
 }
 
@@ -124,12 +124,12 @@ function instructionUpdate(before: Known, now: Known): string | undefined {
   const gone = old.filter(({ file }) => !files.some((each) => each.file === file)).map(({ file }) => file);
   if (changed === undefined && gone.length === 0) return undefined;
   const parts = [
-    ...(changed === undefined
+    ...(changed === undefined ? [] : [`These contents replace the earlier ones.\n\n${changed.trim()}`]),
+    ...(gone.length === 0
       ? []
-      : [`What these files say now holds instead of what they said before.\n\n${changed.trim()}`]),
-    ...(gone.length === 0 ? [] : [`No longer there, and no longer to be followed: ${gone.join(", ")}.`]),
+      : [`These files were removed, and their instructions no longer apply: ${gone.join(", ")}.`]),
   ];
-  return `[Files with instructions have changed. ${parts.join("\n")}]`;
+  return `[Instruction files have changed. ${parts.join("\n")}]`;
 }
 
 type Lines = ReadonlyMap<string, string>;
@@ -141,7 +141,7 @@ function difference(before: Lines, now: Lines, what: string): readonly string[] 
   return [
     ...section(`New ${what}`, added),
     ...section(`Changed ${what}`, changed),
-    ...(removed.length === 0 ? [] : [`No longer there: ${removed.join(", ")}.`]),
+    ...(removed.length === 0 ? [] : [`Removed: ${removed.join(", ")}.`]),
   ];
 }
 

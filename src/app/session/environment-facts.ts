@@ -34,8 +34,8 @@ export function createEnvironmentFacts(options: EnvironmentFactsOptions): Enviro
 }
 
 function describeCommands(state: SandboxState["kind"], domains: readonly string[]): string {
-  if (state === "off") return "they run without a sandbox, with all rights of the user.";
-  if (state === "missing") return "they can't run, because the settings require a sandbox and there is none.";
-  const network = domains.length === 0 ? "have no network" : `reach no hosts but ${domains.join(", ")}`;
+  if (state === "off") return "they run without a sandbox, with all permissions of the user.";
+  if (state === "missing") return "they can't run, because settings require a sandbox and none is available.";
+  const network = domains.length === 0 ? "have no network" : `can reach only these hosts: ${domains.join(", ")}`;
   return `they run in a sandbox, write only to the workspace and temporary directories, and ${network}.`;
 }

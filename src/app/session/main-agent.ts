@@ -99,8 +99,8 @@ function coordinatorOf(agent: ResolvedAgent): ResolvedAgent {
   const { head, policy } = agent;
   const pool = policy.pool.filter((tool) => delegationTools.has(tool));
   if (!pool.includes("Task")) {
-    const cure = "Leave --coordinator out, or let it use Task (permissions, tools of its agent, subagents.maxDepth).";
-    throw new UserError("A coordinator has nobody to give work to here", { code: "coordinator", cure, exitCode: 2 });
+    const cure = "Omit --coordinator, or allow Task (permissions, the tools of the agent, subagents.maxDepth).";
+    throw new UserError("A coordinator can't delegate here", { code: "coordinator", cure, exitCode: 2 });
   }
   const tools = head.tools.filter(({ name }) => pool.includes(name));
   return {
@@ -112,14 +112,14 @@ function coordinatorOf(agent: ResolvedAgent): ResolvedAgent {
 }
 
 const coordinatorPrompt =
-  "You coordinate: you have no tools but those that give work to agents. Divide what is asked into pieces that agents can do without knowing this conversation, start independent ones side by side, check their reports against each other, have gaps closed, and answer yourself.";
+  "You are a coordinator: your only tools are those that delegate to agents. Divide the request into tasks that agents can do without knowing this conversation, start independent tasks in parallel, check the reports against each other, have gaps filled, and write the answer yourself.";
 
 /** Warns that a resumed session uses a different model, which has other prices and no cached prefix. */
 function modelChangeNotices(before: Head | undefined, now: Head): readonly string[] {
   if (before === undefined || before.provider === "lost") return [];
   if (before.provider === now.provider && before.model === now.model) return [];
   const [old, other] = [`${before.provider}/${before.model}`, `${now.provider}/${now.model}`];
-  return [`${old} answered in this session so far, now ${other} does. To stay with it give --model ${old}.`];
+  return [`This session used the model ${old} so far and now uses ${other}. To keep the old one, pass --model ${old}.`];
 }
 
 /** Reports agents that a resumed session could start before and that do not exist any more. */
@@ -128,7 +128,7 @@ function goneAgents(before: Head | undefined, definitions: readonly AgentDefinit
   const gone = ((before && declaredTypes(before)) ?? []).filter((name) => !known.has(name));
   return gone.map(
     (name) =>
-      `The agent "${name}", which this session could start before, is gone: its file was deleted or renamed, or is not loaded any more (trust, plugins, settings).`,
+      `The agent "${name}", which this session could start before, is missing: its file was deleted or renamed, or is no longer loaded (trust, plugins, settings).`,
   );
 }
 
@@ -161,7 +161,7 @@ export function chooseVerification(
 ): Verification {
   if (verify === "off") return { verify: undefined, notices: [] };
   if (!offered.includes(VERIFIER)) {
-    const notice = `The setting "verify" is "${verify}", but there is no agent ${VERIFIER} here: it is switched off or denied. Nothing is verified.`;
+    const notice = `The setting "verify" is "${verify}", but the agent ${VERIFIER} is switched off or denied here. Nothing is verified.`;
     return { verify: undefined, notices: [notice] };
   }
   // An agent that can't delegate can't follow a suggestion.

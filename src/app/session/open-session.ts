@@ -45,7 +45,7 @@ function chooseSessionModel(
   { settings, environment, clock }: SessionContext,
   agent: AgentDefinition | undefined,
 ): ChosenModel {
-  if (typeof model === "object") return { model, requested: null, reason: "given by the program" };
+  if (typeof model === "object") return { model, requested: null, reason: "supplied by the program" };
   return chooseModel({ settings, environment, clock, flags: { provider, model }, agent });
 }
 

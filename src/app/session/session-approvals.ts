@@ -45,7 +45,7 @@ async function keepRule(rule: string, { home, cwd, environment }: TrustOptions):
     mkdirSync(dirname(file), { recursive: true });
     return await withFileLock(file, () => addRule(rule, file, { home, cwd, environment }));
   } catch (error) {
-    return `${rule} counts in this session and could not be kept in ${file}: ${describeError(error)}`;
+    return `${rule} applies in this session, but could not be saved in ${file}: ${describeError(error)}`;
   }
 }
 
@@ -58,14 +58,14 @@ async function addRule(rule: string, file: string, options: TrustOptions): Promi
   const settings = readPlainJson(file);
   const permissions = recordOf(settings["permissions"]);
   const allow = Array.isArray(permissions["allow"]) ? permissions["allow"] : [];
-  if (allow.includes(rule)) return `${rule} stands in ${file} already.`;
+  if (allow.includes(rule)) return `${rule} is already in ${file}.`;
   const changed = { ...settings, permissions: { ...permissions, allow: [...allow, rule] } };
   await writeAtomically(file, `${JSON.stringify(changed, null, 2)}\n`, { mode: 0o644 });
   const approval = wasApproved ? currentApproval(options) : undefined;
   if (approval === undefined)
-    return `${rule} stands in ${file} now, and counts there after "retinue trust add ${cwd}".`;
+    return `${rule} was added to ${file}. Run "retinue trust add ${cwd}" to make it effective.`;
   await store.approve(cwd, approval);
-  return `${rule} stands in ${file} now.`;
+  return `${rule} was added to ${file}.`;
 }
 
 function currentApproval(options: TrustOptions) {

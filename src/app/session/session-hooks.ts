@@ -63,7 +63,7 @@ export function createSessionHooks(
   };
 }
 
-const missingHook = "There is no PermissionRequest hook, so what would have to be asked is denied.";
+const missingHook = "There is no PermissionRequest hook, so calls that need approval are denied.";
 
 function transcriptPath(main: string | undefined, agentId: AgentId): string | undefined {
   return agentId === MAIN_AGENT ? main : main?.replace(/\.jsonl$/, `/subagents/agent-${agentId}.jsonl`);

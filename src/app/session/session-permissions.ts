@@ -22,7 +22,7 @@ export function checkMode({ permissions = {} }: Settings, requested: PermissionM
   if (mode !== "bypassPermissions" || permissions.disableBypassPermissionsMode !== "disable") return;
   throw new UserError("The mode bypassPermissions is switched off by permissions.disableBypassPermissionsMode", {
     code: "settings",
-    cure: '"retinue config show --origin" says where. Choose another mode.',
+    cure: 'Choose another mode. "retinue config show --origin" shows where it is set.',
     exitCode: 2,
   });
 }
@@ -108,7 +108,7 @@ export function askAboutGit(policy: Policy, untrusted: string | undefined): Caut
   const file = isAsked ? gitConfigurations(untrusted).find(namesPrograms) : undefined;
   if (file === undefined) return { policy, notices: [] };
   const layer: PolicyLayer = { rules: [{ text: "Bash(git:*)", effect: "ask", scope: "builtin", file }] };
-  const notice = `${file} names programs that git would run, and this directory is not trusted: commands with git are asked about. Look at the file, then trust the directory with "retinue trust add", or for one run with --trust.`;
+  const notice = `${file} names programs that git would run, and this directory is not trusted, so git commands need approval. Review the file, then trust the directory with "retinue trust add", or for one run with --trust.`;
   return { policy: { ...policy, layers: [...(policy.layers ?? []), layer] }, notices: [notice] };
 }
 

@@ -100,7 +100,7 @@ export function createSession(parts: SessionParts): Session {
   let closing: Promise<void> | undefined;
 
   function start(prompt: readonly UserBlock[]): Run {
-    if (running) throw new Error("a run is under way in this session: wait for its result first");
+    if (running) throw new Error("this session already has a run in progress: wait for its result first");
     services.budget.resetSpawns();
     const initial = thread.isNew ? blocksOf(agent.initialPrompt ?? "") : [];
     const request = { ...parts.runOptions, runId: newRunId(), agent, prompt: [...initial, ...prompt] };

@@ -37,7 +37,7 @@ export async function runCallback(
 ): Promise<readonly EventOf<"notice.raised">[]> {
   const problem = await problemOf(async () => callback(result), limitMs);
   if (problem === undefined) return [];
-  const message = `The callback of agent "${agentType}" ${problem} The run's result is as it was.`;
+  const message = `The callback of agent "${agentType}" ${problem} The result of the run is not affected.`;
   return [{ type: "notice.raised", code: "callback_failed", message }];
 }
 
@@ -56,7 +56,7 @@ async function recordCallback(
 async function problemOf(work: () => Promise<void>, limitMs: number): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((settle) => {
-    const message = `has not ended within ${limitMs / 1000} seconds, and nobody waits for it any longer.`;
+    const message = `did not end within ${limitMs / 1000} seconds and is no longer awaited.`;
     timer = setTimeout(() => settle(message), limitMs);
   });
   const done = work().then(

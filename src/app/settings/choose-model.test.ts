@@ -48,7 +48,7 @@ describe("the model of an agent", () => {
   it("is the session's, with a notice, where nobody offers the one it asks for", () => {
     const chosen = choose({ model: "gpt-9", environment: {} });
     expect(chosen.reason).toBe("offline");
-    expect(chosen.notice).toContain('Agent "finder" asks for the model gpt-9');
+    expect(chosen.notice).toContain('Agent "finder" requests the model gpt-9');
   });
 
   it("of a tier is the offline one where no provider is configured", () => {

@@ -47,7 +47,7 @@ export function chooseModel(options: ModelOptions): ChosenModel {
   const requested = { ...options, settings: { ...settings, model: wanted } };
   const choice = resolveProvider(requested);
   if (choice.kind === "problem") {
-    const notice = `Agent "${agent.name}" asks for the model ${wanted}: ${choice.message} It works with another one.`;
+    const notice = `Agent "${agent.name}" requests the model ${wanted}: ${choice.message} It uses another one.`;
     const chosen = createChosen(options);
     return { ...chosen, notice: [chosen.notice, notice].filter(Boolean).join(" ") };
   }

@@ -113,7 +113,7 @@ function untrustedNotices(untrusted: readonly string[], { trustedRoot, root }: T
   if (trustedRoot !== undefined) {
     return [`Only ${trustedRoot} is trusted, so Retinue ignores ${files}. Trust the whole project with ${all}.`];
   }
-  const above = untrusted.some((name) => name.startsWith("../")) ? ` (with what is above it: ${all})` : "";
+  const above = untrusted.some((name) => name.startsWith("../")) ? ` (for the whole project: ${all})` : "";
   const cure = `Trust it with "retinue trust add"${above}, or for one run with --trust.`;
   return [`This directory is not trusted, so Retinue ignores ${files}. ${cure}`];
 }
@@ -184,7 +184,7 @@ function readServers(file: string): ReadServers {
     const stat = statSync(file);
     // Reading a pipe would block.
     if (!stat.isFile() || stat.size > MAX_BYTES)
-      return { problem: `${file} is no plain file of up to 1 MB. Replace it.` };
+      return { problem: `${file} is not a regular file of at most 1 MB. Replace it.` };
     return parseServers(readFileSync(file, "utf8"), file);
   } catch (error) {
     return { problem: `${file} can't be read: ${describeError(error)}` };
@@ -195,17 +195,17 @@ function parseServers(text: string, file: string): ReadServers {
   const parsed = parseJsonc(text);
   if ("error" in parsed) {
     const { line, message } = parsed.error;
-    return { problem: `${file}:${line}: ${message}. No MCP server of it is used: repair the file.` };
+    return { problem: `${file}:${line}: ${message}. None of its MCP servers are used. Fix the file.` };
   }
   const entries = isRecord(parsed.value) ? parsed.value["mcpServers"] : undefined;
   if (!isRecord(entries) || !Object.values(entries).every(isRecord)) {
     const form = `{ "mcpServers": { "name": { "command": "…" } } }`;
-    return { problem: `${file} has no "mcpServers" that could be used. Write ${form}.` };
+    return { problem: `${file} has no valid "mcpServers". Write ${form}.` };
   }
   return { servers: entries as Record<string, JsonObject> };
 }
 
 function notApproved(file: string, { path, isNew }: { readonly path: string; readonly isNew: boolean }): string {
   const why = isNew ? "you have not approved it yet" : "it changed since you trusted the directory";
-  return `The MCP servers of ${file} are off: ${why}. Look at it, then "retinue trust add ${path}", or for one run --trust.`;
+  return `The MCP servers of ${file} are off: ${why}. Review it, then trust it with "retinue trust add ${path}", or for one run with --trust.`;
 }

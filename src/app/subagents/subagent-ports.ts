@@ -83,7 +83,7 @@ async function openCopy(
     now: clock.now(),
   });
   if (!created.ok) {
-    const message = `Agent "${definition.name}" needs a worktree of its own, and there can be none here: ${created.message}`;
+    const message = `Agent "${definition.name}" needs its own worktree, which can't be created here: ${created.message}`;
     return { ok: false, message };
   }
   const { path: top, directory: root } = created.worktree;
