@@ -289,18 +289,18 @@ describe("what can't be", () => {
       },
       /is a bare git repository. Work in a checkout/,
     ],
-    ["git's own files", ({ repository }) => ({ repository: join(repository, ".git") }), /inside the files of git/],
+    ["git's own files", ({ repository }) => ({ repository: join(repository, ".git") }), /is inside a \.git directory/],
     ["no git", ({ environment }) => ({ environment: { ...environment, PATH: "/nowhere" } }), /git: no such program/],
     [
       "a branch of that name",
       ({ git }) => void git("branch", "retinue/a1"),
-      /has a branch retinue\/a1 already, left by an earlier run\. Look at it .* delete it/,
+      /already has a branch retinue\/a1, left by an earlier run\. Look at it .* delete it/,
     ],
     ["a branch above it", ({ git }) => void git("branch", "retinue"), /has a branch retinue, so.*branch -m retinue/],
     [
       "something in its place",
       ({ home, write }) => void write({ "worktrees/shop-1/a1/x": "" }, home),
-      /a1 exists already and is no worktree/,
+      /a1 already exists and is not an agent's worktree/,
     ],
     [
       "a working tree that is set to be elsewhere",
@@ -364,7 +364,7 @@ describe("what can't be", () => {
     const place = createTestPlace();
     const environment = gitThat(place, "sleep 60", "rev-parse");
     const answer = await askGit(["rev-parse"], { environment, cwd: place.root }, { limitMs: 200 });
-    expect(answer.told).toBe("git rev-parse was ended because it took longer than 0.2 seconds.");
+    expect(answer.told).toBe("git rev-parse was stopped because it took longer than 0.2 seconds.");
     expect(answer.code).not.toBe(0);
   });
 

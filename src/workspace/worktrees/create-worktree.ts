@@ -61,7 +61,7 @@ async function create(request: WorktreeRequest): Promise<Worktree> {
   const earlier = readRecord(path);
   const taken = earlier && (await takeUp(earlier, { repository, environment }));
   if (taken !== undefined) return worktreeOf(taken, repository);
-  if (existsSync(path)) throw refusal(`${path} exists already and is no worktree of an agent`, "Move it away.");
+  if (existsSync(path)) throw refusal(`${path} already exists and is not an agent's worktree`, "Move it away.");
   await mustBeFree(branch, { repository, environment });
   const record: WorktreeRecord = {
     v: 1,
@@ -106,7 +106,7 @@ async function takeUp(record: WorktreeRecord, surroundings: Surroundings): Promi
       throw refusal(`${path} is being created by process ${owner.pid} on ${owner.host}`, "Wait for it.");
     }
     if (isGone && (await commitsOn(record, environment)) > 0) {
-      const cure = `To go on there: git -C '${record.repository}' worktree add --force '${path}' '${branch}'.`;
+      const cure = `To continue there: git -C '${record.repository}' worktree add --force '${path}' '${branch}'.`;
       throw refusal(`The directory ${path} was deleted; the commits made in it are on the branch ${branch}`, cure);
     }
     await removeWorktree(record, { environment });
@@ -127,11 +127,11 @@ async function mustBeFree(branch: string, { repository, environment }: Surroundi
   if (name === undefined) return;
   const git = `git -C '${root}'`;
   if (name !== branch) {
-    const cure = `Give it another name: ${git} branch -m ${name} NAME.`;
-    throw refusal(`The repository ${root} has a branch ${name}, so there can be no branch ${branch}`, cure);
+    const cure = `Rename it: ${git} branch -m ${name} NAME.`;
+    throw refusal(`The repository ${root} has a branch ${name}, so the branch ${branch} can't be created`, cure);
   }
   const cure = `Look at it (${git} log ${branch}) and delete it (${git} branch -D ${branch}).`;
-  throw refusal(`The repository ${root} has a branch ${branch} already, left by an earlier run`, cure);
+  throw refusal(`The repository ${root} already has a branch ${branch}, left by an earlier run`, cure);
 }
 
 /** Creates the branch and the files. May be interrupted anywhere: `creating` in the record shows that it is unused. */
@@ -143,7 +143,7 @@ async function fill(record: WorktreeRecord, { repository, environment }: Surroun
   await runGit(["update-ref", "-m", "retinue: worktree", `refs/heads/${branch}`, base, nothing], place);
   await runGit(["worktree", "add", "--no-checkout", "--", path, branch], place);
   const own = gitDirectoryOf(path);
-  if (own === undefined) throw new Error(`git made no worktree in ${path}.`);
+  if (own === undefined) throw new Error(`git did not create a worktree in ${path}.`);
   const git = await openGit({ environment, cwd: path, workTree: path, gitDirectory: own });
   await git.run(["read-tree", "--reset", "-u", "--no-recurse-submodules", "HEAD"]);
   const changes = await copyChanges({

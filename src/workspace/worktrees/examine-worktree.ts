@@ -56,7 +56,8 @@ async function examine(record: WorktreeRecord, environment: Environment): Promis
   if (record.state === "creating" && !isInUse(record)) return { kind: "unfinished" };
   if (!existsSync(path)) return { kind: "gone", commits: await commitsOn(record, environment) };
   if (gitDirectory === undefined) return { kind: "orphan", why: "it is being created" };
-  if (!existsSync(gitDirectory)) return { kind: "orphan", why: `the repository ${repository} no longer knows it` };
+  if (!existsSync(gitDirectory))
+    return { kind: "orphan", why: `it is no longer registered in the repository ${repository}` };
   if (!existsSync(baselinePath(path))) return { kind: "orphan", why: "the record of its files is missing" };
   const git = await openGit({ environment, cwd: path, workTree: path, gitDirectory });
   const obstacles = obstaclesOf(record, gitDirectory);
@@ -84,7 +85,7 @@ function obstaclesOf({ path, submodules }: WorktreeRecord, gitDirectory: string)
   const found: string[] = [];
   if (gitDirectoryOf(path) !== gitDirectory) found.push("its .git was replaced");
   if (existsSync(join(gitDirectory, "locked"))) found.push("locked");
-  if (underWay.some((name) => existsSync(join(gitDirectory, name)))) found.push("a merge or rebase under way");
+  if (underWay.some((name) => existsSync(join(gitDirectory, name)))) found.push("a merge or rebase in progress");
   for (const each of submodules) {
     if (!isEmpty(pathBelow(path, each))) found.push(`submodule ${Buffer.from(each, "latin1").toString("utf8")} filled`);
   }
@@ -117,7 +118,7 @@ async function tipsOf(git: Git, { branch }: WorktreeRecord): Promise<string[]> {
     .toString("latin1")
     .split("\n")
     .filter((line) => /^[0-9a-f]{40,64}$/.test(line));
-  if (tips.length === 0) throw new UserError(`HEAD names no commit (${told})`, { code: "git" });
+  if (tips.length === 0) throw new UserError(`HEAD does not name a commit (${told})`, { code: "git" });
   return tips;
 }
 

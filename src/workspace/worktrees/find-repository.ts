@@ -27,13 +27,13 @@ export async function findRepository(directory: string, environment: Environment
     .split("\n");
   if (gitDirectory === undefined || common === undefined) throw problemOf(cwd, answer);
   if (isBare === "true") throw unfit(`${cwd} is a bare git repository`, "Work in a checkout of it.");
-  if (isInside !== "true") throw unfit(`${cwd} is inside the files of git itself`, "Work in the checkout.");
+  if (isInside !== "true") throw unfit(`${cwd} is inside a .git directory`, "Work in the checkout.");
   // The configuration can set any directory as the working tree; its files are then not those of the repository.
   if (!root || gitDirectoryOf(root) !== realpathSync.native(gitDirectory) || resolve(root, prefix) !== cwd) {
     throw unfit(`The working tree of ${gitDirectory} is set to another directory`, "Unset core.worktree.");
   }
   if (answer.code !== 0) {
-    throw unfit(`The repository ${root} has no commit yet`, "Make one: git commit --allow-empty -m Start.");
+    throw unfit(`The repository ${root} has no commit yet`, "Create one: git commit --allow-empty -m Start.");
   }
   return {
     root,
@@ -67,7 +67,7 @@ export function sameDirectoryIn(worktree: string, { prefix }: Pick<Repository, "
 function problemOf(cwd: string, { told }: GitAnswer): UserError {
   if (!/not a git repository/i.test(told)) return unfit(told.replace(/^fatal: /, ""));
   const cure = "Make it one and commit (git init, git add, git commit), or use an agent without isolation.";
-  return unfit(`${cwd} is not in a git repository, so it can have no worktree`, cure);
+  return unfit(`${cwd} is not in a git repository, so it can't have a worktree`, cure);
 }
 
 function unfit(message: string, cure?: string): UserError {

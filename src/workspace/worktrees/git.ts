@@ -59,7 +59,7 @@ export async function askGit(args: readonly string[], place: GitPlace, call: Git
     const [output, told] = await Promise.all([collect(git.stdout, git), collect(git.stderr, git)]);
     const { code, failure } = await git.closed;
     const words = isLate
-      ? `git ${args[0]} was ended because it took longer than ${limitMs / 1000} seconds.`
+      ? `git ${args[0]} was stopped because it took longer than ${limitMs / 1000} seconds.`
       : (failure ?? told.toString("utf8"));
     return { code, output, told: stripControls(words).replace(/\s+/g, " ").trim() };
   } finally {
@@ -152,8 +152,8 @@ function isLocked(told: string): boolean {
 
 function gitError(args: readonly string[], told: string): UserError {
   const command = args.find((word) => !word.startsWith("-")) ?? "";
-  const words = told.replace(/^(fatal|error): /, "") || "it said nothing.";
-  const lock = isLocked(told) ? " If no git is running there, delete that .lock file." : "";
+  const words = told.replace(/^(fatal|error): /, "") || "it printed nothing.";
+  const lock = isLocked(told) ? " If no git process is running there, delete that .lock file." : "";
   const [started] = /^(Could not start git|git \S+ was ended)\b/.exec(told) ?? [];
   return new UserError(started === undefined ? `git ${command} failed: ${words}${lock}` : told, { code: "git" });
 }

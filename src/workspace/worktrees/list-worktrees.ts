@@ -21,7 +21,7 @@ export async function listWorktrees(home: string, environment: Environment): Pro
   for (const path of worktreePaths(home)) {
     const record = readRecord(path);
     if (record === undefined)
-      listed.push({ path, inUse: false, state: { kind: "orphan", why: "nothing is known of it" } });
+      listed.push({ path, inUse: false, state: { kind: "orphan", why: "nothing is known about it" } });
     else listed.push({ path, record, inUse: isInUse(record), state: await examineWorktree(record, environment) });
   }
   return listed.sort((left, right) => (left.record?.createdAt ?? 0) - (right.record?.createdAt ?? 0));

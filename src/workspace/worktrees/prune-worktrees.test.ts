@@ -71,7 +71,7 @@ describe("worktrees", () => {
       used: "clean",
       changed: "1 file changed",
       pushed: "1 file changed, 1 commit",
-      stranger: "orphan: nothing is known of it",
+      stranger: "orphan: nothing is known about it",
     };
     expect(await list(place)).toEqual({ ...removable, ...rest });
     const all = readdirSync(path(place, "."));

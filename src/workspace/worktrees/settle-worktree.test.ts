@@ -94,14 +94,14 @@ describe("a worktree is kept", () => {
         git("merge", "-q", "--no-commit", "--no-ff", "other");
         git("update-ref", "refs/heads/retinue/a1", base);
       },
-      "a merge or rebase under way",
+      "a merge or rebase in progress",
     ],
     ["a lock", (git, { path }) => git("worktree", "lock", path), "locked"],
     ["no .git", (_, { path }) => rmSync(join(path, ".git")), "its .git was replaced"],
     [
       "a repository that is gone",
       (_, _tree, { repository }) => rmSync(repository, { recursive: true }),
-      "orphan: the repository",
+      "orphan: it is no longer registered in the repository",
     ],
     ["a record that is gone", (_, { path }) => rmSync(`${path}.json`), "its record is missing"],
     ["a broken record", (_, { path }) => writeFileSync(`${path}.json`, "{"), "its record is missing"],
