@@ -249,7 +249,7 @@ describe("a fork of some turns", () => {
     });
     const { session } = await play(on);
     const [words, answer] = messagesIn(one(on.requests("ONE")[0]));
-    expect(words?.content[0]?.text).toBe("[Earlier turns of this conversation are left out.]");
+    expect(words?.content[0]?.text).toBe("[Earlier turns of this conversation are omitted.]");
     expect(answer?.content[0]?.text).toBe("Second look.");
     const transcripts = [...transcriptsIn(on, session.id).values()];
     const missed = transcripts.filter((lines) => lines.some(({ type }) => type === "cache.missed"));

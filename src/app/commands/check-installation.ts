@@ -144,7 +144,7 @@ function checkSearch(
   const search = searchEngineFor(settings.search, environment, ownSearch ? { anthropic: unused } : {});
   if ("engine" in search) return { name, status: "ok", found: settings.search?.engine ?? "the provider's own" };
   if (settings.search !== undefined) {
-    const cure = "Correct `search` in the settings, or leave it as it is if agents need not search the web.";
+    const cure = "Fix `search` in settings, or ignore this if agents do not need to search the web.";
     return { name, status: "warn", found: search.absent, cure };
   }
   const cure =

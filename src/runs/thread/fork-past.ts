@@ -40,7 +40,7 @@ export function branch(source: ForkSource, { turns, prefix }: BranchOptions): Pa
   return { chain, headHash, prompt: newestPrompt, requests, isBounded: bounded !== undefined, isSame: true };
 }
 
-const OMITTED = "[Earlier turns of this conversation are left out.]";
+const OMITTED = "[Earlier turns of this conversation are omitted.]";
 
 /** Restores an agent from these lines, without writing to its journal. */
 export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<ForkSource>;
