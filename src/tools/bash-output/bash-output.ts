@@ -14,7 +14,7 @@ const bashOutputSpec: ToolSpec = {
       type: "object",
       properties: {
         bash_id: { type: "string" },
-        filter: { type: "string", description: "Regular expression; other lines are discarded." },
+        filter: { type: "string", description: "Regular expression. Lines that do not match it are discarded." },
       },
       required: ["bash_id"],
     },

@@ -17,11 +17,11 @@ const bashSpec: ToolSpec = {
       type: "object",
       properties: {
         command: { type: "string" },
-        description: { type: "string", description: "What it does, for the user." },
-        timeout: { type: "integer", minimum: 1, maximum: LONGEST_TIMEOUT, description: "In milliseconds." },
+        description: { type: "string", description: "A short description of the command for the user." },
+        timeout: { type: "integer", minimum: 1, maximum: LONGEST_TIMEOUT, description: "Time limit in milliseconds." },
         run_in_background: {
           type: "boolean",
-          description: "Return a shell id for BashOutput and KillShell at once. Use it for servers.",
+          description: "Run in the background and return a shell id for BashOutput and KillShell. Use it for servers.",
         },
       },
       required: ["command"],
@@ -66,9 +66,8 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
   return runToEnd(command, context, { ...dependencies, confined, timeout: timeoutOf(input, dependencies) });
 }
 
-function withoutSandbox({ reason, cure }: { readonly reason: string; readonly cure?: string }): string {
-  const whatToDo = cure === undefined ? "Tell the user." : `${cure} Tell the user.`;
-  return `The settings require a sandbox for commands, and none is available: ${reason}. ${whatToDo}`;
+function withoutSandbox({ reason, cure = "" }: { readonly reason: string; readonly cure?: string }): string {
+  return `The settings require a sandbox for commands, and none is available: ${reason}. ${cure} Tell the user.`;
 }
 
 interface Confined extends BashDependencies {

@@ -13,8 +13,8 @@ const lsSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        path: { type: "string", description: "Default: the workspace root." },
-        ignore: { type: "array", items: { type: "string" }, description: "Glob patterns to omit." },
+        path: { type: "string", description: "Directory to list. Default: the workspace root." },
+        ignore: { type: "array", items: { type: "string" }, description: "Glob patterns of names to omit." },
       },
     },
   },

@@ -18,7 +18,8 @@ const notebookEditSpec: ToolSpec = {
         notebook_path: { type: "string" },
         cell_id: {
           type: "string",
-          description: "Id or index (from 0) of the cell. A new cell is inserted after it; without it, at the start.",
+          description:
+            "Id of the cell, or its index starting at 0. A new cell is inserted after it, or as the first cell if this is not set.",
         },
         new_source: { type: "string" },
         cell_type: { type: "string", enum: ["code", "markdown"] },

@@ -27,8 +27,8 @@ const readSpec: ToolSpec = {
       type: "object",
       properties: {
         file_path: { type: "string" },
-        offset: { type: "integer", minimum: 0, description: "First line, starting at 1." },
-        limit: { type: "integer", minimum: 1, description: "Number of lines." },
+        offset: { type: "integer", minimum: 0, description: "First line to read, starting at 1." },
+        limit: { type: "integer", minimum: 1, description: "Number of lines to read." },
       },
       required: ["file_path"],
     },

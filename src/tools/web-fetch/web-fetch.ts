@@ -13,7 +13,7 @@ const webFetchSpec: ToolSpec = {
       type: "object",
       properties: {
         url: { type: "string" },
-        prompt: { type: "string", description: "What you want to know." },
+        prompt: { type: "string", description: "What you want to know from the page." },
       },
       required: ["url"],
     },

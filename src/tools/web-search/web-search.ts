@@ -13,8 +13,8 @@ function webSearchSpec({ takes }: Pick<Search, "takes">): ToolSpec {
         type: "object",
         properties: {
           query: { type: "string", minLength: 2 },
-          allowed_domains: { ...domains, description: "Only results from these domains." },
-          blocked_domains: { ...domains, description: "No results from these domains." },
+          allowed_domains: { ...domains, description: "Return only results from these domains." },
+          blocked_domains: { ...domains, description: "Exclude results from these domains." },
         },
         required: ["query"],
       },
