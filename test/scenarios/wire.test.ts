@@ -152,7 +152,7 @@ describe("the first request", () => {
       "TaskStop",
       "SendMessage",
     ]);
-    expect(request?.bodyBytes).toBeLessThan(12_000);
+    expect(request?.bodyBytes).toBeLessThan(16_000);
   });
 });
 

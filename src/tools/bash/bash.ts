@@ -66,8 +66,9 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
   return runToEnd(command, context, { ...dependencies, confined, timeout: timeoutOf(input, dependencies) });
 }
 
-function withoutSandbox({ reason, cure = "" }: { readonly reason: string; readonly cure?: string }): string {
-  return `The settings require a sandbox for commands, and none is available: ${reason}. ${cure} Tell the user.`;
+function withoutSandbox({ reason, cure }: { readonly reason: string; readonly cure?: string }): string {
+  const whatToDo = cure === undefined ? "Tell the user." : `${cure} Tell the user.`;
+  return `The settings require a sandbox for commands, and none is available: ${reason}. ${whatToDo}`;
 }
 
 interface Confined extends BashDependencies {
