@@ -1,2 +1,2 @@
-/** A test keeps it equal to package.json, which the bundled program does not carry. */
+/** Must match the version in package.json, which is not part of the bundle. A test checks this. */
 export const VERSION = "0.1.0";

@@ -103,7 +103,7 @@ function topicOf(name: string | undefined): HelpTopic {
   const topic = name === undefined ? "retinue" : commandNames.find((each) => each === name);
   if (topic !== undefined) return topic;
   const [meant] = nearest(name ?? "", commandNames);
-  const cure = meant === undefined ? `There are ${commandNames.join(", ")}.` : `Did you mean "${meant}"?`;
+  const cure = meant === undefined ? `Available commands: ${commandNames.join(", ")}.` : `Did you mean "${meant}"?`;
   throw usageError(`There is no command "${name}"`, cure);
 }
 

@@ -77,7 +77,7 @@ function findCycle(turns: readonly PastTurn[]): Cycle | undefined {
   return undefined;
 }
 
-/** Equal calls with equal results count once, in any order. */
+/** Identical calls with identical results count once, and the order of calls does not matter. */
 function pastTurn({ calls, background }: EndedTurn): PastTurn {
   const distinct = new Map(calls.map((state) => [hashCall(state), state]));
   const hash = hashTexts([...distinct.keys()].sort());

@@ -131,8 +131,8 @@ describe("plan", () => {
   });
 
   it.each([
-    "[Your work is not accepted yet: [ -f made ] ended with exit code 1. Its last lines:]\nlist files in docs",
-    "[Your work did not pass. Findings:]\n<task_result>\nWhat changed recently?\n</task_result>",
+    "[The acceptance check failed: [ -f made ] exited with code 1. The last lines of its output:]\nlist files in docs",
+    "[Verification failed. Fix the findings.]\n<task_result>\nWhat changed recently?\n</task_result>",
   ])("takes up the same job again after a failed check, and looks again: %s", async (note) => {
     workspace = createOfflineWorkspace();
     workspace.put({ "a.ts": "export const one = 1;\n" });

@@ -4,6 +4,7 @@ import {
   callsOf,
   canonicalToolName,
   type Message,
+  runtimeTexts,
   type ToolDeclaration,
   textOf,
   type UserBlock,
@@ -144,12 +145,16 @@ function isNote(block: UserBlock): boolean {
 }
 
 function saysResumed(block: UserBlock): boolean {
-  return block.type === "text" && /^\[(Your previous run|The person interrupted)/.test(block.text) && isNote(block);
+  const { previousRun, interrupted } = runtimeTexts;
+  return (
+    block.type === "text" && [previousRun, interrupted].some((text) => block.text.startsWith(text)) && isNote(block)
+  );
 }
 
 /** Whether a block says that a check of the finished work failed. The job is then done again, with new calls. */
 function saysCheckFailed(block: UserBlock | AssistantBlock): boolean {
-  return block.type === "text" && /^\[Your work [^\n]*\]\n/.test(block.text);
+  const { acceptanceFailed, verificationFailed } = runtimeTexts;
+  return block.type === "text" && [acceptanceFailed, verificationFailed].some((text) => block.text.startsWith(text));
 }
 
 /** An empty text is a session that was resumed without a prompt. */

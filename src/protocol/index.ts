@@ -15,6 +15,7 @@ export { agentAliases, definitionSources, isSameAgent, VERIFIER } from "./agents
 export { ENVIRONMENT_OPENING, type ToldEnvironment } from "./agents/environment.ts";
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
 export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
+export { runtimeTexts } from "./agents/runtime-texts.ts";
 export type {
   CacheDimension,
   ContextCause,

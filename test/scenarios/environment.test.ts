@@ -40,7 +40,7 @@ describe("the environment of an agent", () => {
     await session.close();
     const [first] = model.requests("MAIN")[0] ?? [];
     expect(first?.content.map((block) => block.type === "text" && block.text)).toEqual([
-      expect.stringContaining(`Date: 2026-11-17\nPlatform: ${process.platform}\nWorking directory: ${cwd}\n`),
+      expect.stringContaining(`Date: 2026-11-17\nPlatform: ${process.platform}\nWorking directory: ${cwd} (relative paths start here)\n`),
       "MAIN: do it.",
     ]);
     const [text, ...more] = toldIn(model.requests("MAIN")[1]);
@@ -69,10 +69,10 @@ describe("the environment of an agent", () => {
     await resumed.session.close();
     const [all, ...changes] = toldIn(resumed.model.requests("MAIN")[1]);
     expect(all).toContain("Permission mode: default. ");
-    expect(all).toContain("The user can approve such calls.");
+    expect(all).toContain("the user is asked and can approve it.");
     expect(changes).toEqual([
       "[The date is now 2026-11-18.]",
-      expect.stringMatching(/^\[The permission mode is now acceptEdits\. .* The user can approve such calls\.\]$/),
+      expect.stringMatching(/^\[The permission mode is now acceptEdits\. .* the user is asked and can approve it\.\]$/),
     ]);
   });
 
@@ -91,7 +91,7 @@ describe("the environment of an agent", () => {
     const { outcome } = await session.prompt("MAIN: do it.").result;
     await session.close();
     expect(outcome).toBe("succeeded");
-    expect(toldIn(model.requests("CHILD: look")[0])).toEqual([expect.stringContaining(`Working directory: ${cwd}\n`)]);
+    expect(toldIn(model.requests("CHILD: look")[0])).toEqual([expect.stringContaining(`Working directory: ${cwd} (relative paths start here)\n`)]);
     const forked = model.requests("MAIN").find((messages) => JSON.stringify(messages).includes('FORK: look"}]'));
     expect(forked).toBeDefined();
     expect(toldIn(forked)).toHaveLength(1);

@@ -37,7 +37,6 @@ export interface AgentRequest {
   readonly workspaceRoot: string;
   readonly additionalDirectories: readonly string[];
   readonly readableRoots: readonly string[];
-  readonly platform: string;
   readonly skills?: PromptParts["skills"] | undefined;
   readonly memory?: AgentMemory | undefined;
   readonly projectContext?: string | undefined;

@@ -33,7 +33,6 @@ function resolve(definition: Partial<AgentDefinition>, request: Partial<AgentReq
     workspaceRoot: "/work",
     additionalDirectories: [],
     readableRoots: [],
-    platform: "linux",
     ...request,
   });
 }

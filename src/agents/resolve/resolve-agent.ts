@@ -84,7 +84,7 @@ function headOf(request: AgentRequest, { definition, tools, limits, writable, ef
     cacheLifetime: cacheLifetime === "1h" && model.dialect === "anthropic" ? cacheLifetime : undefined,
     tools,
     system: composePrompt({ prompt, limits, skills, memory: memory && { ...memory, writable } }),
-    systemContext: `Workspace: ${request.workspaceRoot} (${request.platform})`,
+    systemContext: "",
     userContext: definition.omitProjectContext ? "" : (request.projectContext ?? ""),
   };
 }

@@ -42,7 +42,6 @@ export function requestFor(definition: Partial<AgentDefinition>, change: Change 
     workspaceRoot: "/work",
     additionalDirectories: [],
     readableRoots: [],
-    platform: "linux",
     ...rest,
   };
 }

@@ -22,7 +22,6 @@ function resolve(definition: Partial<AgentDefinition>, request: Partial<AgentReq
     workspaceRoot: "/work",
     additionalDirectories: [],
     readableRoots: [],
-    platform: "linux",
     memory: { directory },
     ...request,
   });

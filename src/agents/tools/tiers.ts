@@ -42,8 +42,9 @@ export interface TierContext {
 }
 
 /**
- * Splits tools into those that a subagent can have and those it cannot. The first of these reasons counts: MCP settings,
- * tools blocked for subagents, `subagents.blockedTools`, the background list, the parent's pool, the pool of the last run.
+ * Splits tools into those that a subagent can have and those it cannot. A withheld tool gets the first reason that applies,
+ * in this order: MCP settings, tools blocked for subagents, `subagents.blockedTools`, the background list, the parent's
+ * pool, the pool of the last run.
  */
 export function withholdTools(
   tools: readonly ToolDeclaration[],

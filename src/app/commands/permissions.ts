@@ -1,4 +1,4 @@
-import { homedir, platform } from "node:os";
+import { homedir } from "node:os";
 import {
   type AgentRequest,
   type AgentResolution,
@@ -117,7 +117,6 @@ function commonRequest({ mode, catalog }: ExplainRequest, settings: ProjectSetti
     workspaceRoot: catalog.cwd,
     additionalDirectories: permissions.additionalDirectories ?? [],
     readableRoots: [],
-    platform: platform(),
   };
 }
 

@@ -1,4 +1,3 @@
-import { platform } from "node:os";
 import { type ResolvedAgent, resolveAgent } from "../../agents/index.ts";
 import { UserError } from "../../lib/index.ts";
 import type { McpConnection } from "../../ports/index.ts";
@@ -88,7 +87,6 @@ function resolveMain(options: SessionOptions, { context, main, chosen, tools, ru
     workspaceRoot: cwd,
     additionalDirectories: existingPaths(permissions.additionalDirectories ?? []),
     readableRoots: [tools.outputDirectory, ...existingPaths(main.readableRoots)],
-    platform: platform(),
   });
 }
 

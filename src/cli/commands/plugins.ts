@@ -82,7 +82,7 @@ function parsePlugins(argv: readonly string[]): PluginsCommand | HelpRequest {
   }
   const what = verb === "add" ? "a directory or the address of a repository" : "the name of a plugin";
   if (argument === undefined) throw usageError(`"plugins ${verb}" needs ${what}`, 'See "retinue plugins --help".');
-  if (more.length > 0) throw usageError(`"plugins ${verb}" takes one at a time`, `Leave out "${more.join(" ")}".`);
+  if (more.length > 0) throw usageError(`"plugins ${verb}" takes only one argument`, `Leave out "${more.join(" ")}".`);
   const yes = options.has("yes");
   if (verb === "add") return { kind: "add", source: argument, yes };
   return { kind: verb as "remove" | "enable" | "disable", name: argument, yes };
@@ -90,7 +90,7 @@ function parsePlugins(argv: readonly string[]): PluginsCommand | HelpRequest {
 
 /** Shows the contents of a plugin before it is approved. Without a terminal to ask on, it stays off. */
 async function enable(plugin: Plugin, { home, yes }: { home: string; yes: boolean }): Promise<string> {
-  const brings = `${stripControls(plugin.name)} brings:\n${contentsOf(plugin)
+  const brings = `${stripControls(plugin.name)} contains:\n${contentsOf(plugin)
     .map((line) => `  ${stripControls(line, { visible: true })}\n`)
     .join("")}`;
   const waiting = `It is disabled. Enable it: retinue plugins enable ${plugin.name} --yes\n`;

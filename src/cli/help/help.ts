@@ -253,8 +253,7 @@ Usage
 A deny rule overrides every other rule. In permissions.jsonc, the last line that
 matches wins. "retinue agents explain" shows the rule for one call.
 `,
-  approvals: `With --on-ask wait, calls that need approval and questions of agents wait for
-your answer.
+  approvals: `With --on-ask wait, calls and questions of agents wait for your answer.
 
 Examples
   retinue -p "Release it" --on-ask wait

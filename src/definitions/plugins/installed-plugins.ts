@@ -83,7 +83,7 @@ export async function installPlugin(
     copyPlugin(directory, staging);
     // Check the copy, because the source may have changed in the meantime.
     const copied = readPlugin(staging);
-    if (copied.plugin?.name !== name) return { ok: false, message: `${directory} changed while it was copied.` };
+    if (copied.plugin?.name !== name) return { ok: false, message: `${directory} changed while it was being copied.` };
     if (records.has(name)) return { ok: false, message: alreadyThere(name) };
     renameSync(staging, target);
     const next = new Map(records).set(name, { source, hash: copied.plugin.hash, enabled: false });

@@ -6,7 +6,7 @@ import { type ReadAgent, readAgentFields } from "./read-agent.ts";
 export interface JsonOrigin {
   /** A settings file or `--agents`, for messages. */
   readonly file: string;
-  /** Lines of the agents in a settings file. */
+  /** Line number of each agent in the settings file, by agent name. */
   readonly lines?: Readonly<Record<string, number>> | undefined;
   readonly source: DefinitionSource;
 }

@@ -5,7 +5,7 @@ export interface ErrorBody {
   text(): string;
 }
 
-/** No provider sends an error as large as this, neither compressed nor decompressed. */
+/** No provider sends an error this large, compressed or decompressed. */
 const mostBytes = 64_000;
 
 export function createErrorBody(encoding: string | undefined): ErrorBody {

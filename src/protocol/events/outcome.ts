@@ -129,6 +129,6 @@ export interface RunRef {
 /** Tells a parent that a background run has ended. */
 export interface EndedNotice extends RunRef {
   readonly outcome: Outcome;
-  /** Background runs of its own subagents whose notices it never got. They are delivered with this notice instead. */
+  /** Background runs that the ended agent started and whose notices it never received. The parent gets them with this notice. */
   readonly unreturned?: readonly RunRef[] | undefined;
 }

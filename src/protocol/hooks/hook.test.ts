@@ -51,7 +51,7 @@ describe("an entry of an unknown shape is reported and is no hook", () => {
   it("an event of the session in a definition", () => {
     const { hooks, problems } = readHookEntries({ SessionStart: [{ command: "a" }] }, definitionHookEvents);
     expect(hooks).toEqual([]);
-    expect(problems[0]?.message).toContain("belongs into settings");
+    expect(problems[0]?.message).toContain("belongs in settings");
   });
 });
 

@@ -177,7 +177,7 @@ function readHandler(handler: unknown, event: HookEvent): HookEntry | string {
   if (typeof command !== "string" || command.trim() === "")
     return `An entry of "${event}" has no command; it never runs.`;
   if (handler["if"] !== undefined)
-    return `A hook of "${event}" has a condition ("if"), which is not known here; it never runs.`;
+    return `A hook of "${event}" has a condition ("if"), which Retinue does not support; the hook never runs.`;
   if (args !== undefined && !isTexts(args))
     return `The arguments of a hook of "${event}" are not a list of texts; it never runs.`;
   const seconds = Number(timeout);
@@ -192,8 +192,8 @@ function readHandler(handler: unknown, event: HookEvent): HookEntry | string {
 function unknownEvent(event: string): string {
   const name = `"${event.slice(0, 40)}"`;
   if (isKnown(event, hookEvents))
-    return `Hook event ${name} belongs into settings, not into a definition; it never runs.`;
-  return `Hook event ${name} is not known here; it never runs.`;
+    return `Hook event ${name} belongs in settings, not in a definition; its hooks never run.`;
+  return `Unknown hook event ${name}; its hooks never run.`;
 }
 
 function isKnown(event: string, known: readonly HookEvent[]): event is HookEvent {

@@ -7,6 +7,7 @@ import {
   type DurableEvent,
   type Policy,
   type RunId,
+  runtimeTexts,
   type ToolCall,
   textOf,
 } from "../../protocol/index.ts";
@@ -122,6 +123,6 @@ async function firstFailure(host: RunHost, { commands, policy, granted = [] }: A
 }
 
 function failureMessage({ command, exitCode, output }: AcceptanceResult): DurableEvent {
-  const text = `[The acceptance check failed: ${command} exited with code ${exitCode}. Fix the cause, then report again. The last lines of its output:]\n${output}`;
+  const text = `${runtimeTexts.acceptanceFailed}: ${command} exited with code ${exitCode}. Fix the cause, then report again. The last lines of its output:]\n${output}`;
   return { type: "context.added", cause: "acceptance", text };
 }

@@ -1,5 +1,5 @@
 import { boundText } from "../../lib/index.ts";
-import { type AcceptanceResult, type CallId, type DurableEvent, VERIFIER } from "../../protocol/index.ts";
+import { type AcceptanceResult, type CallId, type DurableEvent, runtimeTexts, VERIFIER } from "../../protocol/index.ts";
 import type { RunHost } from "../host/run-host.ts";
 import type { SubagentResult } from "../subagents/subagent.ts";
 import { LONGEST_REPORT, resultText } from "../subagents/task-text.ts";
@@ -88,7 +88,7 @@ function resultOf(run: Verification): AcceptanceResult {
 
 function findingsMessage(run: SubagentResult): DurableEvent {
   const { text: report } = boundText(run.end.text, { maxCharacters: LONGEST_REPORT });
-  const text = `[Verification failed. Fix the findings that are correct, then report again.]\n${resultText(run, report)}`;
+  const text = `${runtimeTexts.verificationFailed}. Fix the findings that are correct, then report again.]\n${resultText(run, report)}`;
   return { type: "context.added", cause: "verification", text };
 }
 

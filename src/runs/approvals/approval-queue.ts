@@ -107,7 +107,7 @@ async function waitForAnswer(question: ApprovalQuestion, options: WaitOptions): 
   const { inbox, attended, onOpen, keepRule, signal } = options;
   const { requestId } = question;
   const known = inbox.answerTo(requestId);
-  // A full disk may delay this for long.
+  // This can take a long time if the disk is full.
   if (known === undefined && attended) await orAbort(inbox.request(question), signal);
   if (signal.aborted) return undefined;
   if (known === undefined) await onOpen();

@@ -1,6 +1,12 @@
 import { headFingerprints, headLength, SERIALIZER_VERSION } from "../../conversation/index.ts";
 import { recovery } from "../../loop/index.ts";
-import type { DurableEvent, EndReason, EventOf, PermissionMode } from "../../protocol/index.ts";
+import {
+  type DurableEvent,
+  type EndReason,
+  type EventOf,
+  type PermissionMode,
+  runtimeTexts,
+} from "../../protocol/index.ts";
 import { environmentEvents } from "./environment.ts";
 import { backgroundRoster } from "./notices.ts";
 import { beginningMode, planEvents } from "./plan-mode.ts";
@@ -95,7 +101,7 @@ function changedPast({ thread, request }: RunHost): DurableEvent[] {
 
 function resumedText(reason: EndReason, { subagent }: RunHost["request"]): string {
   const isStopped = reason === "interrupted" || reason === "stopped";
-  if (!isStopped) return `[Your previous run ended early: ${reason}.]`;
+  if (!isStopped) return `${runtimeTexts.previousRun} ended early: ${reason}.]`;
   // A subagent can also be stopped by its parent.
-  return subagent ? "[Your previous run was stopped.]" : "[The user interrupted your previous run.]";
+  return subagent ? `${runtimeTexts.previousRun} was stopped.]` : `${runtimeTexts.interrupted}.]`;
 }

@@ -47,7 +47,7 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
     ENVIRONMENT_OPENING,
     `Date: ${now.date}`,
     `Platform: ${facts.platform}`,
-    `Working directory: ${now.directory}`,
+    `Working directory: ${now.directory} (relative paths start here)`,
     ...(added.length === 0 ? [] : [`Additional directories: ${added.join(", ")}`]),
     ...gitLines(git, host.request.subagent === undefined),
     `Model: ${now.model}`,
@@ -84,8 +84,8 @@ function describeChanges(told: ToldEnvironment, now: ToldEnvironment): string {
 
 /** Describes what an agent may do in a mode, apart from rules. */
 const meanings: Readonly<Record<PermissionMode, string>> = {
-  default: "Reading is allowed. Changing files and running other commands needs approval, unless a rule allows it.",
-  acceptEdits: "Reading and editing files is allowed. Other commands need approval, unless a rule allows them.",
+  default: "Reading, and commands that only read, are allowed. Other calls need approval unless a rule allows them.",
+  acceptEdits: "Reading and editing files is allowed. Other calls need approval unless a rule allows them.",
   plan: "Only reading is allowed.",
   dontAsk: "Whatever no rule allows is denied; no one is asked.",
   bypassPermissions: "Everything is allowed unless a rule denies it.",
@@ -94,7 +94,7 @@ const meanings: Readonly<Record<PermissionMode, string>> = {
 function modeText({ mode, approvable }: ToldEnvironment): string {
   const asks = mode === "default" || mode === "acceptEdits";
   const who = approvable
-    ? " The user can approve such calls."
+    ? " Make such a call if you need it: the user is asked and can approve it."
     : " No one can approve such calls here, so they are denied.";
   return `${mode}. ${meanings[mode]}${asks ? who : ""}`;
 }

@@ -1,4 +1,3 @@
-import { platform } from "node:os";
 import { forkAgent, judgeAgent, type ResolvedAgent, resolveSubagent } from "../../agents/index.ts";
 import { describeError, UserError } from "../../lib/index.ts";
 import { parseRule } from "../../permissions/index.ts";
@@ -177,7 +176,6 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
     workspaceRoot: root,
     additionalDirectories: copy ? [] : above.workspaceRoots.slice(1),
     readableRoots: found.readableRoots,
-    platform: platform(),
   });
   if (!resolution.ok) return resolution;
   const verifies = copy !== undefined && isVerifier(definition);
@@ -323,7 +321,10 @@ export function withInstructions(agent: ResolvedAgent, connections: readonly Mcp
   const texts = new Map(used.flatMap(({ instructions }) => instructions.map(({ server, text }) => [server, text])));
   if (texts.size === 0) return agent;
   const parts = [...texts].map(([server, text]) => `Instructions from the MCP server ${server}:\n${text}`);
-  return { ...agent, head: { ...head, systemContext: [head.systemContext, ...parts].join("\n\n") } };
+  return {
+    ...agent,
+    head: { ...head, systemContext: [head.systemContext, ...parts].filter((text) => text !== "").join("\n\n") },
+  };
 }
 
 /** Returns why a rule like `Task(Explore)` denies an agent, whatever name it was requested by. */

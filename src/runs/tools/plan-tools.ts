@@ -73,6 +73,6 @@ function refusalFor(name: string, agentId: AgentId, problem: string): ToolOutput
 
 async function record({ registry }: Dispatcher, event: DurableEvent): Promise<void> {
   const main = registry.live.get(MAIN_AGENT);
-  if (main === undefined) throw new Error("the main agent calls a tool without a run");
+  if (main === undefined) throw new Error("the main agent called a tool, but has no active run");
   await main.record([event]);
 }

@@ -11,14 +11,19 @@ export const taskOutputSpec: ToolSpec = {
   declaration: {
     name: "TaskOutput",
     description:
-      "Returns the progress or the report of a background agent; without task_id, lists your agents. Set `block` to wait until it ends, if you can't continue without it.",
+      "Returns the progress or the report of a background agent; without task_id, lists your agents. Set `block` to wait until it ends, if you can't continue without its report.",
     inputSchema: {
       type: "object",
       properties: {
         task_id: { type: "string", description: "Id or name." },
         block: { type: "boolean" },
-        timeout: { type: "integer", minimum: 0, maximum: 600_000, description: "Milliseconds. Default 30000." },
-        offset: { type: "integer", minimum: 0, description: "Where to continue a long report." },
+        timeout: {
+          type: "integer",
+          minimum: 0,
+          maximum: 600_000,
+          description: "How long to block, in milliseconds. Default 30000.",
+        },
+        offset: { type: "integer", minimum: 0, description: "Character at which to continue a long report." },
       },
     },
   },

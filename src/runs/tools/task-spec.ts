@@ -30,20 +30,31 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
           subagent_type: { type: "string", ...(list.complete ? { enum: names } : {}) },
           model: {
             type: "string",
-            description: "small, medium, large or a model id. Use small for simple lookups.",
+            description:
+              "small, medium, large or a model id. Default: the agent's own model, or else yours. Use small for simple lookups.",
           },
           resume: {
             type: "string",
-            description: "Id of an agent that has ended. It keeps its context, so the prompt says only what is new.",
+            description:
+              "Id or name of an agent that has ended. It continues with its context, so the prompt says only what is new, and subagent_type can be left out. You wait for its new report.",
           },
           ...(background ? backgroundProperties : {}),
-          max_turns: { type: "integer", minimum: 1 },
+          max_turns: {
+            type: "integer",
+            minimum: 1,
+            description: "Requests to the model. At the limit, the agent reports what it has.",
+          },
           isolation: {
             type: "string",
             enum: ["worktree"],
-            description: "Give the agent its own git worktree and branch.",
+            description:
+              "Let the agent work in its own git worktree, created from the last commit, so that agents can edit the same files in parallel. If it changes something, the report names its branch; merge that yourself. Needs a git repository.",
           },
-          acceptance: { type: "string", description: "Command that must succeed before the work counts as done." },
+          acceptance: {
+            type: "string",
+            description:
+              "Shell command that Retinue runs in the agent's directory when it reports. If the command fails, the agent gets the output and one more try. The report says whether it passed. Set it when a test can decide.",
+          },
           ...(forks ? forkProperties : {}),
         },
         required: ["description", "prompt"],
@@ -56,18 +67,18 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
 
 const backgroundProperties = {
   run_in_background: { type: "boolean" },
-  name: { type: "string", description: "Name for SendMessage." },
+  name: { type: "string", description: "A name by which SendMessage, TaskOutput and TaskStop find the agent." },
 };
 
 function describeTask({ list, background, parallel, forks, interactive }: DelegationOffer): string {
   const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
     "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do what takes one or two calls yourself.",
-    "The agent does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report.",
-    ...(parallel ? ["Several calls in one answer run in parallel. Do not let two agents edit the same files."] : []),
+    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. Its prompt gives the goal, the paths and facts you know, whether it may change files, and what to report.`,
+    ...(parallel ? ["Several calls in one turn run in parallel. Do not let two agents edit the same files."] : []),
     ...(background
       ? [
-          "With run_in_background, you continue working and a notice brings the report; do not poll. Leave it out if you would only wait.",
+          "With run_in_background, you continue working, and a notice brings the report, also if you have given your answer by then. Do not poll. Leave it out if you would only wait.",
         ]
       : []),
     ...(forks ? [forkNote] : []),
@@ -78,7 +89,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
 }
 
 const aboutForks =
-  "Without subagent_type, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. context_turns, allowed_tools and read_only are for forks.";
+  "Without subagent_type, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. Use a fork when the task depends on much of what was said or read here; otherwise name an agent, which needs less context. context_turns, allowed_tools and read_only are only for forks.";
 
 const forksInBackground = "A fork works in the background, and a notice brings its report.";
 
@@ -115,7 +126,7 @@ const forkProperties: Readonly<Record<string, JsonSchema>> = {
     items: { type: "string" },
     description: "Tools that the fork can use. Default: all.",
   },
-  read_only: { type: "boolean", description: "The fork can't change anything." },
+  read_only: { type: "boolean", description: "The fork can read and search, but change nothing." },
 };
 
 /** Returns the name of an input property that is valid only for forks, if the input has one. */

@@ -21,7 +21,8 @@ const bashSpec: ToolSpec = {
         timeout: { type: "integer", minimum: 1, maximum: LONGEST_TIMEOUT, description: "Time limit in milliseconds." },
         run_in_background: {
           type: "boolean",
-          description: "Run in the background and return a shell id for BashOutput and KillShell. Use it for servers.",
+          description:
+            "Run without a time limit and return a shell id for BashOutput and KillShell at once. Use it for servers. You are not notified when the command ends, and it is stopped when your work ends.",
         },
       },
       required: ["command"],

@@ -19,10 +19,10 @@ const notebookEditSpec: ToolSpec = {
         cell_id: {
           type: "string",
           description:
-            "Id of the cell, or its index starting at 0. A new cell is inserted after it, or as the first cell if this is not set.",
+            "Id of the cell, or its index starting at 0. Required to replace and delete. A new cell is inserted after it, or as the first cell if this is not set.",
         },
-        new_source: { type: "string" },
-        cell_type: { type: "string", enum: ["code", "markdown"] },
+        new_source: { type: "string", description: "Required to replace and insert." },
+        cell_type: { type: "string", enum: ["code", "markdown"], description: "Type of a new cell. Default: code." },
         edit_mode: { type: "string", enum: ["replace", "insert", "delete"], description: "Default: replace." },
       },
       required: ["notebook_path"],

@@ -56,7 +56,7 @@ it("what is hidden is named", () => {
 });
 
 it("who writes to /tmp is told where other tools find it", () => {
-  expect(explainTemporary({ ...facts, command: "make > /tmp/log" })).toContain("for commands, /tmp is /s");
+  expect(explainTemporary({ ...facts, command: "make > /tmp/log" })).toContain("in commands, /tmp refers to /s");
   for (const command of ["make", "ls ./tmp/x", "cat /var/tmp/x"])
     expect(explainTemporary({ ...facts, command })).toBeUndefined();
   expect(explainTemporary({ ...facts, root: "/tmp/p", command: "cat /tmp/p/x" })).toBeUndefined();

@@ -16,14 +16,14 @@ export interface RefusalFacts {
 /** Explains which part of a failed command's output the sandbox caused, and what to do; undefined if none. */
 export function explainRefusal(output: string, facts: RefusalFacts): string | undefined {
   if (output.startsWith("bwrap: "))
-    return "Sandbox: it could not be set up, so the command was not run. Run the command again.";
+    return "The sandbox could not be set up, so the command was not run. Run the command again.";
   return explainWrite(output, facts) ?? explainHidden(output, facts) ?? explainNetwork(output, facts);
 }
 
 /** Tells where the files in /tmp are, because other tools see another /tmp. */
 export function explainTemporary({ command, root, scratch }: RefusalFacts): string | undefined {
   if (!/(?<![\w.-])\/tmp\//.test(command.replaceAll(root, ""))) return undefined;
-  return `Sandbox: for commands, /tmp is ${scratch}. With other tools, use that path.`;
+  return `Sandbox: in commands, /tmp refers to ${scratch}. Use that path with other tools.`;
 }
 
 const readOnly = /Read-only file system|\bEROFS\b|\bEBUSY\b|Device or resource busy/i;
