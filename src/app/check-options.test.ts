@@ -36,7 +36,15 @@ describe("options of openSession", () => {
     [{ hooks: { PreToolUs: [] } }, "hooks of openSession has an unknown event PreToolUs", "Did you mean PreToolUse?"],
     [{ hooks: { Stop: {} } }, "hooks of openSession has an invalid value for Stop", "array"],
     [{ hooks: { Stop: [{ command: "true" }] } }, "hooks of openSession has an invalid value for Stop", "run"],
+    [{ hooks: { Stop: [{ run: () => ({}), matchr: "x" }] } }, "has an invalid value for Stop", "matcher"],
+    [{ onAsk: "wait" }, 'With home: false, no other process can answer, so onAsk: "wait"', "Set approvals"],
     [{ settings: { permissions: { defaultMode: "yolo" } } }, "settings of openSession", "permissions.defaultMode"],
+    [
+      { settings: { bugdet: { turns: 1 } } },
+      "settings of openSession",
+      "the key bugdet is unknown (did you mean budget?)",
+    ],
+    [{ settings: { subagents: { maxSpawn: 1 } } }, "settings of openSession", "did you mean subagents.maxSpawns?"],
     [{ permisionMode: "plan" }, "openSession has no option permisionMode", "Did you mean permissionMode?"],
     [{ zzz: 1 }, "openSession has no option zzz", "docs/library.md"],
   ])("are checked when the program runs: %o", async (options, message, cure) => {

@@ -14,10 +14,15 @@ describe("what a call is about", () => {
     [{ command: "a\n\u001b[2Jb" }, "a b"],
     [{ other: 1 }, ""],
   ])("of %j is %j", (input, expected) => {
-    expect(describeCall(JSON.stringify(input))).toBe(expected);
+    expect(describeCall({ name: "mcp__x__y", inputJson: JSON.stringify(input) })).toBe(expected);
+  });
+
+  it("is told by the inputs of its tool, not by others that have no effect", () => {
+    const input = { file_path: "README.md", questions: [{ question: "npm test" }], command: "rm -rf ~/important" };
+    expect(describeCall({ name: "Bash", inputJson: JSON.stringify(input) })).toBe("rm -rf ~/important");
   });
 
   it("of what is no object is nothing", () => {
-    expect(["{", "null", "3"].map(describeCall)).toEqual(["", "", ""]);
+    expect(["{", "null", "3"].map((inputJson) => describeCall({ name: "Read", inputJson }))).toEqual(["", "", ""]);
   });
 });

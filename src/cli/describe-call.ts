@@ -1,8 +1,11 @@
 import { stripControls } from "../lib/index.ts";
-import { type AssistantMessage, callsOf, textOf } from "../protocol/index.ts";
+import { type AssistantMessage, callsOf, canonicalToolName, type ToolCall, textOf } from "../protocol/index.ts";
 
-/** Summarizes the input of a call on one line: `src/a.ts`, `npm test`, `TODO in src`. */
-export function describeCall(inputJson: string): string {
+/**
+ * Summarizes the input of a call on one line: `src/a.ts`, `npm test`, `TODO in src`. For a built-in tool, only its own
+ * inputs are used: others have no effect, and could hide what the call does.
+ */
+export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "inputJson">): string {
   let input: unknown;
   try {
     input = JSON.parse(inputJson);
@@ -12,8 +15,10 @@ export function describeCall(inputJson: string): string {
   if (typeof input !== "object" || input === null) return "";
   const fields = input as Record<string, unknown>;
   const text = (name: string): string => (typeof fields[name] === "string" ? oneLine(fields[name]) : "");
-  if (Array.isArray(fields["questions"])) return describeQuestions(fields["questions"]);
-  const field = describingFields.find((name) => text(name) !== "");
+  const tool = canonicalToolName(name);
+  if (tool === "AskUserQuestion")
+    return Array.isArray(fields["questions"]) ? describeQuestions(fields["questions"]) : "";
+  const field = (fieldsByTool.get(tool) ?? describingFields).find((each) => text(each) !== "");
   if (field === undefined) return "";
   if (field !== "pattern") return text(field);
   // A glob that only excludes files does not say where the search is.
@@ -36,7 +41,21 @@ function describeQuestions(questions: readonly unknown[]): string {
   return oneLine(texts.filter((text) => typeof text === "string").join(" "));
 }
 
-// By priority: a search is described by its pattern first, then by its path.
+const fieldsByTool: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
+  ["Read", ["file_path"]],
+  ["Edit", ["file_path"]],
+  ["Write", ["file_path"]],
+  ["NotebookEdit", ["notebook_path"]],
+  ["Bash", ["command"]],
+  ["Grep", ["pattern", "path"]],
+  ["Glob", ["pattern", "path"]],
+  ["LS", ["path"]],
+  ["WebFetch", ["url"]],
+  ["WebSearch", ["query"]],
+  ["Task", ["description"]],
+]);
+
+// For other tools, by priority: a search is described by its pattern first, then by its path.
 const describingFields = [
   "file_path",
   "notebook_path",

@@ -44,8 +44,10 @@ export function readCall(call: ToolCall, { tools, absent, pool }: CallContext): 
   }
   const schema = closed(tool);
   const { input, ignored } = knownInput(schema, parsed);
-  const problems = checkSchema(schema, input);
-  if (problems.length === 0) return { ok: true, tool, input, remark: remarkOn(ignored, { schema, input }) };
+  const isMisspelled =
+    tool.refusesMisspelled && ignored.some((each) => guessFor(each, { schema, input }) !== undefined);
+  if (!isMisspelled && checkSchema(schema, input).length === 0)
+    return { ok: true, tool, input, remark: remarkOn(ignored, { schema, input }) };
   // A required property may be missing because its name is misspelled, so these problems include unknown properties.
   const all = checkSchema(schema, coerceInput(schema, parsed));
   return { ok: false, message: `${tool.declaration.name}: ${describeProblems(all)}` };
@@ -73,19 +75,26 @@ function propertiesOf(schema: JsonSchema): object {
 
 const mostNamed = 6;
 
-function remarkOn(
-  ignored: readonly string[],
-  { schema, input }: { readonly schema: JsonSchema; readonly input: JsonObject },
-): string | undefined {
+function remarkOn(ignored: readonly string[], { schema, input }: Given): string | undefined {
   if (ignored.length === 0) return undefined;
-  const free = Object.keys(propertiesOf(schema)).filter((name) => !Object.hasOwn(input, name));
   const named = ignored.slice(0, mostNamed).map((name) => {
-    const [guess] = nearest(name, free);
+    const guess = guessFor(name, { schema, input });
     const quoted = JSON.stringify(name.slice(0, 100));
     return guess === undefined ? quoted : `${quoted} (did you mean ${JSON.stringify(guess)}?)`;
   });
   const more = ignored.length > mostNamed ? ` and ${ignored.length - mostNamed} more` : "";
   return `[Ignored unknown input${ignored.length === 1 ? "" : "s"}: ${named.join(", ")}${more}.]`;
+}
+
+interface Given {
+  readonly schema: JsonSchema;
+  readonly input: JsonObject;
+}
+
+/** Returns the known input that an unknown one resembles, among those that were not given. */
+function guessFor(name: string, { schema, input }: Given): string | undefined {
+  const free = Object.keys(propertiesOf(schema)).filter((each) => !Object.hasOwn(input, each));
+  return nearest(name, free)[0];
 }
 
 function parseObject(text: string): object | undefined {

@@ -215,6 +215,17 @@ describe("a function of the program", () => {
     });
   });
 
+  it.each([{ decision: "block" }, { decison: "deny" }, "deny"])(
+    "that gives the invalid answer %j blocks a call",
+    async (answer) => {
+      const hooks = open([functionHook(() => answer as never)]);
+      expect(await hooks.run("PreToolUse", call, scene())).toMatchObject({
+        decision: "deny",
+        reason: expect.stringContaining("gave an invalid answer"),
+      });
+    },
+  );
+
   it("that never answers blocks a call after its time", async () => {
     const hooks = open([functionHook(() => new Promise(() => {}), { timeoutSeconds: 0.05 })]);
     expect(await hooks.run("PreToolUse", call, scene())).toMatchObject({

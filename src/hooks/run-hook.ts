@@ -1,4 +1,4 @@
-import { createDeferred, createTextCollector, describeError, withTimeLimit } from "../lib/index.ts";
+import { createDeferred, createTextCollector, describeError, isRecord, withTimeLimit } from "../lib/index.ts";
 import type { RunningProcess, Workspace } from "../ports/index.ts";
 import type { HookAnswer } from "../protocol/index.ts";
 import { type CommandRun, failed, readAnswer } from "./answers.ts";
@@ -39,12 +39,28 @@ async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortS
     signal: AbortSignal,
   ) => HookAnswer | undefined | Promise<HookAnswer | undefined>;
   try {
-    return (await Promise.race([call(input, signal), rejectOnAbort(signal)])) ?? {};
+    const answer = (await Promise.race([call(input, signal), rejectOnAbort(signal)])) ?? {};
+    const problem = answerProblem(answer);
+    return problem === undefined ? answer : failed(event, `${name} gave an invalid answer: ${problem}.`);
   } catch (error) {
     if (signal.aborted && !isTimeout(signal.reason)) return abortedAnswer(hook);
     if (isTimeout(signal.reason)) return failed(event, `${name} did not finish within its time limit.`);
     return failed(event, `${name} failed: ${describeError(error)}`);
   }
+}
+
+const answerFields: readonly string[] = ["decision", "reason", "input", "context", "notice"];
+const decisions: readonly unknown[] = [undefined, "allow", "ask", "deny"];
+
+/** Returns what is wrong with the answer of a function. A misspelled denial must not let a call pass. */
+function answerProblem(answer: unknown): string | undefined {
+  if (!isRecord(answer)) return "it must be an object or undefined";
+  const unknown = Object.keys(answer).find((field) => !answerFields.includes(field));
+  if (unknown !== undefined) return `the field ${unknown} is unknown; use ${answerFields.join(", ")}`;
+  const { decision } = answer;
+  return decisions.includes(decision)
+    ? undefined
+    : `decision must be allow, ask or deny, not ${JSON.stringify(decision)}`;
 }
 
 /** Functions may ignore the signal. */

@@ -42,6 +42,8 @@ export interface ToolSpec {
 export interface Tool extends ToolSpec {
   /** Schema of valid inputs, if the tool accepts more than it declares; absent: the declared schema. */
   readonly accepts?: JsonSchema;
+  /** Refuses a call with an unknown input that resembles a known one, because it may be a limit. Others are ignored. */
+  readonly refusesMisspelled?: true;
   /** Returns the time limit of a call; absent: the default of the executor. */
   timeoutMs?(input: JsonObject): number;
   /** Time in which an aborted call can report how far it came; absent: the default of the executor. */

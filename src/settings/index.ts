@@ -2,7 +2,7 @@
 // Does not own: what a setting does, asking users to trust a directory.
 // Called by: app.
 export type { AgentSettings } from "./agent-settings.ts";
-export { checkSettings } from "./check-settings.ts";
+export { checkSettings, type UnknownKey } from "./check-settings.ts";
 export { isBackgroundOff } from "./environment-settings.ts";
 export { type Approval, hashApproval } from "./limit-project.ts";
 export type { LoadedSettings, LoadSettingsOptions } from "./load-settings.ts";

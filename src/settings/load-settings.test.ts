@@ -133,7 +133,7 @@ describe("loadSettings", () => {
       '{\n  "hooks": {\n    "Stop": [{ "command": "./a" }],\n    "Setup": [{ "command": "./b" }]\n  }\n}',
     );
     expect(loadSettings({ home }).notices).toEqual([
-      expect.stringMatching(/settings\.json:4: Hook event "Setup" is not known here/),
+      expect.stringMatching(/settings\.json:4: Unknown hook event "Setup"/),
     ]);
   });
 

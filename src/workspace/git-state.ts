@@ -7,11 +7,11 @@ import { type Environment, openGit } from "./worktrees/git.ts";
 const LIMIT_MS = 1_500;
 const MOST_CHANGES = 20;
 
-/** Returns whether a directory is in a git repository, without running git. */
-export function isInRepository(directory: string): boolean {
-  if (existsSync(join(directory, ".git"))) return true;
+/** Returns the nearest directory with a `.git`, from the given one upwards, without running git. */
+export function repositoryRoot(directory: string): string | undefined {
+  if (existsSync(join(directory, ".git"))) return directory;
   const above = dirname(directory);
-  return above !== directory && isInRepository(above);
+  return above === directory ? undefined : repositoryRoot(above);
 }
 
 /** Reads branch and changed files of a working tree. Returns an empty state if git fails or takes too long. Never rejects. */

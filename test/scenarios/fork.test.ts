@@ -311,6 +311,20 @@ describe("forks that are not", () => {
     expect(on.requests("MAIN")[0]?.rawBody.includes("fork")).toBe(false);
   });
 
+  it("are not started without limits that are misspelled", async () => {
+    const limited = [{ readOnly: true }, { allowedTools: ["Read"] }, { Isolation: "worktree" }];
+    const calls = limited.map((limit) => forkCall("ONE: x", limit));
+    const on = await stage({ MAIN: saying({ content: calls }, { content: "ok" }), ONE: saying({ content: "done" }) });
+    await play(on);
+    expect(on.requests("ONE")).toEqual([]);
+    const results = toolResults(on.requests("MAIN")[1]);
+    expect(results.map((text) => /did you mean "?`?(\w+)/i.exec(text)?.[1])).toEqual([
+      "read_only",
+      "allowed_tools",
+      "isolation",
+    ]);
+  });
+
   it("are not started without their limits where forks are off", async () => {
     const limited = forkCall("ONE: x", { subagent_type: "Explore", read_only: true });
     const on = await stage({ MAIN: saying({ content: [limited] }, { content: "ok" }) });

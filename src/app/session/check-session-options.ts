@@ -1,6 +1,6 @@
 import { isRecord, nearest } from "../../lib/index.ts";
 import { efforts, hookEvents, permissionModes } from "../../protocol/index.ts";
-import { checkSettings } from "../../settings/index.ts";
+import { checkSettings, type UnknownKey } from "../../settings/index.ts";
 import {
   aBoolean,
   aCount,
@@ -28,11 +28,21 @@ export function checkSessionOptions(options: SessionOptions): void {
       "Remove resume to start a new session, or set home to the state directory of the session.",
     );
   }
+  if (options.home === false && options.onAsk === "wait" && options.approvals === undefined) {
+    throw optionError(
+      'With home: false, no other process can answer, so onAsk: "wait" would wait forever',
+      "Set approvals to answer in this program, use another onAsk, or set home to a state directory.",
+    );
+  }
   checkHooks(options.hooks ?? {});
   // With origins, the settings come from loadProjectSettings, which has checked them.
-  const { problems } = checkSettings(options.settingsOrigins ? {} : (options.settings ?? {}));
-  if (problems.length > 0)
-    throw optionError("The option settings of openSession is invalid", `${problems.join("; ")}.`);
+  const { problems, unknown } = checkSettings(options.settingsOrigins ? {} : (options.settings ?? {}));
+  const all = [...problems, ...unknown.map(unknownKeyProblem)];
+  if (all.length > 0) throw optionError("The option settings of openSession is invalid", `${all.join("; ")}.`);
+}
+
+function unknownKeyProblem({ path, meant }: UnknownKey): string {
+  return `the key ${path.join(".")} is unknown${meant === undefined ? "" : ` (did you mean ${meant}?)`}`;
 }
 
 const types: OptionTypes<SessionOptions> = {
@@ -78,14 +88,22 @@ function checkHooks(hooks: Readonly<Record<string, unknown>>): void {
       const cure = meant === undefined ? `Use ${hookEvents.join(", ")}.` : `Did you mean ${meant}?`;
       throw optionError(`The option hooks of openSession has an unknown event ${event}`, cure);
     }
-    if (list === undefined || (Array.isArray(list) && list.every(hasRun))) continue;
+    if (list === undefined || (Array.isArray(list) && list.every(isHook))) continue;
     throw optionError(
       `The option hooks of openSession has an invalid value for ${event}`,
-      "Use an array of objects with the function run.",
+      "Use an array of objects with the function run, and optionally matcher (a string) and timeoutSeconds (a number).",
     );
   }
 }
 
-function hasRun(hook: unknown): boolean {
-  return isRecord(hook) && typeof hook["run"] === "function";
+/** Returns false also for unknown fields: with a misspelled matcher, a hook would apply to every tool. */
+function isHook(hook: unknown): boolean {
+  if (!isRecord(hook)) return false;
+  const { run, matcher, timeoutSeconds, ...rest } = hook;
+  return (
+    typeof run === "function" &&
+    (matcher === undefined || typeof matcher === "string") &&
+    (timeoutSeconds === undefined || typeof timeoutSeconds === "number") &&
+    Object.keys(rest).length === 0
+  );
 }

@@ -1,6 +1,7 @@
 import { platform } from "node:os";
 import type { EnvironmentFacts, GitState } from "../../ports/index.ts";
-import { isInRepository, readGitState, type Sandbox, type SandboxState } from "../../workspace/index.ts";
+import { createTrustStore } from "../../settings/index.ts";
+import { readGitState, repositoryRoot, type Sandbox, type SandboxState } from "../../workspace/index.ts";
 import type { SessionContext } from "./session-context.ts";
 import { sandboxSettings } from "./session-tools.ts";
 
@@ -21,9 +22,15 @@ export function createEnvironmentFacts(options: EnvironmentFactsOptions): Enviro
     states.set(directory, known);
     return known;
   };
+  // Trust in a directory does not extend to a repository that begins above it. Worktrees belong to that of the workspace.
+  const isTrusted = (root: string): boolean =>
+    root !== repositoryRoot(context.cwd) ||
+    root === context.cwd ||
+    createTrustStore({ stateHome: context.home }).coveredBy(root) !== undefined;
   const stateOf = async (directory: string): Promise<GitState | undefined> => {
-    if (!isInRepository(directory)) return undefined;
-    return trusted ? readGitState(directory, context.environment) : {};
+    const root = repositoryRoot(directory);
+    if (root === undefined) return undefined;
+    return trusted && isTrusted(root) ? readGitState(directory, context.environment) : {};
   };
   void git(context.cwd);
   return {

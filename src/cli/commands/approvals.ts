@@ -145,7 +145,7 @@ function asJson({ question, askedAt, isRunning }: ListedRequest) {
 function render({ question, askedAt, isRunning }: ListedRequest, now: number): string {
   const { requestId, call, decision, always, agentType, agentId, sessionId, path, grants = [] } = question;
   const { questions = [] } = question;
-  const about = describeCall(call.inputJson) || oneLine(call.inputJson).slice(0, 200);
+  const about = describeCall(call) || oneLine(call.inputJson).slice(0, 200);
   const asker = path.length === 0 ? agentType : `${agentType} (${agentId})`;
   const age = formatDuration(Math.max(0, now - askedAt));
   const state = isRunning ? "" : ", which does not run: the answer counts when it goes on";
@@ -158,7 +158,13 @@ function render({ question, askedAt, isRunning }: ListedRequest, now: number): s
     ...questions.flatMap(renderQuestion),
     ...(questions.length > 0 ? [`  answer: retinue approvals reply ${requestId} ${replyTemplate(questions)}`] : []),
   ];
-  return lines.map((line) => `${stripControls(line)}\n`).join("");
+  // Each line is one line: texts of a call must not look like another request.
+  return lines.map((line) => `${flat(line)}\n`).join("");
+}
+
+/** Puts a text on one line. */
+function flat(text: string): string {
+  return stripControls(text.replace(/[\n\r\u2028\u2029]+/g, " "));
 }
 
 function renderQuestion({ header, question, options, multiSelect }: UserQuestion): readonly string[] {
@@ -187,14 +193,14 @@ async function answer({ json, kind: _, ...request }: AnswerCommand, home: string
   const { question, isRunning } = answered;
   if (json) return `${JSON.stringify({ requestId: question.requestId, ...given, isRunning }, null, 2)}\n`;
   const { call, requestId, sessionId } = question;
-  const about = `${call.name} ${describeCall(call.inputJson)}`.trim();
+  const about = `${call.name} ${describeCall(call)}`.trim();
   const rule = given.always ? ` From now on ${given.always.rule} is allowed.` : "";
   const later = isRunning ? "" : ` It counts when the session goes on: retinue -p --resume ${sessionId}`;
   if (given.replies !== undefined) {
     const texts = given.replies.map((reply) => oneLine(reply.join(", ")));
-    return `${stripControls(`${requestId} answered: ${texts.join("; ")}.${later}`)}\n`;
+    return `${flat(`${requestId} answered: ${texts.join("; ")}.${later}`)}\n`;
   }
-  return `${stripControls(`${requestId} ${given.answer === "allow" ? "allowed" : "denied"}: ${about}.${rule}${later}`)}\n`;
+  return `${flat(`${requestId} ${given.answer === "allow" ? "allowed" : "denied"}: ${about}.${rule}${later}`)}\n`;
 }
 
 function userName(): string {

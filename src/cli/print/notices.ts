@@ -69,7 +69,7 @@ function waitingMessage(request: EventOf<"approval.requested">, agentType: strin
   const { requestId, reason, always = [] } = request;
   const agent = agentType === undefined ? "" : ` of ${agentType}`;
   if (canonicalToolName(request.name) === "AskUserQuestion")
-    return `The agent${agentType === undefined ? "" : ` ${agentType}`} asks: ${describeCall(request.inputJson)} See the options in another terminal with: retinue approvals list. Answer with: retinue approvals reply ${requestId} ANSWER`;
+    return `The agent${agentType === undefined ? "" : ` ${agentType}`} asks: ${describeCall(request)} See the options in another terminal with: retinue approvals list. Answer with: retinue approvals reply ${requestId} ANSWER`;
   const answers = ["allow", "deny", ...(always.length > 0 ? ["always"] : [])].join("|");
   return `${callText(request)}${agent} waits for your answer. ${reason} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}`;
 }
@@ -81,6 +81,6 @@ function deniedMessage(request: EventOf<"approval.requested">): string {
   return `${callText(request)} was denied: no approver is available. ${allow} asked with --on-ask wait.`;
 }
 
-function callText({ name, inputJson }: EventOf<"approval.requested">): string {
-  return `${name} ${describeCall(inputJson)}`.trim();
+function callText(request: EventOf<"approval.requested">): string {
+  return `${request.name} ${describeCall(request)}`.trim();
 }

@@ -155,7 +155,7 @@ function addText(view: AgentView, text: string): AgentView {
 function endAnswer(view: AgentView, event: EventOf<"model.ended">): AgentView {
   const { message, costUsd } = event;
   const targets = new Map(view.targets);
-  for (const { callId, inputJson } of callsOf(message)) targets.set(callId, describeCall(inputJson));
+  for (const call of callsOf(message)) targets.set(call.callId, describeCall(call));
   const text = textOf(message.content).trim();
   const lastText = text === "" ? view.lastText : text.slice(-MAX_LAST_TEXT);
   return {

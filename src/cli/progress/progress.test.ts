@@ -163,7 +163,7 @@ describe("progress", () => {
 
   it("moves no cursor and draws nothing over where it is not live", () => {
     const { progress, written } = watch({ live: false });
-    progress.observe(answer('{"command":"npm\\ntest"}'));
+    progress.observe(answer('{"file_path":"npm\\ntest"}'));
     progress.observe(requested);
     progress.tick();
     progress.observe(ended);

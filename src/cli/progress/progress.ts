@@ -149,7 +149,7 @@ export function createProgress({ write, columns, rows, live, calls, color, now, 
         announcement = announcementOf(update.message);
         isIdle = callsOf(update.message).length === 0;
         tokens += tokensOf(paidUsage(update));
-        for (const call of callsOf(update.message)) targets.set(call.callId, describeCall(call.inputJson));
+        for (const call of callsOf(update.message)) targets.set(call.callId, describeCall(call));
       }
       if (update.type === "tool.requested") {
         running.set(update.callId, `${update.name} ${targets.get(update.callId) ?? ""}`.trim());

@@ -47,8 +47,8 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
     ENVIRONMENT_OPENING,
     `Date: ${now.date}`,
     `Platform: ${facts.platform}`,
-    `Working directory: ${now.directory} (relative paths start here)`,
-    ...(added.length === 0 ? [] : [`Additional directories: ${added.join(", ")}`]),
+    `Working directory: ${shown(now.directory)} (relative paths start here)`,
+    ...(added.length === 0 ? [] : [`Additional directories: ${added.map(shown).join(", ")}`]),
     ...gitLines(git, host.request.subagent === undefined),
     `Model: ${now.model}`,
     `Permission mode: ${modeText(now)}`,
@@ -61,13 +61,13 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
 function gitLines(git: GitState | undefined, isMain: boolean): readonly string[] {
   if (git === undefined) return ["Git repository: no"];
   const { branch, changes, changed = 0 } = git;
-  const where = `Git repository: yes${branch === undefined ? "" : `, on branch ${branch}`}`;
+  const where = `Git repository: yes${branch === undefined ? "" : `, on branch ${shown(branch)}`}`;
   if (!isMain || changes === undefined) return [where];
   if (changed === 0) return [`${where}, with no uncommitted changes`];
   const rest = changed - changes.length;
   return [
     `${where}, with uncommitted changes:`,
-    ...changes.map((line) => `  ${line}`),
+    ...changes.map((line) => `  ${shown(line)}`),
     ...(rest > 0 ? [`  and ${rest} more`] : []),
   ];
 }
@@ -75,7 +75,7 @@ function gitLines(git: GitState | undefined, isMain: boolean): readonly string[]
 function describeChanges(told: ToldEnvironment, now: ToldEnvironment): string {
   const changes = [
     told.date === now.date ? "" : `The date is now ${now.date}.`,
-    told.directory === now.directory ? "" : `Your working directory is now ${now.directory}.`,
+    told.directory === now.directory ? "" : `Your working directory is now ${shown(now.directory)}.`,
     told.model === now.model ? "" : `You now run as the model ${now.model}.`,
     told.mode === now.mode && told.approvable === now.approvable ? "" : `The permission mode is now ${modeText(now)}`,
   ].filter((text) => text !== "");
@@ -97,6 +97,17 @@ function modeText({ mode, approvable }: ToldEnvironment): string {
     ? " Make such a call if you need it: the user is asked and can approve it."
     : " No one can approve such calls here, so they are denied.";
   return `${mode}. ${meanings[mode]}${asks ? who : ""}`;
+}
+
+const LONGEST_NAME = 300;
+
+/** Returns a name on one line. A repository can choose names that look like text of the program. */
+function shown(name: string): string {
+  const text = name.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME)}…` : text;
 }
 
 /** Returns the date in the time zone of the machine, such as 2026-11-17. */

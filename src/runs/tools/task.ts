@@ -22,6 +22,7 @@ export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   return forDelegators(dispatcher, {
     ...spec,
     accepts: acceptAnyName(spec.declaration.inputSchema),
+    refusesMisspelled: true,
     ...waitingLimits,
     run: async (input, context) => {
       const request = readRequest(input, dispatcher.mayFork);
@@ -59,7 +60,7 @@ export async function startAgent(
   { request, context, judged }: AgentStart,
 ): Promise<ToolOutput> {
   const { agentType } = request;
-  const denial = await denialOf(namesOf(agentType, dispatcher.offered()), { judged, context });
+  const denial = await denialOf(namesOf(agentType, dispatcher.offered()), { judged, context, model: request.model });
   if (denial !== undefined) return refused(agentType, denial);
   const outcome = await dispatcher.spawn(request, context);
   return outputOf(outcome, { request, maxCharacters: reportLength(dispatcher, context) });
@@ -145,10 +146,11 @@ function judgedType(input: JsonObject): string {
 /** Returns why rules do not let an agent start under one of its names. The one that the call was decided by is settled. */
 async function denialOf(
   names: readonly string[],
-  { judged, context }: Pick<AgentStart, "judged" | "context">,
+  { judged, context, model }: Pick<AgentStart, "judged" | "context"> & { readonly model?: string | undefined },
 ): Promise<string | undefined> {
+  const parameters = model === undefined ? undefined : { model };
   for (const agentType of names.filter((name) => judged === undefined || !isSameAgent(name, judged))) {
-    const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType });
+    const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType, parameters });
     if (effect === "deny") return reason;
     // A rule about the whole tool was applied already if the call was decided by an agent type.
     if (effect === "ask" && (judged === undefined || rule.includes("(")))

@@ -116,8 +116,10 @@ function environmentOf(place: GitPlace, { index, settings = [] }: GitCall): Reco
     LC_ALL: "C",
     GIT_TERMINAL_PROMPT: "0",
     GIT_OPTIONAL_LOCKS: "0",
-    // Prevents fetching in a partial clone, which would need the remote's programs and the user's credentials.
-    GIT_ALLOW_PROTOCOL: "none",
+    // Prevents fetching in a partial clone, which would need the remote's programs and the user's credentials. The name
+    // is random, because a repository can define the program of any protocol that it can name.
+    GIT_NO_LAZY_FETCH: "1",
+    GIT_ALLOW_PROTOCOL: `none-${createId()}`,
   });
   if (place.gitDirectory !== undefined) environment["GIT_DIR"] = place.gitDirectory;
   if (place.workTree !== undefined) environment["GIT_WORK_TREE"] = place.workTree;
@@ -180,7 +182,7 @@ export async function openGit(place: GitPlace): Promise<Git> {
   // Such a name can't be passed to git, so the filter can't be disabled.
   if (!Buffer.from(keys).equals(output))
     throw new UserError("A git filter has a name that is not UTF-8", { code: "git" });
-  const filters = new Set(keys.split("\0").flatMap((key) => /^filter\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []));
+  const filters = new Set(keys.split("\0").flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []));
   const settings = [...filters].flatMap((name): GitSetting[] => [
     [`filter.${name}.smudge`, ""],
     [`filter.${name}.clean`, ""],

@@ -22,7 +22,7 @@ export function renderTranscript(lines: readonly Line[], { id, problems }: Trans
 function renderAnyLine(line: Line, targets: Map<string, string>): string {
   try {
     if (line.type === "model.ended") {
-      for (const { callId, inputJson } of callsOf(line.message)) targets.set(callId, describeCall(inputJson));
+      for (const call of callsOf(line.message)) targets.set(call.callId, describeCall(call));
     }
     return renderLine(line, targets);
   } catch {
