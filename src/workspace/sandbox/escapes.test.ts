@@ -1,9 +1,21 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import type { SandboxOptions } from "./create-sandbox.ts";
 import { createSandboxPlace, hasSandbox, type SandboxPlace } from "./sandbox.test-support.ts";
 
 let place: SandboxPlace;
@@ -146,6 +158,80 @@ describe.runIf(hasSandbox)("what programs outside obey", () => {
     await other.run(`echo x > ${victim}/escaped`);
     expect(existsSync(join(victim, "escaped"))).toBe(false);
     await other.remove();
+  });
+});
+
+describe.runIf(hasSandbox)("a workspace inside of a repository", () => {
+  const who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
+
+  /** Creates a repository with one commit in the parent directory of the workspace. */
+  async function inRepository(own: Partial<SandboxOptions>, parent: string): Promise<SandboxPlace> {
+    const inner = createSandboxPlace(own, parent);
+    onTestFinished(() => inner.remove());
+    writeFileSync(join(inner.top, ".gitignore"), "/home\n/state\n");
+    writeFileSync(join(inner.top, "outer"), "outer\n");
+    writeFileSync(join(inner.root, "inner"), "inner\n");
+    const git = (...args: string[]) => execFileSync("git", ["-C", inner.top, ...who, ...args]);
+    git("init", "-q");
+    git("add", ".");
+    git("commit", "-qm", "one");
+    return inner;
+  }
+
+  it("below /tmp sees the whole working tree, and writes only its own part", async () => {
+    const inner = await inRepository({}, "/tmp");
+    mkdirSync(join(inner.home, ".ssh"));
+    writeFileSync(join(inner.home, ".ssh/id"), "SECRET");
+    mkdirSync(join(inner.top, "state/other"), { recursive: true });
+    writeFileSync(join(inner.top, "state/other/transcript"), "SECRET");
+    expect(await inner.run("echo 2 > inner && git status --porcelain && cat ../outer")).toMatchObject({
+      code: 0,
+      output: " M project/inner\nouter\n",
+    });
+    expect(await inner.run(`git ${who.join(" ")} commit -qam two && git show --format= --name-only`)).toMatchObject({
+      code: 0,
+      output: "project/inner\n",
+    });
+    const refused = await inner.run("echo x > ../outer");
+    expect(refused).toMatchObject({ code: 1, why: expect.stringContaining("can write only to") });
+    expect(await inner.run("echo x > ../.git/hooks/post-checkout")).toMatchObject({ code: 1 });
+    expect((await inner.run("cat ../home/.ssh/id ../state/other/transcript")).output).not.toContain("SECRET");
+    expect(await inner.run("echo x > /tmp/own && ls /tmp")).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("own\n"),
+    });
+  });
+
+  it("below a hidden directory sees the whole working tree", async () => {
+    const outer = realpathSync(mkdtempSync("/var/tmp/sandbox-outer-"));
+    onTestFinished(() => rmSync(outer, { recursive: true, force: true }));
+    writeFileSync(join(outer, "transcript"), "SECRET");
+    const inner = await inRepository({ hidden: [outer] }, outer);
+    expect(await inner.run(`git status --porcelain && cat ../outer && ls ${outer}`)).toMatchObject({
+      code: 0,
+      output: `outer\n${basename(inner.top)}\n`,
+    });
+  });
+
+  it("whose top is itself hidden sees neither, so that it can't commit deletions", async () => {
+    const outer = realpathSync(mkdtempSync("/var/tmp/sandbox-outer-"));
+    onTestFinished(() => rmSync(outer, { recursive: true, force: true }));
+    execFileSync("git", ["init", "-q", outer]);
+    writeFileSync(join(outer, "transcript"), "SECRET");
+    const inner = createSandboxPlace({ hidden: [outer] }, outer);
+    onTestFinished(() => inner.remove());
+    expect((await inner.run(`cat ${outer}/transcript`)).output).not.toContain("SECRET");
+    expect((await inner.run("git status")).output).toContain("not a git repository");
+  });
+
+  it("can be a part of a linked worktree below /tmp", async () => {
+    const inner = await inRepository({}, "/tmp");
+    const copy = join(inner.top, "copy");
+    execFileSync("git", ["-C", inner.top, "worktree", "add", "-q", copy]);
+    expect(await inner.run("git status --porcelain && cat ../outer", join(copy, "project"))).toMatchObject({
+      code: 0,
+      output: "outer\n",
+    });
   });
 });
 

@@ -59,5 +59,12 @@ it("who writes to /tmp is told where other tools find it", () => {
   expect(explainTemporary({ ...facts, command: "make > /tmp/log" })).toContain("in commands, /tmp refers to /s");
   for (const command of ["make", "ls ./tmp/x", "cat /var/tmp/x"])
     expect(explainTemporary({ ...facts, command })).toBeUndefined();
-  expect(explainTemporary({ ...facts, root: "/tmp/p", command: "cat /tmp/p/x" })).toBeUndefined();
+  const mounts = [
+    { path: "/tmp", kind: "private" },
+    { path: "/tmp/repo", kind: "readOnly" },
+    { path: "/tmp/repo/p", kind: "writable" },
+  ] as const;
+  const below = { ...facts, root: "/tmp/repo/p", mounts };
+  expect(explainTemporary({ ...below, command: "cat /tmp/repo/x > /tmp/repo/p/x" })).toBeUndefined();
+  expect(explainTemporary({ ...below, command: "cat /tmp/repo/x > /tmp/x" })).toContain("/tmp refers to /s");
 });

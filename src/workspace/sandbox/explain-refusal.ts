@@ -21,8 +21,10 @@ export function explainRefusal(output: string, facts: RefusalFacts): string | un
 }
 
 /** Tells where the files in /tmp are, because other tools see another /tmp. */
-export function explainTemporary({ command, root, scratch }: RefusalFacts): string | undefined {
-  if (!/(?<![\w.-])\/tmp\//.test(command.replaceAll(root, ""))) return undefined;
+export function explainTemporary({ command, mounts, scratch }: RefusalFacts): string | undefined {
+  const visible = mounts.filter(({ path, kind }) => kind !== "private" && isWithin(path, "/tmp"));
+  const rest = visible.reduce((text, { path }) => text.replaceAll(path, ""), command);
+  if (!/(?<![\w.-])\/tmp\//.test(rest)) return undefined;
   return `Sandbox: in commands, /tmp refers to ${scratch}. Use that path with other tools.`;
 }
 

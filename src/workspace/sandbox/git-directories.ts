@@ -2,6 +2,8 @@ import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSyn
 import { basename, dirname, join, resolve } from "node:path";
 
 export interface GitDirectories {
+  /** Top directory of the working tree. */
+  readonly tree?: string;
   /** Paths that git must be able to write for a commit. */
   readonly writable: readonly string[];
   /** Paths that determine which programs git runs, and parts of other checkouts. Some may not exist. */
@@ -12,16 +14,16 @@ export interface GitDirectories {
   readonly hooks?: string;
 }
 
-const none: GitDirectories = { writable: [], readOnly: [], forbidden: [] };
+export const noRepository: GitDirectories = { writable: [], readOnly: [], forbidden: [] };
 
 /** Finds the repository that contains a directory. A `.git` file is trusted only if the repository refers back to it. */
 export function gitDirectories(root: string): GitDirectories {
   for (let directory = root; ; directory = dirname(directory)) {
     const place = join(directory, ".git");
     const kind = kindAt(place);
-    if (kind === "directory") return ofRepository(place);
+    if (kind === "directory") return { ...ofRepository(place), tree: directory };
     if (kind === "file") return ofWorktree(place);
-    if (kind !== undefined || directory === "/") return none;
+    if (kind !== undefined || directory === "/") return noRepository;
   }
 }
 
@@ -40,14 +42,15 @@ const obeyed = ["config", "config.worktree", "hooks", "info"];
 function ofWorktree(link: string): GitDirectories {
   const named = firstLine(link)?.match(/^gitdir: (.+)$/)?.[1];
   const own = named === undefined ? undefined : real(resolve(dirname(link), named));
-  if (own === undefined || basename(dirname(own)) !== "worktrees") return none;
+  if (own === undefined || basename(dirname(own)) !== "worktrees") return noRepository;
   const common = dirname(dirname(own));
   const pointsBack = firstLine(join(own, "gitdir"));
   if (pointsBack === undefined || real(pointsBack) !== link || kindAt(join(common, "objects")) !== "directory")
-    return none;
+    return noRepository;
   const repository = ofRepository(common);
   return {
     ...repository,
+    tree: dirname(link),
     writable: [common, own],
     readOnly: [...repository.readOnly, link, ...within(own, ["commondir", "gitdir", "config.worktree"])],
   };

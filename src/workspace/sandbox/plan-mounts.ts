@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { isWithin } from "../../lib/index.ts";
-import { gitDirectories } from "./git-directories.ts";
+import { type GitDirectories, gitDirectories, noRepository } from "./git-directories.ts";
 import { entryIdentity, type Mount, mountAt, orderMounts } from "./mounts.ts";
 
 export interface SandboxPaths {
@@ -30,13 +30,17 @@ export interface SandboxPlan {
 /** Plans what confined commands see of the current file system. Skips paths that do not exist. */
 export function planMounts(places: SandboxPaths): SandboxPlan {
   const { root, scratch, userHome } = places;
-  const git = gitDirectories(root);
   const guarded = protectedNames.map((name) => join(root, name));
-  const mounts: Mount[] = [
+  const covers: Mount[] = [
     ...existing(["/tmp"]).map((path) => ({ path, kind: "private" }) as const),
     ...existing(["/run"]).map((path) => ({ path, kind: "hidden" }) as const),
-    ...existing(["/run/current-system", "/run/wrappers"]).map((path) => ({ path, kind: "readOnly" }) as const),
     ...existing([...keyPlaces.map((name) => join(userHome, name)), ...places.hidden]).map(hide),
+  ];
+  const git = findRepository(root, orderMounts(covers));
+  const mounts: Mount[] = [
+    ...covers,
+    ...existing(["/run/current-system", "/run/wrappers"]).map((path) => ({ path, kind: "readOnly" }) as const),
+    ...git.covered.map((path) => ({ path, kind: "readOnly" }) as const),
     ...existing(places.shown).map((path) => ({ path, kind: "readOnly" }) as const),
     ...existing([root, scratch, ...places.writable, ...git.writable]).map(
       (path) => ({ path, kind: "writable" }) as const,
@@ -77,6 +81,18 @@ const keyPlaces = [
   ...[".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh"],
   ...[".netrc", ".git-credentials", ".pypirc"],
 ];
+
+/**
+ * Finds the repository of the workspace. Its working tree is `covered` if it lies below a covered directory: it must be
+ * shown, because git takes files that it does not see for deleted. A tree whose top is itself covered can't be shown, so
+ * its repository is left out.
+ */
+function findRepository(root: string, covers: readonly Mount[]): GitDirectories & { covered: readonly string[] } {
+  const git = gitDirectories(root);
+  const cover = git.tree === undefined ? undefined : mountAt(git.tree, covers);
+  if (git.tree === undefined || git.tree === root || cover === undefined) return { ...git, covered: [] };
+  return cover.path === git.tree ? { ...noRepository, covered: [] } : { ...git, covered: [git.tree] };
+}
 
 function isReachable(socket: string, ordered: readonly Mount[]): boolean {
   if (isWithin(socket, "/dev") || isWithin(socket, "/proc")) return false;
