@@ -28,7 +28,8 @@ describe("results of tools", () => {
       paths: ["a.ts", "b/c.ts"],
       left: 1204,
     });
-    expect(parsePaths("No files found.")).toEqual({ paths: [], left: 0 });
+    for (const note of ["", "\n[Results are incomplete. Could not search: a (Permission denied).]"])
+      expect(parsePaths(`No files found.${note}`)).toEqual({ paths: [], left: 0 });
   });
 
   it("reads counts with the total of what was cut", () => {

@@ -23,7 +23,7 @@ export function parseListing(text: string): Listing {
 
 /** Parses one path per line. */
 export function parsePaths(text: string): { readonly paths: readonly string[]; readonly left: number } {
-  if (/^No (files|matches) found\.$/.test(text.trim())) return { paths: [], left: 0 };
+  if (/^No (files|matches) found\.(\n|$)/.test(text)) return { paths: [], left: 0 };
   return { paths: linesOf(text).filter((line) => !isNote(line)), left: leftOut(text) };
 }
 

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { canDropPrivileges, createUnprivilegedRipgrep } from "../ripgrep/unprivileged-ripgrep.test-support.ts";
 import { testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createGlobTool, fixedDirectory } from "./glob.ts";
@@ -83,6 +84,16 @@ describe("Glob", () => {
     expect((await glob("../*"))[0]).toContain("Use `path`");
     expect(await glob("**")).toEqual(["No files found."]);
     outside.remove();
+  });
+
+  it.runIf(canDropPrivileges)("names directories that can't be read", async () => {
+    put("a.ts", "locked/b.ts");
+    chmodSync(join(place.root, "locked"), 0o000);
+    const tool = createGlobTool({ workspace: place.workspace, ripgrep: createUnprivilegedRipgrep(place.root) });
+    const note = "[Results are incomplete. Could not search: locked (Permission denied).]";
+    expect(textOfOutput(await callTool(tool, { pattern: "*.ts" }, testContext()))).toBe(`a.ts\n${note}`);
+    expect(textOfOutput(await callTool(tool, { pattern: "*.rs" }, testContext()))).toBe(`No files found.\n${note}`);
+    chmodSync(join(place.root, "locked"), 0o700);
   });
 
   it("is not held up by a pipe", async () => {

@@ -3,6 +3,7 @@ import { compileGlob, describeError, plural } from "../../lib/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { createSearch, type SearchDependencies, type SearchFiles } from "../ripgrep/search-files.ts";
+import { collectUnsearched } from "../ripgrep/unsearched.ts";
 import { failed } from "../shared/failed.ts";
 import { locate, nameFor } from "../shared/locate.ts";
 
@@ -78,6 +79,7 @@ async function listFiles(
 ): Promise<ToolOutput> {
   const shown: string[] = [];
   let total = 0;
+  const unsearched = collectUnsearched({ directory, root, hidden: context.hidden });
   const end = await search(
     { directory, mode: "list", pattern: "", ignoreCase: false, multiline: false, before: 0, after: 0 },
     {
@@ -90,14 +92,15 @@ async function listFiles(
         if (shown.length < maxShown) shown.push(nameFor(absolute, root));
         return true;
       },
+      onUnsearched: unsearched.add,
     },
   );
   if (!end.ok) return failed(end.message);
   const details = { files: total, shown: shown.length };
-  if (total === 0) return { content: "No files found.", details };
+  if (total === 0) return { content: `No files found.${unsearched.note()}`, details };
   const rest = total - shown.length;
   const note = rest > 0 ? `\n[${plural(rest, "older file")} not shown. Use a narrower pattern or path.]` : "";
-  return { content: `${shown.join("\n")}${note}`, details };
+  return { content: `${shown.join("\n")}${note}${unsearched.note()}`, details };
 }
 
 function compile(pattern: string): ((path: string) => boolean) | string {

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLocalWorkspace } from "../../workspace/index.ts";
+import { canDropPrivileges, createUnprivilegedRipgrep } from "../ripgrep/unprivileged-ripgrep.test-support.ts";
 import { testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createGrepTool } from "./grep.ts";
@@ -153,13 +154,45 @@ describe("Grep", () => {
     expect(text).toBe("notes.md");
   });
 
-  it("still gives what it found when a directory can't be read", async () => {
-    mkdirSync(join(place.root, "locked"));
-    chmodSync(join(place.root, "locked"), 0o000);
-    const tool = createGrepTool({ workspace: place.workspace });
-    const text = textOfOutput(await callTool(tool, { pattern: "about" }, testContext()));
-    chmodSync(join(place.root, "locked"), 0o700);
-    expect(text).toBe("notes.md");
+  describe.runIf(canDropPrivileges)("when files can't be read", () => {
+    const note =
+      "[Results are incomplete. Could not search: locked (Permission denied), src/b.js (Permission denied).]";
+    const search = async (input: Record<string, string | number>, context = testContext()) => {
+      const tool = createGrepTool({ workspace: place.workspace, ripgrep: createUnprivilegedRipgrep(place.root) });
+      return textOfOutput(await callTool(tool, input, context));
+    };
+    beforeEach(() => {
+      mkdirSync(join(place.root, ".git"));
+      mkdirSync(join(place.root, "locked"));
+      for (const name of [".git", "locked", "src/b.js"]) chmodSync(join(place.root, name), 0o000);
+    });
+    afterEach(() => {
+      for (const name of [".git", "locked"]) chmodSync(join(place.root, name), 0o700);
+    });
+
+    it("gives what it found and names the rest", async () => {
+      expect(await search({ pattern: "about" })).toBe(`notes.md\n${note}`);
+      expect(await search({ pattern: "nowhere" })).toBe(`No matches found.\n${note}`);
+      expect(await search({ pattern: "foo", output_mode: "content", head_limit: 1 })).toBe(
+        `notes.md\n1:about foo\n[2 more lines not shown. Narrow the search or raise head_limit.]\n${note}`,
+      );
+    });
+
+    it("does not name hidden files", async () => {
+      const context = testContext({ hidden: (path) => path.endsWith("b.js") });
+      expect(await search({ pattern: "nowhere" }, context)).toBe(
+        "No matches found.\n[Results are incomplete. Could not search: locked (Permission denied).]",
+      );
+    });
+
+    it("still explains a wrong pattern", async () => {
+      expect(await search({ pattern: "foo(" })).toContain("Escape literal characters");
+    });
+
+    it("says nothing of ignore files that it can't parse", async () => {
+      place.put(".gitignore", "[z-a\n");
+      expect(await search({ pattern: "about" })).toBe(`notes.md\n${note}`);
+    });
   });
 
   it("says how to escape", async () => {

@@ -4,6 +4,7 @@ import type { Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../p
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { createSearch, type Hit, type SearchDependencies, type SearchRequest } from "../ripgrep/search-files.ts";
+import { collectUnsearched } from "../ripgrep/unsearched.ts";
 import { failed } from "../shared/failed.ts";
 import { locate, nameFor } from "../shared/locate.ts";
 
@@ -50,9 +51,15 @@ export function createGrepTool(dependencies: SearchDependencies): Tool {
         hidden: context.hidden,
         lineNumbers: input["-n"] !== false,
       });
-      const end = await search(request, { onHit: hits.take, signal: context.signal });
+      const unsearched = collectUnsearched({
+        directory: target.directory,
+        root: dependencies.workspace.root,
+        hidden: context.hidden,
+      });
+      const end = await search(request, { onHit: hits.take, onUnsearched: unsearched.add, signal: context.signal });
       if (!end.ok) return failed(end.message);
-      return hits.present();
+      const { content, details } = hits.present();
+      return { content: `${content}${unsearched.note()}`, details };
     },
   };
 }
@@ -141,7 +148,7 @@ function collectHits(request: SearchRequest, options: CollectOptions) {
       complete = records < maxCounted;
       return complete;
     },
-    present(): ToolOutput {
+    present(): { readonly content: string; readonly details: JsonObject } {
       if (records === 0) return { content: "No matches found.", details: { matches: 0, files: 0 } };
       const groups = [...byPath].sort(([left], [right]) => (left < right ? -1 : 1));
       const shown = showGroups(groups, request, options);

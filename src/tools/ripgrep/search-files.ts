@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { RunningProcess, Workspace } from "../../ports/index.ts";
 import { findRipgrep } from "./find-ripgrep.ts";
 import { createRecordSplitter } from "./record-splitter.ts";
+import { createMessageReader, parseFileError, type Unsearched, unwanted } from "./unsearched.ts";
 
 /** Searches files, except those that `.gitignore` excludes. Never rejects. */
 export type SearchFiles = (request: SearchRequest, listener: SearchListener) => Promise<SearchEnd>;
@@ -25,6 +26,8 @@ export interface SearchRequest {
 export interface SearchListener {
   /** Returns false to stop the search. */
   readonly onHit: (hit: Hit) => boolean;
+  /** Called for each file or directory that could not be read. The hits from the others are valid. */
+  readonly onUnsearched: (unsearched: Unsearched) => void;
   readonly signal: AbortSignal;
 }
 
@@ -62,7 +65,7 @@ export function createSearch({ workspace, ripgrep }: SearchDependencies): Search
 
 async function runRipgrep(
   request: SearchRequest,
-  { onHit, signal }: SearchListener,
+  { onHit, onUnsearched, signal }: SearchListener,
   { workspace, program }: { readonly workspace: Workspace; readonly program: string },
 ): Promise<SearchEnd> {
   let wanted = true;
@@ -71,6 +74,11 @@ async function runRipgrep(
   const splitter = createRecordSplitter(request.mode === "content" || request.mode === "count" ? 10 : 0, (record) => {
     const hit = wanted ? parse(record) : undefined;
     if (hit && !onHit(hit)) stop();
+  });
+  const messages = createMessageReader((message) => {
+    const unsearched = parseFileError(message);
+    if (unsearched) onUnsearched(unsearched);
+    else if (complaint.length < 4_096) complaint += `${message}\n`;
   });
   const process = workspace.spawn({
     command: program,
@@ -81,7 +89,7 @@ async function runRipgrep(
       if (stream === "stdout" && wanted) {
         splitter.push(chunk);
         letOthersRun(process);
-      } else if (stream === "stderr" && complaint.length < 4_096) complaint += Buffer.from(chunk).toString();
+      } else if (stream === "stderr") messages.push(chunk);
     },
   });
   const stop = () => {
@@ -99,7 +107,7 @@ async function runRipgrep(
       message: `The search was terminated by ${killedBy} before it finished. Search a smaller directory.`,
     };
   if (wanted) splitter.end();
-  // Exit code 2 without a message: some file could not be read. The hits from the others are valid.
+  messages.end();
   if (wanted && code === 2 && complaint.trim() !== "") return { ok: false, message: explain(complaint, request) };
   return { ok: true };
 }
@@ -117,7 +125,7 @@ const contextMark = "\u0002";
 
 function argumentsOf(request: SearchRequest): string[] {
   const { mode, file } = request;
-  const shared = ["--no-config", "--color=never", "--hidden", "--no-require-git", "--no-messages", "--null"];
+  const shared = ["--no-config", "--color=never", "--hidden", "--no-require-git", "--no-ignore-messages", "--null"];
   const args = [...shared, ...filtersOf(request)];
   const target = file === undefined ? "./" : `./${file}`;
   if (mode === "list") return [...args, "--files", "--sortr=modified", "--", target];
@@ -140,7 +148,7 @@ function filtersOf({ glob, type }: SearchRequest): string[] {
   const filters: string[] = [];
   // A glob that matches everything would also include files that .gitignore excludes.
   if (glob !== undefined && !/^(\*+\/?)+$/.test(glob)) filters.push(`--glob=${glob}`);
-  for (const directory of [".git", ".hg", ".svn", ".jj"]) filters.push(`--glob=!**/${directory}/**`);
+  for (const directory of unwanted) filters.push(`--glob=!**/${directory}/**`);
   if (type !== undefined) filters.push(`--type=${type}`);
   return filters;
 }
