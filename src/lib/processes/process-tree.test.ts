@@ -1,5 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
-import { afterEach, describe, expect, it } from "vitest";
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { newRunId } from "../ids.ts";
 import { bootId, listPids, processStartTime, readProcess } from "./process-info.ts";
 import { endProcessTree, sweepTagged } from "./process-tree.ts";
@@ -159,6 +162,21 @@ describe("startProcess", () => {
     expect(mode).toContain("is not executable");
     expect(long).toContain("too long");
     expect(nul).toContain("Could not start sh");
+  });
+
+  const drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"];
+  const isRoot = process.getuid?.() === 0;
+  const [program = "", ...args] = [...(isRoot ? drop : []), process.execPath, "--import", "tsx"];
+
+  it.runIf(spawnSync(program, [...args, "-e", ""]).status === 0)("names a directory that it can't enter", () => {
+    const locked = mkdtempSync(join(tmpdir(), "locked-"));
+    onTestFinished(() => rmSync(locked, { recursive: true }));
+    chmodSync(locked, 0o000);
+    const module = JSON.stringify(join(import.meta.dirname, "start-process.ts"));
+    const request = JSON.stringify({ command: "true", cwd: locked, tag: "locked" });
+    const script = `import { startProcess } from ${module}; console.log((await startProcess(${request}).closed).failure);`;
+    const { stdout } = spawnSync(program, [...args, "--input-type=module", "-e", script], { encoding: "utf8" });
+    expect(stdout).toBe(`Could not start true: permission to enter the directory ${locked} was denied.\n`);
   });
 
   it("survives a process that does not read its input", async () => {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { Readable, type Writable } from "node:stream";
 import { createDeferred } from "../async/deferred.ts";
 import { describeError, errorCode } from "../errors.ts";
@@ -114,8 +114,19 @@ function describeFailure(error: unknown, { command, args = [], cwd }: ProcessReq
   if (cwd !== undefined && !existsSync(cwd)) return `Could not start ${command}: the directory ${cwd} does not exist.`;
   const code = errorCode(error);
   if (code === "ENOENT") return `Could not start ${command}: no such program. Install it or check its name and PATH.`;
+  if (code === "EACCES" && cwd !== undefined && !canEnter(cwd))
+    return `Could not start ${command}: permission to enter the directory ${cwd} was denied.`;
   if (code === "EACCES") return `Could not start ${command}: it is not executable. Check its mode.`;
   if (code === "E2BIG")
     return `Could not start ${command}: its ${args.length} arguments are too long. Pass them in a file.`;
   return `Could not start ${command}: ${describeError(error)}`;
+}
+
+function canEnter(directory: string): boolean {
+  try {
+    accessSync(directory, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
