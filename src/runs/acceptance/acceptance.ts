@@ -26,11 +26,14 @@ interface AcceptanceRequest {
   /** Absent if the command needs no approval, because the user supplied it with the run. */
   readonly approvals?: ApprovalQueue | undefined;
   readonly signal: AbortSignal;
-  /** Stops the clocks while approval is awaited. */
+  /** Stops the clocks of the run while the command waits for approval. */
   readonly pause: () => () => void;
 }
 
-/** Runs an acceptance command like a command of the agent: with its policy, approval and time limit. Never rejects. */
+/**
+ * Runs an acceptance command as if the agent had called it: with the agent's policy, approval and time limit. Never
+ * rejects.
+ */
 async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceResult> {
   const { command, runId, policy, executor } = request;
   const call: ToolCall = {
@@ -82,16 +85,19 @@ export function lastLines(text: string): string {
   return lines.length > 2_000 ? `…${lines.slice(-2_000)}` : lines;
 }
 
-/** Checks work that the agent calls done. Returns false if the check failed and the agent was asked to fix it, which happens once. */
+/**
+ * Checks work that the agent reports as done. Returns false if the check failed and the agent was asked to fix the
+ * work, which happens at most once per run.
+ */
 export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise<boolean> {
   const { request, thread, outlet } = host;
   const { runId } = request;
   const result = await firstFailure(host, acceptance);
-  // A run that was stopped meanwhile has not failed.
+  // A run that was stopped during the check has not failed it.
   if (outlet.signal.aborted) return true;
   const { run } = thread.state;
   const hasTurns = run !== undefined && run.turns < run.maxTurns;
-  // The agent can't fix a command that could not be run.
+  // If the command could not be run, the agent can't fix that.
   const again = !result.ok && result.exitCode !== null && host.acceptance === undefined && hasTurns;
   host.acceptance = result;
   const checked: DurableEvent = { type: "acceptance.checked", runId, ...result };

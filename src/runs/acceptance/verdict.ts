@@ -2,13 +2,15 @@ import type { RunEnd, Verdict } from "../../protocol/index.ts";
 
 type Report = Pick<RunEnd, "outcome" | "text" | "facts">;
 
-/** Reads the last verdict in the verifier's report. A verifier that ran no command has none. */
+/**
+ * Returns the last verdict in a verifier's report, or `inconclusive` if the verifier ran no command or did not finish.
+ */
 export function verdictOf({ outcome, text, facts }: Report): Verdict {
   if (outcome !== "succeeded" || facts.commands.length === 0) return "inconclusive";
   return claimIn(text)?.verdict ?? "inconclusive";
 }
 
-/** Returns the report of a verifier as its caller reads it: a verdict that does not count is replaced, with the reason. */
+/** Returns a verifier's report for its caller. An unsupported verdict is replaced by `inconclusive` and the reason. */
 export function judgedReport(report: Report): string {
   const { outcome, text } = report;
   const claim = claimIn(text);
@@ -24,7 +26,7 @@ export function judgedReport(report: Report): string {
 
 interface Claim {
   readonly verdict: Verdict;
-  /** Position of its line in the text. */
+  /** Start of the line with the verdict, as an offset in the text. */
   readonly from: number;
   readonly to: number;
 }

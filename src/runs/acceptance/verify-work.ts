@@ -6,7 +6,7 @@ import { LONGEST_REPORT, resultText } from "../subagents/task-text.ts";
 import { lastLines } from "./acceptance.ts";
 import { verdictOf } from "./verdict.ts";
 
-/** Suggests verification to an agent that has changed files, once in a run. */
+/** Suggests verification to an agent that has changed files, once per run. */
 export async function suggestVerification(host: RunHost): Promise<void> {
   if (host.verification !== undefined || changedFiles(host).length === 0) return;
   host.verification = { calls: callsOf(host) };
@@ -15,17 +15,17 @@ export async function suggestVerification(host: RunHost): Promise<void> {
 }
 
 /**
- * Lets the verifier try to break work that changed files before the run ends as done. Returns false if it succeeded and
- * the agent was asked to fix its work, which happens once.
+ * Starts a verifier that tries to break the work of a run that changed files, before the run ends as done. Returns
+ * false if the verifier found a fault and the agent was asked to fix it, which happens at most once per run.
  */
 export async function verifyWork(host: RunHost): Promise<boolean> {
   const { verification, acceptance, request, outlet } = host;
   const calls = callsOf(host);
   const hasFailed = acceptance?.ok === false && acceptance.verdict === undefined;
-  // Work that failed its other checks is not verified.
+  // Work that already failed another check is not verified.
   if (hasFailed || changedFiles(host).length === 0) return true;
   if (verification?.calls === calls) {
-    // Nothing was done since the last verdict, so it still holds, whatever the other checks say.
+    // The agent has made no calls since the last verdict, so the verdict is still valid, whatever the other checks say.
     host.acceptance = verification.result ?? acceptance;
     return true;
   }

@@ -13,28 +13,34 @@ import { orAbort } from "../or-abort.ts";
 
 /** Queue of tool calls that wait for approval. */
 export interface ApprovalQueue {
-  /** Someone may answer: a user, a program or another process. */
+  /** Whether a user, a program or another process may answer. */
   readonly attended: boolean;
-  /** Returns whether someone can answer a question of an agent that works in the background, or in the foreground. */
+  /** Returns whether anyone can answer the questions of an agent, given whether the agent works in the background. */
   canAnswer(background: boolean): boolean;
-  /** Adds the rules that were allowed for this session. Returns the same object for a policy until rules are added. */
+  /**
+   * Returns the policy with the rules that were allowed for this session. Returns the same object for the same policy
+   * until more rules are added.
+   */
   policyFor(policy: Policy): Policy;
-  /** Returns undefined if the signal fires first. Failures of the program or of another process never reject it. */
+  /**
+   * Asks for approval of a call. Returns undefined if the signal fires first. Does not reject if the program or another
+   * process fails.
+   */
   ask(question: ApprovalQuestion, options: AskOptions): Promise<ApprovalAnswer | undefined>;
 }
 
 export interface AskOptions {
   readonly signal: AbortSignal;
-  /** Called once, before the question is shown. Not called if it was answered before. */
+  /** Called once, before the question is shown. Not called if the question already has an answer. */
   readonly onOpen: () => Promise<void>;
-  /** Returns the rule that allows the call by now, if there is one. */
+  /** Returns the rule that allows the call now, if one was added since the question was asked. */
   readonly settledBy: () => Promise<string | undefined>;
 }
 
 export interface ApprovalQueueOptions {
-  /** False: questions are denied unless an earlier process has an answer. */
+  /** If false, questions are denied unless they were answered in an earlier process. */
   readonly attended: boolean;
-  /** Denies questions of background agents. */
+  /** If true, questions of background agents are denied. */
   readonly deniesBackground?: boolean;
   readonly program?: Approvals | undefined;
   readonly openInbox: () => Promise<Inbox>;
@@ -45,7 +51,7 @@ export interface ApprovalQueueOptions {
 export interface SessionApprovals extends ApprovalQueue {
   /** Loads the questions and answers of earlier processes. */
   load(): Promise<void>;
-  /** Withdraws the open questions. */
+  /** Withdraws the questions that are still open. */
   close(): Promise<void>;
 }
 
@@ -81,7 +87,10 @@ export function createApprovalQueue(options: ApprovalQueueOptions): SessionAppro
   };
 }
 
-/** Policies are compiled once for each object, so the same rules must give the same object. */
+/**
+ * Returns a function that adds the current rules to a policy. Policies are compiled once per object, so the function
+ * returns the same object as long as the rules stay the same.
+ */
 function addingRules(rules: () => readonly Rule[]): (policy: Policy) => Policy {
   let known: readonly Rule[] = [];
   let extended = new WeakMap<Policy, Policy>();
@@ -102,12 +111,15 @@ interface WaitOptions extends AskOptions, Omit<ApprovalQueueOptions, "openInbox"
   readonly inbox: Inbox;
 }
 
-/** Returns the first answer: of the program, of another process, or of a rule that an "always" answer added meanwhile. */
+/**
+ * Returns the first answer: from the program, from another process, or from a rule that an "always" answer added in the
+ * meantime.
+ */
 async function waitForAnswer(question: ApprovalQuestion, options: WaitOptions): Promise<ApprovalAnswer | undefined> {
   const { inbox, attended, onOpen, keepRule, signal } = options;
   const { requestId } = question;
   const known = inbox.answerTo(requestId);
-  // This can take a long time if the disk is full.
+  // Writing the request can take a long time if the disk is full.
   if (known === undefined && attended) await orAbort(inbox.request(question), signal);
   if (signal.aborted) return undefined;
   if (known === undefined) await onOpen();
@@ -179,7 +191,10 @@ function areReplies(replies: unknown): boolean {
   return replies === undefined || (Array.isArray(replies) && replies.every(isReply));
 }
 
-/** An approver who changed the input has allowed the new input. Answers its question in advance, in case it has to be asked. */
+/**
+ * Records an edited input as allowed. The approver who edited the input has approved it, so the question about the
+ * edited call, if it comes up, is answered in advance.
+ */
 async function allowEdited(question: ApprovalQuestion, answer: ApprovalAnswer, inbox: Inbox): Promise<void> {
   const { inputJson, by } = answer;
   if (inputJson === undefined) return;
@@ -190,7 +205,10 @@ async function allowEdited(question: ApprovalQuestion, answer: ApprovalAnswer, i
   await inbox.answer(edited.requestId, { answer: "allow", by });
 }
 
-/** Returns the same id for the same call with the same input in every process, so that it is asked about once. */
+/**
+ * Returns an id that is the same in every process for the same call with the same input, so that the user is asked only
+ * once.
+ */
 export function requestIdOf(
   { sessionId, agentId }: Pick<ApprovalQuestion, "sessionId" | "agentId">,
   call: ToolCall,

@@ -5,7 +5,7 @@ import type { RunHost, RunServices } from "../host/run-host.ts";
 import { questionsIn } from "../tools/ask-user-question.ts";
 import { requestIdOf } from "./approval-queue.ts";
 
-/** The agent that asks. */
+/** The agent that asks for approval. */
 export type Asker = Pick<ApprovalQuestion, "sessionId" | "agentId" | "agentType" | "path" | "background">;
 
 export function askerOf({ services, thread: { agentId }, request }: RunHost): Asker {
@@ -32,7 +32,10 @@ export async function questionAbout({ policy, executor, ...subject }: QuestionSu
   const kind = questions === undefined ? "call" : "question";
   return { ...requestIdOf(subject, call), kind, ...subject, always, questions };
 
-  /** True if rules allow the call and a hook asks for approval. A new rule can't settle that. */
+  /**
+   * Returns whether the given policy allows the call. If the current policy does, a hook asked for approval, and a new
+   * rule would not change that.
+   */
   async function isAllowed(rules: Policy): Promise<boolean> {
     return (await ruleAllowing(call, { executor, policy: rules })) !== undefined;
   }
@@ -42,7 +45,10 @@ interface ChangedPolicy extends Pick<QuestionSubject, "executor" | "policy"> {
   readonly now: Policy;
 }
 
-/** Returns the rule that allows a call by now. A call that rules allowed before is asked about because a hook wants that. */
+/**
+ * Returns the rule that allows the call now and did not before. Returns undefined if the rules allowed the call all
+ * along: then a hook asked for approval, and rules can't settle the question.
+ */
 export async function ruleSettling(
   call: ToolCall,
   { executor, policy, now }: ChangedPolicy,
@@ -59,7 +65,7 @@ async function ruleAllowing(
   return judged.kind === "decided" && judged.decision.effect === "allow" ? judged.decision.rule : undefined;
 }
 
-/** Suggests rules for an "always" answer: first one for exactly this call, then a wider one if that is safe. */
+/** Suggests rules for an "always" answer: first a rule for exactly this call, then a wider rule if that is safe. */
 function alwaysRules(call: ToolCall): readonly string[] {
   const tool = canonicalToolName(call.name);
   const input = inputOf(call);

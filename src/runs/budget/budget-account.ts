@@ -4,7 +4,7 @@ import type { Usage } from "../../protocol/index.ts";
 import type { BudgetLimit, BudgetLine } from "./budget-text.ts";
 import type { SlotLimit } from "./slots.ts";
 
-/** Counted in whole units, so that sums are exact: dollars are counted in billionths. */
+/** Limits that are counted in whole units, so that sums are exact. Dollars are counted in billionths. */
 export type Counted = Exclude<BudgetLimit, "seconds" | "concurrent">;
 export type Amounts = Partial<Readonly<Record<Counted, number>>>;
 export type AccountLimits = Partial<Readonly<Record<BudgetLimit, number>>>;
@@ -17,22 +17,30 @@ const WARNING_SHARE = 0.8;
 
 export interface Exceeded {
   readonly limit: BudgetLimit;
-  /** `wait`: others have to settle first. `shorten`: a shorter answer is enough. `refuse`: neither helps. */
+  /**
+   * `wait`: there may be room once other requests settle. `shorten`: a shorter answer would fit. `refuse`: neither
+   * helps.
+   */
   readonly remedy: "refuse" | "wait" | "shorten";
 }
 
-/** An agent at work. */
+/** An agent that is working. */
 export interface Work {
-  /** Called when the time is up. */
+  /** Called when the time limit of an account is reached. */
   onOver(account: BudgetAccount): void;
 }
 
-/** The account of one budget: its limits, what is used and reserved of them, and the time in which any of its agents worked. */
+/**
+ * Account of one budget: its limits, the amounts used and reserved, and the time during which any of its agents worked.
+ */
 export class BudgetAccount {
   readonly name: string;
   readonly limits: AccountLimits;
   readonly used = { ...nothing };
-  /** Slots of the `concurrent` limit. With a limit below one no agent can be started, but one that runs anyway must not wait forever. */
+  /**
+   * Slots of the `concurrent` limit. A limit below one prevents agents from being started, but an agent that runs
+   * anyway must not wait forever.
+   */
   readonly slots: SlotLimit | undefined;
   unpriced = 0;
   /** The part of `used` that was charged for requests whose answers were lost. */
@@ -69,7 +77,7 @@ export class BudgetAccount {
 
   unspawn(): void {
     this.used.spawns -= 1;
-    // A new prompt may have reset the count in between.
+    // A new prompt may have reset the count since the agent was spawned.
     this.used.promptSpawns = Math.max(0, this.used.promptSpawns - 1);
   }
 
@@ -78,7 +86,10 @@ export class BudgetAccount {
     this.warned.delete("promptSpawns");
   }
 
-  /** Calls `onOver` when the limit of seconds is reached during this work, or at once if it was reached before. */
+  /**
+   * Starts counting time for an agent. Calls `onOver` when the limit of seconds is reached while the agent works, or at
+   * once if it was reached before.
+   */
   beginWork(work: Work): void {
     if (this.works.size === 0) this.workingSince = this.clock.monotonic();
     this.works.add(work);
@@ -101,7 +112,7 @@ export class BudgetAccount {
     return seconds !== undefined && this.elapsed() >= seconds * SECOND;
   }
 
-  /** Timers may fire early, so each looks at the clock again. */
+  /** Waits for the time limit. A timer may fire early, so the clock is checked again when it fires. */
   private watch(): void {
     const { seconds } = this.limits;
     if (seconds === undefined || this.timer !== undefined) return;
@@ -123,7 +134,10 @@ export class BudgetAccount {
     return this.elapsed() / SECOND;
   }
 
-  /** Returns the limits that leave no room for `wanted`, each with a remedy. `least` is the smallest useful part of it. */
+  /**
+   * Returns the limits that leave no room for `wanted`, each with a remedy. `least` is the smallest useful part of
+   * `wanted`.
+   */
   exceeded(wanted: Amounts, least: Amounts = wanted): readonly Exceeded[] {
     const over = this.limited.flatMap((limit): readonly Exceeded[] => {
       const amount = wanted[limit];
@@ -136,7 +150,7 @@ export class BudgetAccount {
     return this.isLate() ? [{ limit: "seconds", remedy: "refuse" }, ...over] : over;
   }
 
-  /** Returns the longest answer for which there is room in addition to `fixed`. */
+  /** Returns the longest answer, in tokens, for which there is room in addition to `fixed`. */
   roomForAnswer(fixed: Amounts, usdPerToken: number): number {
     const rooms = this.limited.map((limit) => {
       const perToken = limit === "tokens" ? 1 : limit === "usd" ? usdPerToken * DOLLAR : 0;
@@ -167,7 +181,10 @@ export class BudgetAccount {
     };
   }
 
-  /** Returns limits of which most is used, each once. Limits on the number of agents only concern agents that start some. */
+  /**
+   * Returns the limits that are nearly used up, each only once. Limits on the number of agents are included only for an
+   * agent that starts agents.
+   */
   takeWarnings({ startsAgents }: { readonly startsAgents: boolean }): readonly (readonly [BudgetLimit, BudgetLine])[] {
     return this.lines().filter(([limit, line]) => {
       if (limit === "concurrent" || line.limit === 0 || this.warned.has(limit)) return false;
@@ -178,7 +195,7 @@ export class BudgetAccount {
     });
   }
 
-  /** Returns what is left; below zero if more was used than had been reserved. */
+  /** Returns the amount that is left. Negative if more was used than had been reserved. */
   private room(limit: Counted): number {
     return unitsOf(limit, this.limits[limit] ?? Number.POSITIVE_INFINITY) - this.used[limit] - this.reserved[limit];
   }
@@ -208,7 +225,10 @@ export function tokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens, outpu
   return inputTokens + cacheReadTokens + cacheWriteTokens + outputTokens;
 }
 
-/** Rejects NaN as well: no comparison with it is true, so it would not limit anything. */
+/**
+ * Throws unless the amount is at least 0. Rejects NaN too: every comparison with NaN is false, so a limit of NaN would
+ * not limit anything.
+ */
 function requireAmount(amount: number, what: string): void {
   if (!(amount >= 0)) throw new RangeError(`${what} must be a number of at least 0, not ${amount}.`);
 }

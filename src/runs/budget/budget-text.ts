@@ -1,28 +1,28 @@
 import { formatCount, formatDuration, plural } from "../../lib/index.ts";
 
-/** `promptSpawns` is `subagents.maxSpawns`, which is counted per prompt of the user. */
+/** Names of the limits of a budget. `promptSpawns` is `subagents.maxSpawns`, which is counted per user prompt. */
 export type BudgetLimit = "tokens" | "usd" | "turns" | "seconds" | "spawns" | "promptSpawns" | "concurrent";
 
-/** The state of one limit, in tokens, dollars, requests, seconds or agents. */
+/** State of one limit, in tokens, dollars, requests, seconds or agents. */
 export interface BudgetLine {
   /** Owner of the limit: `session`, or the name of an agent. */
   readonly owner: string;
   readonly limit: number;
   readonly used: number;
   readonly reserved: number;
-  /** Never below zero, although more than the limit can have been used. */
+  /** Never negative, even if more than the limit was used. */
   readonly left: number;
-  /** The part of `used` that was charged for requests whose answers were lost; absent: none. */
+  /** The part of `used` that was charged for requests whose answers were lost. Absent if there is none. */
   readonly estimated?: number | undefined;
 }
 
 interface RefusedRequest {
   readonly needed?: number | undefined;
-  /** A tool call that uses a model itself. */
+  /** Set if the request is a tool call that uses a model itself. */
   readonly isCall?: true | undefined;
 }
 
-/** Explains why the budget refuses a request, with all numbers and what to do. */
+/** Explains why the budget refuses a request, with the amounts and what to do. */
 export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCall }: RefusedRequest = {}): string {
   const under = line.reserved > 0 ? `, ${amountText(limit, line.reserved)} reserved for requests in progress` : "";
   const needs =
@@ -42,7 +42,7 @@ export function warningText(limit: BudgetLimit, line: BudgetLine): string {
   return `${ownerText(line.owner)} has used ${state} (${percent} %); at the limit it stops and keeps the work done so far. ${remedyText(limit, line.owner)}`;
 }
 
-/** Explains that a limit in dollars can't be enforced for a model without a known price. */
+/** Explains that a limit in dollars can't be enforced for a model whose price is unknown. */
 export function unpricedText(line: BudgetLine, model: string | undefined): string {
   const what = model === undefined ? "this model" : `the model ${model}`;
   const whose = line.owner === SESSION ? "the session's limit" : `the limit of the agent ${line.owner}`;

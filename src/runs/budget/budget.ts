@@ -4,72 +4,80 @@ import type { BudgetLimit, BudgetLine } from "./budget-text.ts";
 
 export type BudgetLimits = AgentBudget;
 
-/** Budget of one agent with all its subagents. It is a part of every ancestor's budget. */
+/** Budget of one agent and all its subagents. It is part of the budget of every ancestor. */
 export interface Budget {
   /**
-   * Sets aside the most that a request can cost, before it is sent. While others hold reservations, a request that
-   * does not fit is refused as `pending`; when it is alone, its answer is made shorter instead.
+   * Reserves the most that a request can cost, before the request is sent. While other requests hold reservations, a
+   * request that does not fit is refused as `pending`. If there are no other reservations, the request gets a shorter
+   * answer instead.
    */
   reserve(estimate: BudgetEstimate): Reservation | BudgetRefusal;
-  /** Like `reserve`, but waits while the refusal is `pending`. If aborted while waiting, returns that refusal. */
+  /** Like `reserve`, but waits while the refusal is `pending`. Returns the pending refusal if aborted while waiting. */
   reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal>;
-  /** Called on the parent's budget before it starts an agent, which counts at once. */
+  /** Called on the parent's budget before an agent is started. The agent is counted immediately. */
   spawn(): BudgetRefusal | undefined;
-  /** Takes back a `spawn` whose agent never ran. */
+  /** Reverts a `spawn` whose agent never ran. */
   unspawn(): void;
-  /** Starts a new count for `subagents.maxSpawns`. Called for each prompt of the user, and when the user allows more agents. */
+  /** Resets the count for `subagents.maxSpawns`. Called for each user prompt, and when the user allows more agents. */
   resetSpawns(): void;
   /**
-   * Waits for a slot among the running agents of every ancestor with a limit `concurrent`. The main agent needs none.
-   * Returns a function that releases the slot. If aborted while waiting, there is no slot; the caller checks the signal.
+   * Waits for a slot in every ancestor that has a `concurrent` limit. The main agent needs no slot. Returns a function
+   * that releases the slot. If aborted while waiting, no slot is taken; the caller must check the signal.
    */
   enter(signal: AbortSignal): Promise<() => void>;
   /**
-   * Lends the slot while an agent waits for its own agents. The returned function takes it back, before all newcomers.
-   * Without this, agents that wait for agents could occupy every slot forever.
+   * Lends the agent's slot to others while the agent waits for its own subagents. The returned function takes the slot
+   * back, ahead of all other requests. Without lending, waiting agents could occupy every slot forever.
    */
   lend(): (signal: AbortSignal) => Promise<void>;
   /**
-   * Counts time until the returned function is called, once for however many agents of the tree work. Calls `onOver`
-   * at most once, when a limit of seconds is reached while this agent works.
+   * Counts time until the returned function is called. Time during which several agents of the tree work is counted
+   * once. Calls `onOver` at most once, when a limit of seconds is reached while this agent works.
    */
   work(onOver: (refusal: BudgetRefusal) => void): () => void;
   child(limits: BudgetLimits, name: string): Budget;
-  /** Adds what this agent with all its subagents spent in earlier processes. Ancestors are restored separately. */
+  /** Adds what this agent and all its subagents spent in earlier processes. Ancestors are restored separately. */
   restore(spent: Partial<BudgetSpent>): void;
-  /** Returns what this agent with all its subagents has spent. */
+  /** Returns what this agent and all its subagents have spent. */
   spent(): BudgetSpent;
-  /** Returns, for each limit that applies here, the one with least left, be it of this budget or of an ancestor's. */
+  /** Returns, for each kind of limit, the one with the least left among this budget and its ancestors' budgets. */
   left(): BudgetLeft;
-  /** Returns a warning once for each limit, of this budget or an ancestor's, of which 80 % are used. */
+  /** Returns a warning when 80 % of a limit of this budget or of an ancestor's is used, once for each limit. */
   warning(): string | undefined;
 }
 
 export interface BudgetEstimate extends SpendEstimate {
-  /** The part of `tokens` and `usd` that is the answer, which can be made shorter. Absent: all of it is needed. */
+  /**
+   * The part of `tokens` and `usd` that is for the answer, which can be shortened. If absent, the whole estimate is
+   * needed.
+   */
   readonly answer?: AnswerEstimate;
-  /** The request is a tool call that uses a model itself. An agent can continue without it. */
+  /** Set if the request is a tool call that uses a model itself. The agent can continue without such a call. */
   readonly isCall?: true;
 }
 
 export interface AnswerEstimate {
   readonly tokens: number;
-  /** Shortest answer that is worth a request. */
+  /** Length in tokens of the shortest answer that is worth a request. */
   readonly least: number;
   readonly usdPerToken: number;
 }
 
-/** Only the first call of `settle` or `cancel` has an effect, so `cancel` may be called in a `finally`. */
+/**
+ * Amounts reserved for one request. Only the first call of `settle` or `cancel` has an effect, so `cancel` can be
+ * called in a `finally` block.
+ */
 export interface Reservation {
   readonly refused?: never;
-  /** Length of the reserved answer. */
+  /** Length of the reserved answer in tokens. */
   readonly answerTokens: number;
   /**
-   * Called before a request is sent again whose answer broke off: charges what that attempt cost and sets aside the
-   * next one, waiting for others like `reserveInTurn`. Resolves with the longest answer of the next attempt.
+   * Called before a request whose answer broke off is sent again. Charges the cost of the failed attempt and reserves
+   * the next one, waiting for other requests like `reserveInTurn`. Resolves with the maximum answer length of the next
+   * attempt.
    */
   repeat(lost: Spent, signal: AbortSignal): Promise<number | BudgetRefusal>;
-  /** Replaces the reservation by the actual cost of all attempts, even if that is more. */
+  /** Replaces the reservation with the actual cost of all attempts, even if that is higher. */
   settle(actual: Spent): void;
   cancel(): void;
 }
@@ -85,7 +93,7 @@ export interface BudgetRefusal {
   readonly limit: BudgetLimit;
   /** Owner of the limit: `session`, or the name of an agent. */
   readonly owner: string;
-  /** There may be room once the requests under way have ended. */
+  /** Whether there may be room once the requests in progress have ended. */
   readonly pending: boolean;
   readonly message: string;
 }
@@ -96,9 +104,9 @@ export interface BudgetSpent {
   readonly turns: number;
   readonly seconds: number;
   readonly spawns: number;
-  /** Number of requests without a known cost; `usd` does not include them. */
+  /** Number of requests whose cost is unknown. `usd` does not include them. */
   readonly unpriced: number;
-  /** The part of `tokens` and `usd` that was charged for requests whose answers were lost; absent: none. */
+  /** The part of `tokens` and `usd` that was charged for requests whose answers were lost. Absent if there is none. */
   readonly estimated?: { readonly tokens: number; readonly usd: number } | undefined;
 }
 

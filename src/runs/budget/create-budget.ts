@@ -24,12 +24,12 @@ import { createSlotPool, Slot, type SlotPool } from "./slots.ts";
 
 export interface BudgetOptions {
   readonly limits: BudgetLimits;
-  /** `subagents.maxSpawns`. */
+  /** Value of the setting `subagents.maxSpawns`. */
   readonly maxSpawns?: number | undefined;
   readonly clock: Pick<Clock, "monotonic">;
 }
 
-/** Creates the budget of a session, the root of the tree. */
+/** Creates the budget of a session, which is the root of the tree of budgets. */
 export function createBudget({ limits, maxSpawns = DEFAULT_MAX_SPAWNS, clock }: BudgetOptions): Budget {
   const tree: Tree = { clock, slots: createSlotPool(), waiting: [] };
   return new BudgetNode(tree, { name: SESSION, limits: { ...limits, promptSpawns: maxSpawns } });
@@ -39,7 +39,10 @@ export function createBudget({ limits, maxSpawns = DEFAULT_MAX_SPAWNS, clock }: 
 interface Tree {
   readonly clock: Pick<Clock, "monotonic">;
   readonly slots: SlotPool;
-  /** Requests that wait for others' reservations, in order. Each tries again and returns whether it is done. */
+  /**
+   * Retry functions of the requests that wait for other reservations to settle, in order. Each returns whether its
+   * request is done.
+   */
   waiting: (() => boolean)[];
 }
 
@@ -74,7 +77,9 @@ class BudgetNode implements Budget {
     return typeof answerTokens === "number" ? this.reservation(estimate, answerTokens) : answerTokens;
   }
 
-  /** Returns the longest answer that the budgets allow now, or why there can be none. */
+  /**
+   * Returns the longest answer that the budgets allow now, in tokens, or a refusal if there is no room for any answer.
+   */
   private answerLength(estimate: BudgetEstimate): number | BudgetRefusal {
     const { answer } = estimate;
     const longest = answer?.tokens ?? 0;
@@ -90,7 +95,7 @@ class BudgetNode implements Budget {
     return this.inTurn(() => this.reserve(estimate), signal);
   }
 
-  /** Retries whenever other requests settle, unless their settling can't make room. */
+  /** Repeats the attempt whenever other requests settle, as long as it is refused as pending. */
   private async inTurn<T>(attempt: () => T | BudgetRefusal, signal: AbortSignal): Promise<T | BudgetRefusal> {
     const { tree } = this;
     let answer = attempt();
@@ -199,7 +204,7 @@ class BudgetNode implements Budget {
     return { refused: true, limit: "usd", owner: account.name, pending: false, message };
   }
 
-  /** Reports a limit that waiting does not help with before one that has room once others settle. */
+  /** Returns a refusal if a limit is exceeded. Limits for which waiting does not help are reported first. */
   private refusal({ wanted, least = wanted, isCall }: Wanted): BudgetRefusal | undefined {
     const over = this.accounts.flatMap((account) =>
       account.exceeded(wanted, least).map(({ limit, remedy }) => ({ account, limit, remedy })),
@@ -221,7 +226,7 @@ class BudgetNode implements Budget {
       for (const account of this.accounts) if (held) account.release(held);
       held = undefined;
     };
-    /** Charges the total, less what was charged before. */
+    /** Charges the difference between the total and what was charged before. */
     const charge = (total: RequestAmounts): void => {
       const more = { tokens: total.tokens - charged.tokens, usd: total.usd - charged.usd };
       for (const account of this.accounts) account.use(more);
@@ -266,7 +271,9 @@ class BudgetNode implements Budget {
 
 type RequestAmounts = Readonly<Record<"tokens" | "usd", number>>;
 
-/** Replaces numbers that are missing or invalid by what was reserved, never by zero. */
+/**
+ * Returns the amounts that were spent. Missing or invalid numbers are replaced by the reserved amounts, never by zero.
+ */
 function spentAmounts({ usage, costUsd }: Spent, reserved: Amounts): RequestAmounts {
   const tokens = tokensOf(usage);
   const usd = unitsOf("usd", costUsd ?? Number.NaN);
@@ -276,7 +283,7 @@ function spentAmounts({ usage, costUsd }: Spent, reserved: Amounts): RequestAmou
   };
 }
 
-/** Returns the amounts of a request whose answer has at most this length. */
+/** Returns the amounts for a request whose answer has at most `answerTokens` tokens. */
 function amountsOf({ tokens, usd = 0, answer }: BudgetEstimate, answerTokens: number): Amounts & RequestAmounts {
   const shorter = (answer?.tokens ?? answerTokens) - answerTokens;
   const saved = shorter * (answer?.usdPerToken ?? 0);
@@ -285,7 +292,7 @@ function amountsOf({ tokens, usd = 0, answer }: BudgetEstimate, answerTokens: nu
 
 interface Wanted {
   readonly wanted: Amounts;
-  /** Smallest useful part of it; absent: all of it. */
+  /** Smallest useful part of `wanted`. If absent, all of it is needed. */
   readonly least?: Amounts;
   readonly isCall?: true | undefined;
 }

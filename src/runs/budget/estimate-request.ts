@@ -2,12 +2,12 @@ import type { ModelDescription } from "../../ports/index.ts";
 import { type CacheLifetime, type ReservedSpend, writePrice } from "../../protocol/index.ts";
 import type { BudgetEstimate } from "./budget.ts";
 
-/** No answer needs more tokens. It may also fill at most a quarter of the window. */
+/** Maximum length of an answer in tokens. An answer is also limited to a quarter of the context window. */
 const LONGEST_ANSWER = 32_000;
-/** A shorter answer is not worth its request. */
+/** Minimum length in tokens. A shorter answer is not worth the cost of its request. */
 const SHORTEST_ANSWER = 1_024;
 
-/** Returns the longest answer that an agent requests from this model. */
+/** Returns the maximum length, in tokens, of the answers that agents request from this model. */
 export function longestAnswer({
   maxOutputTokens,
   window,
@@ -16,10 +16,10 @@ export function longestAnswer({
 }
 
 export interface PlannedRequest {
-  /** The most tokens that the request can have. */
+  /** Upper bound of the request's input tokens. */
   readonly inputTokens: number;
   readonly maxTokens: number;
-  /** Tokens of the answer that are set aside for thinking. */
+  /** Tokens of the answer that are reserved for thinking. */
   readonly thinkingTokens?: number | undefined;
   readonly cacheLifetime?: CacheLifetime | undefined;
 }
@@ -29,7 +29,10 @@ export interface RequestEstimate extends BudgetEstimate {
   readonly answer: NonNullable<BudgetEstimate["answer"]>;
 }
 
-/** Returns the most a request can cost: nothing is read from a cache, and the answer has its full length. */
+/**
+ * Returns the most that a request can cost, assuming that nothing is read from a cache and the answer has its full
+ * length.
+ */
 export function estimateRequest(request: PlannedRequest, { model, prices }: ModelDescription): RequestEstimate {
   const { inputTokens, maxTokens, thinkingTokens = 0, cacheLifetime = "5m" } = request;
   const least = Math.min(maxTokens, thinkingTokens + SHORTEST_ANSWER);
@@ -41,7 +44,7 @@ export function estimateRequest(request: PlannedRequest, { model, prices }: Mode
   return { tokens, usd, model, inputTokens, answer };
 }
 
-/** Returns a reservation as the journal records it. */
+/** Converts an estimate to the reservation that the journal records. */
 export function reservedSpend(
   { inputTokens, usd, answer }: RequestEstimate,
   { answerTokens }: { readonly answerTokens: number },

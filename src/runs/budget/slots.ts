@@ -1,4 +1,4 @@
-/** A `concurrent` limit, and how many agents count against it now. */
+/** A `concurrent` limit and the number of agents that currently occupy its slots. */
 export interface SlotLimit {
   readonly capacity: number;
   taken: number;
@@ -6,12 +6,15 @@ export interface SlotLimit {
 
 export interface SlotRequest {
   readonly signal: AbortSignal;
-  /** Served before earlier requests: an agent that lent its slot gets the next free one. */
+  /** If true, the request is served before earlier ones: an agent that lent its slot gets the next free slot. */
   readonly first?: boolean;
 }
 
 export interface SlotPool {
-  /** Takes a slot in all of these limits at once, so that no agent holds one while it waits for another. Returns false if aborted. */
+  /**
+   * Takes a slot in all of the limits at once, so that no agent holds one slot while it waits for another. Returns
+   * false if aborted.
+   */
   take(limits: readonly SlotLimit[], request: SlotRequest): Promise<boolean>;
   release(limits: readonly SlotLimit[]): void;
 }
@@ -21,7 +24,10 @@ interface Waiter {
   readonly admit: () => void;
 }
 
-/** Creates the slots of a session. They are given in the order of requests, but a request never waits for a limit that it does not need. */
+/**
+ * Creates the slot pool of a session. Slots are given out in the order of requests, but a request is never held up by a
+ * limit that does not apply to it.
+ */
 export function createSlotPool(): SlotPool {
   let waiting: Waiter[] = [];
 
@@ -82,11 +88,14 @@ interface Occupancy {
   returning: Promise<void> | undefined;
 }
 
-/** The slot of one agent: taken when a run begins, and lent while the run waits for agents of its own. */
+/** Slot of one agent. Taken when a run begins, and lent while the run waits for the agent's own subagents. */
 export class Slot {
   private readonly pool: SlotPool;
   private readonly limits: readonly SlotLimit[];
-  /** Belongs to the run under way. A slot that an earlier run lent and never took back is forgotten with that run. */
+  /**
+   * Slot of the current run. If an earlier run lent its slot and never took it back, that slot is forgotten with the
+   * run.
+   */
   private current: Occupancy | undefined;
 
   constructor(pool: SlotPool, limits: readonly SlotLimit[]) {

@@ -6,11 +6,11 @@ import { tokensOf } from "./budget-account.ts";
 /** Spending of one agent, according to its transcript. */
 export interface Spending extends Omit<BudgetSpent, "seconds" | "estimated"> {
   readonly estimated: { readonly tokens: number; readonly usd: number };
-  /** When requests or tool calls were under way. */
+  /** Periods in which requests or tool calls were in progress. */
   readonly times: readonly Span[];
 }
 
-/** Adds up what an agent spent. Requests without a recorded answer count as they were reserved. */
+/** Adds up what an agent spent. A request without a recorded answer is counted with its reserved amount. */
 export function spendingIn(lines: readonly Line[]): Spending {
   let usage = noUsage;
   let [usd, turns, spawns, unpriced] = [0, 0, 0, 0];
@@ -76,7 +76,7 @@ function spansIn(lines: readonly Line[]): readonly Span[] {
   const started = new Map<CallId, number>();
   for (const line of lines) {
     if (line.type === "tool.started") started.set(line.callId, line.at);
-    // Another agent does the work of these calls, and its own time is counted.
+    // These calls are performed by another agent, whose time is counted separately.
     if (line.type === "agent.spawned" || line.type === "agent.resumed") started.delete(line.callId);
     if (line.type === "tool.ended") spans.push({ from: started.get(line.callId) ?? line.at, to: line.at });
     if (line.type === "model.ended" || line.type === "model.failed" || line.type === "conversation.compacted")
@@ -85,7 +85,7 @@ function spansIn(lines: readonly Line[]): readonly Span[] {
   return spans;
 }
 
-/** Returns the length of the union of the spans: time of agents that worked at the same time counts once. */
+/** Returns the total length of the spans. Time in which several agents worked at once is counted once. */
 function lengthOf(spans: readonly Span[]): number {
   let length = 0;
   let end = Number.NEGATIVE_INFINITY;

@@ -6,7 +6,7 @@ import { askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
 import { askHooks } from "../host/ask-hooks.ts";
 import type { RunHost } from "../host/run-host.ts";
 
-/** Decision of rules and hooks about a call. Hooks may have changed its input. */
+/** Decision of rules and hooks on a call. Hooks may have changed the input of the call. */
 export type DecidedCall = { readonly call: ToolCall; readonly requested: DurableEvent } & (
   | { readonly effect: "refused"; readonly outcome: "error" | "denied"; readonly message: string }
   | CallToApprove
@@ -16,14 +16,14 @@ export type DecidedCall = { readonly call: ToolCall; readonly requested: Durable
 interface CallToApprove {
   readonly effect: "ask";
   readonly decision: Decision;
-  /** Result for the model if the call is not approved. */
+  /** Result that the model gets if the call is not approved. */
   readonly denial: string;
 }
 
-/** Limits how often hooks may change the input of one call, so that they can't do so forever. */
+/** Limits how often hooks may change the input of one call, so that they can't keep changing it forever. */
 const MOST_CHANGES = 5;
 
-/** Decides about a call by rules and mode, then by hooks. Input that a hook changed is decided about from the start. */
+/** Decides on a call by rules and mode, then by hooks. If a hook changes the input, the decision starts over. */
 export async function decideCall(host: RunHost, made: ToolCall, policy: Policy): Promise<DecidedCall> {
   let call = made;
   for (let changes = 0; changes <= MOST_CHANGES; changes++) {
@@ -54,7 +54,7 @@ export function grantOf({ callId, inputJson }: ToolCall, by: Grant["by"], replie
 
 interface ConsideredCall {
   readonly call: ToolCall;
-  /** Its effect is allow or ask. */
+  /** Decision of the rules and the mode: allow or ask, never deny. */
   readonly decision: Decision;
   readonly policy: Policy;
 }
@@ -63,7 +63,7 @@ type HookVerdict =
   | { readonly kind: "allow"; readonly granted?: true }
   | { readonly kind: "ask"; readonly decision: Decision }
   | { readonly kind: "deny"; readonly message: string }
-  /** The call has to be decided about again, with this input. */
+  /** A hook changed the input, so the call has to be decided on again. */
   | { readonly kind: "changed"; readonly inputJson: string };
 
 /** Runs PreToolUse hooks for every call, then PermissionRequest hooks if the call needs approval. */
@@ -82,7 +82,10 @@ async function consultHooks(host: RunHost, considered: ConsideredCall): Promise<
   return verdictOf(answer, { ...considered, decision });
 }
 
-/** A hook can always deny or ask. It can allow only what rules leave open, and only the user's own hooks may answer the user's own ask rules. */
+/**
+ * Returns the verdict of the hooks. A hook can always deny or ask. It can allow only what the rules leave open, and
+ * only the user's own hooks can approve a call for which the user's own rules ask.
+ */
 function verdictOf(outcome: HookOutcome | undefined, { call, decision }: ConsideredCall): HookVerdict {
   const isOpen = decision.effect === "ask";
   if (outcome?.decision === "deny") return { kind: "deny", message: deniedText(outcome.reason) };
@@ -126,8 +129,8 @@ export type ApprovedCall =
   | { readonly kind: "cancelled" };
 
 /**
- * Asks for approval. A call that the approver changed is decided about from the start, and perhaps asked about again.
- * Records everything except the end of a call that is not made.
+ * Asks for approval. If the approver changed the call, the changed call is decided on again and may need approval
+ * again. Records everything except the end of a call that is not performed.
  */
 export async function approveCall(
   host: RunHost,
@@ -178,14 +181,14 @@ async function askForApproval(
         ]);
         const message = `${name} is waiting for your answer: ${reason}`;
         notification = askHooks(host, { event: "Notification" }, { message, notification_type: "permission_prompt" });
-        // It is awaited below.
+        // Errors are handled where the notification is awaited, below.
         notification.catch(() => {});
       },
       settledBy: () => ruleSettling(call, { executor, policy, now: approvals.policyFor(policy) }),
     })
     .finally(resume);
   await notification;
-  // The question was answered in an earlier process, so it was not opened.
+  // The question was answered in an earlier process, so `onOpen` was not called.
   if (notification === undefined) await host.record([requested]);
   if (answer === undefined || outlet.signal.aborted) return undefined;
   await host.record([{ type: "approval.answered", requestId, callId, ...answer }]);

@@ -15,7 +15,9 @@ import { currentPolicy } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
 import { approveCall, decideCall, grantOf } from "./decide-call.ts";
 
-/** Performs the calls of one answer. Adjacent calls that may run in parallel do so; all others run alone and in order. */
+/**
+ * Performs the calls of one answer. Adjacent calls that may run in parallel do; all others run one at a time, in order.
+ */
 export async function performCalls(host: RunHost, calls: readonly ToolCall[]): Promise<void> {
   let index = 0;
   while (index < calls.length) {
@@ -28,10 +30,16 @@ export async function performCalls(host: RunHost, calls: readonly ToolCall[]): P
   }
 }
 
-/** Hundreds of calls start in steps that double in size, so that the first requests leave before the last calls start. */
+/**
+ * Size of the first batch of parallel calls. Each following batch is twice as large, so that with hundreds of calls the
+ * first requests are sent before the last calls start.
+ */
 const FIRST_CALLS = 4;
 
-/** Waits for all calls before it fails with the first failure, so that none continues after the host has given up. */
+/**
+ * Performs calls in parallel. If one fails, waits for the others before it throws the first error, so that no call
+ * continues after the host has given up.
+ */
 async function performInParallel(host: RunHost, batch: readonly ToolCall[]): Promise<void> {
   const failures: unknown[] = [];
   const running: Promise<void>[] = [];
@@ -63,7 +71,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   if (outlet.signal.aborted) return host.record([ended(notStarted)]);
 
   const known = findCall(thread.state, callId);
-  // The call started before a restart and is resumed: it is decided and approved already.
+  // The call started before a restart and is resumed, so it was already decided on and approved.
   if (known?.status === "started") {
     const grant = known.granted ? grantOf(made, "person", known.replies) : undefined;
     return finish(host, made, ended(await execute(host, { call: made, grant })));
@@ -72,7 +80,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const decided = await decideCall(host, made, policy);
   let { call } = decided;
   const { requested } = decided;
-  // A hook that was interrupted has not decided anything.
+  // Hooks that were interrupted have not decided anything.
   if (outlet.signal.aborted) return host.record([requested, ended(notStarted)]);
   if (decided.effect === "refused")
     return host.record([requested, ended(textResult(decided.outcome, decided.message))]);
@@ -91,13 +99,14 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   // The intent must survive a power cut before anything is changed.
   if (effects) await thread.sync();
   await finish(host, call, ended(await execute(host, { call, grant })));
-  // The next request may leave meanwhile; the next side effect waits for its own sync, which covers this one.
+  // The next request may be sent during this sync. The next side effect waits for its own sync, which includes this
+  // one.
   if (effects) thread.syncSoon();
 }
 
 type Ended = EventOf<"tool.ended">;
 
-/** Records the result before PostToolUse hooks run, because a hook may take long. */
+/** Records the result before PostToolUse hooks run, because hooks can take a long time. */
 async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void> {
   await host.record([ended]);
   const { result, milliseconds } = ended;
@@ -115,7 +124,7 @@ async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void
 
 type Execution = Omit<ExecuteRequest, "agentId" | "policy">;
 
-/** Reserves the cost of a call that uses a model itself before it runs. */
+/** Runs a call. If the call uses a model itself, its cost is reserved first. */
 async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
   const { services, outlet, clocks } = host;
   const { takes } = services.executor.traits(request.call.name);
@@ -142,7 +151,7 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
   }
 }
 
-/** Uses the policy of this moment: plan mode may have been entered while the call waited for approval. */
+/** Runs a call with the current policy: plan mode may have been entered while the call waited for approval. */
 function executeWithTools(host: RunHost, request: Execution): Promise<ToolResult> {
   const { services, outlet, thread } = host;
   const { callId } = request.call;

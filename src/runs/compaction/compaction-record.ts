@@ -13,12 +13,12 @@ import {
 
 export interface CompactionRecord {
   readonly first?: string | undefined;
-  /** Latest prompt, if it is no longer in the conversation. */
+  /** Latest prompt, if the kept messages do not contain it. */
   readonly latest?: string | undefined;
   readonly summary: string;
-  /** The summary is a digest by the runtime, because the model gave none. */
+  /** Set if the summary is a digest written by Retinue, because the model did not write one. */
   readonly digest: boolean;
-  /** Newest exchange, if it was too long to stay as it was. */
+  /** Newest exchange in shortened form, if it was too long to be kept. */
   readonly exchange: string;
   readonly mode: PermissionMode;
   readonly facts: RunFacts | undefined;
@@ -28,8 +28,8 @@ export interface CompactionRecord {
 const OPENING = "[The conversation up to here was too long for the context window.";
 
 /**
- * Returns the first message of a compacted conversation. Prompts, facts and agents are separate from the model's summary,
- * so that no summary can lose or change them.
+ * Returns the first message of a compacted conversation. Prompts, facts and agents are kept apart from the model's
+ * summary, so that the summary can't lose or change them.
  */
 export function recordText(record: CompactionRecord, maxCharacters: number): string {
   const { first, latest, summary, digest, exchange, roster } = record;
@@ -49,7 +49,7 @@ export function recordText(record: CompactionRecord, maxCharacters: number): str
   return sections.filter((text) => text !== "").join("\n\n");
 }
 
-/** Returns the summary in a message that an earlier compaction wrote. */
+/** Returns the summary from a message that an earlier compaction wrote. */
 export function recordedSummary(message: Message): string | undefined {
   const text = textOf(message.content);
   if (message.role !== "user" || !text.startsWith(OPENING)) return undefined;
@@ -89,7 +89,7 @@ const REQUESTS_SHOWN = 6;
 const FILES_SHOWN = 60;
 const COMMANDS_SHOWN = 20;
 
-/** Lists the facts of a conversation that the model did not summarise. */
+/** Creates a digest of a conversation that the model did not summarise. */
 export function digestOf(messages: readonly Message[], maxCharacters: number): string {
   const earlier = messages[0] && recordedSummary(messages[0]);
   const calls = performedCalls(messages);
@@ -134,7 +134,7 @@ export function performedCalls(messages: readonly Message[]): readonly Performed
     });
 }
 
-/** Returns the newest prompts. Texts in brackets are left out: the runtime wrote them. */
+/** Returns the newest prompts. Omits texts in brackets, which Retinue wrote. */
 function requestsIn(messages: readonly Message[]): string[] {
   const texts = messages.flatMap(({ role, content }, index) =>
     role !== "user" || (index === 0 && recordedSummary({ role, content }) !== undefined)

@@ -23,7 +23,7 @@ import { type ContextLimits, headSize } from "./context-limits.ts";
 
 export interface CompactionRequest {
   readonly limits: ContextLimits;
-  /** Why the loop asks for a compaction. */
+  /** Why the conversation has to be compacted. */
   readonly cause: "full" | "overflow";
   /** Returns the roster of the agent's subagents. */
   readonly roster?: () => Promise<string>;
@@ -31,16 +31,17 @@ export interface CompactionRequest {
 }
 
 const TIME_LIMIT_MS = 120_000;
-/** Share of the conversation's room for the newest messages, which stay as they are. */
+/** Share of the conversation's room that the newest messages, which are kept unchanged, may fill. */
 const KEPT_SHARE = 0.2;
-/** Share of the room for the record that replaces the other messages. */
+/** Share of the conversation's room for the record that replaces the other messages. */
 const RECORD_SHARE = 0.25;
 const CHARACTERS_PER_TOKEN = 3;
 const LONGEST_RECORD = 60_000;
 
 /**
- * Replaces the conversation by a summary and its newest turns. Nothing changes before the line that records this. If the
- * model can't write the summary, a digest takes its place. Records nothing only if the run was stopped meanwhile.
+ * Replaces the conversation with a summary and its newest turns. The conversation does not change until the line that
+ * records the compaction is written. If the model can't write the summary, a digest is used instead. Records no
+ * compaction if the run is stopped in the meantime.
  */
 export async function compactConversation(host: RunHost, request: CompactionRequest): Promise<void> {
   const { thread } = host;
@@ -88,13 +89,13 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
 }
 
 interface Cut {
-  /** Index of the first message that stays. */
+  /** Index of the first message that is kept. */
   readonly from: number;
-  /** Number of messages that the model summarises. They end with a message that it has seen in a request before. */
+  /** Number of messages that the model summarises. The last of them was part of an earlier request. */
   readonly summarised: number;
 }
 
-/** Keeps the newest messages that fit, and always an answer whose results are still to be sent. */
+/** Keeps the newest messages that fit, and always keeps an answer whose tool results were not sent yet. */
 function cutOf(messages: readonly Message[], state: LoopState, { room }: { readonly room: number }): Cut {
   const open = messages.at(-1)?.role === "assistant";
   let size = estimated(state.context, sizeOf(userTurn(state)));
@@ -106,7 +107,7 @@ function cutOf(messages: readonly Message[], state: LoopState, { room }: { reado
     if (canFollowSummary(messages, index)) from = index;
   }
   if (from < messages.length) return { from, summarised: from };
-  // The newest turn got no answer. It may be what did not fit.
+  // The newest turn has no answer yet, and may be the one that did not fit, so it is not summarised by the model.
   const answer = messages.findLastIndex((_, index) => canFollowSummary(messages, index));
   return { from, summarised: Math.max(0, answer) };
 }
@@ -119,7 +120,7 @@ function digestNotice(problem: string): DurableEvent {
   };
 }
 
-/** Shortens a turn that is too long to stay: the model's texts, its calls and their results. */
+/** Shortens a turn that is too long to be kept: the model's texts, its calls and their results. */
 function exchangeText(messages: readonly Message[], maxCharacters: number): string {
   const texts = messages.flatMap((message) =>
     message.role === "assistant" && textOf(message.content).trim() !== "" ? [textOf(message.content)] : [],
@@ -133,7 +134,7 @@ function exchangeText(messages: readonly Message[], maxCharacters: number): stri
   return [...texts.map(bound), ...shown].join("\n\n");
 }
 
-/** Returns the latest prompt unless one of these messages contains it. */
+/** Returns the latest prompt, or undefined if one of the messages contains it. */
 function latestUnlessKept({ asked }: LoopState, messages: readonly Message[]): string | undefined {
   if (asked === undefined) return undefined;
   return messages.some(({ role, content }) => role === "user" && textOf(content).includes(asked.latest))
@@ -148,14 +149,17 @@ function userMessage(text: string): UserMessage {
 interface SummaryRequest {
   /** Number of messages to summarise, from the first. */
   readonly count: number;
-  /** Tokens that a conversation may fill. */
+  /** Number of tokens that the conversation may fill. */
   readonly room: number;
   readonly timeLimitMs: number;
 }
 
-/** A summary needs no more tokens, and whatever is not reserved for it is left for the conversation. */
+/**
+ * Maximum length of a summary in tokens. Tokens that are not reserved for the summary are available for the
+ * conversation.
+ */
 const SUMMARY_TOKENS = 8_000;
-/** Longest summary, as a share of the conversation's room. */
+/** Maximum length of a summary, as a share of the conversation's room. */
 const SUMMARY_SHARE = 0.25;
 
 type Summary = { readonly spent: SummaryCost } & (
@@ -164,13 +168,16 @@ type Summary = { readonly spent: SummaryCost } & (
 );
 type SummaryCost = Pick<EventOf<"conversation.compacted">, "usage" | "costUsd" | "milliseconds">;
 
-/** Asks the agent's own model for a summary, within its budget and a time limit. Tool calls in the answer are not run. */
+/**
+ * Asks the agent's own model for a summary, within the agent's budget and a time limit. Tool calls in the answer are
+ * not run.
+ */
 async function requestSummary(
   host: RunHost,
   conversation: Chain,
   { count, room, timeLimitMs }: SummaryRequest,
 ): Promise<Summary> {
-  // There is only the first prompt.
+  // The conversation contains only the first prompt.
   if (count < 2) return { ok: false, problem: "there is no answer to summarise yet", spent: {} };
   const { services, outlet, clocks } = host;
   const { budget, model, clock } = services;
@@ -206,7 +213,7 @@ async function requestSummary(
   else reservation.cancel();
   const milliseconds = Math.round(clock.monotonic() - startedAt);
   const spent: SummaryCost = { usage, costUsd, milliseconds };
-  // A run that was stopped meanwhile records no compaction, so this is the only line with the cost.
+  // A stopped run records no compaction, so its cost is recorded in a line of its own.
   if (outlet.signal.aborted) await host.record([{ type: "spend.recorded", usage: usage ?? noUsage, costUsd }]);
   const problem = problemOf(outcome, { room, timeLimitMs });
   if (problem !== undefined || !outcome.ok) return { ok: false, problem: problem ?? "it failed", spent };
@@ -215,7 +222,7 @@ async function requestSummary(
   return { ok: true, text: isCut ? `${text}\n[Cut at the output limit.]` : text, spent };
 }
 
-/** Calls the model within a time limit. Time that a request waits before it is sent does not count. */
+/** Calls the model with a time limit. Time before the request is sent is not counted. */
 async function callWithin(
   { services, thread, outlet, clocks }: RunHost,
   timeLimitMs: number,
@@ -245,7 +252,10 @@ async function callWithin(
 
 const summaryQuestion = userMessage(compactionPrompt);
 
-/** Appends the question to the bytes of earlier requests, which the provider can then read from its cache. */
+/**
+ * Appends the request for a summary to the bytes of earlier requests, so that the provider can read those from its
+ * cache.
+ */
 function summaryPrompt(conversation: Chain, count: number): Prompt {
   const last = conversation.messages()[count - 1];
   const merges = last?.role === "user";

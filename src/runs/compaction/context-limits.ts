@@ -5,24 +5,25 @@ import type { Head } from "../../protocol/index.ts";
 import { longestAnswer } from "../budget/estimate-request.ts";
 
 export interface ContextLimits extends LoopLimits {
-  /** Tokens that the agent may fill: its model's window, or less. */
+  /** Number of tokens that the agent may fill: the window of its model, or less. */
   readonly window: number;
 }
 
 export interface ContextOptions {
   readonly head: Head;
   readonly model: Pick<ModelDescription, "provider" | "window" | "maxOutputTokens">;
-  /** Limit from the agent's definition. */
+  /** Limit from the agent's definition, in tokens. */
   readonly contextTokens?: number | undefined;
-  /** Share of the window, from the settings. */
+  /** Percentage of the window, from the settings. */
   readonly percent?: number | undefined;
 }
 
 const DEFAULT_PERCENT = 95;
 
 /**
- * Decides when a conversation is compacted: at a share of what the agent may fill, and before an answer no longer fits
- * into the model's window. Returns undefined for the offline model, which has no window and can't summarise.
+ * Returns the limits at which a conversation is compacted: when it fills a certain share of the agent's window, or
+ * before there is too little room for an answer. Returns undefined for the offline model, which has no window and can't
+ * summarise.
  */
 export function contextLimits({ head, model, contextTokens, percent }: ContextOptions): ContextLimits | undefined {
   if (model.provider === "offline") return undefined;

@@ -7,7 +7,7 @@ export interface Occasion<Event extends HookEvent = HookEvent> {
   readonly event: Event;
   readonly callId?: CallId;
   readonly runId?: RunId;
-  /** Start of the text for the model; absent: the name of the event. */
+  /** Beginning of the text for the model. If absent, the name of the event is used. */
   readonly about?: string;
 }
 
@@ -27,7 +27,10 @@ export async function askHooks<Event extends HookEvent>(
   return outcome.ran === 0 ? undefined : outcome;
 }
 
-/** Removes context for an agent that ends, or about a rejected prompt: it would only reach the next prompt. */
+/**
+ * Removes context that the agent would not read now: when the agent stops, and when its prompt was rejected. Such
+ * context would only appear with the next prompt.
+ */
 function withReadContext(event: HookEvent, outcome: HookOutcome): HookOutcome {
   const isUnread = (event === "Stop") !== (outcome.decision === "deny");
   return isUnread && (event === "Stop" || event === "UserPromptSubmit") ? withoutContext(outcome) : outcome;
@@ -37,7 +40,7 @@ export function withoutContext({ context: _, ...outcome }: HookOutcome): HookOut
   return outcome;
 }
 
-/** Returns the lines that record what hooks answered. */
+/** Returns the lines that record the answers of hooks. */
 export function hookLines(
   { about, ...of }: Occasion,
   { ran, decision, reason, input, context, notices }: HookOutcome,

@@ -17,7 +17,7 @@ import { environmentEvents } from "./environment.ts";
 import { endedInBackground } from "./notices.ts";
 import type { RunHost } from "./run-host.ts";
 
-/** Sends one request and records the answer. Returns a refusal if the budget has no room for it. */
+/** Sends one request and records the answer. Returns a refusal if the budget has no room for the request. */
 export async function askModel(host: RunHost, turn: number): Promise<BudgetRefusal | undefined> {
   const { services, thread, request, outlet, clocks } = host;
   const { budget, model } = services;
@@ -34,12 +34,12 @@ export async function askModel(host: RunHost, turn: number): Promise<BudgetRefus
     await callModel(host, turn, { reservation, reserved: reservedSpend(estimate, reservation) });
     return undefined;
   } finally {
-    // After an exception, what was not spent is available again.
+    // If an exception was thrown, this releases what was not spent.
     reservation.cancel();
   }
 }
 
-/** Room for what the runtime adds to a turn after its cost was estimated. */
+/** Tokens reserved for texts that the runtime adds to a turn after its cost was estimated. */
 const ADDED_TOKENS = 200;
 
 interface Reserved {
@@ -75,7 +75,7 @@ async function callModel(host: RunHost, turn: number, { reservation, reserved }:
 
 const CHARACTERS_PER_TOKEN = 4;
 
-/** The usage that a model reports, or an estimate if it reports none: some servers count nothing. */
+/** Returns the usage that a model reports, or an estimate if the model reports none, as with some servers. */
 function countedUsage({ usage, message }: Extract<ModelOutcome, { ok: true }>, prompt: WrittenPrompt): Usage {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = usage;
   const isCount = [inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens].every((tokens) => tokens >= 0);
@@ -91,7 +91,7 @@ function countedUsage({ usage, message }: Extract<ModelOutcome, { ok: true }>, p
   };
 }
 
-/** Records the request with everything that belongs to its user turn, and returns its prompt. */
+/** Records the request and everything that belongs to its user turn. Returns the prompt of the request. */
 async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): Promise<WrittenPrompt> {
   const { services, thread } = host;
   const warning = services.budget.warning();
@@ -119,17 +119,23 @@ function warningEvents(warning: string): DurableEvent[] {
   ];
 }
 
-/** An answer that fits in the rest of the budget is more useful than one that is cut. */
+/**
+ * Tells the model how long its answer can be if the budget is almost used up. A short complete answer is more useful
+ * than one that is cut off.
+ */
 function shortAnswer({ shortened, outputTokens }: ReservedSpend): DurableEvent[] {
   if (!shortened || outputTokens >= SHORT_ANSWER) return [];
   const text = `[The budget is almost used up: this answer can have at most ${outputTokens} tokens. Give your result now.]`;
   return [{ type: "context.added", cause: "budget", text }];
 }
 
-/** Below this, a model is told how long its answer can be. */
+/** Number of tokens below which the model is told how long its answer can be. */
 const SHORT_ANSWER = 4_096;
 
-/** Returns the agent's critical reminder for this user turn. An answer that only paused continues without a user turn. */
+/**
+ * Returns the agent's critical reminder for this user turn. Returns nothing if there is no user turn, as when a paused
+ * answer is continued.
+ */
 function reminder({ request, thread }: RunHost): DurableEvent[] {
   const { criticalReminder } = request.agent;
   const { calls, said } = thread.state;
@@ -137,7 +143,7 @@ function reminder({ request, thread }: RunHost): DurableEvent[] {
   return [{ type: "context.added", cause: "reminder", text: `[${criticalReminder}]` }];
 }
 
-/** Tells an agent in its last turn that it has to answer now: it would not see the results of more calls. */
+/** Tells an agent in its last turn to give its answer now, because it would not see the results of more calls. */
 function lastTurn({ thread }: RunHost): DurableEvent[] {
   const { run, calls, said } = thread.state;
   if (run === undefined || run.turns + 1 !== run.maxTurns || calls.length + said.length === 0) return [];
@@ -146,7 +152,10 @@ function lastTurn({ thread }: RunHost): DurableEvent[] {
   return [{ type: "context.added", cause: "turns", text }];
 }
 
-/** Handles the progress of a request. Clocks stand still while the request waits to be sent. Call `settled` after the answer. */
+/**
+ * Handles the progress of a request. The clocks are paused while the request waits to be sent. Call `settled` after the
+ * answer.
+ */
 function listener(
   host: RunHost,
   turn: number,

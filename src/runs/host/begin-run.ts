@@ -14,13 +14,13 @@ import { runStartHooks } from "./run-hooks.ts";
 import type { RunHost } from "./run-host.ts";
 
 /**
- * Records the first lines of a run: the creation of a new agent, a changed head, the start and the prompt. Returns the reason
- * if a hook rejected the prompt.
+ * Records the first lines of a run: the creation of a new agent, a changed head, the start and the prompt. Returns the
+ * reason if a hook rejected the prompt.
  */
 export async function beginRun(host: RunHost): Promise<string | undefined> {
   const refreshed = await host.refresh();
   const { thread, request } = host;
-  // The journal may have failed in the middle of an earlier run of this process.
+  // The journal may have failed during an earlier run of this process and left that run without an end.
   const left = recovery(thread.state);
   if (left.length > 0) await host.record(left);
   const events: DurableEvent[] = [];
@@ -50,7 +50,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   events.push(...(await environmentEvents(host)));
   if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from });
   await host.record(events);
-  // The request can be sent while this is being synced; the first side effect waits for the sync.
+  // The request can be sent during this sync. The first side effect waits for the sync.
   thread.syncSoon();
   return undefined;
 }
@@ -85,7 +85,10 @@ function runStarted({ services, request, thread }: RunHost, mode: PermissionMode
   };
 }
 
-/** Reports that the transcript a fork started from has changed. The bytes that were sent are lost, from an unknown point on. */
+/**
+ * Reports that the transcript from which a fork was started has changed. The bytes that were originally sent are lost
+ * from some unknown point on.
+ */
 function changedPast({ thread, request }: RunHost): DurableEvent[] {
   const message = `The conversation that ${thread.agentId} was forked from has changed. The agent continues from its current version.`;
   return [
@@ -102,6 +105,6 @@ function changedPast({ thread, request }: RunHost): DurableEvent[] {
 function resumedText(reason: EndReason, { subagent }: RunHost["request"]): string {
   const isStopped = reason === "interrupted" || reason === "stopped";
   if (!isStopped) return `${runtimeTexts.previousRun} ended early: ${reason}.]`;
-  // A subagent can also be stopped by its parent.
+  // Unlike the main agent, a subagent can also be stopped by its parent.
   return subagent ? `${runtimeTexts.previousRun} was stopped.]` : `${runtimeTexts.interrupted}.]`;
 }

@@ -1,13 +1,16 @@
 import type { AgentDefinition, Settings } from "../../protocol/index.ts";
 
 export interface ClockLimits {
-  /** Time after which a request without any progress ends the run. */
+  /** Time without any progress of a request after which the run ends. */
   readonly idleMs: number;
-  /** Limit of a run's active time; absent: no limit. */
+  /** Limit of the run's active time. If absent, there is no limit. */
   readonly wallMs?: number;
-  /** At the limit, a run moves to the background, or ends unless it already is there. Absent: it ends. */
+  /**
+   * What happens at the limit of active time. `background`: the run moves to the background. `unless-background`: the
+   * run ends unless it is already in the background. If absent, the run ends.
+   */
   readonly atWall?: "background" | "unless-background";
-  /** Total time to wait for background agents when nothing else is left to do; absent: no limit. */
+  /** Total time to wait for background agents when the run has nothing else to do. If absent, there is no limit. */
   readonly waitMs?: number;
 }
 
@@ -16,11 +19,14 @@ export interface ClockLimitsInput {
   readonly settings: Pick<Settings, "subagents" | "background">;
   readonly background: boolean;
   readonly isMain: boolean;
-  /** A user is present, so a run can move to the background. */
+  /** Whether a run can move to the background, because a user is present. */
   readonly mayDetach?: boolean;
 }
 
-/** Returns the time limits of a run. A `timeout` of the definition always applies; without one, only runs in the foreground have a limit. */
+/**
+ * Returns the time limits of a run. A `timeout` in the definition always applies. Without one, only foreground runs
+ * have a limit.
+ */
 export function clockLimits({ definition, settings, background, isMain, mayDetach }: ClockLimitsInput): ClockLimits {
   const { timeoutSeconds } = settings.subagents ?? {};
   const idleMs = silenceMs(settings);
@@ -32,12 +38,15 @@ export function clockLimits({ definition, settings, background, isMain, mayDetac
   return { idleMs, wallMs, atWall: mayDetach ? "background" : "unless-background" };
 }
 
-/** Returns the time after which a silent model ends a run. */
+/** Returns the time without output from the model after which a run ends. */
 function silenceMs({ subagents: { idleSeconds } = {} }: Pick<Settings, "subagents">): number {
   return idleSeconds === undefined ? FIVE_MINUTES : idleSeconds * 1_000;
 }
 
-/** Returns a limit that is longer than any run waits, so that the run reports a silent model, and not the connection. */
+/**
+ * Returns the time without output after which a connection is closed. It is longer than the limit of a run, so that the
+ * run reports a silent model before the connection fails.
+ */
 export function connectionSilenceMs(settings: Pick<Settings, "subagents">): number {
   return silenceMs(settings) + ONE_MINUTE;
 }

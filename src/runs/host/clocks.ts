@@ -1,19 +1,25 @@
 import type { Clock } from "../../ports/index.ts";
 
-/** Time limits of one run, watched outside of its loop. When one is reached, both end, unless the run continues. */
+/**
+ * Clocks that watch the time limits of one run, outside of its loop. When a limit is reached, both clocks end, unless
+ * the run continues.
+ */
 export interface RunClocks {
-  /** A request is sent. From here on, the model must not be silent for too long. */
+  /** Called when a request is sent. From then on, the time without output is limited. */
   modelAsked(): void;
-  /** Part of an answer arrived. */
+  /** Called when part of an answer arrives. */
   modelMoved(): void;
-  /** The answer is complete or failed. Until the next request, tools have their own limits. */
+  /** Called when the answer is complete or has failed. Until the next request, the tools have their own limits. */
   modelEnded(): void;
-  /** Stops both clocks while the run waits for a user, the rate limiter, a budget, a slot or a subagent. They run again when every caller has called the result. */
+  /**
+   * Pauses both clocks while the run waits for a user, the rate limiter, a budget, a slot or a subagent. The clocks
+   * resume when every caller has called the returned function.
+   */
   pause(): () => void;
   end(): void;
 }
 
-/** Timers, replaceable in tests. */
+/** Timer functions, replaceable in tests. */
 export interface Timers {
   set(action: () => void, milliseconds: number): unknown;
   clear(handle: unknown): void;
@@ -21,20 +27,26 @@ export interface Timers {
 
 export interface ClockOptions {
   readonly idleMs: number;
-  /** Absent: no limit. */
+  /** Limit of the run's active time. If absent, there is no limit. */
   readonly wallMs?: number;
   readonly clock: Pick<Clock, "monotonic">;
   readonly timers?: Timers;
   readonly onIdle: () => void;
-  /** Returns true if the run continues; then only silence can end it. */
+  /**
+   * Called at the limit of active time. Returns true if the run continues; from then on, only the idle limit can end
+   * it.
+   */
   readonly onWall: () => boolean;
 }
 
-/** Longest timer, so that a machine that slept is noticed and costs a run no more than this. */
+/**
+ * Maximum length of a timer. If the machine was suspended, the timer fires late, and the run loses at most this much of
+ * its time.
+ */
 const LONGEST_WAIT_MS = 10_000;
-/** A timer that is this late means that the machine slept or the process was stuck. */
+/** Delay of a timer that shows that the machine was suspended or the process was blocked. */
 const LATE_MS = 1_000;
-/** Time to read what arrived meanwhile before a model counts as silent. */
+/** Time to read output that arrived during such a delay before the model is considered silent. */
 const GRACE_MS = 50;
 
 export function startClocks(options: ClockOptions): RunClocks {
@@ -49,7 +61,7 @@ class Clocks implements RunClocks {
   private active = 0;
   private countedAt: number;
   private pauses = 0;
-  /** Active time at the last progress of the current request. */
+  /** Active time at the last progress of the current request. Undefined if no request is in progress. */
   private quietSince: number | undefined;
   private tick: { readonly due: number; readonly handle: unknown } | undefined;
   private wasLate = false;
@@ -69,7 +81,10 @@ class Clocks implements RunClocks {
     this.arm();
   }
 
-  /** Called for every piece of an answer, so it does not reset the timer. The timer checks the time when it fires. */
+  /**
+   * Records progress. This is called for every piece of an answer, so it does not reset the timer, which checks the
+   * time when it fires.
+   */
   modelMoved(): void {
     if (this.quietSince === undefined) return;
     this.count();
@@ -80,7 +95,7 @@ class Clocks implements RunClocks {
     this.quietSince = undefined;
   }
 
-  /** Does not reset the timer either, because most pauses are short. */
+  /** Pauses the clocks. Like `modelMoved`, does not reset the timer, because most pauses are short. */
   pause(): () => void {
     this.count();
     this.pauses += 1;

@@ -11,10 +11,10 @@ export async function endRun(host: RunHost, ending: Ending): Promise<RunResult> 
   return resultOf(host, event);
 }
 
-/** Ends the run, unless a message arrived at the last moment: then it returns undefined and the run continues. */
+/** Ends the run. If a message arrived at the last moment, returns undefined instead, and the run continues. */
 export async function endUnlessPrompted(host: RunHost, ending: Ending): Promise<RunResult | undefined> {
   const isDone = ending.reason === "done";
-  // An agent that could not start subagents has not done all of its work.
+  // An agent that was not allowed to start a subagent has not done all of its work.
   const cut = isDone && host.spawnRefusal;
   const event = runEnded(host, cut ? { reason: "budget", message: cut.message } : ending);
   const mayEnd = ({ said }: { readonly said: readonly unknown[] }) => !isDone || said.length === 0;

@@ -9,14 +9,15 @@ import { currentPolicy } from "./plan-mode.ts";
 import type { RunHost } from "./run-host.ts";
 
 /**
- * Returns the line that tells an agent about its environment: everything at the start of a conversation or after a
- * compaction, and later only what has changed. It is part of a user turn, so that the cached prefix stays valid.
+ * Returns the line that describes an agent's environment: everything at the start of a conversation or after a
+ * compaction, and otherwise only what has changed. The text is part of a user turn, so that the cached prefix stays
+ * valid.
  */
 export async function environmentEvents(host: RunHost): Promise<DurableEvent[]> {
   const { services, thread, request } = host;
   const { environment: facts } = services;
   if (facts === undefined) return [];
-  // The line that creates a fork is recorded together with this one.
+  // For a new fork, the state is still empty: the line that creates the fork is recorded together with this one.
   const told = thread.isNew ? request.subagent?.spec.fork?.environment : thread.state.environment;
   const now = environmentNow(host);
   const text = told === undefined ? await describeAll(host, now, facts) : describeChanges(told, now);
@@ -57,7 +58,10 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
   return `${lines.join("\n")}]`;
 }
 
-/** The changed files are told only to the main agent: when a subagent begins, others may have changed more. */
+/**
+ * Describes the git repository. Only the main agent is given the changed files: when a subagent begins, other agents
+ * may have changed more.
+ */
 function gitLines(git: GitState | undefined, isMain: boolean): readonly string[] {
   if (git === undefined) return ["Git repository: no"];
   const { branch, changes, changed = 0 } = git;
@@ -82,7 +86,7 @@ function describeChanges(told: ToldEnvironment, now: ToldEnvironment): string {
   return changes.length === 0 ? "" : `[${changes.join(" ")}]`;
 }
 
-/** Describes what an agent may do in a mode, apart from rules. */
+/** Describes what an agent may do in each permission mode, apart from rules. */
 const meanings: Readonly<Record<PermissionMode, string>> = {
   default: "Reading, and commands that only read, are allowed. Other calls need approval unless a rule allows them.",
   acceptEdits: "Reading and editing files is allowed. Other calls need approval unless a rule allows them.",

@@ -4,7 +4,9 @@ import { endedNotice } from "../subagents/subagent.ts";
 import { noticeText } from "../subagents/task-text.ts";
 import type { RunHost } from "./run-host.ts";
 
-/** Returns a line with the background agents that ended since the last such line; empty if none did. */
+/**
+ * Returns a line with notices of the background agents that ended since the last such line. Empty if none has ended.
+ */
 export async function endedInBackground({ services, thread }: RunHost): Promise<DurableEvent[]> {
   const { background } = thread.state;
   if (background.length === 0) return [];
@@ -13,7 +15,7 @@ export async function endedInBackground({ services, thread }: RunHost): Promise<
   return [{ type: "notices.delivered", notices: ended.map(endedNotice), text: noticeText(ended) }];
 }
 
-/** Returns a line that tells a resumed agent which of its background agents run and which have ended. */
+/** Returns a line that tells a resumed agent which of its background agents are running and which have ended. */
 export async function backgroundRoster({ services, thread }: RunHost): Promise<DurableEvent[]> {
   const { background } = thread.state;
   if (background.length === 0) return [];
@@ -21,7 +23,7 @@ export async function backgroundRoster({ services, thread }: RunHost): Promise<D
   return roster === "" ? [] : [{ type: "context.added", cause: "resumed", text: `[${roster}]` }];
 }
 
-/** Waits until a background agent ends, and records that. Stops agents that take longer than the limit. */
+/** Waits until a background agent ends, and records its end. Stops background agents if the time limit is reached. */
 export async function waitForBackground(host: RunHost): Promise<void> {
   const { services, thread, outlet } = host;
   const { retinue, clock, limits } = services;

@@ -2,10 +2,16 @@ import type { ResolvedAgent } from "../../agents/index.ts";
 import type { DurableEvent, PermissionMode, Policy } from "../../protocol/index.ts";
 import type { RunHost } from "./run-host.ts";
 
-/** Derives a policy from another. The same policy gives the same object, because compiled rules belong to the object. */
+/**
+ * Derives one policy from another. Returns the same object for the same policy, because compiled rules are cached per
+ * object.
+ */
 export type PolicyChange = (policy: Policy) => Policy;
 
-/** Policy in plan mode: an agent and all agents below it only read. A mode without approvals stays without. */
+/**
+ * Returns the policy for plan mode, in which an agent and all agents below it are read-only. If the mode of the policy
+ * asks for no approvals, plan mode asks for none either.
+ */
 export const inPlanMode: PolicyChange = once((policy) => {
   if (policy.mode === "plan") return policy;
   return { ...policy, mode: "plan", unattended: policy.mode === "dontAsk" ? true : policy.unattended };
@@ -24,7 +30,7 @@ export function withPolicies(agent: ResolvedAgent, change: PolicyChange): Resolv
   return { ...agent, policy, childPolicy };
 }
 
-/** Returns the policy of a run's agent as it is now. */
+/** Returns the current policy of a run's agent. */
 export function currentPolicy({ services, thread, request: { agent } }: RunHost): Policy {
   return services.retinue?.policyOf(thread.agentId, agent.policy) ?? agent.policy;
 }
@@ -36,7 +42,7 @@ export function beginningMode(host: RunHost): PermissionMode {
   return plan === "enter" ? "plan" : agent.policy.mode;
 }
 
-/** Returns the lines before the prompt of a run that enters or leaves plan mode. */
+/** Returns the lines that precede the prompt of a run that enters or leaves plan mode. */
 export function planEvents({ request: { plan, agent } }: RunHost): readonly DurableEvent[] {
   if (plan === undefined) return [];
   if (plan === "leave")

@@ -5,7 +5,7 @@ import type { Thread } from "../thread/thread.ts";
 import { askHooks, hookLines, sceneOf, withoutContext } from "./ask-hooks.ts";
 import type { RunHost, RunServices } from "./run-host.ts";
 
-/** Limit for Stop hooks that ask an agent to continue. */
+/** Maximum number of times that Stop hooks can make a run continue. */
 const MAX_CONTINUATIONS = 8;
 
 /** Runs the hooks for the start of a run. Returns the reason if a hook rejected the prompt. */
@@ -19,7 +19,10 @@ export async function runStartHooks(host: RunHost): Promise<string | undefined> 
   return `A hook rejected the prompt${answer.reason === undefined ? "." : `: ${answer.reason}`}`;
 }
 
-/** Records the intent first, so that every SubagentStart hook is followed by a SubagentStop hook, also after a crash. */
+/**
+ * Runs the SubagentStart hooks. Records the intent first, so that they are always followed by SubagentStop hooks, even
+ * after a crash.
+ */
 async function runSubagentStartHooks(host: RunHost): Promise<undefined> {
   const { services, request } = host;
   const { runId } = request;
@@ -29,7 +32,7 @@ async function runSubagentStartHooks(host: RunHost): Promise<undefined> {
   await askHooks(host, { event: "SubagentStart", runId }, { run_id: runId });
 }
 
-/** Runs the Stop hooks of a run that is done. Returns whether one asks the agent to continue. */
+/** Runs the Stop hooks of a run that is done. Returns whether a hook asked the agent to continue. */
 export async function isContinuedByHook(host: RunHost): Promise<boolean> {
   const times = host.continuations ?? 0;
   if (!host.services.hooks?.has("Stop")) return false;
@@ -51,13 +54,19 @@ export async function isContinuedByHook(host: RunHost): Promise<boolean> {
   return true;
 }
 
-/** Runs the Stop and SubagentStop hooks after the end of a run. Only their own time limit can end them early. */
+/**
+ * Runs the Stop and SubagentStop hooks after the end of a run. Stopping the run does not stop them; only their own time
+ * limit does.
+ */
 export async function runEndHooks(host: RunHost, result: RunResult): Promise<void> {
   await runLateStopHooks(host, result);
   await runSubagentStopHooks(host, result);
 }
 
-/** Runs the Stop hooks for an end that they were not asked about, such as a limit or an error. They can't change it. */
+/**
+ * Runs the Stop hooks if they have not run for this end, such as after a limit or an error. They can't make the run
+ * continue.
+ */
 async function runLateStopHooks(host: RunHost, result: RunResult): Promise<void> {
   const { services, thread } = host;
   const { runId, reason } = result;
@@ -79,12 +88,15 @@ async function runSubagentStopHooks(host: RunHost, result: RunResult): Promise<v
   await recordLate(host, hookLines({ event: "SubagentStop", runId }, withoutContext(outcome)));
 }
 
-/** The hooks of an end run even if that can't be recorded. */
+/** Records events after the end of a run. Ignores errors, because the hooks run even if the journal has failed. */
 async function recordLate(host: RunHost, events: readonly DurableEvent[]): Promise<void> {
   if (events.length > 0) await host.record(events).catch(() => undefined);
 }
 
-/** The signal of a run that was stopped would stop the hooks, too. */
+/**
+ * Returns the scene for hooks at the end of a run, with a new signal: the signal of a stopped run would stop the hooks
+ * too.
+ */
 function endScene(host: RunHost): HookScene {
   return { ...sceneOf(host), signal: new AbortController().signal };
 }
@@ -96,12 +108,11 @@ function stopFacts(
   return { stop_hook_active: continuations > 0, outcome, reason, last_assistant_message: text };
 }
 
-/** Facts about the end of a run for SubagentStop hooks. */
+/** Returns the facts about the end of a run for SubagentStop hooks. */
 export function endFacts({ runId, outcome, reason, text }: Pick<RunResult, "runId" | "outcome" | "reason" | "text">) {
   return { run_id: runId, outcome, reason, last_assistant_message: text };
 }
 
-/** Runs the SessionEnd hooks. */
 export async function runSessionEndHooks(
   { hooks, cwd }: RunServices,
   thread: Thread,

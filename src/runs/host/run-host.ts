@@ -32,75 +32,78 @@ export interface RunServices {
   readonly executor: ToolExecutor;
   readonly approvals: ApprovalQueue;
   readonly clock: Clock;
-  /** Absent: agents are told nothing about their environment. */
+  /** If absent, agents are not given a description of their environment. */
   readonly environment?: EnvironmentFacts | undefined;
   readonly budget: Budget;
   readonly limits: ClockLimits;
-  /** Percentage of the context window at which conversations are compacted; absent: the default. */
+  /** Percentage of the context window at which conversations are compacted. If absent, the default applies. */
   readonly compactAtPercent?: number | undefined;
-  /** Selects which updates of agents are emitted; absent: all. */
+  /** Selects which updates of subagents are emitted. If absent, all are. */
   readonly agentUpdates?: AgentUpdates | undefined;
   /** Absent if there are no hooks. */
   readonly hooks?: Hooks | undefined;
-  /** The session's subagents; absent if the agent can't delegate. */
+  /** The other agents of the session. Absent if the agent can't delegate. */
   readonly retinue?: Retinue;
 }
 
 export interface RunRequest {
   readonly runId: RunId;
   readonly agent: ResolvedAgent;
-  /** Empty to continue without a new prompt. */
+  /** Content of the prompt. Empty to continue without a new prompt. */
   readonly prompt: readonly UserBlock[];
-  /** The run ends only after its background agents, and after the agent was notified of each. */
+  /** If true, the run ends only after all its background agents have ended and the agent was notified of each. */
   readonly waits?: boolean;
-  /** The run begins by entering or leaving plan mode. */
+  /** Set if the run begins by entering or leaving plan mode. */
   readonly plan?: "enter" | "leave";
   /** Set for the first run after the session was opened. */
   readonly opens?: "startup" | "resume";
   /** Check that the work must pass before the run ends as done. */
   readonly acceptance?: Acceptance | undefined;
-  /** Whether an independent agent verifies work that changed files: suggested to the agent, or done automatically. */
+  /**
+   * Whether an independent agent verifies work that changed files. `suggest`: the agent is advised to have it verified.
+   * `auto`: it is verified automatically.
+   */
   readonly verify?: "suggest" | "auto" | undefined;
-  /** Called before a prompt, to apply what changed since the last one. Never rejects. */
+  /** Called before each prompt, to apply changes since the last one. Never rejects. */
   readonly refresh?: () => Promise<RefreshedAgent>;
-  /** Absent for the main agent. */
+  /** Set for a subagent; absent for the main agent. */
   readonly subagent?: SubagentRun | undefined;
 }
 
-/** The agent as it is for the next prompt. */
+/** The agent, updated for the next prompt. */
 export interface RefreshedAgent {
-  /** Its head may have changed, which costs one cache miss. */
+  /** The updated agent. If its head has changed, the next request can't use the provider's cache. */
   readonly agent: ResolvedAgent;
-  /** Text for the agent about the changes. */
+  /** Text that tells the agent about the changes. */
   readonly news?: string | undefined;
-  /** Messages for the user about the changes. */
+  /** Messages that tell the user about the changes. */
   readonly notices: readonly string[];
 }
 
 export interface Acceptance {
-  /** Commands that must succeed, in this order. */
+  /** Commands that must succeed, in the order in which they are run. */
   readonly commands: readonly string[];
-  /** Policy for the commands. */
+  /** Policy that applies to the commands. */
   readonly policy: Policy;
-  /** Commands that the user passed with the run. They need no approval. */
+  /** Commands that the user supplied with the run. They need no approval. */
   readonly granted?: readonly string[];
 }
 
-/** Additional parts of a subagent's run. */
+/** Options that only the run of a subagent has. */
 export interface SubagentRun {
   readonly spec: SpawnSpec;
   readonly background: boolean;
-  /** Ids from the main agent's child down to this agent. */
+  /** Ids of the agents from the main agent's child down to this agent. */
   readonly path: readonly AgentId[];
   readonly tools: ToolReport;
   readonly policy: RecordedPolicy;
-  /** Notices about what differs from the definition or the call. */
+  /** Notices about differences from the definition or the call. */
   readonly notices: readonly string[];
-  /** Receives every update in order, instead of an iterator of the run. */
+  /** Receives every update in order. The run's own iterator is not used. */
   readonly onUpdate: (update: RunUpdate) => void;
 }
 
-/** An agent with a run under way, as other agents reach it. */
+/** An agent with a run in progress, as seen by other agents. */
 export interface LiveAgent {
   readonly agentId: AgentId;
   readonly agent: ResolvedAgent;
@@ -109,79 +112,91 @@ export interface LiveAgent {
   readonly runId: RunId;
   emit(update: RunUpdate): void;
   record(events: readonly DurableEvent[]): Promise<void>;
-  /** Called when the budget allows no more subagents. The run continues, and ends as incomplete. */
+  /** Called when the budget allows no more subagents. The run continues, but ends as incomplete. */
   refuseSpawn(refusal: BudgetRefusal): Promise<void>;
-  /** Returns whether it waits for a slot. */
+  /** Returns whether the agent is waiting for a slot. */
   isQueued(): boolean;
-  /** Adds a message to its next request. Returns false if its run has ended. */
+  /** Adds a message to the agent's next request. Returns false if the run has ended. */
   tell(text: string): Promise<boolean>;
-  /** Stops its clocks and frees its slot while it waits for other agents. Call the result to end that. */
+  /**
+   * Pauses the agent's clocks and lends its slot while it waits for other agents. The returned function ends the pause
+   * and takes the slot back.
+   */
   yield(): (signal: AbortSignal) => Promise<void>;
 }
 
-/** What a run needs of the other agents of its session. */
+/** The other agents of the session, as a run uses them. */
 export interface Retinue {
   readonly registry: RunRegistry;
-  /** Starts a background agent that no tool call asked for, and waits for it. Stops it if the signal fires. */
+  /** Starts a background agent without a tool call and waits for it. Stops the agent if the signal fires. */
   delegate(request: SpawnRequest, caller: Caller): Promise<SubagentResult | { readonly message: string }>;
-  /** Returns the policy of an agent as it is now: plan mode and the background take permissions away. */
+  /** Returns the current policy of an agent. Plan mode and running in the background take permissions away. */
   policyOf(agent: AgentId, policy: Policy): Policy;
 }
 
-/** The agents of a session, as far as a run needs to know them. */
+/** The part of the registry that a run uses. */
 export interface RunRegistry {
   enter(agent: LiveAgent): void;
   leave(agentId: AgentId): void;
-  /** Returns the results of the runs that have ended. */
+  /** Returns the results of those runs that have ended. */
   ended(runs: readonly RunRef[]): Promise<readonly SubagentResult[]>;
-  /** Resolves when one of the runs has ended, or the signal fires. */
+  /** Resolves when one of the runs has ended or the signal fires. */
   oneEnded(runs: readonly RunRef[], signal: AbortSignal): Promise<void>;
-  /** Ends the active ones of the runs because their time is up. */
+  /** Ends those of the runs that are still active, because their time is up. */
   cut(runs: readonly RunRef[]): Promise<void>;
-  /** Describes the subagents of an agent, including those whose end it has not seen yet. */
+  /** Lists the subagents of an agent, including those whose end has not been reported to the agent yet. */
   roster(agentId: AgentId, untold: readonly RunRef[]): Promise<string>;
-  /** Moves a run to the background: its caller stops waiting for it. Returns false if no one waits for it. */
+  /**
+   * Moves a run to the background, so that its caller stops waiting for it. Returns false if no caller is waiting for
+   * it.
+   */
   detach(agentId: AgentId, cause: "person" | "timeout"): Promise<boolean>;
-  /** True if no one waits for the agent, or for one that it works for. */
+  /** Returns whether the agent or one of its ancestors runs in the background. */
   isInBackground(agentId: AgentId): boolean;
 }
 
-/** An active run, for the functions that perform it. */
+/** An active run, as used by the functions that perform it. */
 export interface RunHost {
   readonly services: RunServices;
   readonly thread: Thread;
   readonly request: RunRequest;
   readonly outlet: RunOutlet;
   readonly clocks: RunClocks;
-  /** Start on the monotonic clock. */
+  /** Time on the monotonic clock at which the run started. */
   readonly startedAt: number;
   /** The last request before the head or the conversation was replaced. The next request is compared with it. */
   before: Prompt | undefined;
   /** Result of the last acceptance check. */
   acceptance: AcceptanceResult | undefined;
-  /** SubagentStart hooks ran for this run. */
+  /** Set if SubagentStart hooks ran for this run. */
   startHooksRan?: true;
-  /** Number of calls at the last verification, or when verification was last suggested. */
+  /** Last verification or suggestion to verify: the number of calls made until then, and the result if there is one. */
   verification?: { readonly calls: number; readonly result?: AcceptanceResult };
   /** Time the run has waited for background agents so far. */
   waitedMs?: number;
   /** Number of times a Stop hook made the run continue. */
   continuations?: number;
-  /** A hook rejected the prompt, so the run did nothing. */
+  /** Set if a hook rejected the prompt, so that the run did nothing. */
   isRejected?: true;
-  /** Turn after which Stop hooks let the run end. */
+  /** Turn after which the Stop hooks allowed the run to end. */
   stopHooksTurn?: number;
-  /** Set when the budget refused to start a subagent. */
+  /** Set if the budget refused to start a subagent. */
   spawnRefusal: BudgetRefusal | undefined;
-  /** Set when the budget's time is up while the run works; the run is stopped. */
+  /** Set if a time limit of the budget was reached during the run. The run is then stopped. */
   timeRefusal: BudgetRefusal | undefined;
-  /** Stops the run's clocks and the budget's time while it waits for a user or for other agents. Call the result to resume them. */
+  /**
+   * Pauses the run's clocks and the budget's time while the run waits for a user or for other agents. The returned
+   * function resumes them.
+   */
   pause(): () => void;
-  /** Like `pause`, and also frees the agent's slot. */
+  /** Like `pause`, but also lends the agent's slot. */
   yield(): (signal: AbortSignal) => Promise<void>;
-  /** Replaces the agent by what it is for this prompt. Returns undefined if nothing can have changed. */
+  /** Updates the agent for the current prompt. Returns undefined if nothing can have changed. */
   refresh(): Promise<RefreshedAgent | undefined>;
   record(events: readonly DurableEvent[]): Promise<void>;
-  /** Records the events if the state allows it at the time of writing. Returns false if nothing was recorded. */
+  /**
+   * Records the events if `allows` returns true when it is their turn to be written. Returns false if nothing was
+   * recorded.
+   */
   recordIf(allows: (state: LoopState) => boolean, events: readonly DurableEvent[]): Promise<boolean>;
 }

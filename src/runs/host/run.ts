@@ -4,15 +4,18 @@ import type { LiveEvent, RunId, RunResult, RunUpdate } from "../../protocol/inde
 
 export type StopCause = "interrupted" | "stopped" | "timeout" | "stall" | "budget";
 
-/** One activation of an agent: its updates in order, and one result. Both always settle. */
+/**
+ * One activation of an agent: a sequence of updates, and one result. The sequence always ends, and the result always
+ * settles.
+ */
 export interface Run extends AsyncIterable<RunUpdate> {
   readonly runId: RunId;
   readonly result: Promise<RunResult>;
-  /** Ends the run as soon as possible, with what was done so far. */
+  /** Ends the run as soon as possible. The work done so far is kept. */
   stop(cause: StopCause): void;
 }
 
-/** A reader that is this many updates behind misses live events. Recorded lines are never dropped. */
+/** Number of unread updates after which a slow reader misses live events. Recorded lines are never dropped. */
 const LIVE_BACKLOG = 2000;
 
 export interface RunOutlet {
@@ -20,11 +23,14 @@ export interface RunOutlet {
   readonly signal: AbortSignal;
   /** Ends the run from within. */
   stop(cause: StopCause): void;
-  /** Returns why the run was stopped. */
+  /** Returns the cause for which the run was stopped. */
   cause(): StopCause;
 }
 
-/** Creates a run from its producer. With a listener, updates go there instead of to the iterator. */
+/**
+ * Creates a run from the function that performs it. If there is a listener, updates go to the listener instead of the
+ * iterator.
+ */
 export function createRun(
   runId: RunId,
   produce: (outlet: RunOutlet) => Promise<RunResult>,
@@ -32,7 +38,7 @@ export function createRun(
 ): Run {
   const updates = createChannel<RunUpdate>();
   const abort = new AbortController();
-  // Every call of an answer adds a listener, and there can be hundreds.
+  // Every call of an answer adds a listener, and an answer can have hundreds of calls.
   setMaxListeners(0, abort.signal);
   let stopCause: StopCause = "interrupted";
   const stop = (cause: StopCause): void => {

@@ -20,7 +20,7 @@ import { createRun, type Run, type RunOutlet } from "./run.ts";
 import { isContinuedByHook, runEndHooks } from "./run-hooks.ts";
 import type { LiveAgent, RefreshedAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
 
-/** Starts or resumes an agent, depending on its journal. The thread must have no active run. */
+/** Starts a new agent, or resumes one that has lines in its journal. The thread must have no active run. */
 export function startRun(services: RunServices, thread: Thread, request: RunRequest): Run {
   const produce = (outlet: RunOutlet): Promise<RunResult> => new Host(services, thread, { request, outlet }).drive();
   return createRun(request.runId, produce, request.subagent?.onUpdate);
@@ -41,10 +41,10 @@ class Host implements RunHost {
   private pauses = 0;
   private isEnded = false;
   private endWork: () => void = () => {};
-  /** Limits at which the conversation is compacted; undefined: never. */
+  /** Limits at which the conversation is compacted. If undefined, it is never compacted. */
   private readonly context: ContextLimits | undefined;
   private isQueued = false;
-  /** Resolved when the transcript can take messages from other agents. */
+  /** Resolved when the transcript is ready for messages from other agents. */
   private readonly begun = createDeferred<void>();
 
   constructor(services: RunServices, thread: Thread, { request, outlet }: { request: RunRequest; outlet: RunOutlet }) {
@@ -123,13 +123,16 @@ class Host implements RunHost {
       }
       if (this.outlet.signal.aborted && operation.kind !== "act") return endStopped(this);
       const refusal = await this.perform(operation);
-      // A run that is stopped while it waits for other reservations counts as stopped, not as refused.
+      // A run that is stopped while it waits for other reservations has been stopped, not refused.
       if (this.outlet.signal.aborted) return endStopped(this);
       if (refusal) return this.endForBudget(refusal);
     }
   }
 
-  /** Background agents finish their work first, and their ends are recorded before the run's own end. */
+  /**
+   * Ends a run that its budget refuses to continue. Waits for its background agents first, so that their ends are
+   * recorded before its own.
+   */
   private async endForBudget({ message }: BudgetRefusal): Promise<RunResult> {
     while (this.request.waits && this.thread.state.background.length > 0) {
       await waitForBackground(this);
@@ -138,7 +141,7 @@ class Host implements RunHost {
     return endRun(this, { reason: "budget", message });
   }
 
-  /** Returns undefined if there is more to do. */
+  /** Ends the run. Returns undefined if there is more to do. */
   private async end({ kind: _, ...ending }: Extract<Operation, { kind: "end" }>): Promise<RunResult | undefined> {
     if (ending.reason === "done" && (await isContinuedByHook(this))) return undefined;
     const { acceptance } = this.request;
@@ -192,7 +195,10 @@ class Host implements RunHost {
     await compactConversation(this, { limits: context, cause, roster });
   }
 
-  /** Handles the limit of active time. A run in the background continues; with a user present, the run moves there. */
+  /**
+   * Handles the limit of active time. Returns true if the run continues, because it is in the background or can be
+   * moved there.
+   */
   private onWall(): boolean {
     const { retinue, limits } = this.services;
     const { agentId } = this.thread;
@@ -201,12 +207,12 @@ class Host implements RunHost {
       this.outlet.stop("timeout");
       return false;
     }
-    // A journal that fails here ends the run by itself.
+    // If the journal fails here, the failure ends the run anyway.
     if (!isInBackground) void retinue?.registry.detach(agentId, "timeout").catch(() => undefined);
     return true;
   }
 
-  /** Waits for a slot if the number of concurrent subagents is limited. The main agent needs none. */
+  /** Waits for a slot if the number of concurrent subagents is limited. The main agent needs no slot. */
   private async takeSlot(): Promise<() => void> {
     if (this.request.subagent === undefined) return () => {};
     const resume = this.clocks.pause();
@@ -257,7 +263,7 @@ class Host implements RunHost {
     };
   }
 
-  /** Counts the budget's time while the run is not paused. */
+  /** Starts counting the budget's time, unless the run is paused or has ended. */
   private beginWork(): void {
     if (this.pauses > 0 || this.isEnded) return;
     this.endWork();

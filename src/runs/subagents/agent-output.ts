@@ -2,7 +2,7 @@ import type { Journal } from "../../ports/index.ts";
 import { type AgentId, type Line, type RunUpdate, textOf } from "../../protocol/index.ts";
 
 /**
- * Which updates of subagents a run reports. `recorded`: lines of their transcripts, without parts of answers.
+ * Selects which updates of subagents a run emits. `recorded`: lines of their transcripts, without live events.
  * `milestones`: starts, ends, notices and approvals.
  */
 export type AgentUpdates = "all" | "recorded" | "milestones";
@@ -22,12 +22,12 @@ const milestones: ReadonlySet<RunUpdate["type"]> = new Set([
   "approval.answered",
 ]);
 
-/** A readable file beside the transcript of a background agent. */
+/** Readable output file beside the transcript of a background agent. */
 export interface AgentOutput {
-  /** Undefined while nothing is written. */
+  /** Path of the file. Undefined as long as nothing is written. */
   readonly path: string | undefined;
   follow(line: Line): void;
-  /** Starts to write for an agent that was moved to the background, beginning with its earlier lines. */
+  /** Starts writing for an agent that was moved to the background, beginning with its earlier lines. */
   begin(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export function createAgentOutput(
 
 const LONGEST_TEXT = 2_000;
 
-/** Returns a line of a transcript as readable text; empty for most lines. */
+/** Returns a line of a transcript as readable text. Empty for most lines. */
 function outputText(line: Line): string {
   switch (line.type) {
     case "agent.created":

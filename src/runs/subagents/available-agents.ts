@@ -7,27 +7,30 @@ export interface AvailableAgents {
   readonly definitions: readonly AgentDefinition[];
   /** Finds an agent by its name or an alias. */
   find(name: string): AvailableAgent | undefined;
-  /** Returns the most similar names, best first; ten by default. */
+  /** Returns the most similar names, best match first; at most ten by default. */
   nearest(name: string, max?: number): readonly string[];
 }
 
-/** An agent that can be started: its definition and everything that files and the program give to it. */
+/** An agent that can be started: its definition, and what files and the embedding program add to it. */
 export interface AvailableAgent {
   readonly definition: AgentDefinition;
   /** Returns the system prompt for an agent in this directory. Throws if a user-supplied prompt function fails. */
   prompt(cwd: string): string;
-  /** Skills that its definition names; they are part of its prompt. */
+  /** Skills that the definition names. They are part of the agent's prompt. */
   readonly skills: readonly { readonly name: string; readonly text: string }[];
   readonly memory?: AgentMemory | undefined;
   readonly projectContext?: string | undefined;
-  /** Directories that it may read in addition to the workspace. They exist, and symlinks are resolved. */
+  /** Directories that the agent may read in addition to the workspace. They exist, and symlinks are resolved. */
   readonly readableRoots: readonly string[];
   readonly notices: readonly string[];
-  /** Runs the program's callback after a run. Returns the events that its transcript has to record. Never rejects. */
+  /**
+   * Runs the embedding program's callback after a run. Returns the events to record in the agent's transcript. Never
+   * rejects.
+   */
   readonly followUp?: ((result: RunResult) => Promise<readonly DurableEvent[]>) | undefined;
 }
 
-/** Returns the agents that a model can start: they are not hidden, and no rule denies them. */
+/** Returns the agents that a model can start: those that are not hidden and not denied by a rule. */
 export function offeredAgents(
   { definitions }: Pick<AvailableAgents, "definitions">,
   policy: Pick<Policy, "rules" | "layers">,
@@ -35,7 +38,10 @@ export function offeredAgents(
   return definitions.filter(({ name, hidden }) => !hidden && judgeAgent(name, policy).effect !== "deny");
 }
 
-/** Says that there is no such agent, and names those that the caller's Task tool offers, the most similar first. */
+/**
+ * Returns an error text for an unknown agent type. Names the types that the caller's Task tool offers, most similar
+ * first.
+ */
 export function unknownAgentType(agentType: string, agents: AvailableAgents, caller: ResolvedAgent): string {
   const all = offeredAgents(agents, caller.policy).map(({ name }) => name);
   const offered = offeredTo(caller, all);
@@ -45,7 +51,7 @@ export function unknownAgentType(agentType: string, agents: AvailableAgents, cal
   return `There is no agent "${agentType}".${guess} ${listTypes([...new Set([...similar, ...offered])])}`;
 }
 
-/** Lists at most ten agent types. */
+/** Returns at most ten agent types as text, and the number of the others. */
 export function listTypes(types: readonly string[]): string {
   const more = types.length > MOST_LISTED ? ` and ${types.length - MOST_LISTED} more` : "";
   return `Available agents: ${types.slice(0, MOST_LISTED).join(", ")}${more}.`;
@@ -53,12 +59,15 @@ export function listTypes(types: readonly string[]): string {
 
 const MOST_LISTED = 10;
 
-/** Returns the agent types that an agent can start: those that its Task tool enumerates, or `all` if they are too many. */
+/**
+ * Returns the agent types that an agent can start: those that its Task tool lists, or those in `all` if its Task tool
+ * has no list.
+ */
 export function offeredTo({ head, policy }: ResolvedAgent, all: readonly string[]): readonly string[] {
   return (declaredTypes(head) ?? all).filter((name) => judgeAgent(name, policy).effect !== "deny");
 }
 
-/** Returns the agent types that the Task tool of a head enumerates; undefined if it has no such list. */
+/** Returns the agent types that the Task tool of a head lists. Undefined if the tool has no such list. */
 export function declaredTypes({ tools }: Head): readonly string[] | undefined {
   const schema = tools.find(({ name }) => name === "Task")?.inputSchema as TaskSchema | undefined;
   return schema?.properties?.subagent_type?.enum;

@@ -39,7 +39,7 @@ export interface DispatcherOptions {
   readonly offered: () => readonly string[];
   /** Absent if there is no plan mode. */
   readonly plan?: Planner | undefined;
-  /** Agents may start forks of themselves. */
+  /** Whether agents may start forks of themselves. */
   readonly mayFork: boolean;
   readonly settleLost: SettleLost;
 }
@@ -48,7 +48,7 @@ interface Reactivation {
   readonly subagent: Subagent;
   readonly terms: RunTerms;
   readonly caller: Caller;
-  /** `continued`: the process of its call was lost, and the prompt is recorded already. */
+  /** `continued`: the process that made the call was lost, and the prompt is already recorded. */
   readonly how: "resumed" | "continued";
 }
 
@@ -80,7 +80,7 @@ export class Dispatcher implements Retinue {
     return this.options.offered();
   }
 
-  /** Returns the agent types that an agent with a run under way can start, as its Task tool declares them. */
+  /** Returns the agent types that an agent with a run in progress can start, as its Task tool declares them. */
   offeredTo(agentId: AgentId): readonly string[] {
     return offeredTo(this.liveAgent(agentId).agent, this.offered());
   }
@@ -91,30 +91,35 @@ export class Dispatcher implements Retinue {
     return this.policies.inBackground(policy, this.registry.live.get(agentId)?.agent.backgroundPool ?? policy.pool);
   }
 
-  /** Returns whether an agent may start, resume, stop and message others: the main agent, and agents that have Task. */
+  /**
+   * Returns whether an agent may start, resume, stop and message other agents. The main agent and agents with Task may.
+   */
   mayDelegate(agentId: AgentId): boolean {
     if (agentId === MAIN_AGENT) return true;
     const live = this.registry.live.get(agentId);
     if (live === undefined || !this.policyOf(agentId, live.agent.policy).pool.includes("Task")) return false;
     const isFork = this.registry.known(agentId)?.fork?.kind === "fork";
-    // A fork whose record was lost is recognised by its conversation.
+    // A fork whose record was lost is recognised by the text in its conversation.
     return !isFork && !isForkConversation(live.thread.conversation?.messages() ?? []);
   }
 
-  /** Starts a subagent for a call, or continues the one that already works on it. */
+  /** Starts a subagent for a call, or continues the subagent that already works on the call. */
   async spawn(request: SpawnRequest, caller: Caller): Promise<SpawnOutcome> {
     const spawned = findCall(this.liveAgent(caller.agentId).thread.state, caller.callId)?.agentId;
     const known = spawned === undefined ? undefined : await this.registry.get(spawned);
     if (known !== undefined) return this.rejoin(known, request, caller);
     const { name } = request;
-    // An agent that is recorded already has its name.
+    // An agent that is already recorded has its name already.
     const taken = name === undefined || spawned !== undefined ? undefined : this.registry.whyNameIsTaken(name);
     if (taken !== undefined) return refuse(taken);
     const started = await this.registry.claimName(name, () => this.start(request, caller, spawned));
     return "status" in started ? started : this.waitFor(started, caller);
   }
 
-  /** `spawned` is set if the call already recorded an agent, and the process died before that agent's first line. */
+  /**
+   * Starts a subagent. `spawned` is set if the call has already recorded an agent, but the process died before the
+   * agent wrote its first line.
+   */
   private async start(
     request: SpawnRequest,
     caller: Caller,
@@ -154,7 +159,7 @@ export class Dispatcher implements Retinue {
       ? this.siblings.startFork(thread, approved, { parent, prompt, turns: fork?.turns })
       : { origin: undefined, prepared: this.siblings.startFresh(approved, parent.thread), prompt: [prompt] };
     const { prepared, origin } = first;
-    // The request may have named the agent by an alias.
+    // The request may have used an alias of the agent type.
     const resolved = { ...spec, agentType: prepared.agent.agentType, fork: origin };
     if (spawned === undefined) {
       const status = origin && "sub_agent_entered";
@@ -167,7 +172,7 @@ export class Dispatcher implements Retinue {
     return subagent;
   }
 
-  /** Starts a background agent that no tool call asked for, and waits for it. Stops it if the signal fires. */
+  /** Starts a background agent without a tool call and waits for it. Stops the agent if the signal fires. */
   async delegate(request: SpawnRequest, caller: Caller): Promise<SubagentResult | { readonly message: string }> {
     const outcome = await this.spawn({ ...request, background: true }, caller);
     if (outcome.status === "refused") return outcome;
@@ -188,19 +193,22 @@ export class Dispatcher implements Retinue {
     return this.reactivate({ subagent, terms, caller, how: "resumed" }).finally(() => this.resuming.delete(agentId));
   }
 
-  /** Returns whether a run has begun and its prompt is recorded. */
+  /** Returns whether a run has begun and recorded its prompt. */
   private async hasPrompt(agentId: AgentId, runId: RunId): Promise<boolean> {
     const lines = await this.options.journal.read(agentId);
     const from = lines.findIndex((line) => line.type === "run.started" && line.runId === runId);
     return from !== -1 && lines.slice(from).some(({ type }) => type === "prompt.received");
   }
 
-  /** Runs the hooks for ends of runs that an earlier process could not report. */
+  /** Runs the hooks for ends of runs that an earlier process did not report. */
   async reportLostRuns(hooksOf: HooksOf): Promise<void> {
     await reportLostRuns(await this.registry.earlierRuns(), hooksOf, this.options.journal);
   }
 
-  /** Continues to wait for a subagent that works for this call. A lost run is continued; any other end is the result. */
+  /**
+   * Waits again for a subagent that works for this call. If the run was lost with its process, it is continued; if it
+   * ended in any other way, its end is the result.
+   */
   private async rejoin(subagent: Subagent, terms: RunTerms, caller: Caller): Promise<SpawnOutcome> {
     if (subagent.running) return this.waitFor(subagent, caller);
     const { end } = subagent;
@@ -209,7 +217,7 @@ export class Dispatcher implements Retinue {
   }
 
   private async reactivate({ subagent, terms, caller, how }: Reactivation): Promise<SpawnOutcome> {
-    // A run that has just ended is not released at once.
+    // A run that has just ended may not have released its resources yet.
     await subagent.running?.done;
     const parent = this.liveAgent(caller.agentId);
     const { agentId, fork } = subagent;
@@ -219,7 +227,7 @@ export class Dispatcher implements Retinue {
     const model = terms.model ?? subagent.model;
     const prepared = await this.options.prepare({
       spec: subagent,
-      // The limits of a fork are part of its recorded policy.
+      // The limits of a fork are already part of its recorded policy.
       terms: { ...terms, model, fork: undefined },
       parent,
       signal: caller.signal,
@@ -230,11 +238,11 @@ export class Dispatcher implements Retinue {
     const runId = newRunId();
     if (how === "resumed") await parent.record([{ type: "agent.resumed", callId: caller.callId, agentId, runId }]);
     Object.assign(subagent, { model, runId, end: undefined, worktree: undefined, restored: undefined });
-    // The prompt of a continued run is recorded, unless its process was lost before it could begin.
+    // The prompt of a continued run is already recorded, unless the process was lost before the run could begin.
     const isFirst = thread.state.asked === undefined;
     const texts = isFirst && fork ? firstPrompt(terms.prompt, fork) : [terms.prompt];
     const prompt = how === "continued" && !isFirst ? [] : texts;
-    // Earlier spending matters only for limits of its own.
+    // Earlier spending matters only if the agent has a budget of its own.
     const isLimited = Object.keys(prepared.budget).length > 0;
     const spent = isLimited ? await this.registry.spent(agentId) : undefined;
     this.launch(subagent, { prepared, parent, thread, prompt, spent });
@@ -249,7 +257,7 @@ export class Dispatcher implements Retinue {
     launch(subagent, { ...options, shared, journal, retinue: this, registry: this.registry });
   }
 
-  /** Waits until the subagent has ended or is moved to the background. */
+  /** Waits until the subagent has ended or has been moved to the background. */
   private async waitFor(subagent: Subagent, { agentId: caller, signal }: Caller): Promise<SpawnOutcome> {
     const { running, agentId } = subagent;
     if (running === undefined) throw new Error(`agent ${agentId} is not running`);
@@ -267,7 +275,7 @@ export class Dispatcher implements Retinue {
     return { status: "launched", notice, outputFile: running.output.path, isFork: subagent.fork !== undefined };
   }
 
-  /** Returns an agent with a run under way, with its policies as plan mode changes them. */
+  /** Returns an agent with a run in progress. Its policies include the restrictions of plan mode. */
   private liveAgent(agentId: AgentId): LiveAgent {
     const live = this.registry.live.get(agentId);
     if (live === undefined) throw new Error(`agent ${agentId} delegates without a run`);
@@ -280,7 +288,10 @@ export class Dispatcher implements Retinue {
     return preapprove(ready, this.startedCall(parent, caller));
   }
 
-  /** Asks for approval of a call that has started. Returns undefined if no approver is available, or the call was aborted. */
+  /**
+   * Asks for approval of a call that has already started. Returns undefined if no approver is available or the call was
+   * aborted.
+   */
   async askAbout(caller: Caller, concern: Concern): Promise<ApprovalAnswer | undefined> {
     if (!this.options.shared.approvals.attended) return undefined;
     return askAboutCall(this.startedCall(this.liveAgent(caller.agentId), caller), concern);

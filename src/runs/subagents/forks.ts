@@ -20,21 +20,21 @@ import type { PreparedAgent } from "./prepared-agent.ts";
 export interface ForkStart {
   readonly origin: ForkOrigin;
   readonly prepared: PreparedAgent;
-  /** Texts of its first message, one block each. */
+  /** Texts of the first message, one block each. */
   readonly prompt: readonly string[];
 }
 
 /**
- * Starts agents so that siblings, which the calls of one answer start, share what a provider caches. Forks continue the
- * conversation of their parent and share its bytes.
+ * Starts siblings, which are agents that the calls of one answer start, so that they share what a provider caches.
+ * Forks continue the conversation of their parent and share its bytes.
  */
 export class Siblings {
-  /** Siblings of the newest answer of each parent, by kind. */
+  /** Siblings started by the newest answer of each parent, by kind. */
   private readonly groups = new Map<string, Group>();
 
   /**
-   * Prepares an agent that does not continue a conversation. Siblings with the same head wait for the first one if the
-   * provider can cache the head.
+   * Prepares an agent that does not continue a conversation. If the provider can cache the head, siblings with the same
+   * head wait for the first one.
    */
   startFresh(prepared: PreparedAgent, parent: Thread): PreparedAgent {
     const { agent, model } = prepared;
@@ -43,7 +43,7 @@ export class Siblings {
     return { ...prepared, model: gate.guard(model) };
   }
 
-  /** Makes the new thread continue its parent's conversation, from its newest answer. */
+  /** Makes a new thread continue the conversation of its parent after the parent's newest answer. */
   startFork(
     thread: Thread,
     prepared: PreparedAgent,
@@ -69,7 +69,10 @@ export class Siblings {
     };
   }
 
-  /** Agents that start without a conversation are siblings only if they have the same head. */
+  /**
+   * Returns the group of siblings for a new agent. Agents that start without a conversation are siblings only if they
+   * have the same head.
+   */
   private groupOf(parent: Thread, { kind, head }: { readonly kind: string; readonly head?: Head }): Group {
     const key = `${parent.agentId} ${kind}`;
     const known = this.groups.get(key);
@@ -88,7 +91,7 @@ interface Group {
   readonly siblings: ForkSiblings;
 }
 
-/** Few tokens have fewer bytes, so that a head that could be cached is not taken for one that is too short. */
+/** Lower bound for bytes per token, so that a head that is long enough to be cached is not considered too short. */
 const LEAST_BYTES_PER_TOKEN = 3;
 
 function canBeCached(head: Head, model: Model): boolean {
@@ -96,7 +99,7 @@ function canBeCached(head: Head, model: Model): boolean {
   return headLength(head) >= cacheMinimumTokens * LEAST_BYTES_PER_TOKEN;
 }
 
-/** Data that forks of one answer share. */
+/** Data shared by the forks that the calls of one answer start. */
 export interface ForkSiblings {
   readonly prefix: SharedPrefix;
   readonly calls: readonly CallId[];
@@ -106,7 +109,9 @@ export function forkSiblings({ state }: Thread): ForkSiblings {
   return { prefix: {}, calls: state.calls.map(({ call }) => call.callId) };
 }
 
-/** Returns the past of an agent that continues this conversation, and how its transcript records that. */
+/**
+ * Returns the past of an agent that continues this conversation, and the origin that the agent's transcript records.
+ */
 export function forkPoint(
   thread: Thread,
   {
@@ -133,20 +138,20 @@ export function forkPoint(
   return { origin, past };
 }
 
-/** Returns the first message of an agent that inherits a conversation. Only a fork has to be told what it is. */
+/** Returns the first message of an agent that inherits a conversation. Only a fork needs an introduction. */
 export function firstPrompt(prompt: string, { kind }: Pick<ForkOrigin, "kind">): readonly string[] {
   return kind === "fork" ? forkPrompt(prompt) : [prompt];
 }
 
-/** Returns the first message of a fork. The part that siblings share comes first, in a block of its own. */
+/** Returns the first message of a fork. The part that siblings share comes first, in a separate block. */
 export function forkPrompt(directive: string): readonly string[] {
   return [FORK_INTRODUCTION, directive];
 }
 
-/** Beginning of `FORK_INTRODUCTION` in all versions. */
+/** Beginning of `FORK_INTRODUCTION`, the same in all versions of Retinue. */
 const OPENING = "[You are a fork of the agent";
 
-/** Returns whether a conversation is a fork's, for an agent whose record was lost. */
+/** Returns whether a conversation belongs to a fork. Used for agents whose record was lost. */
 export function isForkConversation(messages: readonly Message[]): boolean {
   return messages.some(({ role, content }) => role === "user" && textOf(content).includes(OPENING));
 }
@@ -156,12 +161,16 @@ function boundedNotice(turns: number): string {
   return `The fork has only ${what} of the conversation, so none of its messages can be read from the cache.`;
 }
 
-/** A first answer usually begins sooner. Waiting longer costs more time than the cache saves; fresh agents share less. */
+/**
+ * Maximum time that siblings wait for the first answer to begin. Most answers begin sooner, and a longer wait would
+ * cost more time than the cache saves. Fresh agents share less than forks, so they wait less.
+ */
 const LONGEST_WAIT_MS = { fork: 10_000, fresh: 3_000 };
 
 /**
- * Sends the first request of siblings alone until its answer begins, because only then can the others read from the
- * provider's cache what it has written. Delays only the first request of each sibling, and never for long.
+ * Sends the first request of a group of siblings alone until its answer begins. Only then can the others read from the
+ * provider's cache what the first request has written. Delays only the first request of each sibling, and only for a
+ * limited time.
  */
 export class SiblingGate {
   private readonly opened = createDeferred<void>();
@@ -173,7 +182,7 @@ export class SiblingGate {
     this.longestWaitMs = longestWaitMs;
   }
 
-  /** Wraps the model of one sibling. */
+  /** Wraps the model of one sibling, so that its first request waits. */
   guard(model: Model): Model {
     let isFirst = true;
     return {

@@ -17,9 +17,9 @@ export type SharedServices = Omit<RunServices, "model" | "executor" | "cwd" | "b
 export interface LaunchOptions {
   readonly prepared: PreparedAgent;
   readonly thread: Thread;
-  /** Texts of its first message, one block each. */
+  /** Texts of the first message, one block each. */
   readonly prompt: readonly string[];
-  /** Its spending in earlier runs, if it has limits of its own. */
+  /** Amounts that the subagent spent in earlier runs, if it has a budget of its own. */
   readonly spent?: BudgetSpent | undefined;
   readonly parent: LiveAgent;
   readonly shared: SharedServices;
@@ -28,7 +28,10 @@ export interface LaunchOptions {
   readonly journal: Journal;
 }
 
-/** Starts a run of a subagent and keeps its record up to date. The record has an end once everything is released. */
+/**
+ * Starts a run of a subagent and keeps its record up to date. The record gets an end once all resources of the run are
+ * released.
+ */
 export function launch(subagent: Subagent, options: LaunchOptions): void {
   const { prepared, thread, prompt, parent, shared, retinue, registry, journal } = options;
   const { agent, model, executor, cwd, limits, background, tools, notices } = prepared;
@@ -63,13 +66,13 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
   subagent.running = { run, done, background, output, detached: createDeferred<void>() };
 }
 
-/** Releases what was created for a run that has ended. Returns the worktree that has to stay. */
+/** Releases the resources of a run that has ended. Returns the worktree if it must be kept. */
 async function cleanUp(
   result: RunResult,
   { prepared, thread }: LaunchOptions,
   onUpdate: (update: RunUpdate) => void,
 ): Promise<Subagent["worktree"]> {
-  // The result is valid even if this can't be written.
+  // The result is valid even if the event can't be written.
   const record = async (event: DurableEvent): Promise<void> => {
     for (const line of await thread.record([event]).catch(() => [])) onUpdate(line);
   };
@@ -80,7 +83,10 @@ async function cleanUp(
   return worktree;
 }
 
-/** The acceptance command may do what the agent may, and use a shell if the parent has one. */
+/**
+ * Returns the acceptance check of a subagent. The command has the permissions of the agent, and may use Bash if the
+ * parent has it.
+ */
 function acceptanceOf({ acceptance, agent }: PreparedAgent, parent: LiveAgent): Acceptance | undefined {
   if (acceptance === undefined) return undefined;
   const { policy } = agent;

@@ -5,11 +5,11 @@ import { hookLines, withoutContext } from "../host/ask-hooks.ts";
 import { endFacts } from "../host/run-hooks.ts";
 import { endOf } from "./subagent.ts";
 
-/** The runs of a subagent in earlier processes, from its transcript. */
+/** Runs of a subagent in earlier processes, as read from its transcript. */
 export interface EarlierRuns {
   readonly agentId: AgentId;
   readonly spending: Spending;
-  /** Ends for which SubagentStop hooks have not run, although SubagentStart hooks have. */
+  /** Ends of runs for which SubagentStart hooks have run, but SubagentStop hooks have not. */
   readonly unreported: readonly UnreportedEnd[];
 }
 

@@ -3,13 +3,13 @@ import { afterPlanMode, inPlanMode, type PolicyChange } from "../host/plan-mode.
 import type { Thread } from "../thread/thread.ts";
 
 export interface Planner {
-  /** Thread of the main agent, whose plan mode applies to all agents. */
+  /** Thread of the main agent. Its plan mode applies to all agents. */
   readonly main: Thread;
-  /** Mode of the main agent after it leaves a plan mode that it began in. */
+  /** Mode of the main agent after it leaves plan mode, if it began in plan mode. */
   readonly after: PermissionMode;
 }
 
-/** Policies of agents as they are now: plan mode and the background take permissions away. */
+/** Current policies of agents. Plan mode and running in the background take permissions away. */
 export class Policies {
   private readonly planner: Planner | undefined;
   private readonly leftPlan: PolicyChange;
@@ -24,14 +24,17 @@ export class Policies {
     return this.planner?.main.state.plan === "entered";
   }
 
-  /** Returns how plan mode changes the policies of this agent. */
+  /** Returns the change that plan mode makes to the policies of this agent. */
   planned(agentId: AgentId): PolicyChange {
     if (this.isPlanning) return inPlanMode;
     const hasLeft = agentId === MAIN_AGENT && this.planner?.main.state.plan === "left";
     return hasLeft ? this.leftPlan : unchanged;
   }
 
-  /** Narrows the pool of an agent in the background. Its tools stay declared, for the cache, and are refused when called. */
+  /**
+   * Narrows the pool of an agent that runs in the background. Its other tools stay declared, to keep the cache valid,
+   * but are refused when called.
+   */
   inBackground(policy: Policy, pool: Policy["pool"]): Policy {
     const known = this.narrowed.get(policy);
     if (known) return known;

@@ -18,27 +18,27 @@ import { type AvailableAgent, type AvailableAgents, unknownAgentType } from "./a
 import type { Prepare, PreparedAgent, PrepareRequest, Refusal } from "./prepared-agent.ts";
 import { isVerifier, keepInCopy, policyInCopy, verifierPolicy, type WorkingCopy } from "./working-copy.ts";
 
-/** Settings and services that a session supplies for its subagents. */
+/** Settings and services of a session that are used to prepare its subagents. */
 export interface SubagentPorts {
   readonly agents: AvailableAgents;
   readonly settings: Settings;
   /** Home directory of the user, for rules that begin with `~`. */
   readonly home?: string | undefined;
-  /** A user is present. */
+  /** Whether a user is present. */
   readonly interactive: boolean;
-  /** Agents may work in the background. */
+  /** Whether agents may work in the background. */
   readonly mayBackground: boolean;
-  /** Tools that any agent of the session can have. */
+  /** Returns the tools that any agent of the session can have. */
   readonly tools: () => readonly ToolDeclaration[];
-  /** Built-in tools that this session does not have, and why. */
+  /** Built-in tools that are not available in this session, with the reason. */
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
-  /** The MCP servers of the session's main agent. */
+  /** Connection to the MCP servers of the main agent. */
   readonly connection: McpConnection;
-  /** The program supplied the only model there is. */
+  /** Whether the embedding program supplied the model, so that no other model is available. */
   readonly modelIsGiven: boolean;
-  /** Creates a model of the parent's provider by its name. Throws if there is none. */
+  /** Creates a model of the parent's provider by name. Throws if the provider has no such model. */
   chooseModel(name: string, provider: string): { readonly model: Model; readonly reason: string };
-  /** Connects MCP servers for one agent. They start in `root`. */
+  /** Connects MCP servers for one agent. The servers start in the directory `root`. */
   connect(
     servers: readonly McpServerUse[],
     use: { readonly owner: AgentId; readonly signal: AbortSignal; readonly root: string },
@@ -49,13 +49,13 @@ export interface SubagentPorts {
     definition: AgentDefinition,
     cwd: string,
   ): Promise<{ readonly ok: true; readonly copy: WorkingCopy } | Refusal>;
-  /** Hooks of the session together with those of a definition. */
+  /** Returns the hooks of the session together with those of a definition. */
   hooksFor(definition: AgentDefinition): Promise<Hooks | undefined>;
-  /** Adds tools of an agent's own MCP servers to the tools it has in `root`. */
+  /** Adds the tools of an agent's own MCP servers to the tools that the agent has in the directory `root`. */
   addTools(executor: ToolExecutor, tools: readonly Tool[], root: string): Promise<ToolExecutor>;
 }
 
-/** Prepares subagents from their definition, their call and their parent. */
+/** Creates the function that prepares subagents from their definition, call and parent. */
 export function createPrepare(ports: SubagentPorts): Prepare {
   const shareHead = createHeadCache();
   return async (request) => {
@@ -67,8 +67,8 @@ export function createPrepare(ports: SubagentPorts): Prepare {
 const MOST_HEADS = 64;
 
 /**
- * Returns a function that maps equal heads to one object. The bytes of a head are kept for each object, so hundreds of
- * agents of one kind have them once. Keeps the heads that were used last.
+ * Returns a function that maps identical heads to one object. The bytes of a head are cached per object, so hundreds of
+ * agents of one type share them. Keeps the most recently used heads.
  */
 export function createHeadCache(): (head: Head) => Head {
   const heads = new Map<string, Head>();
@@ -132,10 +132,10 @@ interface Parts extends Pick<PreparedAgent, "release" | "background"> {
   readonly found: AvailableAgent;
   readonly copy: WorkingCopy | undefined;
   readonly root: string;
-  /** MCP servers of this agent alone. */
+  /** MCP servers that only this agent uses. */
   readonly own: McpConnection;
   readonly ports: SubagentPorts;
-  /** Maps equal heads to one object. */
+  /** Maps identical heads to one object. */
   readonly shareHead: (head: Head) => Head;
 }
 
@@ -204,7 +204,7 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
   };
 }
 
-/** A fork has the model, tools and directory of its parent. */
+/** Prepares a fork, which has the model, tools and directory of its parent. */
 function prepareFork(
   { spec, terms, parent, before }: PrepareRequest,
   head: Head,
@@ -213,7 +213,7 @@ function prepareFork(
   const { subagents = {} } = ports.settings;
   const denial = agentDenial({ name: FORK_TYPE }, parent.agent.policy);
   if (denial !== undefined) return refuse(denial);
-  // A person can talk to the parent while its forks work.
+  // If a user is present, forks work in the background, so that the user can talk to the parent meanwhile.
   const background = ports.mayBackground && (terms.background || ports.interactive);
   const { executor, cwd, hooks, model } = parent.services;
   const { provider, model: name } = model.describe();
@@ -271,7 +271,10 @@ interface SubagentModel {
   readonly notice?: string;
 }
 
-/** Chooses the model of the call, the definition, the settings or the parent, in this order. If it is unavailable, uses the parent's with a notice. */
+/**
+ * Chooses the model of the call, the definition, the settings or the parent, in this order. If that model is
+ * unavailable, uses the parent's model and adds a notice.
+ */
 function modelFor(
   { spec, terms, parent }: PrepareRequest,
   { definition }: AvailableAgent,
@@ -294,7 +297,10 @@ function modelFor(
   }
 }
 
-/** Returns a refusal if a prompt function of the program fails. The caller then continues without the agent. */
+/**
+ * Returns the system prompt, or a refusal if a prompt function of the embedding program fails. The caller then
+ * continues without the agent.
+ */
 function promptOf(found: AvailableAgent, cwd: string): string | Refusal {
   try {
     return found.prompt(cwd);
@@ -305,7 +311,10 @@ function promptOf(found: AvailableAgent, cwd: string): string | Refusal {
   }
 }
 
-/** Returns the rules that the user can approve before a background launch: entries of `tools` with a specifier, never a whole tool. */
+/**
+ * Returns the rules that the user can approve before a background agent starts: entries of `tools` with a specifier,
+ * never a whole tool.
+ */
 function launchGrants({ tools = [] }: Pick<AgentDefinition, "tools">): readonly string[] {
   return tools.filter((text) => {
     const rule = parseRule(text);
@@ -314,7 +323,7 @@ function launchGrants({ tools = [] }: Pick<AgentDefinition, "tools">): readonly 
   });
 }
 
-/** Adds the instructions of MCP servers to the context of an agent that has tools of theirs. */
+/** Adds the instructions of MCP servers to the context of an agent that has tools of those servers. */
 export function withInstructions(agent: ResolvedAgent, connections: readonly McpConnection[]): ResolvedAgent {
   const { head, policy } = agent;
   const used = connections.filter(({ tools }) => tools.some(({ declaration: { name } }) => policy.pool.includes(name)));
@@ -327,7 +336,9 @@ export function withInstructions(agent: ResolvedAgent, connections: readonly Mcp
   };
 }
 
-/** Returns why a rule like `Task(Explore)` denies an agent, whatever name it was requested by. */
+/**
+ * Returns the reason if a rule such as `Task(Explore)` denies the agent, regardless of the name that the request used.
+ */
 function agentDenial({ name }: Pick<AgentDefinition, "name">, policy: Policy): string | undefined {
   const { effect, scope, rule } = judgeAgent(name, policy);
   return effect === "deny" ? `Agent "${name}" can't be used here: the ${scope} rule ${rule} denies it.` : undefined;

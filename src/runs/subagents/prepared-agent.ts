@@ -15,16 +15,16 @@ import type { ClockLimits } from "../host/clock-limits.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import type { RunTerms } from "./subagent.ts";
 
-/** Decides what a subagent is and has for one run. */
+/** Prepares a subagent for one run, or returns a refusal. */
 export type Prepare = (request: PrepareRequest) => Promise<PreparedAgent | Refusal>;
 
 export interface PrepareRequest {
   readonly spec: SpawnSpec;
   readonly terms: RunTerms;
   readonly parent: LiveAgent;
-  /** Set for a fork: head of the conversation that it continues. */
+  /** Head of the conversation that the agent continues. Set only for a fork. */
   readonly forkHead?: Head | undefined;
-  /** Policy of its last run, if it is resumed. It is not allowed more than it was then. */
+  /** Policy of the agent's last run. Set only for a resumed agent, which gets no more permissions than it had then. */
   readonly before?: RecordedPolicy | undefined;
   readonly signal: AbortSignal;
 }
@@ -44,18 +44,20 @@ export interface PreparedAgent {
   readonly tools: ToolReport;
   readonly budget: AgentBudget;
   readonly limits: ClockLimits;
-  /** The definition or the call asks to run it in the background. */
+  /** Whether the definition or the call asks to run the agent in the background. */
   readonly background: boolean;
-  /** Rules that its definition lists, to be approved before it works in the background. */
+  /** Rules listed in the definition that the user can approve before the agent works in the background. */
   readonly grants?: readonly string[] | undefined;
-  /** Set if it begins with the messages of its parent: under the same head, or under one of its own. */
+  /**
+   * Set if the agent begins with the messages of its parent. `fork`: with the same head. `context`: with its own head.
+   */
   readonly inherits?: ForkOrigin["kind"] | undefined;
-  /** Command that its work has to pass. */
+  /** Command that must succeed for the work to be accepted. */
   readonly acceptance?: string | undefined;
   readonly notices: readonly string[];
-  /** Hooks of this agent; absent: those of the session. */
+  /** Hooks of this agent. If absent, those of the session apply. */
   readonly hooks?: Hooks | undefined;
   readonly followUp?: ((result: RunResult) => Promise<readonly DurableEvent[]>) | undefined;
-  /** Releases what was created for this run alone. Returns the worktree that has to stay. */
+  /** Releases the resources that were created for this run only. Returns the worktree if it must be kept. */
   release(): Promise<KeptWorktree | undefined>;
 }

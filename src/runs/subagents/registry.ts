@@ -29,15 +29,18 @@ import {
 } from "./subagent.ts";
 import { rosterText } from "./task-text.ts";
 
-/** Releases the resources of an agent whose process died. Returns its worktree if it has to be kept. Never rejects. */
+/**
+ * Releases the resources of an agent whose process died. Returns the agent's worktree if it must be kept. Never
+ * rejects.
+ */
 export type SettleLost = (agentId: AgentId) => Promise<KeptWorktree | undefined>;
 
 /**
- * The subagents of a session, oldest first, and the agents that run now. Those of earlier processes are read from their
- * transcripts, each once, when someone first asks for them.
+ * The subagents of a session, oldest first, and the agents that are running. Subagents of earlier processes are read
+ * from their transcripts once, when they are first needed.
  */
 export class Registry implements RunRegistry {
-  /** Agents with a run under way, the main agent included. */
+  /** Agents with a run in progress, including the main agent. */
   readonly live = new Map<AgentId, LiveAgent>();
   private readonly journal: Journal;
   private readonly settleLost: SettleLost;
@@ -64,7 +67,7 @@ export class Registry implements RunRegistry {
     return subagent;
   }
 
-  /** Returns a subagent that this process knows already. Agents that run now are always known. */
+  /** Returns a subagent if it is already loaded. Running agents always are. */
   known(agentId: AgentId): Subagent | undefined {
     return this.subagents.get(agentId);
   }
@@ -81,20 +84,23 @@ export class Registry implements RunRegistry {
     return ancestor === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).slice(0, -1).includes(ancestor));
   }
 
-  /** Finds a subagent by name, id, or the start or end of an id if only one agent has it. */
+  /** Finds a subagent by name, id, or the start or end of an id if it matches only one agent. */
   async find(reference: string, ancestor?: AgentId): Promise<Subagent | undefined> {
     const all = await this.all(ancestor);
     const named = all.filter(({ name }) => name === reference);
-    // A name can be used again after its agent has ended: it means the running agent, or the newest.
+    // A name can be reused after its agent has ended. It refers to the running agent, or else to the newest one.
     const meant = named.findLast(({ running }) => running) ?? named.at(-1);
     if (meant) return meant;
     const ids = all.map(({ agentId }) => agentId);
-    // Files and notices call an agent `agent-<id>`.
+    // Files and notices refer to an agent as `agent-<id>`.
     const match = matchId(ids, reference.replace(/^agent-/, ""));
     return match.kind === "one" ? this.subagents.get(match.id) : undefined;
   }
 
-  /** Returns why no other agent can have this name now. A name belongs to one agent as long as that agent works. */
+  /**
+   * Returns the reason why the name can't be given to another agent now. An agent keeps its name as long as it is
+   * running.
+   */
   whyNameIsTaken(name: string): string | undefined {
     const other = this.working().find((each) => each.name === name);
     if (other === undefined && !this.claimedNames.has(name)) return undefined;
@@ -102,20 +108,20 @@ export class Registry implements RunRegistry {
     return `The name "${name}" is taken by ${owner}. Choose another name, or omit it.`;
   }
 
-  /** Holds a name while `start` runs. */
+  /** Reserves a name while `start` runs. */
   async claimName<T>(name: string | undefined, start: () => Promise<T>): Promise<T> {
     if (name === undefined) return start();
     this.claimedNames.add(name);
     return start().finally(() => this.claimedNames.delete(name));
   }
 
-  /** Returns the ids from the main agent's child down to this agent. */
+  /** Returns the ids of the agents from the main agent's child down to this agent. */
   pathTo({ agentId, parent }: Subagent): readonly AgentId[] {
     const above = this.subagents.get(parent.agentId);
     return above ? [...this.pathTo(above), agentId] : [agentId];
   }
 
-  /** Returns the subagents that run now: an agent and all below it. */
+  /** Returns the running subagents among `top` and all agents below it. */
   working(top: AgentId = MAIN_AGENT): readonly Subagent[] {
     const all = [...this.subagents.values()].filter(({ running }) => running !== undefined);
     return top === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).includes(top));
@@ -125,7 +131,7 @@ export class Registry implements RunRegistry {
     return this.subagents.get(agentId)?.running !== undefined;
   }
 
-  /** Returns whether the agent runs and its caller waits for it. */
+  /** Returns whether the agent is running and its caller is waiting for it. */
   isWaitedFor(agentId: AgentId): boolean {
     return this.subagents.get(agentId)?.running?.background === false;
   }
@@ -136,19 +142,19 @@ export class Registry implements RunRegistry {
     return subagent.running?.background === true || this.isInBackground(subagent.parent.agentId);
   }
 
-  /** Returns the spending of a subagent and all below it, in all their runs. */
+  /** Returns the spending of a subagent and all agents below it, over all their runs. */
   async spent(agentId: AgentId): Promise<BudgetSpent> {
     const below = await this.all(agentId);
     const all = [agentId, ...below.map((each) => each.agentId)];
     return sumSpending(await Promise.all(all.map(async (each) => spendingIn(await this.journal.read(each)))));
   }
 
-  /** Returns the runs of earlier processes, for the session's budget and for hooks that have not run. */
+  /** Returns the runs of earlier processes. Used for the session's budget and for hooks that have not run yet. */
   earlierRuns(): Promise<readonly EarlierRuns[]> {
     return this.load();
   }
 
-  /** Waits for the result of the newest run. Returns undefined if the signal fires first. */
+  /** Waits for the result of the subagent's newest run. Returns undefined if the signal fires first. */
   async resultOf(agentId: AgentId, signal: AbortSignal): Promise<SubagentResult | undefined> {
     const subagent = await this.get(agentId);
     if (subagent?.running) return orAbort(subagent.running.done, signal);
@@ -167,7 +173,7 @@ export class Registry implements RunRegistry {
   }
 
   async roster(agentId: AgentId, unreported: readonly RunRef[]): Promise<string> {
-    // The background agents of an agent that has ended report to its parent.
+    // When an agent has ended, its background agents report to its parent.
     const inherited = new Set(unreported.map(({ runId }) => runId));
     const all = await this.all();
     return rosterText(
@@ -187,7 +193,7 @@ export class Registry implements RunRegistry {
     return true;
   }
 
-  /** Moves the subagents that `parent` waits for to the background. Returns their ids. */
+  /** Moves the subagents that `parent` is waiting for to the background. Returns their ids. */
   async detachChildren(parent: AgentId, cause: "person" | "timeout"): Promise<readonly AgentId[]> {
     const children = (await this.all()).filter((each) => each.parent.agentId === parent);
     const detached = await Promise.all(children.map(({ agentId }) => this.detach(agentId, cause)));
@@ -216,7 +222,7 @@ export class Registry implements RunRegistry {
     );
   }
 
-  /** Returns undefined while the run is under way. */
+  /** Returns the result of a run, or undefined while the run is in progress. */
   private async resultOfRun({ agentId, runId }: RunRef): Promise<SubagentResult | undefined> {
     const subagent = await this.get(agentId);
     if (subagent === undefined) return lostResult({ agentId, runId });
@@ -255,7 +261,7 @@ export class Registry implements RunRegistry {
     return earlierRuns(agentId, lines);
   }
 
-  /** Ends the run that an earlier process left open, and releases what was created for it. Returns the lines it added. */
+  /** Ends the run that an earlier process left open and releases its resources. Returns the lines that were added. */
   private async endLostRun(thread: Thread, lines: readonly Line[]): Promise<readonly Line[]> {
     const added = await thread.restore(lines);
     const { uncleaned } = thread;

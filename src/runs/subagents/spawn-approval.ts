@@ -6,7 +6,7 @@ import type { Budget, BudgetRefusal } from "../budget/budget.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import type { PreparedAgent } from "./prepared-agent.ts";
 
-/** A call that has started and turned out to need approval. */
+/** A call that turned out to need approval after it had started. */
 export interface StartedCall {
   readonly parent: LiveAgent;
   readonly asker: Asker;
@@ -14,16 +14,19 @@ export interface StartedCall {
   readonly signal: AbortSignal;
 }
 
-/** Reason to ask about a call that has started. */
+/** Reason to ask for approval of a call that has already started. */
 export interface Concern extends Pick<ApprovalQuestion, "kind" | "grants"> {
-  /** Makes the id of the question unique, because the call may have been asked about under its own id. */
+  /** Makes the id of the question unique, because the call itself may already have been asked about. */
   readonly about: string;
   /** Setting that requires the approval. */
   readonly rule: string;
   readonly reason: string;
 }
 
-/** Asks about a started call. Meanwhile the caller waits as it does for an agent. Returns undefined if the call was aborted. */
+/**
+ * Asks for approval of a call that has already started. Meanwhile the caller is paused, as when it waits for an agent.
+ * Returns undefined if the call was aborted.
+ */
 export async function askAboutCall(started: StartedCall, concern: Concern): Promise<ApprovalAnswer | undefined> {
   const { parent, asker, signal, callId } = started;
   const call = findCall(parent.thread.state, callId)?.call;
@@ -56,14 +59,17 @@ export async function askAboutCall(started: StartedCall, concern: Concern): Prom
 /** Asks for approval. Returns undefined if no approver is available. */
 type Ask = (concern: Concern) => Promise<ApprovalAnswer | undefined>;
 
-/** Counts agents before they start. When one prompt starts too many, the user may allow as many again. */
+/**
+ * Counts agents before they start. If one prompt starts too many agents, the user is asked whether to allow the same
+ * number again.
+ */
 export class SpawnGate {
   private asksForMore: Promise<boolean> | undefined;
 
   async enter(budget: Budget, ask: Ask): Promise<BudgetRefusal | undefined> {
     const refusal = budget.spawn();
     if (refusal?.limit !== "promptSpawns") return refusal;
-    // Several calls of one answer share one question.
+    // Several calls of the same answer share one question.
     this.asksForMore ??= askForMore(refusal, budget, ask).finally(() => {
       this.asksForMore = undefined;
     });
@@ -79,7 +85,10 @@ async function askForMore({ message }: BudgetRefusal, budget: Budget, ask: Ask):
   return true;
 }
 
-/** Asks once, before an agent works in the background, for the rules that its definition lists. If denied, each call is decided by itself. */
+/**
+ * Asks the user to approve the rules that a definition lists, once, before its agent works in the background. If the
+ * user denies that, each call of the agent is decided on separately.
+ */
 export async function preapprove(prepared: PreparedAgent, launch: StartedCall): Promise<PreparedAgent> {
   const { agent, grants = [] } = prepared;
   const { policy, agentType } = agent;

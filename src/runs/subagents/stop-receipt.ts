@@ -1,10 +1,10 @@
 import type { AgentId, RunId } from "../../protocol/index.ts";
 import type { Subagent } from "./subagent.ts";
 
-/** Result of a stop. */
+/** Result of stopping agents. */
 export interface StopReceipt {
   readonly stopped: readonly StoppedRun[];
-  /** Agents that still work. Each has to be stopped separately. */
+  /** Agents that are still running. Each must be stopped separately. */
   readonly goesOn: readonly WorkingRun[];
 }
 
@@ -16,12 +16,12 @@ export interface WorkingRun {
   readonly runId: RunId;
 }
 
-/** A stopped run. The agent's work is kept, and it can be resumed. */
+/** A stopped run. The agent's work is kept, and the agent can be resumed. */
 export interface StoppedRun extends WorkingRun {
   readonly turns: number;
 }
 
-/** Returns which of the working agents `stop` has stopped. */
+/** Calls `stop`, then returns which of the running agents it stopped and which are still running. */
 export async function stopWithReceipt(
   working: readonly Subagent[],
   stop: () => Promise<unknown>,

@@ -20,15 +20,15 @@ import type { Run } from "../host/run.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { AgentOutput } from "./agent-output.ts";
 
-/** Terms of one run of a subagent, added by the call that starts or resumes it. */
+/** Terms of one run of a subagent, set by the call that starts or resumes it. */
 export interface RunTerms {
   readonly prompt: string;
   readonly background: boolean;
   readonly model?: string | undefined;
   readonly maxTurns?: number | undefined;
-  /** Command that its work has to pass, instead of the one in its definition. */
+  /** Command that must succeed for the work to be accepted, instead of the one in the definition. */
   readonly acceptance?: string | undefined;
-  /** Set if the call starts a fork of the caller instead of an agent of a type. */
+  /** Set if the call starts a fork of the caller instead of an agent type. */
   readonly fork?: ForkBounds | undefined;
 }
 
@@ -42,11 +42,11 @@ export interface Caller {
   readonly signal: AbortSignal;
 }
 
-/** Limits of a fork, compared with the agent it is forked from. */
+/** Limits that a fork has in addition to those of its parent. */
 export interface ForkBounds {
-  /** Number of newest turns that it gets; absent: all. */
+  /** Number of newest turns that the fork gets. If absent, it gets all turns. */
   readonly turns?: number | undefined;
-  /** The only tools that it may run. All stay declared, for the cache. */
+  /** The only tools that the fork may run. The others stay declared, to keep the cache valid. */
   readonly allowedTools?: readonly string[] | undefined;
   readonly readOnly?: boolean | undefined;
 }
@@ -62,21 +62,21 @@ export type SpawnOutcome =
     }
   | { readonly status: "refused"; readonly message: string };
 
-/** A subagent of the session: what its transcript says, and its run while one is under way. */
+/** A subagent of the session: data from its transcript, and its run while one is in progress. */
 export interface Subagent extends SpawnSpec {
-  /** Its newest run. */
+  /** Id of the newest run. */
   runId: RunId;
-  /** Requested model, by name. It keeps that when it is resumed. */
+  /** Name of the requested model. It still applies when the subagent is resumed. */
   model?: string | undefined;
-  /** Policy of its newest run. */
+  /** Policy of the newest run. */
   policy?: RecordedPolicy | undefined;
   outputFile?: string | undefined;
-  /** Worktree that its newest run left behind. */
+  /** Worktree that was kept after the newest run. */
   worktree?: KeptWorktree | undefined;
-  /** End of its newest run; absent while it runs. */
+  /** End of the newest run. Absent while it is in progress. */
   end?: RunEnd | undefined;
   running?: RunningSubagent | undefined;
-  /** Its thread, restored when its lost run was ended, until it is resumed. */
+  /** Thread that was restored to end a lost run, kept until the subagent is resumed. */
   restored?: Thread | undefined;
 }
 
@@ -94,10 +94,10 @@ export function specOf({
   return { agentId, agentType, description, name, isolation, fork, parent, depth };
 }
 
-/** A run of a subagent that is under way. */
+/** A run of a subagent that is in progress. */
 export interface RunningSubagent {
   readonly run: Run;
-  /** Settles when everything created for the run is released. */
+  /** Settles when all resources of the run are released. */
   readonly done: Promise<SubagentResult>;
   background: boolean;
   readonly output: AgentOutput;
@@ -105,13 +105,13 @@ export interface RunningSubagent {
   readonly detached: Deferred<void>;
 }
 
-/** A subagent with the end of one of its runs. */
+/** A subagent, with the end of one of its runs. */
 export interface SubagentResult
   extends Pick<Subagent, "agentId" | "agentType" | "description" | "outputFile" | "worktree"> {
   readonly end: RunEnd;
 }
 
-/** Returns the result of a run as its caller gets it. A verdict of the verifier counts only if it ran something. */
+/** Returns the result of a run for its caller. A verifier's verdict is valid only if the verifier ran a command. */
 export function resultOf(
   { agentId, agentType, description, outputFile, worktree }: Omit<SubagentResult, "end">,
   end: RunEnd,
@@ -133,7 +133,7 @@ export function endedNotice({ agentId, end: { runId, outcome, facts } }: Subagen
   return { agentId, runId, outcome, unreturned };
 }
 
-/** Returns how an agent is named in lists and errors. */
+/** Returns the label of an agent for lists and error messages. */
 export function labelOf({
   agentId,
   agentType,
@@ -142,7 +142,7 @@ export function labelOf({
   return `${agentId} (${agentType}: ${description})`;
 }
 
-/** Reads a subagent from its transcript. Returns undefined if the transcript is too damaged. */
+/** Reads a subagent from the lines of its transcript. Returns undefined if the transcript is too damaged. */
 export function readSubagent(lines: readonly Line[], outputFile: string | undefined): Subagent | undefined {
   const created = lines.find((line): line is Line & EventOf<"agent.created"> => line.type === "agent.created");
   const started = lines.findLast((line): line is Line & EventOf<"run.started"> => line.type === "run.started");

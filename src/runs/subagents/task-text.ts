@@ -12,11 +12,14 @@ import {
 } from "../../protocol/index.ts";
 import { labelOf, type Subagent, type SubagentResult } from "./subagent.ts";
 
-/** Longest report in the context of a parent, in characters. The rest can be read elsewhere. */
+/** Maximum length of a report in the parent's context, in characters. The parent can read the rest separately. */
 export const LONGEST_REPORT = 32_000;
 const LONGEST_NOTICES = 3 * LONGEST_REPORT;
 
-/** Returns what a parent's model reads of a run that has ended. `report` is its report, or the part that fits. */
+/**
+ * Returns the text about an ended run for the parent's model. `report` is the agent's report, or the part of it that
+ * fits.
+ */
 export function resultText(run: SubagentResult, report = run.end.text): string {
   const { agentId, agentType, end } = run;
   if (end.outcome === "failed" || end.outcome === "stopped") return errorText(run, report);
@@ -32,19 +35,19 @@ function errorText(run: SubagentResult, report: string): string {
   return `<task_error${attributes}>\n${why}${said}\n</task_error>\n${trailer(run)}${resumeHint(run)}`;
 }
 
-/** Explains why the report of an incomplete run is not all that was asked for. */
+/** Explains why an incomplete run ended early. */
 function earlyEnd({ outcome, reason, message = "" }: RunEnd): string {
   return outcome === "incomplete" ? `\n[Ended early (${reason}). ${escapeTags(message)}]` : "";
 }
 
 function resumeHint({ agentId, end }: SubagentResult): string {
   if (end.outcome === "succeeded") return "";
-  // Its next run is charged to the same budget, so it can't be resumed at once.
+  // The next run is charged to the same budget, so the agent can't be resumed immediately.
   const when = end.reason === "budget" ? " once the budget allows it" : "";
   return `\n[To continue this agent${when}, call Task with resume: "${agentId}".]`;
 }
 
-/** Returns the text for a refused call: there is no agent, and nothing to resume. */
+/** Returns the text for a refused call, which has no agent that could be resumed. */
 export function refusalText(agentType: string, message: string): string {
   return `<task_error${attributesOf({ agent: agentType })}>\n${escapeTags(message)}\n</task_error>`;
 }
@@ -60,7 +63,7 @@ export function launchedText({
   return `Agent ${agentId} is running in the background; you will be notified when it ends.${where} Continue with something else. TaskOutput shows its progress, and TaskStop stops it.\nagentId: ${agentId}`;
 }
 
-/** Returns one text for all background agents that have ended. Their reports share its length. */
+/** Returns one text about all background agents that have ended. Their reports share the available length. */
 export function noticeText(ended: readonly SubagentResult[]): string {
   const room = Math.max(400, Math.min(LONGEST_REPORT, Math.floor(LONGEST_NOTICES / ended.length)));
   const notices = ended.map((run) => {
@@ -78,7 +81,7 @@ export function noticeText(ended: readonly SubagentResult[]): string {
   return `[From the runtime, not from the user: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
 }
 
-/** Returns the report of a run, cut to a length, with a note about where to read the rest. */
+/** Returns the report of a run, cut to a maximum length, with a note on where to read the rest. */
 export function boundReport({ outputFile, end }: SubagentResult, maxCharacters: number): string {
   const { text, truncated } = boundText(end.text, { maxCharacters });
   if (!truncated) return text;
@@ -86,7 +89,7 @@ export function boundReport({ outputFile, end }: SubagentResult, maxCharacters: 
   return `${text}\n[The report has ${formatCount(end.text.length)} characters: ${where}.]`;
 }
 
-/** Returns the facts that the runtime recorded. They follow the agent's own report. */
+/** Returns the facts that the runtime recorded, as text to append to the agent's own report. */
 function trailer({ agentType, worktree, end }: SubagentResult): string {
   const { usage, facts, milliseconds, costUsd, acceptance } = end;
   const changed = agentType === VERIFIER && !worktree ? "changed in its scratch copy, which is removed" : "changed";
@@ -117,12 +120,12 @@ function ids(runs: readonly RunRef[]): string {
   return list(runs.map(({ agentId }) => agentId));
 }
 
-/** `"npm test" (exit 1)` */
+/** Formats a command and its exit code: `"npm test" (exit 1)`. */
 function ran({ command, exitCode }: CommandFact): string {
   return `${quoted(command)} (${exitCode === null ? "no exit code" : `exit ${exitCode}`})`;
 }
 
-/** `Bash "npm publish"`: the tool, and the first text of its input. */
+/** Formats a denied call as its tool and the first text of its input: `Bash "npm publish"`. */
 function denied({ tool, input }: DeniedFact): string {
   const first = Object.values(objectIn(input)).find((value) => typeof value === "string");
   return first === undefined ? tool : `${tool} ${quoted(first)}`;
@@ -150,7 +153,7 @@ function acceptanceText({ command, ok, exitCode, output }: AcceptanceResult): st
   return `[${check}: ${how})]\n${escapeTags(output)}`;
 }
 
-/** Quotes a path that could be mistaken for a part of the line. */
+/** Quotes a path that contains separators of the line. */
 function asName(path: string): string {
   return /[\s;,"<>[\]]/.test(path) ? JSON.stringify(path) : path;
 }
@@ -160,12 +163,12 @@ function list(items: readonly string[]): string {
   return items.length > 10 ? `${shown} and ${items.length - 10} more` : shown;
 }
 
-/** A run that succeeded has the status `completed` in the text. */
+/** Returns the status for the text, in which a run that succeeded is called `completed`. */
 function statusOf(outcome: Outcome): string {
   return outcome === "succeeded" ? "completed" : outcome;
 }
 
-/** Escapes text that imitates our tags, or those of a system message. */
+/** Escapes text that imitates the tags of Retinue or of a system message. */
 export function escapeTags(text: string): string {
   return text.replace(/<(?=\s*\/?\s*(?:task[-_]|system[-_\s>]))/gi, "&lt;");
 }
@@ -179,12 +182,12 @@ function attributesOf(attributes: Readonly<Record<string, string | undefined>>):
 
 const entities: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" };
 
-/** Older agents can still be resumed by their id. */
+/** Maximum number of finished agents in the list. Older agents can still be resumed by id. */
 const FINISHED_SHOWN = 10;
 
 /**
- * Lists the agents that run, that have unreported results, and that can be resumed. After a compaction, a parent knows
- * them only from this list. Empty if there are none.
+ * Lists the agents that are running, have unreported results or can be resumed. After a compaction, a parent knows its
+ * agents only from this list. Empty if there are none.
  */
 export function rosterText(agents: readonly Subagent[], unreported: readonly RunRef[]): string {
   const waiting = new Set(unreported.map(({ runId }) => runId));
@@ -212,7 +215,10 @@ function rosterLine({ agentId, agentType, description, name, outputFile, end }: 
   return `- ${agentId} (${agentType}${called})${how}: ${description}${output}`;
 }
 
-/** Says that no agent, or more than one, has this name or id, and names those that the caller can reach: the agents below it. */
+/**
+ * Returns an error text for a name or id that matches no agent or several. Lists the agents that the caller can reach,
+ * which are those below it.
+ */
 export function unknownAgentText(id: string, agents: readonly Subagent[], caller: AgentId): string {
   const isMain = caller === MAIN_AGENT;
   if (agents.length === 0)
@@ -233,5 +239,5 @@ export function unknownAgentText(id: string, agents: readonly Subagent[], caller
   return `There is no agent ${id} ${where}. Known agents: ${newest.map(labelOf).join(", ")}${more}.`;
 }
 
-/** Explains why an agent without Task can't use the tools that go with it. */
+/** Explains why an agent without Task can't use the other delegation tools. */
 export const MAY_NOT_DELEGATE = "only agents that can delegate may start, resume, stop or inspect other agents.";

@@ -10,21 +10,27 @@ import {
   VERIFIER,
 } from "../../protocol/index.ts";
 
-/** A copy of the repository that one agent has for itself. */
+/** A copy of the repository that only one agent uses. */
 export interface WorkingCopy {
-  /** Directory that the agent works in. */
+  /** Directory in which the agent works. */
   readonly root: string;
   /** Top directory of the copy. */
   readonly top: string;
-  /** Directory that it is a copy of. */
+  /** Directory from which the copy was made. */
   readonly original: string;
-  /** The session's tools on the copy, without the limits of any agent. */
+  /** Executor of the session's tools in the copy, without the limits of any agent. */
   readonly executor: ToolExecutor;
-  /** Called after everything that ran there has ended. Returns undefined if nothing was changed and the copy is gone. */
+  /**
+   * Called after all processes in the copy have ended. Returns undefined if nothing was changed and the copy was
+   * removed.
+   */
   leave(): Promise<KeptWorktree | undefined>;
 }
 
-/** Returns a policy that forbids in the copy what it forbids in the original, also if a rule names a whole path. */
+/**
+ * Returns a policy that restricts paths in the copy as the given policy restricts the same paths in the original,
+ * including rules with absolute paths.
+ */
 export function policyInCopy(
   policy: Policy,
   copy: Pick<WorkingCopy, "original" | "top">,
@@ -57,8 +63,8 @@ function escapeGlob(directory: string): string {
 }
 
 /**
- * Returns the policy of a verifying agent. It has to run things, and does so in a copy, where its edits and commands
- * need no approval. What rules deny or ask about stays so, and a stricter mode of its parent holds.
+ * Returns the policy of a verifier, which works in a copy, where its edits and commands need no approval. Rules that
+ * deny or ask still apply, and so does a stricter mode of the parent.
  */
 export function verifierPolicy(policy: Policy, parent: Policy): Policy {
   if (parent.mode !== "default" && parent.mode !== "acceptEdits") return policy;
@@ -66,7 +72,10 @@ export function verifierPolicy(policy: Policy, parent: Policy): Policy {
   return { ...policy, mode: "acceptEdits", rules: [...policy.rules, commands] };
 }
 
-/** Returns tools that refuse commands which name the original instead of the copy. A net against mistakes, not a sandbox. */
+/**
+ * Returns an executor that refuses commands that name the original instead of the copy. This prevents mistakes; it is
+ * not a sandbox.
+ */
 export function keepInCopy(
   executor: ToolExecutor,
   { original, top }: Pick<WorkingCopy, "original" | "top">,

@@ -8,11 +8,11 @@ export interface Past {
   readonly headHash: string | undefined;
   /** Newest request of the conversation. */
   readonly prompt: WrittenPrompt | undefined;
-  /** Number of requests made in this conversation, and in the ones that it continues. */
+  /** Number of requests made in this conversation and in those that it continues. */
   readonly requests: number;
-  /** Only the newest turns are included. */
+  /** Whether only the newest turns are included. */
   readonly isBounded: boolean;
-  /** The bytes are the same as when it was forked. */
+  /** Whether the bytes are the same as when the fork was created. */
   readonly isSame: boolean;
 }
 
@@ -25,13 +25,13 @@ export interface ForkSource {
 }
 
 export interface BranchOptions {
-  /** Number of newest turns to include; absent: all. */
+  /** Number of newest turns to include. If absent, all are included. */
   readonly turns?: number | undefined;
-  /** Shared by the siblings of a fork. */
+  /** Prefix shared by sibling forks. */
   readonly prefix?: SharedPrefix | undefined;
 }
 
-/** Returns the past of a fork. It shares all bytes of the conversation, or copies those of its newest turns. */
+/** Returns the past of a fork. It shares all bytes of the conversation, or copies the bytes of the newest turns. */
 export function branch(source: ForkSource, { turns, prefix }: BranchOptions): Past | undefined {
   const { conversation, headHash, newestPrompt, requests } = source;
   if (conversation === undefined) return undefined;
@@ -42,10 +42,13 @@ export function branch(source: ForkSource, { turns, prefix }: BranchOptions): Pa
 
 const OMITTED = "[Earlier turns of this conversation are omitted.]";
 
-/** Restores an agent from these lines, without writing to its journal. */
+/** Restores an agent from lines, without writing to its journal. */
 export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<ForkSource>;
 
-/** Restores the past of a fork from the transcript of its origin. Returns undefined if that is missing. */
+/**
+ * Restores the past of a fork from the transcript of its origin. Returns undefined if the transcript is missing or
+ * lacks the line of the fork.
+ */
 export async function readPast(origin: ForkOrigin, journal: Journal, replay: Replay): Promise<Past | undefined> {
   const { source, prefix } = restoreSource(origin, journal, replay);
   const found = await source;
@@ -59,7 +62,7 @@ interface RestoredSource {
   readonly prefix: SharedPrefix;
 }
 
-/** Keeps the newest one: siblings are restored one after the other, and share it. */
+/** Most recently restored source of each journal. Siblings are restored one after the other and share it. */
 const newest = new WeakMap<Journal, RestoredSource>();
 
 function restoreSource({ agentId, line }: ForkOrigin, journal: Journal, replay: Replay): RestoredSource {
@@ -72,7 +75,7 @@ function restoreSource({ agentId, line }: ForkOrigin, journal: Journal, replay: 
   });
   const fresh = { key, source, prefix: {} };
   newest.set(journal, fresh);
-  // A later attempt to read it may succeed.
+  // After an error, a later attempt to read the source may succeed.
   source.catch(() => newest.delete(journal));
   return fresh;
 }

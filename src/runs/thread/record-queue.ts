@@ -2,7 +2,7 @@ import type { Journal } from "../../ports/index.ts";
 import type { DurableEvent, Line } from "../../protocol/index.ts";
 
 interface Entry<State> {
-  /** Condition for recording the events; absent: none. */
+  /** Condition for recording the events. If absent, they are always recorded. */
   readonly allows: ((state: State) => boolean) | undefined;
   readonly events: readonly DurableEvent[];
   readonly resolve: (lines: readonly Line[] | undefined) => void;
@@ -12,7 +12,7 @@ interface Entry<State> {
 export interface RecordTarget<State> {
   state(): State;
   append(events: readonly DurableEvent[]): ReturnType<Journal["append"]>;
-  /** Called for each event in order, after it was written. */
+  /** Called for each event in order, after the event was written. */
   apply(event: DurableEvent, line: Line | undefined): void;
 }
 
@@ -26,13 +26,16 @@ export class RecordQueue<State> {
     this.target = target;
   }
 
-  /** Checks the condition when it is this entry's turn. Returns undefined, and records nothing, if it fails. */
+  /**
+   * Records events. The condition is checked when it is their turn. If it is false, nothing is recorded and undefined
+   * is returned.
+   */
   record(allows: Entry<State>["allows"], events: readonly DurableEvent[]): Promise<readonly Line[] | undefined> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ allows, events, resolve, reject });
       if (this.isWriting) return;
       this.isWriting = true;
-      // Hundreds of calls of one answer record at the same time, and become one write.
+      // Hundreds of calls of one answer may record at the same time. Waiting a moment combines them into one write.
       void now.then(() => this.write());
     });
   }
@@ -76,12 +79,12 @@ export class RecordQueue<State> {
 
 const now = Promise.resolve();
 
-/** Has no effect on entries that are already resolved. */
+/** Rejects entries. Has no effect on entries that are already resolved. */
 function fail(entries: readonly Entry<never>[], error: unknown): void {
   for (const { reject } of entries) reject(error);
 }
 
-/** Removes the elements from the beginning of the list as long as they are wanted, and returns them. */
+/** Removes and returns the elements at the beginning of the list, up to the first one that is not wanted. */
 function takeWhile<T>(list: T[], isWanted: (element: T) => boolean): T[] {
   const end = list.findIndex((element) => !isWanted(element));
   return list.splice(0, end === -1 ? list.length : end);

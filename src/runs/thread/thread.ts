@@ -18,8 +18,8 @@ import { type Past, readPast } from "./fork-past.ts";
 import { RecordQueue } from "./record-queue.ts";
 
 /**
- * Format of checkpoints. Raise it with every change of what a checkpoint contains or of how lines are folded: older
- * checkpoints are then ignored. A test pins the contents.
+ * Version of the checkpoint format. Increase it whenever the contents of a checkpoint or the folding of lines change,
+ * so that older checkpoints are ignored. A test pins the contents.
  */
 const FORMAT = 4;
 
@@ -37,13 +37,13 @@ interface ThreadFacts {
 }
 
 /**
- * The journal of one agent and what follows from it: loop state and conversation. Nothing changes here except by an event
- * that was written first, so reading the journal again gives the same thread.
+ * The journal of one agent and what is derived from it: the loop state and the conversation. A thread changes only
+ * through events that were written first, so reading the journal again gives the same thread.
  */
 export class Thread {
   readonly agentId: AgentId;
   private readonly journal: Journal;
-  /** Called for every request, also for restored ones. */
+  /** Called for every request, including restored ones. */
   private readonly onRequest: ((prompt: WrittenPrompt) => void) | undefined;
   private readonly heads = new Map<string, Head>();
   private current: LoopState = initialState;
@@ -55,7 +55,7 @@ export class Thread {
   private lines = 0;
   private answer: LineId | undefined;
   private pastState: "same" | "changed" | "lost" | undefined;
-  /** The next request is the first one of a fork. */
+  /** Whether the next request is the first one of a fork. */
   private isAtFork = false;
   private inheritedRequests = 0;
   private readonly uncleanedRuns = new Set<RunId>();
@@ -76,12 +76,12 @@ export class Thread {
     return this.current;
   }
 
-  /** Newest request; before the first one, the newest request of the conversation that this one continues. */
+  /** Newest request. Before the first request, the newest request of the conversation that this one continues. */
   get newestPrompt(): WrittenPrompt | undefined {
     return this.prompt;
   }
 
-  /** Conversation up to the newest answer; undefined before the head is set. */
+  /** Conversation up to the newest answer. Undefined before the head is set. */
   get conversation(): Chain | undefined {
     return this.chain;
   }
@@ -94,7 +94,7 @@ export class Thread {
     return this.lines === 0;
   }
 
-  /** How the newest run ended. */
+  /** Reason why the newest run ended. */
   get lastEnd(): EndReason | undefined {
     return this.ended;
   }
@@ -109,22 +109,22 @@ export class Thread {
     return this.type;
   }
 
-  /** Line of the newest answer. */
+  /** Id of the line with the newest answer. */
   get answerLine(): LineId | undefined {
     return this.answer;
   }
 
-  /** Whether the conversation that this fork continues is still the same; undefined if it is not a fork. */
+  /** Whether the conversation that this fork continues is unchanged. Undefined if the agent is not a fork. */
   get past(): "same" | "changed" | "lost" | undefined {
     return this.pastState;
   }
 
-  /** Number of requests made in this conversation and in the ones that it continues. It is part of call ids. */
+  /** Number of requests made in this conversation and in those that it continues. The number is part of call ids. */
   get requests(): number {
     return this.inheritedRequests + this.current.turn;
   }
 
-  /** Continues another conversation. Called on a new thread, before its first line. */
+  /** Makes this thread continue another conversation. Called on a new thread, before its first line. */
   inherit({ chain, headHash, prompt, requests, isSame }: Past): void {
     this.chain = chain;
     this.head = headHash;
@@ -135,12 +135,12 @@ export class Thread {
   }
 
   /**
-   * Folds the lines of the journal, and ends the run that an earlier process left open. Returns the lines that this adds.
-   * Pass `lines` if all lines of the journal are read already.
+   * Folds the lines of the journal and ends the run that an earlier process left open. Returns the lines that were
+   * added. Pass `lines` if all lines of the journal have already been read.
    */
   async restore(lines?: readonly Line[]): Promise<readonly Line[]> {
     const { agentId, journal } = this;
-    // A listener has to see every request, so all lines are read for it.
+    // `onRequest` must be called for every request, so all lines are read, even if there is a checkpoint.
     const saved = this.onRequest || lines ? undefined : journal.checkpoints?.take(agentId);
     const isRestored = saved !== undefined && (await this.restoreCheckpoint(saved.checkpoint));
     await this.replay(isRestored ? saved.lines : (lines ?? (await journal.read(agentId))));
@@ -154,7 +154,8 @@ export class Thread {
     for (const [index, line] of lines.entries()) {
       if (line.type === "agent.created" && line.fork) await this.inheritFrom(line.fork);
       if (line.type === "head.set") await this.loadHead(line.hash);
-      // Only the counters of an open run matter, so the start of an ended run is not folded.
+      // The start of a run sets its counters, which matter only while the run is open, so it is not folded for ended
+      // runs.
       const isOver = line.type === "run.started" ? line !== open : index < newest && progressOfCalls.has(line.type);
       if (isOver) this.note(line);
       else this.apply(line, line.id);
@@ -169,12 +170,15 @@ export class Thread {
     else this.pastState = "lost";
   }
 
-  /** Saves a checkpoint, so that the next process need not read a long journal. */
+  /** Saves a checkpoint, so that the next process does not have to read a long journal. */
   saveCheckpoint(): void {
     this.journal.checkpoints?.keep(this.agentId, () => this.checkpoint());
   }
 
-  /** Returns undefined during a run, and for forks, whose past is not part of a checkpoint. */
+  /**
+   * Creates a checkpoint. Returns undefined during a run, and for forks, because a checkpoint does not contain their
+   * past.
+   */
   private checkpoint(): { readonly facts: ThreadFacts; readonly bytes: readonly Uint8Array[] } | undefined {
     const { head, ended, type, lines, answer } = this;
     if (this.current.run || head === undefined || this.pastState !== undefined) return undefined;
@@ -204,26 +208,26 @@ export class Thread {
     return true;
   }
 
-  /** Records that everything made for its runs is released. */
+  /** Records that all resources of the agent's runs are released. */
   async recordCleaned(): Promise<void> {
     const cleaned = this.uncleaned.map((runId): DurableEvent => ({ type: "run.cleaned", runId }));
     if (cleaned.length > 0) await this.record(cleaned);
   }
 
-  /** Stores the head. Returns its hash, for a `head.set` event. */
+  /** Stores the head and returns its hash, for a `head.set` event. */
   async keepHead(head: Head): Promise<string> {
     const hash = await this.journal.saveHead(head);
     if (!this.heads.has(hash)) this.heads.set(hash, head);
     return hash;
   }
 
-  /** Writes the events to the journal, then folds them. The events of one call are never mixed with those of another. */
+  /** Writes the events to the journal, then folds them. Events of different calls are never interleaved. */
   record(events: readonly DurableEvent[]): Promise<readonly Line[]> {
-    // Without a condition there are always lines.
+    // Without a condition, the events are always recorded.
     return this.queue.record(undefined, events) as Promise<readonly Line[]>;
   }
 
-  /** Returns undefined, and records nothing, if the state does not allow it when it is this call's turn. */
+  /** Records events if `allows` returns true when it is their turn. Otherwise returns undefined and records nothing. */
   recordIf(
     allows: (state: LoopState) => boolean,
     events: readonly DurableEvent[],
@@ -236,7 +240,7 @@ export class Thread {
     return this.journal.sync(this.agentId);
   }
 
-  /** Starts a sync that no one waits for. */
+  /** Starts a sync without waiting for it. */
   syncSoon(): void {
     this.journal.syncSoon(this.agentId);
   }
@@ -247,7 +251,7 @@ export class Thread {
     if (head) this.heads.set(hash, head);
   }
 
-  /** Keeps what matters of every line, also of lines that are not folded. */
+  /** Remembers facts from every line, including lines that are not folded. */
   private note(event: DurableEvent): void {
     this.lines += 1;
     if (event.type === "run.ended") this.ended = event.reason;
@@ -264,17 +268,20 @@ export class Thread {
     this.current = fold(this.current, event);
   }
 
-  /** Adds an event to the conversation. Called before the fold, because a request seals the turn that led to it. */
+  /**
+   * Adds an event to the conversation. Called before the event is folded, because a request seals the turn that
+   * precedes it.
+   */
   private extendConversation(event: DurableEvent): void {
     if (event.type === "head.set") {
-      // A fork keeps the head of its origin, including its cache marks.
+      // A fork keeps the head and the cache marks of its origin.
       if (event.hash === this.head) return;
       const head = this.heads.get(event.hash) ?? lostHead;
       this.chain = this.chain ? this.chain.withHead(head) : new Chain(head);
       this.head = head === lostHead ? undefined : event.hash;
       return;
     }
-    // A damaged transcript may have lost the line that sets the head.
+    // In a damaged transcript, the line that sets the head may be missing.
     this.chain ??= new Chain(lostHead);
     const { chain } = this;
     if (event.type === "model.requested") {
@@ -285,8 +292,8 @@ export class Thread {
       this.prompt = chain.request();
       this.onRequest?.(this.prompt);
     } else if (event.type === "model.ended") {
-      // Usually the request has sealed the turn. If a damaged transcript lost it, results of calls must be added here.
-      // Prompts that came while the model answered belong to the next turn.
+      // Usually the request has sealed the turn. If the request is missing from a damaged transcript, the results of
+      // calls must be added here. Prompts that arrived while the model answered belong to the next turn.
       if (!this.current.unanswered) this.sealTurn(chain);
       if (chain.length === 0) chain.append(lostPrompt);
       chain.append(event.message);
@@ -305,8 +312,8 @@ export class Thread {
 }
 
 /**
- * Events about the progress of a call. They matter only for calls of the newest answer; of older calls only the results
- * do. Loops are counted by them too, but a restored run is ended, and the next run starts a new count.
+ * Events about the progress of a call. They matter only for calls of the newest answer; older calls need only their
+ * results. Loop detection uses these events too, but a restored run is ended, and the next run starts a new count.
  */
 const progressOfCalls = new Set<string>(["tool.requested", "tool.started", "approval.requested", "approval.answered"]);
 
@@ -314,7 +321,7 @@ function hasCurrentFormat(facts: unknown): facts is ThreadFacts {
   return (facts as ThreadFacts).format === FORMAT;
 }
 
-/** Returns the `run.started` line of the run that has no end. */
+/** Returns the `run.started` line of the run that has not ended, if there is one. */
 function openRun(lines: readonly Line[]): Line | undefined {
   const last = lines.findLast(({ type }) => type === "run.started" || type === "run.ended");
   return last?.type === "run.started" ? last : undefined;
@@ -324,13 +331,16 @@ function hasText(block: AssistantBlock): boolean {
   return block.type === "text" && block.text.trim() !== "";
 }
 
-/** A conversation begins with a user message. A damaged transcript may have lost it. */
+/**
+ * First message of a conversation whose first prompt is missing from a damaged transcript. A conversation must begin
+ * with a user message.
+ */
 const lostPrompt: UserMessage = {
   role: "user",
   content: [{ type: "text", text: "[This message is lost because the transcript is damaged.]" }],
 };
 
-/** Replaces a head that is missing on disk. The messages that were sent with it are kept. */
+/** Head to use if the actual head is missing on disk. The messages that were sent with it are kept. */
 const lostHead: Head = {
   provider: "lost",
   model: "lost",

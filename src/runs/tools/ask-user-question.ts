@@ -11,7 +11,7 @@ import {
 
 const NAME = "AskUserQuestion";
 
-/** For sessions in which someone can answer. */
+/** Spec of the tool, for sessions in which someone can answer questions. */
 export const askUserQuestionSpec: ToolSpec = {
   declaration: {
     name: NAME,
@@ -54,11 +54,11 @@ export const askUserQuestionSpec: ToolSpec = {
   traits: { parallel: false, effects: false, resumable: true },
 };
 
-/** Result of a call in a session without the tool. */
+/** Result of a call in a session in which the tool is not available. */
 export const NO_ONE_TO_ASK =
   "No one can answer questions in this session. Decide yourself, continue, and say what you assumed.";
 
-/** When this runs, the question was answered: nothing else allows the call. */
+/** Creates the tool. Only an answer allows a call, so when the tool runs, the question has been answered. */
 export function createAskUserQuestion(spec: ToolSpec): Tool {
   return {
     ...spec,
@@ -77,18 +77,18 @@ function answerText({ question, options }: UserQuestion, reply: UserReply): stri
   return [question, ...(lines.length === 0 ? ["(not answered)"] : lines)].join("\n");
 }
 
-/** Returns the questions of a call that asks the user something; undefined for all other calls. */
+/** Returns the questions of an AskUserQuestion call. Undefined for all other calls. */
 export function questionsIn(call: ToolCall): readonly UserQuestion[] | undefined {
   return canonicalToolName(call.name) === NAME ? questionsOf(inputOf(call)) : undefined;
 }
 
-/** Reads the questions of an input that fits the schema. */
+/** Reads the questions from an input that matches the schema. */
 function questionsOf(input: JsonObject): readonly UserQuestion[] {
   return (input["questions"] as readonly JsonObject[]).map(({ question, header, options, multiSelect }) => ({
     question: question as string,
     header: header as string,
     options: options as unknown as readonly UserQuestionOption[],
-    // Models also write "true".
+    // Models sometimes write "true" as a string.
     multiSelect: String(multiSelect) === "true" ? true : undefined,
   }));
 }

@@ -8,7 +8,10 @@ import { createTaskOutput, taskOutputSpec } from "./task-output.ts";
 import { type DelegationOffer, taskSpec } from "./task-spec.ts";
 import { createTaskStop, taskStopSpec } from "./task-stop.ts";
 
-/** Returns the delegation tools in the order they are declared. The same offer gives the same bytes. */
+/**
+ * Returns the specs of the delegation tools in the order in which they are declared. The same offer gives the same
+ * bytes.
+ */
 export function delegationSpecs(offer: DelegationOffer): readonly ToolSpec[] {
   return [taskSpec(offer), ...(offer.background ? [taskOutputSpec, taskStopSpec, sendMessageSpec] : [])];
 }
@@ -23,7 +26,7 @@ const creators: Readonly<Record<string, (dispatcher: Dispatcher, spec: ToolSpec)
   AskUserQuestion: (_, spec) => createAskUserQuestion(spec),
 };
 
-/** Creates the tools whose specs were declared. */
+/** Creates the tools for the given specs. */
 export function delegationTools(dispatcher: Dispatcher, specs: readonly ToolSpec[]): readonly Tool[] {
   return specs.flatMap((spec) => creators[spec.declaration.name]?.(dispatcher, spec) ?? []);
 }

@@ -4,7 +4,7 @@ import type { Dispatcher } from "../subagents/dispatcher.ts";
 
 const traits = { parallel: false, effects: false };
 
-/** Tools for planning before anything is changed, for sessions in which the user can approve a plan. */
+/** Specs of the plan mode tools, for sessions in which the user can approve a plan. */
 export const planSpecs: readonly ToolSpec[] = [
   {
     declaration: {
@@ -51,7 +51,10 @@ export function createEnterPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Too
   };
 }
 
-/** When this runs, the user has approved the plan: nothing else allows the call in plan mode. */
+/**
+ * Creates the tool that leaves plan mode. Only the user's approval allows a call in plan mode, so when the tool runs,
+ * the plan has been approved.
+ */
 export function createExitPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   return {
     ...spec,
@@ -65,7 +68,7 @@ export function createExitPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Tool
   };
 }
 
-/** Refuses all agents but the main agent, whatever policy allowed the call. */
+/** Refuses the call unless the main agent made it, regardless of the policy that allowed it. */
 function refusalFor(name: string, agentId: AgentId, problem: string): ToolOutput | undefined {
   const why = agentId === MAIN_AGENT ? problem : `Only the main agent can use ${name}.`;
   return why === "" ? undefined : { content: why, isError: true };

@@ -51,20 +51,23 @@ export function createSendMessage(dispatcher: Dispatcher, spec: ToolSpec): Tool 
 function whyUnreachable(dispatcher: Dispatcher, agentId: AgentId): string | undefined {
   if (dispatcher.registry.isWaitedFor(agentId))
     return "can't receive messages while its caller is waiting for its report.";
-  // The slot that it waits for may be the sender's.
+  // The agent may be waiting for the slot that the sender occupies.
   return dispatcher.registry.live.get(agentId)?.isQueued()
     ? "has not started yet: it is waiting for other agents to end. Send the message later."
     : undefined;
 }
 
-/** Names the sender, so that the reader does not take it for its parent. */
+/** Adds the name of the sender to the message, so that the recipient does not take the sender for its parent. */
 async function withSender({ registry }: Dispatcher, message: string, sender: AgentId): Promise<string> {
   const { agentType, name } = (await registry.find(sender)) ?? {};
   const label = escapeTags([agentType, name && `called ${name}`].filter(Boolean).join(", "));
   return `[From agent ${sender} (${label}), which you do not work for:]\n${escapeTags(message)}`;
 }
 
-/** A message to an agent that has ended resumes it, so the same rules apply as for Task. */
+/**
+ * Returns the reason if the agent may not be resumed. A message to an agent that has ended resumes it, so the rules of
+ * Task apply.
+ */
 async function refusalToResume(
   { agentId, agentType, end }: Subagent,
   dispatcher: Dispatcher,

@@ -36,7 +36,7 @@ export function createTaskOutput(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   const { registry } = dispatcher;
   return forDelegators(dispatcher, {
     ...spec,
-    // It has a timeout of its own, and may have to wait after that for the slot that it lent.
+    // The tool has its own timeout, and may then have to wait for the slot that the caller lent.
     timeoutMs: () => Number.MAX_SAFE_INTEGER,
     maxCharacters: 2 * LONGEST_REPORT,
     run: async (input, context) => {
@@ -74,7 +74,10 @@ async function show(
   };
 }
 
-/** Returns undefined if the agent still runs. While the caller waits, it lends its slot, which the agent may need. */
+/**
+ * Waits for the result of an agent. Returns undefined if the agent is still running. The caller lends its slot while it
+ * waits, because the agent may need it.
+ */
 async function resultOf(
   agentId: AgentId,
   { dispatcher, input, context }: OutputCall,
@@ -95,7 +98,9 @@ async function rosterOf({ registry }: Dispatcher, caller: AgentId): Promise<stri
   return rosterText(await registry.all(caller), unreported) || "You have not started any agents.";
 }
 
-/** Returns a page of a report. It ends with a whole line if possible, and never with half a character. */
+/**
+ * Returns a page of a report. The page ends with a complete line if possible, and never in the middle of a character.
+ */
 function pageOf(text: string, offset: number): string {
   if (offset === 0 && text.length <= LONGEST_REPORT) return text;
   if (offset >= text.length) return `[The report has only ${formatCount(text.length)} characters.]`;

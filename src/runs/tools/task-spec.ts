@@ -5,13 +5,13 @@ import type { ForkBounds, SpawnRequest } from "../subagents/subagent.ts";
 
 export interface DelegationOffer {
   readonly list: DelegationList;
-  /** Agents may work in the background. */
+  /** Whether agents may work in the background. */
   readonly background: boolean;
-  /** Several agents may run at once. */
+  /** Whether several agents may run at once. */
   readonly parallel: boolean;
-  /** Agents may start forks of themselves. */
+  /** Whether agents may start forks of themselves. */
   readonly forks?: boolean;
-  /** A user is present, so forks work in the background. */
+  /** Whether a user is present, so that forks work in the background. */
   readonly interactive?: boolean;
 }
 
@@ -93,7 +93,7 @@ const aboutForks =
 
 const forksInBackground = "A fork works in the background, and a notice brings its report.";
 
-/** Reads the input of a Task call. If forks are enabled, a call without a type asks for one. */
+/** Reads the input of a Task call. If forks are enabled, a call without an agent type requests a fork. */
 export function readRequest(input: JsonObject, mayFork: boolean): SpawnRequest {
   const { max_turns: maxTurns } = input;
   const named = (textIn(input, "subagent_type") ?? textIn(input, "agentType") ?? "").slice(0, LONGEST_NAME);
@@ -129,7 +129,7 @@ const forkProperties: Readonly<Record<string, JsonSchema>> = {
   read_only: { type: "boolean", description: "The fork can read and search, but change nothing." },
 };
 
-/** Returns the name of an input property that is valid only for forks, if the input has one. */
+/** Returns the name of an input property that is valid only for forks. Undefined if the input has none. */
 export function forkPropertyIn(input: JsonObject): string | undefined {
   return Object.keys(forkProperties).find((name) => input[name] !== undefined && input[name] !== null);
 }
@@ -143,7 +143,7 @@ function forkBoundsIn(input: JsonObject): ForkBounds {
   };
 }
 
-/** Returns a text of the input. Models express "none" in several ways: no field, null, blanks. */
+/** Returns a text property of the input. Models express "none" in several ways: a missing property, null, or blanks. */
 export function textIn(input: JsonObject, name: string): string | undefined {
   const value = input[name];
   const text = typeof value === "string" ? value.trim() : "";
@@ -151,16 +151,17 @@ export function textIn(input: JsonObject, name: string): string | undefined {
 }
 
 /**
- * Returns a schema that accepts more than the declared one, which would cost bytes in every request: any agent name (the
- * catalog knows aliases, and has a better answer to an unknown name), null for optional fields, and fields that other
- * programs have.
+ * Returns a schema that accepts more than the declared schema, because declaring everything would add bytes to every
+ * request. It accepts any agent name (the catalog resolves aliases and reports unknown names better), null for optional
+ * properties, and properties of compatible programs.
  */
 export function acceptAnyName(inputSchema: JsonSchema): JsonSchema {
   const required = inputSchema["required"] as readonly string[];
   const text = { type: "string" };
-  // Limits of a fork are known even where forks are off: the tool refuses them rather than start an agent without limits.
+  // Fork limits are accepted even if forks are disabled: the tool refuses them instead of starting an agent without
+  // limits.
   const more = { ...forkProperties, subagent_type: text, agentType: text, team_name: {}, mode: {} };
-  // Without background agents, `run_in_background: false` is still valid.
+  // If background agents are disabled, `run_in_background: false` is still valid.
   const foreground = { run_in_background: { enum: [false] } };
   const all = Object.entries({ ...foreground, ...(inputSchema["properties"] as JsonObject), ...more });
   const properties = Object.fromEntries(

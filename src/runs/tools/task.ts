@@ -42,7 +42,7 @@ export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   });
 }
 
-/** Limits of a call that waits for a subagent, which has time limits of its own. */
+/** Limits of a call that waits for a subagent. The subagent has its own time limits. */
 export const waitingLimits: Pick<Tool, "timeoutMs" | "abortGraceMs" | "maxCharacters"> = {
   timeoutMs: () => Number.MAX_SAFE_INTEGER,
   abortGraceMs: 5_000,
@@ -50,11 +50,11 @@ export const waitingLimits: Pick<Tool, "timeoutMs" | "abortGraceMs" | "maxCharac
 };
 
 interface AgentStart extends Pick<TaskCall, "request" | "context"> {
-  /** Agent type that the call was decided by; absent: the decision did not consider agents. */
+  /** Agent type for which the call was decided on. Absent if the decision did not consider an agent type. */
   readonly judged?: string | undefined;
 }
 
-/** Starts a subagent unless rules forbid that, and returns its report for the calling model. */
+/** Starts a subagent unless rules forbid it, and returns the subagent's report for the calling model. */
 export async function startAgent(
   dispatcher: Dispatcher,
   { request, context, judged }: AgentStart,
@@ -66,7 +66,7 @@ export async function startAgent(
   return outputOf(outcome, { request, maxCharacters: reportLength(dispatcher, context) });
 }
 
-/** Refuses calls of agents that may not delegate, whatever policy allowed the call. */
+/** Wraps a tool so that it refuses agents that may not delegate, regardless of the policy that allowed the call. */
 export function forDelegators(dispatcher: Dispatcher, tool: Tool): Tool {
   return {
     ...tool,
@@ -122,7 +122,7 @@ function stillRunning(agentId: AgentId, isWaitedFor: boolean): string {
   return `Agent ${agentId} is still running. ${remedy}`;
 }
 
-/** Explains options that do not go together. Ignoring one of them would do something else than was requested. */
+/** Explains which options of a call conflict. Ignoring one of them would do something other than what was requested. */
 function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest, mayFork: boolean): string | undefined {
   if (fork === undefined) {
     const property = forkPropertyIn(input);
@@ -138,12 +138,15 @@ function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest,
 
 const noModel = "A fork uses the model of its conversation: omit model, or name a subagent_type.";
 
-/** Returns the agent type that a Task call was decided by. */
+/** Returns the agent type for which a Task call was decided on. */
 function judgedType(input: JsonObject): string {
   return String(input["subagent_type"] ?? "");
 }
 
-/** Returns why rules do not let an agent start under one of its names. The one that the call was decided by is settled. */
+/**
+ * Returns the reason if rules deny the agent type under one of its names. The name for which the call was decided on is
+ * not checked again.
+ */
 async function denialOf(
   names: readonly string[],
   { judged, context, model }: Pick<AgentStart, "judged" | "context"> & { readonly model?: string | undefined },
@@ -152,14 +155,14 @@ async function denialOf(
   for (const agentType of names.filter((name) => judged === undefined || !isSameAgent(name, judged))) {
     const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType, parameters });
     if (effect === "deny") return reason;
-    // A rule about the whole tool was applied already if the call was decided by an agent type.
+    // If the call was decided on for an agent type, rules about the whole tool have already been applied.
     if (effect === "ask" && (judged === undefined || rule.includes("(")))
       return `The rule ${rule} requires approval. Call Task with subagent_type: "${agentType}", so that the user can be asked.`;
   }
   return undefined;
 }
 
-/** Returns all names of an agent type: agents of plugins can also be called by their bare name. */
+/** Returns all names of an agent type. Agents of plugins can also be called without the plugin's name. */
 function namesOf(agentType: string, offered: readonly string[]): readonly string[] {
   const ending = `:${agentType.toLowerCase()}`;
   return [agentType, ...offered.filter((name) => name.toLowerCase().endsWith(ending))];
@@ -207,7 +210,7 @@ function reportOf(run: SubagentResult, maxCharacters: number | undefined): ToolO
       costUsd: end.costUsd,
       worktreePath: worktree?.path,
       worktreeBranch: worktree?.branch,
-      // Programs may check for the key.
+      // The key is present only if there was a check, because programs may test for the key.
       ...(end.acceptance ? { verified: end.acceptance.ok } : {}),
     },
     facts: {
@@ -221,17 +224,17 @@ function refused(agentType: string, message: string): ToolOutput {
   return { content: refusalText(agentType, message), isError: true, details: { status: "refused" } };
 }
 
-/** A low estimate, so that a report of the computed length fits. */
+/** Deliberately low estimate, so that a report of the computed length fits. */
 const CHARACTERS_PER_TOKEN = 3;
-/** Enough for the beginning and the end of a report. */
+/** Minimum length in characters, enough for the beginning and the end of a report. */
 const SHORTEST_REPORT = 400;
-/** Leaves room for the facts that follow the report, within the limit of the executor. */
+/** Maximum length in characters. Leaves room for the facts after the report, within the limit of the executor. */
 const LONGEST_PART = LONGEST_REPORT - 2_000;
 
 /**
- * Returns the longest report for this caller in characters. The calls of one answer share what is left of its window.
- * Undefined for the usual length, at which the executor saves the whole text for Read. A report is shortened only if the
- * caller can get the rest with TaskOutput.
+ * Returns the maximum length of the report for this caller, in characters. The calls of one answer share what is left
+ * of the caller's window. Undefined for the usual length, at which the executor saves the whole text for Read. A report
+ * is shortened only if the caller can get the rest with TaskOutput.
  */
 function reportLength({ registry }: Dispatcher, { agentId }: ToolContext): number | undefined {
   const caller = registry.live.get(agentId);
